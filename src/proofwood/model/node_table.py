@@ -1,0 +1,245 @@
+"""One immutable table of nodes: trees, decision diagrams and members of ensembles alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+LEAF = -1
+"""``feature`` of a leaf."""
+OBLIQUE = -2
+"""``feature`` of a test on a weighted sum of columns; its coefficients are a row of ``normals``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Normals:
+    """Coefficients of oblique tests as compressed sparse rows, one row per node (empty where the test is not oblique).
+
+    Parameters
+    ----------
+    indptr : (n_nodes + 1,) start of each node's coefficients
+    indices : (n_coefficients,) column of each coefficient
+    values : (n_coefficients,) coefficient, in the inverse unit of its column
+    """
+
+    indptr: IntArray
+    indices: IntArray
+    values: FloatArray
+
+    def __post_init__(self) -> None:
+        for name, kind in (("indptr", np.int64), ("indices", np.int64), ("values", np.float64)):
+            object.__setattr__(self, name, _frozen(getattr(self, name), kind))
+        if self.indptr.ndim != 1 or self.indptr.size == 0 or self.indptr[0] != 0 or np.any(np.diff(self.indptr) < 0):
+            raise ValueError("normals.indptr must start at 0 and not decrease")
+        if not (self.indptr[-1] == self.indices.size == self.values.size):
+            raise ValueError("normals.indices and normals.values must both have normals.indptr[-1] entries")
+        if np.any(self.indices < 0) or not np.all(np.isfinite(self.values)):
+            raise ValueError("normals.indices must be columns from 0, and normals.values finite numbers")
+
+    def row(self, node: int) -> tuple[IntArray, FloatArray]:
+        """Columns and coefficients of the test at ``node``."""
+        span = slice(self.indptr[node], self.indptr[node + 1])
+        return self.indices[span], self.values[span]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable:
+    """Rooted acyclic graph of tests; node 0 is the root, children come after their parents.
+
+    ``low`` is the edge taken if ``x[feature] <= threshold``: scikit-learn's left child and the 0-edge of a decision
+    diagram. A leaf has ``feature == LEAF``, ``threshold`` nan, and ``low == high == LEAF``. In a tree every node but
+    the root has one parent; a diagram may share nodes.
+
+    Parameters
+    ----------
+    feature : (n_nodes,) column tested, ``LEAF`` at a leaf, ``OBLIQUE`` at an oblique test
+    threshold : (n_nodes,) in the unit of that column (of the weighted sum, if oblique); nan at a leaf or level test
+    low, high : (n_nodes,) next node if the test holds, if it does not
+    label : (n_nodes,) class code predicted if the walk stops here
+    weight : (n_nodes, n_classes) training weight that reaches the node
+    rows : (n_nodes,) training rows that reach the node, unweighted
+    missing_low : (n_nodes,) whether a missing value goes low
+    levels : per node the set of level codes that go low, or None where the test is no level test
+    normals : coefficients of oblique tests
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a child does not come after its parent, a node cannot be reached, or a value is out of range.
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+    low: IntArray
+    high: IntArray
+    label: IntArray
+    weight: FloatArray
+    rows: IntArray
+    missing_low: BoolArray
+    levels: tuple[frozenset[int] | None, ...] | None = field(default=None)
+    normals: Normals | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        kinds: dict[str, Any] = {
+            "feature": np.int64,
+            "threshold": np.float64,
+            "low": np.int64,
+            "high": np.int64,
+            "label": np.int64,
+            "weight": np.float64,
+            "rows": np.int64,
+            "missing_low": np.bool_,
+        }
+        for name, kind in kinds.items():
+            object.__setattr__(self, name, _frozen(getattr(self, name), kind))
+        if self.levels is not None:
+            sets = tuple(None if codes is None else frozenset(map(int, codes)) for codes in self.levels)
+            object.__setattr__(self, "levels", None if all(codes is None for codes in sets) else sets)
+        self._check_shapes()
+        self._check_tests()
+        self._check_order()
+
+    # ---------------------------------------------------------------- size
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return int(self.feature.size)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves (sinks)."""
+        return int(np.count_nonzero(self.feature == LEAF))
+
+    @property
+    def n_splits(self) -> int:
+        """Number of inner nodes."""
+        return self.n_nodes - self.n_leaves
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.weight.shape[1])
+
+    @cached_property
+    def depth(self) -> int:
+        """Most tests on a path from the root to a leaf; a lone leaf has depth 0."""
+        return int(self.node_depths.max())
+
+    @cached_property
+    def node_depths(self) -> IntArray:
+        """(n_nodes,) most tests on a path from the root to each node."""
+        depths = np.zeros(self.n_nodes, dtype=np.int64)
+        for node in self.splits():
+            for child in (self.low[node], self.high[node]):
+                depths[child] = max(depths[child], depths[node] + 1)
+        return depths
+
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether every node but the root has exactly one parent."""
+        return self.n_nodes == 2 * self.n_splits + 1
+
+    @cached_property
+    def n_columns(self) -> int:
+        """Columns that rows must at least have: one more than the last column tested."""
+        last = int(self.feature.max(initial=LEAF))
+        if self.normals is not None:
+            last = max(last, int(self.normals.indices.max(initial=LEAF)))
+        return last + 1
+
+    def splits(self) -> Iterator[int]:
+        """Inner nodes, parents before children."""
+        return iter(np.flatnonzero(self.feature != LEAF).tolist())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NodeTable):
+            return NotImplemented
+        return _as_plain(self) == _as_plain(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+    # -------------------------------------------------------------- checks
+
+    def _check_shapes(self) -> None:
+        n = self.feature.size
+        if n == 0:
+            raise ValueError("a node table needs at least one node")
+        for name in ("feature", "threshold", "low", "high", "label", "rows", "missing_low"):
+            if getattr(self, name).shape != (n,):
+                raise ValueError(f"{name} has shape {getattr(self, name).shape}, expected ({n},)")
+        if self.weight.ndim != 2 or self.weight.shape[0] != n or self.weight.shape[1] == 0:
+            raise ValueError(f"weight has shape {self.weight.shape}, expected ({n}, n_classes)")
+        if self.levels is not None and len(self.levels) != n:
+            raise ValueError(f"levels has {len(self.levels)} entries, expected {n}")
+        if self.normals is not None and self.normals.indptr.size != n + 1:
+            raise ValueError(f"normals.indptr has {self.normals.indptr.size} entries, expected {n + 1}")
+        if np.any(self.label < 0) or np.any(self.label >= self.weight.shape[1]):
+            raise ValueError(f"label outside 0..{self.weight.shape[1] - 1}")
+        if np.any(self.rows < 0) or not np.all(np.isfinite(self.weight)) or np.any(self.weight < 0):
+            raise ValueError("rows and weight must be finite and not negative")
+
+    def _check_tests(self) -> None:
+        leaf = self.feature == LEAF
+        if np.any(self.feature < OBLIQUE):
+            raise ValueError(f"feature below {OBLIQUE}: expected a column, LEAF ({LEAF}) or OBLIQUE ({OBLIQUE})")
+        by_level = np.array([self.levels is not None and self.levels[i] is not None for i in range(self.n_nodes)])
+        if np.any(by_level & (self.feature < 0)):
+            raise ValueError("levels given at a node that tests no single column")
+        if any(code < 0 for codes in self.levels or () if codes is not None for code in codes):
+            raise ValueError("levels holds a negative code: expected level codes from 0")
+        if not np.array_equal(np.isnan(self.threshold), leaf | by_level):
+            raise ValueError("threshold must be nan at leaves and level tests, and a number at all other nodes")
+        oblique = self.feature == OBLIQUE
+        if np.any(oblique) and self.normals is None:
+            raise ValueError("an oblique test needs normals")
+        if self.normals is not None and not np.array_equal(np.diff(self.normals.indptr) > 0, oblique):
+            raise ValueError("normals must have coefficients at the oblique nodes and at no other")
+
+    def _check_order(self) -> None:
+        leaf = self.feature == LEAF
+        nodes = np.arange(self.n_nodes)
+        if np.any(self.low[leaf] != LEAF) or np.any(self.high[leaf] != LEAF):
+            raise ValueError(f"low and high must be {LEAF} at a leaf")
+        for child in (self.low, self.high):
+            inner = child[~leaf]
+            if np.any(inner <= nodes[~leaf]) or np.any(inner >= self.n_nodes):
+                raise ValueError("low and high must name a later node: children come after their parents")
+        reached = np.zeros(self.n_nodes, dtype=bool)
+        reached[0] = True
+        reached[self.low[~leaf]] = True
+        reached[self.high[~leaf]] = True
+        if not reached.all():
+            raise ValueError(f"nodes {np.flatnonzero(~reached).tolist()} cannot be reached from the root")
+
+
+def _frozen(values: Sequence[Any] | npt.NDArray[Any], kind: type) -> npt.NDArray[Any]:
+    array = np.array(values, dtype=kind)  # a copy: nobody else holds a writable view
+    array.flags.writeable = False
+    return array
+
+
+def _as_plain(table: NodeTable) -> tuple[Any, ...]:
+    """Comparable values; nan thresholds compare equal."""
+    normals = table.normals
+    rows = None if normals is None else (normals.indptr.tolist(), normals.indices.tolist(), normals.values.tolist())
+    arrays = (table.feature, np.nan_to_num(table.threshold, nan=0.0), table.low, table.high, table.label)
+    more = (table.weight, table.rows, table.missing_low)
+    return (*(a.tolist() for a in (*arrays, *more)), table.levels, rows)
