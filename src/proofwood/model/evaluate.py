@@ -40,7 +40,7 @@ def apply(table: NodeTable, X: npt.ArrayLike) -> IntArray:
     """
     X = check_rows(table, X)
     end = np.zeros(X.shape[0], dtype=np.int64)
-    for rows, nodes in _walk(table, X):
+    for rows, nodes in walk(table, X):
         end[rows] = nodes
     return end
 
@@ -82,7 +82,7 @@ def decision_path(table: NodeTable, X: npt.ArrayLike) -> sparse.csr_matrix:
         1 where the row visits the node, root and leaf included; indices sorted, which is also the order of the visit.
     """
     X = check_rows(table, X)
-    steps = list(_walk(table, X))
+    steps = list(walk(table, X))
     visits = np.zeros(X.shape[0], dtype=np.int64)
     for rows, _ in steps:
         visits[rows] += 1
@@ -106,7 +106,7 @@ def path(table: NodeTable, x: npt.ArrayLike) -> list[int]:
         raise ValueError(
             f"x has shape {row.shape}: expected one row of shape (n_features,). For many, use decision_path."
         )
-    return [int(nodes[0]) for _, nodes in _walk(table, check_rows(table, row[np.newaxis]))]
+    return [int(nodes[0]) for _, nodes in walk(table, check_rows(table, row[np.newaxis]))]
 
 
 def goes_low(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -> BoolArray:
@@ -160,7 +160,7 @@ def check_rows(table: NodeTable, X: npt.ArrayLike) -> FloatArray:
     return array
 
 
-def _walk(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
+def walk(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
     """The rows that are still walking and the node each stands at, step by step; all rows at the root first."""
     rows = np.arange(X.shape[0], dtype=np.int64)
     nodes = np.zeros(X.shape[0], dtype=np.int64)

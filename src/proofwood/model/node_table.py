@@ -74,7 +74,8 @@ class NodeTable:
     Raises
     ------
     ValueError
-        If shapes disagree, a child does not come after its parent, a node cannot be reached, or a value is out of range.
+        If shapes disagree, a child does not come after its parent, a node cannot be reached, or a value is out of
+        range.
     """
 
     feature: IntArray
@@ -103,7 +104,8 @@ class NodeTable:
             object.__setattr__(self, name, _frozen(getattr(self, name), kind))
         if self.levels is not None:
             sets = tuple(None if codes is None else frozenset(map(int, codes)) for codes in self.levels)
-            object.__setattr__(self, "levels", None if all(codes is None for codes in sets) else sets)
+            none = len(sets) == self.feature.size and all(codes is None for codes in sets)
+            object.__setattr__(self, "levels", None if none else sets)
         self._check_shapes()
         self._check_tests()
         self._check_order()
@@ -231,7 +233,7 @@ class NodeTable:
 
 
 def _frozen(values: Sequence[Any] | npt.NDArray[Any], kind: type) -> npt.NDArray[Any]:
-    array = np.array(values, dtype=kind)  # a copy: nobody else holds a writable view
+    array: npt.NDArray[Any] = np.array(values, dtype=kind)  # a copy: nobody else holds a writable view
     array.flags.writeable = False
     return array
 

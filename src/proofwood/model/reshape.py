@@ -1,0 +1,360 @@
+"""Rebuild node tables: renumber, prune, merge equal nodes, unroll diagrams, recount rows, move thresholds.
+
+Every function returns a new table; nodes come out numbered by :func:`preorder`. Unless its docstring says otherwise, a
+function changes no prediction, for any row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.model.evaluate import check_rows, walk
+from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable, Normals
+
+MAX_UNROLLED = 1_000_000
+"""Nodes at which :func:`unroll` gives up."""
+
+
+def preorder(table: NodeTable) -> NodeTable:
+    """Number the nodes root first, then all of the low side, then the high side.
+
+    In a diagram, a node shared by several parents comes after the last of them: the order is that of a depth-first
+    search, and every child still comes after its parents.
+    """
+    return _gather(table, _depth_first(table.low, table.high))
+
+
+def prune(table: NodeTable, *, empty: bool = False) -> NodeTable:
+    """Turn splits below which every leaf predicts the same class into leaves.
+
+    The new leaf has that class as its label and the weights of the split, so class probabilities become coarser.
+
+    Parameters
+    ----------
+    table : NodeTable
+    empty : bool
+        Also replace a split by one of its sides if no training row reaches the other (``rows`` is 0). This changes
+        predictions for rows that would have gone there, and for no training row.
+    """
+    low, high, label = table.low.copy(), table.high.copy(), table.label.copy()
+    stands_for = np.arange(table.n_nodes)
+    same = table.feature == LEAF  # every leaf below predicts label
+    for node in reversed(list(table.splits())):
+        low[node], high[node] = stands_for[low[node]], stands_for[high[node]]
+        one, other = low[node], high[node]
+        rows_low, rows_high = table.rows[table.low[node]], table.rows[table.high[node]]
+        if empty and rows_low == 0 and rows_high > 0:
+            stands_for[node] = other
+        elif empty and rows_high == 0 and rows_low > 0:
+            stands_for[node] = one
+        elif same[one] and same[other] and label[one] == label[other]:
+            same[node], label[node] = True, label[one]
+            low[node] = high[node] = LEAF
+    order = _depth_first(low, high, root=int(stands_for[0]))
+    return _gather(table, order, low=low, high=high, label=label)
+
+
+def reduce(table: NodeTable) -> NodeTable:
+    """The smallest diagram with the same tests on its paths: merge equal nodes, drop tests whose two sides are equal.
+
+    Leaves are equal if they predict the same class; inner nodes if they test the same and lead to equal nodes. This is
+    the reduction of ordered decision diagrams [1]_, and sound for any table. A merged node has the weights and rows of
+    its parts together, so class probabilities become coarser; predictions stay.
+
+    References
+    ----------
+    .. [1] Bryant (1986), Graph-based algorithms for Boolean function manipulation, sec. 4.2.
+    """
+    low, high = table.low.copy(), table.high.copy()
+    stands_for = np.arange(table.n_nodes)
+    known: dict[Hashable, int] = {}
+    for node in range(table.n_nodes - 1, -1, -1):
+        key: Hashable
+        if table.feature[node] == LEAF:
+            key = int(table.label[node])
+        else:
+            low[node], high[node] = stands_for[low[node]], stands_for[high[node]]
+            if low[node] == high[node]:
+                stands_for[node] = low[node]
+                continue
+            key = (*_test(table, node), int(low[node]), int(high[node]))
+        stands_for[node] = known.setdefault(key, node)
+    # A row never visits two nodes that are merged: equal nodes have equally many tests below them, and a walk leaves
+    # one test behind at every step. Dropped tests are the exception, and are not counted.
+    weight, rows = np.zeros_like(table.weight), np.zeros_like(table.rows)
+    counted = np.flatnonzero((table.feature == LEAF) | (low != high))
+    np.add.at(weight, stands_for[counted], table.weight[counted])
+    np.add.at(rows, stands_for[counted], table.rows[counted])
+    order = _depth_first(low, high, root=int(stands_for[0]))
+    return _gather(table, order, low=low, high=high, weight=weight, rows=rows)
+
+
+def unroll(table: NodeTable, *, max_nodes: int = MAX_UNROLLED) -> NodeTable:
+    """The tree that a diagram stands for: a node with several parents is copied for each of them.
+
+    A copy keeps the weights and rows of the shared node, so probabilities stay as they are; the counts of a copy's
+    own rows need the data, see :func:`refresh`.
+
+    Raises
+    ------
+    ValueError
+        If the tree has more than ``max_nodes`` nodes; a diagram can be exponentially smaller than its tree.
+    """
+    size = [1] * table.n_nodes  # python integers: the tree may have more nodes than fit 64 bits
+    for node in reversed(list(table.splits())):
+        size[node] = 1 + size[table.low[node]] + size[table.high[node]]
+    if size[0] > max_nodes:
+        raise ValueError(
+            f"the tree of this diagram has {size[0]} nodes, more than max_nodes={max_nodes}: "
+            "work with the diagram itself, or raise max_nodes"
+        )
+    source, low, high = [0], [LEAF], [LEAF]
+    pending = [(int(table.high[0]), 0, high), (int(table.low[0]), 0, low)] if table.feature[0] != LEAF else []
+    while pending:
+        node, parent, edges = pending.pop()
+        new = len(source)
+        edges[parent] = new
+        source.append(node)
+        low.append(LEAF)
+        high.append(LEAF)
+        if table.feature[node] != LEAF:
+            pending += [(int(table.high[node]), new, high), (int(table.low[node]), new, low)]
+    return _pick(table, np.array(source), np.array(low), np.array(high))
+
+
+def refresh(
+    table: NodeTable,
+    X: npt.ArrayLike,
+    codes: npt.ArrayLike,
+    n_classes: int | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    *,
+    relabel: bool = False,
+) -> NodeTable:
+    """The same tests with weights and rows counted from data.
+
+    Parameters
+    ----------
+    table : NodeTable
+    X : (n_samples, n_features), NaN where missing
+    codes : (n_samples,) class codes below ``n_classes``
+    n_classes : int, by default that of ``table``
+    sample_weight : (n_samples,) finite, not negative; rows of weight 0 are not counted at all. Ones by default.
+    relabel : bool
+        Give each node that a row reaches the class of largest weight, ties to the smallest code. By default labels
+        stay, and so do predictions.
+
+    Returns
+    -------
+    NodeTable
+        Sums of weights are rounded once, so they do not depend on the order of the rows.
+    """
+    X = check_rows(table, X)
+    codes = np.asarray(codes, dtype=np.int64)
+    classes = table.n_classes if n_classes is None else n_classes
+    weights = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if codes.shape != (X.shape[0],) or weights.shape != codes.shape:
+        raise ValueError(
+            f"X has {X.shape[0]} rows, codes has shape {codes.shape} and sample_weight {weights.shape}: "
+            "expected one code and one weight per row"
+        )
+    if codes.size and not 0 <= codes.min() <= codes.max() < classes:
+        raise ValueError(f"codes go from {codes.min()} to {codes.max()}: expected class codes from 0 to {classes - 1}")
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise ValueError("sample_weight holds a negative or non-finite number: expected finite numbers from 0")
+    counted = weights > 0
+    if not counted.all():
+        X, codes, weights = X[counted], codes[counted], weights[counted]
+
+    cells, held = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for rows, nodes in walk(table, X):
+        cells.append(nodes * classes + codes[rows])
+        held.append(rows)
+    cell, row = np.concatenate(cells), np.concatenate(held)
+    weight = _exact_sums(cell, weights[row], table.n_nodes * classes).reshape(table.n_nodes, classes)
+    rows = np.bincount(cell // classes, minlength=table.n_nodes)
+    label = np.where(rows > 0, weight.argmax(axis=1), table.label) if relabel else table.label
+    return NodeTable(
+        feature=table.feature,
+        threshold=table.threshold,
+        low=table.low,
+        high=table.high,
+        label=label,
+        weight=weight,
+        rows=rows,
+        missing_low=table.missing_low,
+        levels=table.levels,
+        normals=table.normals,
+    )
+
+
+def canonical_thresholds(table: NodeTable, X: npt.ArrayLike) -> NodeTable:
+    """Put each threshold half way between the two neighbouring values that it separates.
+
+    For the test ``x <= t``, these are the largest value ``a <= t`` and the smallest value ``b > t`` among the rows of
+    ``X`` that reach the node. A test with no row on one side keeps its threshold, as do oblique and level tests. No
+    prediction for a row of ``X`` changes; predictions for other rows may.
+    """
+    X = check_rows(table, X)
+    below, above = np.full(table.n_nodes, np.nan), np.full(table.n_nodes, np.nan)
+    plain = (table.feature >= 0) & ~np.isnan(table.threshold)
+    for rows, nodes in walk(table, X):
+        tested = plain[nodes]
+        rows, nodes = rows[tested], nodes[tested]
+        value = X[rows, table.feature[nodes]]
+        low, high = value <= table.threshold[nodes], value > table.threshold[nodes]  # neither, if missing
+        np.fmax.at(below, nodes[low], value[low])
+        np.fmin.at(above, nodes[high], value[high])
+    between = ~np.isnan(below) & ~np.isnan(above)
+    threshold = table.threshold.copy()
+    threshold[between] = midpoints(below[between], above[between])
+    return preorder(_with_threshold(table, threshold))
+
+
+def midpoints(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
+    """Thresholds half way between ``a < b`` that separate them in float64: ``a <= t < b``.
+
+    ``(a + b) / 2`` correctly rounded, also where ``a + b`` overflows; ``a`` where that rounds to ``b``.
+    """
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = (a + b) / 2
+        middle = np.where(np.isfinite(middle), middle, a / 2 + b / 2)
+    return np.where((a <= middle) & (middle < b), middle, a)
+
+
+# -------------------------------------------------------------- internals
+
+
+def _test(table: NodeTable, node: int) -> tuple[Hashable, ...]:
+    """What the inner node asks, as a value that is equal for equal tests."""
+    feature, missing = int(table.feature[node]), bool(table.missing_low[node])
+    if table.levels is not None and table.levels[node] is not None:
+        return feature, missing, table.levels[node]
+    if feature == OBLIQUE:
+        assert table.normals is not None
+        columns, values = table.normals.row(node)
+        return feature, missing, float(table.threshold[node]), tuple(columns.tolist()), tuple(values.tolist())
+    return feature, missing, float(table.threshold[node])
+
+
+def _depth_first(low: IntArray, high: IntArray, root: int = 0) -> IntArray:
+    """Nodes reachable from ``root``, parents before children, low side first: preorder if they form a tree.
+
+    This is the reverse of the order in which a search that looks at the high side first finishes its nodes.
+    """
+    finished: list[int] = []
+    seen: set[int] = set()
+    pending = [(root, False)]
+    while pending:
+        node, done = pending.pop()
+        if done:
+            finished.append(node)
+        elif node not in seen:
+            seen.add(node)
+            pending.append((node, True))
+            if low[node] != LEAF:
+                pending += [(int(low[node]), False), (int(high[node]), False)]
+    return np.array(finished[::-1], dtype=np.int64)
+
+
+def _gather(
+    table: NodeTable,
+    order: IntArray,
+    *,
+    low: IntArray | None = None,
+    high: IntArray | None = None,
+    label: IntArray | None = None,
+    weight: FloatArray | None = None,
+    rows: IntArray | None = None,
+) -> NodeTable:
+    """Nodes ``order`` as a table of their own; other arguments, in the old numbering, replace columns of ``table``."""
+    low, high = table.low if low is None else low, table.high if high is None else high
+    position = np.full(table.n_nodes, LEAF)
+    position[order] = np.arange(order.size)
+    leaf = low[order] == LEAF
+    return _pick(
+        table,
+        order,
+        np.where(leaf, LEAF, position[low[order]]),
+        np.where(leaf, LEAF, position[high[order]]),
+        label=None if label is None else label[order],
+        weight=None if weight is None else weight[order],
+        rows=None if rows is None else rows[order],
+    )
+
+
+def _pick(
+    table: NodeTable,
+    source: IntArray,
+    low: IntArray,
+    high: IntArray,
+    *,
+    label: IntArray | None = None,
+    weight: FloatArray | None = None,
+    rows: IntArray | None = None,
+) -> NodeTable:
+    """A table whose node ``i`` is like node ``source[i]``, with the given edges; nodes without edges become leaves."""
+    leaf = low == LEAF
+    return NodeTable(
+        feature=np.where(leaf, LEAF, table.feature[source]),
+        threshold=np.where(leaf, np.nan, table.threshold[source]),
+        low=low,
+        high=high,
+        label=table.label[source] if label is None else label,
+        weight=table.weight[source] if weight is None else weight,
+        rows=table.rows[source] if rows is None else rows,
+        missing_low=leaf | table.missing_low[source],
+        levels=None if table.levels is None else _pick_levels(table.levels, source, leaf),
+        normals=None if table.normals is None else _pick_normals(table.normals, source, leaf),
+    )
+
+
+def _pick_levels(
+    levels: tuple[frozenset[int] | None, ...], source: IntArray, leaf: BoolArray
+) -> tuple[frozenset[int] | None, ...]:
+    return tuple(None if stop else levels[node] for node, stop in zip(source.tolist(), leaf.tolist(), strict=True))
+
+
+def _pick_normals(normals: Normals, source: IntArray, leaf: BoolArray) -> Normals | None:
+    parts = [normals.row(node) for node, stop in zip(source.tolist(), leaf.tolist(), strict=True) if not stop]
+    sizes = np.where(leaf, 0, np.diff(normals.indptr)[source])
+    if not sizes.any():
+        return None
+    return Normals(
+        indptr=np.concatenate(([0], np.cumsum(sizes))),
+        indices=np.concatenate([columns for columns, _ in parts]),
+        values=np.concatenate([values for _, values in parts]),
+    )
+
+
+def _with_threshold(table: NodeTable, threshold: FloatArray) -> NodeTable:
+    return NodeTable(
+        feature=table.feature,
+        threshold=threshold,
+        low=table.low,
+        high=table.high,
+        label=table.label,
+        weight=table.weight,
+        rows=table.rows,
+        missing_low=table.missing_low,
+        levels=table.levels,
+        normals=table.normals,
+    )
+
+
+def _exact_sums(cell: IntArray, weights: FloatArray, n_cells: int) -> FloatArray:
+    """Sum of the weights in each cell, rounded once."""
+    total = float(weights.sum())
+    if total < 2**53 and np.array_equal(weights, np.floor(weights)):  # integers: every partial sum is exact
+        return np.asarray(np.bincount(cell, weights=weights, minlength=n_cells), dtype=np.float64)
+    sums = np.zeros(n_cells)
+    order = np.argsort(cell, kind="stable")
+    present, starts = np.unique(cell[order], return_index=True)
+    for index, part in zip(present.tolist(), np.split(weights[order], starts[1:]), strict=True):
+        sums[index] = math.fsum(part)
+    return sums
