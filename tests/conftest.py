@@ -1,0 +1,50 @@
+"""Hypothesis profiles, and the benchmark data that some tests read."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+from proofwood.model.node_table import FloatArray, IntArray
+
+# Tests scale their number of examples by that of the profile: see strategies.examples.
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
+settings.register_profile("ci", max_examples=100, derandomize=True, database=None, **_COMMON)
+settings.register_profile("thorough", max_examples=2000, **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+DATA = Path(os.environ.get("PROOFWOOD_DATA", Path(__file__).parents[2] / "shared" / "data"))
+"""Folder of the benchmark data: one folder per suite, a CSV file per data set, its last column being the target."""
+
+LoadData = Callable[..., tuple[FloatArray, IntArray]]
+
+
+@pytest.fixture(scope="session")
+def load_data() -> LoadData:
+    """Function ``(name, sha256=None) -> (X, codes)``, ``name`` as in ``"quantbnb/bank"``; skips where there is no file.
+
+    ``sha256`` is the checksum of the uncompressed text: a file that is there but differs is an error.
+    """
+
+    def load(name: str, sha256: str | None = None) -> tuple[FloatArray, IntArray]:
+        plain, packed = DATA / f"{name}.csv", DATA / f"{name}.csv.gz"
+        if plain.exists():
+            text = plain.read_bytes()
+        elif packed.exists():
+            text = gzip.decompress(packed.read_bytes())
+        else:
+            pytest.skip(f"benchmark data missing: neither {plain} nor {packed.name} (PROOFWOOD_DATA names the folder)")
+        if sha256 is not None:
+            found = hashlib.sha256(text).hexdigest()
+            assert found == sha256, f"{name} is not the file that the expected figures belong to: sha256 {found}"
+        values = np.loadtxt(text.decode().splitlines(), delimiter=",", skiprows=1, ndmin=2)
+        return np.ascontiguousarray(values[:, :-1]), values[:, -1].astype(np.int64)
+
+    return load
