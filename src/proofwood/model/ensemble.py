@@ -1,0 +1,96 @@
+"""Weighted node tables that vote: forests, boosted trees, and single models as ensembles of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.model import evaluate
+from proofwood.model.node_table import FloatArray, IntArray, NodeTable
+
+Vote = Literal["majority", "mean", "sum"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Members, their weights, and how they vote; ties go to the lowest class code.
+
+    Parameters
+    ----------
+    members : node tables over the same columns and classes
+    weights : (n_members,) finite, not negative, not all 0; ones by default
+    vote : what a member contributes to each class, times its weight
+
+        - ``"majority"``: 1 to the class it predicts
+        - ``"mean"``: its class probabilities; scores are divided by the sum of weights
+        - ``"sum"``: the class weights of its leaf as they are
+
+    Raises
+    ------
+    ValueError
+        If there is no member, members disagree about the classes, or a weight is out of range.
+    """
+
+    members: tuple[NodeTable, ...]
+    weights: FloatArray | None = None
+    vote: Vote = "mean"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "members", tuple(self.members))
+        given = np.ones(len(self.members)) if self.weights is None else self.weights
+        weights = np.array(given, dtype=np.float64)
+        weights.flags.writeable = False
+        object.__setattr__(self, "weights", weights)
+        if not self.members:
+            raise ValueError("an ensemble needs at least one member")
+        classes = {member.n_classes for member in self.members}
+        if len(classes) > 1:
+            raise ValueError(f"members have {sorted(classes)} classes: expected the same classes in all of them")
+        if weights.shape != (len(self.members),):
+            raise ValueError(f"weights has shape {weights.shape}, expected ({len(self.members)},): one per member")
+        if not np.all(np.isfinite(weights)) or np.any(weights < 0) or not np.any(weights > 0):
+            raise ValueError("weights must be finite and not negative, and at least one of them positive")
+        if self.vote not in get_args(Vote):
+            raise ValueError(f"vote={self.vote!r} is unknown: expected one of {', '.join(get_args(Vote))}")
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.members[0].n_classes
+
+    @property
+    def n_columns(self) -> int:
+        """Columns that rows must at least have."""
+        return max(member.n_columns for member in self.members)
+
+
+def scores(ensemble: Ensemble, X: npt.ArrayLike) -> FloatArray:
+    """(n_samples, n_classes) what the members give to each class, added up member by member in their order.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features), NaN where missing; ValueError if it has fewer columns than a member tests
+    """
+    assert ensemble.weights is not None
+    rows = np.asarray(X, dtype=np.float64)
+    for member in ensemble.members:
+        evaluate.check_rows(member, rows)
+    total = np.zeros((rows.shape[0], ensemble.n_classes))
+    for member, weight in zip(ensemble.members, ensemble.weights.tolist(), strict=True):
+        total += weight * _contributions(member, ensemble.vote)[evaluate.apply(member, rows)]
+    return total / ensemble.weights.sum() if ensemble.vote == "mean" else total
+
+
+def predict(ensemble: Ensemble, X: npt.ArrayLike) -> IntArray:
+    """(n_samples,) class code of largest score; ties go to the lowest code."""
+    return np.asarray(scores(ensemble, X).argmax(axis=1), dtype=np.int64)
+
+
+def _contributions(member: NodeTable, vote: Vote) -> FloatArray:
+    """(n_nodes, n_classes) what each node of a member says."""
+    if vote == "majority":
+        return np.eye(member.n_classes)[member.label]
+    return evaluate.node_probabilities(member) if vote == "mean" else member.weight

@@ -1,0 +1,571 @@
+"""Models as files: versioned JSON, written whole or not at all, and checked when read. Never pickle.
+
+The schema is documented in ``docs/reference/model-file.md``. Numbers come back exactly as they were. Reading runs no
+code and fills in nothing: a file that is cut off, inconsistent, altered or from a later version is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.model.node_table import IntArray, NodeTable, Normals
+
+FORMAT = "proofwood-model"
+SCHEMA = 1
+"""Version of the schema that is written, and the highest that is read."""
+
+STATUSES = ("optimal", "within_gap", "feasible", "infeasible", "unknown")
+
+
+class ModelFileError(ValueError):
+    """A file that cannot be read as a model; the message names the file, what is wrong and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedResult:
+    """What was proved about the model, in plain values.
+
+    Parameters
+    ----------
+    status : one of ``STATUSES``
+    objective, lower_bound : float, in ``unit``
+    unit : of objective and bound, such as ``"errors"``
+    seconds : float, time spent
+    engine : name of the algorithm
+    stopped_by : None if it ran to its end, else the limit that stopped it
+    counters : the engine's counters by name
+    trace : (seconds, objective, lower_bound) at each improvement
+    """
+
+    status: str
+    objective: float
+    lower_bound: float
+    unit: str
+    seconds: float = 0.0
+    engine: str = ""
+    stopped_by: str | None = None
+    counters: Mapping[str, int] = field(default_factory=dict)
+    trace: tuple[tuple[float, float, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise ValueError(f"status is {self.status!r}: expected one of {', '.join(STATUSES)}")
+        if math.isnan(self.objective) or math.isnan(self.lower_bound) or self.lower_bound > self.objective:
+            raise ValueError(
+                f"lower_bound is {self.lower_bound!r} and objective {self.objective!r}: "
+                "expected numbers, the bound not above the objective"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A node table with everything needed to use it again without its training data.
+
+    Parameters
+    ----------
+    table : NodeTable
+    classes : (n_classes,) label of each class code: integers, floats, strings, booleans, or plain objects of these
+    n_features : columns of the training data; by default as many as there are names, else as the table tests
+    feature_names : names of these columns, or None
+    columns : what is known of the columns (kinds, levels, ...), plain values by keyword
+    estimator : name of the learner's class, or ``""``
+    parameters : of the learner, plain values by keyword
+    result : SavedResult or None
+
+    Plain values are None, booleans, numbers, strings, and lists, tuples and mappings of these.
+
+    Raises
+    ------
+    ValueError
+        If numbers of classes, columns and names do not agree.
+    """
+
+    table: NodeTable
+    classes: npt.NDArray[Any]
+    n_features: int = -1
+    feature_names: tuple[str, ...] | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    estimator: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    result: SavedResult | None = None
+
+    def __post_init__(self) -> None:
+        classes = np.array(self.classes)
+        classes.flags.writeable = False
+        object.__setattr__(self, "classes", classes)
+        if self.feature_names is not None:
+            object.__setattr__(self, "feature_names", tuple(str(name) for name in self.feature_names))
+        if self.n_features == -1:
+            known = self.table.n_columns if self.feature_names is None else len(self.feature_names)
+            object.__setattr__(self, "n_features", known)
+        if classes.shape != (self.table.n_classes,):
+            raise ValueError(f"classes has shape {classes.shape}, expected ({self.table.n_classes},) as the node table")
+        if self.n_features < self.table.n_columns:
+            raise ValueError(
+                f"n_features is {self.n_features}, but the node table tests column {self.table.n_columns - 1}"
+            )
+        if self.feature_names is not None and len(self.feature_names) != self.n_features:
+            raise ValueError(f"feature_names has {len(self.feature_names)} names, expected {self.n_features}")
+
+
+# ------------------------------------------------------------------ files
+
+
+def save(model: SavedModel, path: str | os.PathLike[str]) -> None:
+    """Write ``model`` to ``path``; a file already there is replaced in one step, or left as it was on an error.
+
+    Raises
+    ------
+    TypeError
+        If a class label, a parameter or a column entry is no plain value.
+    OSError
+        If the file cannot be written.
+    """
+    text = to_json(model)
+    target = Path(os.path.realpath(path))  # through a link, the file it points to
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str], *, check: bool = True) -> SavedModel:
+    """Read a model from ``path``.
+
+    Parameters
+    ----------
+    path : file written by :func:`save`
+    check : bool
+        Refuse a file whose model part was changed after it was written. With False, any consistent file is read.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model, cut off, inconsistent, changed, or of a later schema version.
+    OSError
+        If the file cannot be read.
+    """
+    name = os.fspath(path)
+    content = Path(path).read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ModelFileError(
+            f"{name!r} is not a proofwood model: it is no text. Expected a JSON file written by save()."
+        ) from None
+    return from_json(text, check=check, name=name)
+
+
+def to_json(model: SavedModel) -> str:
+    """``model`` as the text of a model file."""
+    table, result = model.table, model.result
+    part = {
+        "estimator": {"name": model.estimator, "parameters": _plain(dict(model.parameters), "parameters")},
+        "classes": _classes_out(model.classes),
+        "n_features": int(model.n_features),
+        "feature_names": None if model.feature_names is None else list(model.feature_names),
+        "columns": _plain(dict(model.columns), "columns"),
+        "result": None if result is None else _result_out(result),
+        "nodes": {
+            "feature": table.feature.tolist(),
+            "threshold": [_number(value) for value in table.threshold.tolist()],
+            "low": table.low.tolist(),
+            "high": table.high.tolist(),
+            "label": table.label.tolist(),
+            "weight": table.weight.tolist(),
+            "rows": table.rows.tolist(),
+            "missing_low": table.missing_low.tolist(),
+            "levels": None if table.levels is None else [None if s is None else sorted(s) for s in table.levels],
+            "normals": None
+            if table.normals is None
+            else {
+                "indptr": table.normals.indptr.tolist(),
+                "indices": table.normals.indices.tolist(),
+                "values": table.normals.values.tolist(),
+            },
+        },
+    }
+    return _layout({"format": FORMAT, "schema": SCHEMA, "sha256": _digest(part), "model": part}) + "\n"
+
+
+def from_json(text: str, *, check: bool = True, name: str = "model") -> SavedModel:
+    """The model whose file has this text; ``name`` is what messages call the file. See :func:`load`."""
+    document = _parse(text, name)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelFileError(
+            f'{name!r} is not a proofwood model: it is JSON, but has no "format": "{FORMAT}". '
+            "Expected a file written by save()."
+        )
+    version = document.get("schema")
+    if type(version) is not int or version < 1:
+        raise ModelFileError(
+            f"{name!r} is damaged: schema is {version!r}, expected a version number from 1. "
+            "Save the model again, or restore the file from a copy."
+        )
+    if version > SCHEMA:
+        raise ModelFileError(
+            f"{name!r} has schema version {version}, and this proofwood reads versions up to {SCHEMA}: "
+            "it was written by a later release. Run: pip install --upgrade proofwood"
+        )
+    try:
+        part = _get(document, "model", dict, "")
+        model = _model_in(part)
+    except (ValueError, OverflowError) as error:
+        raise ModelFileError(
+            f"{name!r} is damaged or was edited by hand: {error}. "
+            "Save the model again, or restore the file from a copy."
+        ) from error
+    if check and document.get("sha256") != _digest(part):
+        raise ModelFileError(
+            f"{name!r} was changed after it was written: its checksum does not match its content, so what it says is "
+            "proved may no longer hold. Save the model again, or, to load the changed file anyway, pass check=False "
+            "to load()."
+        )
+    return model
+
+
+# ---------------------------------------------------------------- writing
+
+
+def _number(value: float) -> float | str | None:
+    """A float that strict JSON can hold: null for nan, a string for an infinity."""
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+
+
+def _plain(value: object, where: str) -> Any:
+    """``value`` as JSON that :func:`_restored` turns back into an equal value of the same Python type."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)):
+        # subclasses such as members of string enumerations become what they are equal to
+        return (
+            value if value is None or isinstance(value, bool) else int(value) if isinstance(value, int) else str(value)
+        )
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else {"$float": str(float(value))}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist(), where)
+    if isinstance(value, tuple):
+        return {"$tuple": [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]}
+    if isinstance(value, list):
+        return [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) and not key.startswith("$") for key in value):
+            return {str(key): _plain(item, f"{where}[{key!r}]") for key, item in value.items()}
+        pairs = [[_plain(key, f"{where} key"), _plain(item, f"{where}[{key!r}]")] for key, item in value.items()]
+        return {"$map": pairs}
+    raise TypeError(
+        f"{where} cannot be saved: {value!r} is a {type(value).__name__}. "
+        "Expected None, a boolean, a number, a string, or a list, tuple or mapping of these"
+    )
+
+
+def _classes_out(classes: npt.NDArray[Any]) -> dict[str, Any]:
+    kind = classes.dtype.kind
+    if kind in "biu":
+        return {"dtype": classes.dtype.name, "values": classes.tolist()}
+    if kind == "f" and classes.dtype.itemsize <= 8:
+        return {"dtype": classes.dtype.name, "values": [_number(value) for value in classes.tolist()]}
+    if kind == "U":
+        return {"dtype": f"U{classes.dtype.itemsize // 4}", "values": classes.tolist()}
+    if kind in "OT":
+        dtype = "object" if kind == "O" else "StringDType"
+        return {"dtype": dtype, "values": [_plain(label, f"classes[{i}]") for i, label in enumerate(classes.tolist())]}
+    raise TypeError(
+        f"classes of dtype {classes.dtype} cannot be saved: expected integers, floats, booleans, strings or objects. "
+        "Convert the labels before fitting, for example with y.astype(str)"
+    )
+
+
+def _result_out(result: SavedResult) -> dict[str, Any]:
+    return {
+        "status": str(result.status),
+        "objective": _number(float(result.objective)),
+        "lower_bound": _number(float(result.lower_bound)),
+        "unit": result.unit,
+        "seconds": float(result.seconds),
+        "engine": result.engine,
+        "stopped_by": result.stopped_by,
+        "counters": {str(key): int(value) for key, value in result.counters.items()},
+        "trace": [[_number(float(value)) for value in event] for event in result.trace],
+    }
+
+
+def _digest(part: object) -> str:
+    """SHA-256 of the canonical text: keys sorted, no blanks, ASCII only."""
+    text = json.dumps(part, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _layout(value: object, indent: str = "") -> str:
+    """JSON text that people can read and compare: a line per entry of a mapping, and per row of a list of lists."""
+    deeper = indent + "  "
+    if isinstance(value, dict) and value:
+        items = (f"{deeper}{json.dumps(key, ensure_ascii=False)}: {_layout(value[key], deeper)}" for key in value)
+        return "{\n" + ",\n".join(items) + f"\n{indent}}}"
+    if isinstance(value, list) and any(isinstance(item, (list, dict)) for item in value):
+        return "[\n" + ",\n".join(deeper + json.dumps(item, ensure_ascii=False) for item in value) + f"\n{indent}]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _parse(text: str, name: str) -> Any:
+    if not text.strip():
+        raise ModelFileError(f"{name!r} is empty: expected a JSON file written by save(). Save the model again.")
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON number")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        if not text.lstrip().startswith("{"):
+            raise ModelFileError(
+                f"{name!r} is not a proofwood model: it is no JSON. Expected a file written by save()."
+            ) from None
+        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+            raise ModelFileError(
+                f"{name!r} is truncated: it breaks off at line {error.lineno}. "
+                "Save the model again, or copy the whole file."
+            ) from None
+        raise ModelFileError(
+            f"{name!r} is damaged: no JSON at line {error.lineno}, column {error.colno} ({error.msg}). "
+            "Save the model again, or restore the file from a copy."
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(
+            f"{name!r} is damaged: {error}. Save the model again, or restore the file from a copy."
+        ) from None
+
+
+def _model_in(part: dict[str, Any]) -> SavedModel:
+    nodes = _get(part, "nodes", dict, "model")
+    n_features = _get(part, "n_features", int, "model")
+    if n_features < 0:
+        raise ValueError(f"model.n_features is {n_features}, expected a number of columns from 0")
+    estimator = _get(part, "estimator", dict, "model")
+    names = _get(part, "feature_names", (list, type(None)), "model")
+    result = _get(part, "result", (dict, type(None)), "model")
+    return SavedModel(
+        table=_table_in(nodes),
+        classes=_classes_in(_get(part, "classes", dict, "model")),
+        n_features=n_features,
+        feature_names=None if names is None else tuple(_strings(names, "model.feature_names")),
+        columns=_restored(_get(part, "columns", dict, "model"), "model.columns"),
+        estimator=_get(estimator, "name", str, "model.estimator"),
+        parameters=_restored(_get(estimator, "parameters", dict, "model.estimator"), "model.estimator.parameters"),
+        result=None if result is None else _result_in(result),
+    )
+
+
+def _table_in(nodes: dict[str, Any]) -> NodeTable:
+    where = "model.nodes"
+
+    def values(key: str) -> list[Any]:
+        found: list[Any] = _get(nodes, key, list, where)
+        return found
+
+    def integers(key: str) -> IntArray:
+        return _integers(values(key), f"{where}.{key}")
+
+    weight = [_floats(row, f"{where}.weight[{i}]") for i, row in enumerate(values("weight"))]
+    if len({len(row) for row in weight}) > 1:
+        raise ValueError(f"{where}.weight has rows of different lengths, expected one number per class in each")
+    flags = values("missing_low")
+    if not all(isinstance(flag, bool) for flag in flags):
+        raise ValueError(f"{where}.missing_low holds something else than true and false")
+    levels = _get(nodes, "levels", (list, type(None)), where)
+    normals = _get(nodes, "normals", (dict, type(None)), where)
+    try:
+        return NodeTable(
+            feature=integers("feature"),
+            threshold=np.array(_floats(values("threshold"), f"{where}.threshold")),
+            low=integers("low"),
+            high=integers("high"),
+            label=integers("label"),
+            weight=np.array(weight, dtype=np.float64),
+            rows=integers("rows"),
+            missing_low=np.array(flags, dtype=np.bool_),
+            levels=None if levels is None else _levels_in(levels, f"{where}.levels"),
+            normals=None if normals is None else _normals_in(normals, f"{where}.normals"),
+        )
+    except ValueError as error:
+        message = str(error)
+        raise ValueError(message if message.startswith(where) else f"in {where}, {message}") from None
+
+
+def _levels_in(levels: list[Any], where: str) -> tuple[frozenset[int] | None, ...]:
+    sets = []
+    for i, codes in enumerate(levels):
+        if codes is not None and not isinstance(codes, list):
+            raise ValueError(f"{where}[{i}] is {_short(codes)}, expected a list of level codes or null")
+        sets.append(None if codes is None else frozenset(_integers(codes, f"{where}[{i}]").tolist()))
+    return tuple(sets)
+
+
+def _normals_in(normals: dict[str, Any], where: str) -> Normals:
+    return Normals(
+        indptr=_integers(_get(normals, "indptr", list, where), f"{where}.indptr"),
+        indices=_integers(_get(normals, "indices", list, where), f"{where}.indices"),
+        values=np.array(_floats(_get(normals, "values", list, where), f"{where}.values"), dtype=np.float64),
+    )
+
+
+def _classes_in(classes: dict[str, Any]) -> npt.NDArray[Any]:
+    where = "model.classes"
+    dtype, values = _get(classes, "dtype", str, where), _get(classes, "values", list, where)
+    if dtype in ("object", "StringDType"):
+        labels = [_restored(value, f"{where}.values[{i}]") for i, value in enumerate(values)]
+        if dtype == "StringDType" and not hasattr(np.dtypes, "StringDType"):  # numpy 1
+            dtype = "object"
+        array = np.empty(len(labels), dtype=object)
+        array[:] = labels
+        return array if dtype == "object" else array.astype(np.dtypes.StringDType())
+    if dtype == "bool":
+        if not all(isinstance(value, bool) for value in values):
+            raise ValueError(f"{where}.values holds something else than true and false, but dtype is bool")
+        return np.array(values, dtype=np.bool_)
+    if dtype in ("float16", "float32", "float64"):
+        return np.array(_floats(values, f"{where}.values"), dtype=dtype)
+    if dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
+        bounds = np.iinfo(dtype)
+        if not all(type(value) is int and bounds.min <= value <= bounds.max for value in values):
+            raise ValueError(f"{where}.values holds something else than integers of dtype {dtype}")
+        return np.array(values, dtype=dtype)
+    if dtype.startswith("U") and dtype[1:].isdigit() and int(dtype[1:]) < 2**20:
+        labels = _strings(values, f"{where}.values")
+        if max((len(label) for label in labels), default=0) > int(dtype[1:]):
+            raise ValueError(f"{where}.values holds a string longer than its dtype {dtype} allows")
+        return np.array(labels, dtype=f"<U{dtype[1:]}")
+    raise ValueError(f"{where}.dtype is {dtype!r}, expected a dtype of integers, floats, booleans, strings or objects")
+
+
+def _result_in(result: dict[str, Any]) -> SavedResult:
+    where = "model.result"
+    counters = _get(result, "counters", dict, where)
+    if not all(type(value) is int for value in counters.values()):
+        raise ValueError(f"{where}.counters holds something else than integers")
+    trace = []
+    for i, event in enumerate(_get(result, "trace", list, where)):
+        seconds, objective, bound = _floats(event, f"{where}.trace[{i}]", length=3)
+        trace.append((seconds, objective, bound))
+    objective, bound, seconds = _floats(
+        [_get(result, key, object, where) for key in ("objective", "lower_bound", "seconds")],
+        f"{where}: objective, lower_bound, seconds",
+    )
+    return SavedResult(
+        status=_get(result, "status", str, where),
+        objective=objective,
+        lower_bound=bound,
+        unit=_get(result, "unit", str, where),
+        seconds=seconds,
+        engine=_get(result, "engine", str, where),
+        stopped_by=_get(result, "stopped_by", (str, type(None)), where),
+        counters=counters,
+        trace=tuple(trace),
+    )
+
+
+def _get(mapping: dict[str, Any], key: str, kind: type | tuple[type, ...], where: str) -> Any:
+    place = f"{where}.{key}" if where else key
+    if key not in mapping:
+        raise ValueError(f"{place} is missing")
+    value = mapping[key]
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds and object not in kinds):
+        expected = " or ".join(_JSON_NAMES.get(k, k.__name__) for k in kinds)
+        raise ValueError(f"{place} is {_short(value)}, expected {expected}")
+    return value
+
+
+_JSON_NAMES = {
+    dict: "a mapping",
+    list: "a list",
+    str: "a string",
+    int: "an integer",
+    bool: "true or false",
+    type(None): "null",
+}
+
+
+def _integers(values: Sequence[Any], where: str) -> IntArray:
+    for i, value in enumerate(values):
+        if type(value) is not int or not -(2**63) <= value < 2**63:
+            raise ValueError(f"{where}[{i}] is {_short(value)}, expected an integer of 64 bits")
+    return np.array(values, dtype=np.int64)
+
+
+def _floats(values: Any, where: str, length: int | None = None) -> list[float]:
+    if not isinstance(values, list) or (length is not None and len(values) != length):
+        raise ValueError(f"{where} is {_short(values)}, expected a list of {'' if length is None else length} numbers")
+    numbers = []
+    for i, value in enumerate(values):
+        if value is None:
+            numbers.append(math.nan)
+        elif value in ("inf", "-inf") or type(value) in (int, float):
+            numbers.append(float(value))
+        else:
+            raise ValueError(f"{where}[{i}] is {_short(value)}, expected a number")
+    return numbers
+
+
+def _strings(values: list[Any], where: str) -> list[str]:
+    for i, value in enumerate(values):
+        if not isinstance(value, str):
+            raise ValueError(f"{where}[{i}] is {_short(value)}, expected a string")
+    return values
+
+
+def _restored(value: Any, where: str) -> Any:
+    """The inverse of :func:`_plain`."""
+    if isinstance(value, list):
+        return [_restored(item, f"{where}[{i}]") for i, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    tags = [key for key in value if key.startswith("$")]
+    if not tags:
+        return {key: _restored(item, f"{where}[{key!r}]") for key, item in value.items()}
+    tag, content = tags[0], value[tags[0]]
+    if len(value) == 1 and tag == "$float" and content in ("nan", "inf", "-inf"):
+        return float(content)
+    if len(value) == 1 and tag == "$tuple" and isinstance(content, list):
+        return tuple(_restored(item, f"{where}[{i}]") for i, item in enumerate(content))
+    if len(value) == 1 and tag == "$map" and isinstance(content, list):
+        pairs = [_restored(pair, f"{where}[{i}]") for i, pair in enumerate(content)]
+        if all(isinstance(pair, list) and len(pair) == 2 and _hashable(pair[0]) for pair in pairs):
+            return dict(pairs)
+    raise ValueError(f"{where} is {_short(value)}, expected a plain value")
+
+
+def _hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _short(value: object) -> str:
+    """``value`` as a message shows it."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."
