@@ -1,0 +1,141 @@
+"""Data sets of the benchmarks by name: files of a shared folder, and generated ones that need no file.
+
+Files are looked for in the folder that the environment variable ``PROOFWOOD_DATA`` names, else in ``../shared/data``
+beside the repository. A file is ``<suite>/<name>.csv`` or ``.csv.gz``: one header row, numeric columns, the last column
+``target`` with class codes from 0.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from sklearn.datasets import make_classification
+
+Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+QUANTBNB = (
+    "avila", "bank", "bean", "bidding", "eeg", "fault", "htru", "magic",
+    "occupancy", "page", "raisin", "rice", "room", "segment", "skin", "wilt",
+)  # fmt: skip
+"""The sixteen sets of Quant-BnB and ConTree: numeric features, training parts only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A data set: its name, where it comes from, and how to get it."""
+
+    name: str
+    suite: str
+    read: Callable[[], Arrays]
+
+
+def data_folder() -> Path:
+    """Folder of the data files.
+
+    Raises
+    ------
+    FileNotFoundError
+        If neither ``PROOFWOOD_DATA`` nor the folder beside the repository exists.
+    """
+    named = os.environ.get("PROOFWOOD_DATA")
+    folder = Path(named) if named else ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"no data folder {str(folder)!r}: set PROOFWOOD_DATA to the folder that holds quantbnb/bank.csv, "
+            f"or choose generated sets ({', '.join(generated_names())})"
+        )
+    return folder
+
+
+def names(suite: str | None = None) -> list[str]:
+    """Names of all cases, or of those of one suite, in order."""
+    return [case.name for case in _CASES.values() if suite in (None, case.suite)]
+
+
+def generated_names() -> list[str]:
+    """Names of the cases that need no file."""
+    return names("generated")
+
+
+@lru_cache(maxsize=2)
+def load(name: str) -> Arrays:
+    """``X`` (n_rows, n_features) float64 and class codes (n_rows,) int64 of a case.
+
+    Raises
+    ------
+    KeyError
+        If no case has this name; the message lists all.
+    FileNotFoundError
+        If its file is absent.
+    """
+    if name not in _CASES:
+        raise KeyError(f"no data set {name!r}: expected one of {', '.join(_CASES)}")
+    X, y = _CASES[name].read()
+    X.flags.writeable = y.flags.writeable = False
+    return X, y
+
+
+def _from_file(suite: str, name: str) -> Case:
+    def read() -> Arrays:
+        folder = data_folder() / suite
+        for ending in (".csv", ".csv.gz"):
+            path = folder / f"{name}{ending}"
+            if path.is_file():
+                frame = pl.read_csv(path, infer_schema_length=None)
+                X = np.ascontiguousarray(frame.drop("target").cast(pl.Float64).to_numpy())
+                return X, frame["target"].cast(pl.Int64).to_numpy().copy()
+        raise FileNotFoundError(f"no file {name}.csv or {name}.csv.gz in {str(folder)!r}")
+
+    return Case(name, suite, read)
+
+
+def _generated(name: str, make: Callable[[np.random.Generator], Arrays]) -> Case:
+    def read() -> Arrays:
+        X, y = make(np.random.default_rng(20250220))
+        return np.ascontiguousarray(X, dtype=np.float64), y.astype(np.int64)
+
+    return Case(f"generated-{name}", "generated", read)
+
+
+def _tiny(rng: np.random.Generator) -> Arrays:
+    X = rng.normal(size=(80, 3)).round(1)
+    return X, (X[:, 0] * X[:, 1] > 0).astype(np.int64) ^ (rng.random(80) < 0.1)
+
+
+def _blobs(n: int, p: int, classes: int) -> Callable[[np.random.Generator], Arrays]:
+    def make(rng: np.random.Generator) -> Arrays:
+        X, y = make_classification(
+            n_samples=n,
+            n_features=p,
+            n_informative=min(p, 6),
+            n_redundant=0,
+            n_classes=classes,
+            n_clusters_per_class=2,
+            flip_y=0.05,
+            random_state=int(rng.integers(2**31)),
+        )
+        return X, y
+
+    return make
+
+
+_CASES: dict[str, Case] = {
+    case.name: case
+    for case in (
+        *(_from_file("quantbnb", name) for name in QUANTBNB),
+        _generated("tiny", _tiny),
+        _generated("two-class", _blobs(2000, 8, 2)),
+        _generated("five-class", _blobs(2000, 8, 5)),
+        _generated("long", _blobs(200_000, 4, 2)),
+        _generated("wide", _blobs(500, 500, 2)),
+    )
+}

@@ -1,0 +1,314 @@
+"""Paired measurements: runs of both sides in turn, ratios with quartiles, versions, machine, resumable tables.
+
+A measured task is a module-level function of plain keyword values that returns plain values. It runs in this process,
+or in a child of its own where peak memory is measured, where a rival may crash, or where a hard cap is wanted::
+
+    outcome = run("benchmarks.tasks:fit", {"learner": "pycontree", "case": "bank", "depth": 3}, hard_cap=300)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import importlib
+import io
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import proofwood
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+RIVAL_PACKAGES = ("pycontree", "pystreed", "scikit-learn", "numpy")
+
+# ------------------------------------------------------------------ one measured call
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a call took: CPU seconds of all threads of the process, wall seconds, growth of peak memory in MB."""
+
+    cpu: float
+    wall: float
+    peak_mb: float
+
+
+def measure(call: Callable[[], Any]) -> tuple[Any, Cost]:
+    """Result and cost of one call.
+
+    The growth of peak memory is that of the resident set over the call. On Linux the peak is reset before; elsewhere
+    a higher peak before the call hides a lower one inside it, and the growth is a lower bound.
+    """
+    _reset_peak()
+    before = _resident_mb()
+    wall, cpu = time.perf_counter(), time.process_time()
+    value = call()
+    cost = Cost(time.process_time() - cpu, time.perf_counter() - wall, max(0.0, _peak_mb() - before))
+    return value, cost
+
+
+def _proc_status(field_name: str) -> float | None:
+    path = Path("/proc/self/status")
+    if not path.exists():
+        return None
+    for line in path.read_text().splitlines():
+        if line.startswith(field_name + ":"):
+            return int(line.split()[1]) / 1024
+    return None
+
+
+def _resident_mb() -> float:
+    value = _proc_status("VmRSS")
+    return _peak_mb() if value is None else value
+
+
+def _peak_mb() -> float:
+    value = _proc_status("VmHWM")
+    if value is not None:
+        return value
+    try:
+        import resource
+    except ImportError:  # Windows
+        return math.nan
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def _reset_peak() -> None:
+    with contextlib.suppress(OSError):  # not Linux, or not permitted: measure() says what that means
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+# ------------------------------------------------------------------ tasks here or in a child
+
+
+def run(task: str, values: Mapping[str, Any], *, hard_cap: float | None = None, isolate: bool = True) -> dict[str, Any]:
+    """Outcome of ``task`` ("module:function") called with ``values``.
+
+    Parameters
+    ----------
+    hard_cap : wall seconds after which the child is killed, None for never; without effect in this process
+    isolate : run in a child process with one BLAS and OpenMP thread
+
+    Returns
+    -------
+    dict
+        What the task returned; a child that was killed or died gives ``{"status": "killed" | "failed", "error": why}``.
+    """
+    if not isolate:
+        return _call(task, dict(values))
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "benchmarks.harness", task, json.dumps(dict(values))]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=hard_cap,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"status": "killed", "error": f"no answer in {hard_cap:g} s"}
+    lines = done.stdout.strip().splitlines()
+    if done.returncode != 0 or not lines:
+        tail = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        return {"status": "failed", "error": f"exit code {done.returncode}: {tail[0]}"}
+    outcome = json.loads(lines[-1])
+    if not isinstance(outcome, dict):
+        raise TypeError(f"{task} returned {type(outcome).__name__}, expected a dict")
+    return outcome
+
+
+def _call(task: str, values: dict[str, Any]) -> dict[str, Any]:
+    module, _, function = task.partition(":")
+    outcome = getattr(importlib.import_module(module), function)(**values)
+    return dict(outcome)
+
+
+def _child(arguments: Sequence[str]) -> None:
+    """Entry point of a child: task and its values as JSON; the outcome is the last line of standard output."""
+    task, values = arguments
+    print(json.dumps(_call(task, json.loads(values))), flush=True)
+
+
+# ------------------------------------------------------------------ resumable tables
+
+
+@dataclass
+class Table:
+    """A CSV file of measured cells that grows row by row, so that a broken-off run goes on where it stopped.
+
+    Parameters
+    ----------
+    path : file; made with its folder when the first row is added
+    key : columns that name a cell
+    columns : further columns; ``when``, ``versions`` and ``machine`` are added to each row
+    """
+
+    path: Path
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: list[dict[str, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.path = Path(self.path)
+        self.rows = []
+        if self.path.exists():
+            with self.path.open(newline="") as stream:
+                reader = csv.DictReader(stream)
+                if tuple(reader.fieldnames or ()) != self.fields:
+                    raise ValueError(
+                        f"{self.path} has the columns {reader.fieldnames}, expected {list(self.fields)}: "
+                        "it was written by another version; move it away or run with --fresh"
+                    )
+                self.rows = list(reader)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """All columns in the order of the file."""
+        return (*self.key, *self.columns, "when", "versions", "machine")
+
+    def find(self, **key: Any) -> dict[str, str] | None:
+        """The stored row of a cell, or None."""
+        found = self.select(**key)
+        return found[-1] if found else None
+
+    def select(self, **values: Any) -> list[dict[str, str]]:
+        """Stored rows that have these values."""
+        wanted = {name: _text(value) for name, value in values.items()}
+        return [row for row in self.rows if all(row[name] == value for name, value in wanted.items())]
+
+    def cell(self, work: Callable[[], Mapping[str, Any]], **key: Any) -> dict[str, str]:
+        """The stored row of a cell; measured with ``work`` and stored first if there is none."""
+        found = self.find(**key)
+        return self.add({**key, **work()}) if found is None else found
+
+    def add(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """Append one row to the file at once, and return it as stored."""
+        known = {**values, "when": datetime.now(UTC).isoformat(timespec="seconds")}
+        known |= {"versions": versions(), "machine": machine()}
+        row = {name: _text(known.get(name)) for name in self.fields}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = not self.path.exists()
+        buffer = io.StringIO()
+        writer = csv.DictWriter(buffer, self.fields, lineterminator="\n")
+        if new:
+            writer.writeheader()
+        writer.writerow(row)
+        with self.path.open("a", newline="") as stream:
+            stream.write(buffer.getvalue())
+        self.rows.append(row)
+        return row
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
+
+
+def number(text: str | None) -> float:
+    """The number in a stored cell; nan where it is empty."""
+    return float(text) if text else math.nan
+
+
+# ------------------------------------------------------------------ statistics and words
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Median and quartiles."""
+
+    low: float
+    median: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Spread:
+        """Spread of at least one number."""
+        low, median, high = np.percentile(np.fromiter(values, dtype=np.float64), [25, 50, 75])
+        return cls(float(low), float(median), float(high))
+
+    def __str__(self) -> str:
+        return f"{self.median:.3g} ({self.low:.3g} to {self.high:.3g})"
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Geometric mean of positive numbers; nan of none."""
+    return math.exp(sum(math.log(v) for v in values) / len(values)) if values else math.nan
+
+
+def seconds_text(seconds: float) -> str:
+    """Seconds with three significant digits; an em dash for nan."""
+    if math.isnan(seconds):
+        return "–"
+    return f"{seconds:.3g}" if seconds < 100 else f"{seconds:.0f}"
+
+
+@lru_cache(maxsize=1)
+def versions() -> str:
+    """Versions of Python, of the library (with its commit, in a clone) and of the rivals that are installed."""
+    found = [f"python {platform.python_version()}", f"proofwood {proofwood.__version__}{_commit()}"]
+    for package in RIVAL_PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found.append(f"{package} {metadata.version(package)}")
+    return ", ".join(found)
+
+
+def _commit() -> str:
+    try:
+        command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:  # no git on this machine
+        return ""
+    return f" ({done.stdout.strip()})" if done.returncode == 0 else ""
+
+
+@lru_cache(maxsize=1)
+def machine() -> str:
+    """Processor, cores and system, in one line."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = cpuinfo.read_text().splitlines()
+        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
+    return f"{model}, {os.cpu_count()} CPUs, {platform.system()}"
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; the first column is text, all others are numbers."""
+    lines = ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def write_page(path: Path, title: str, *blocks: str, rows: Sequence[Mapping[str, str]] = ()) -> Path:
+    """A Markdown page with the versions and machines of the rows it shows."""
+    made = sorted({f"{row['machine']}; {row['versions']}" for row in rows if row.get("machine")})
+    foot = ["Measured with: " + "; ".join(made) + "."] if made else []
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n\n".join([f"# {title}", *blocks, *foot]).rstrip() + "\n", encoding="utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    _child(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""One module per paper, one function and one subcommand per table or figure."""
