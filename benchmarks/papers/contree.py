@@ -373,7 +373,7 @@ def table6(
         "price of a leaf, pystreed depth and number of splits, ours the depth). **Not the paper's data:** the paper "
         "splits the full sets, our files hold their train parts only, so that every method learns from a fifth fewer "
         "rows and is tested on others; compare within a row of ours, and the paper's figures as a guide. Trees on "
-        f"guessed thresholds are not measured. Each fit may take {session.seconds:g} s; the best tree at the limit counts."
+        f"guessed thresholds are not measured. A fit may take {session.seconds:g} s; the best tree at the limit counts."
     )
     page = session.out / "table6.md"
     return write_page(page, "Table 6: accuracy on held-out parts", text, markdown_table(header, lines), rows=used)
