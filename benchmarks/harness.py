@@ -29,11 +29,9 @@ from typing import Any
 
 import numpy as np
 
-import proofwood
-
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-RIVAL_PACKAGES = ("pycontree", "pystreed", "scikit-learn", "numpy")
+PACKAGES = ("proofwood", "pycontree", "pystreed", "scikit-learn", "numpy")
 
 # ------------------------------------------------------------------ one measured call
 
@@ -267,20 +265,20 @@ def seconds_text(seconds: float) -> str:
 @lru_cache(maxsize=1)
 def versions() -> str:
     """Versions of Python, of the library (with its commit, in a clone) and of the rivals that are installed."""
-    found = [f"python {platform.python_version()}", f"proofwood {proofwood.__version__}{_commit()}"]
-    for package in RIVAL_PACKAGES:
+    found = [f"python {platform.python_version()}", *_commit()]
+    for package in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             found.append(f"{package} {metadata.version(package)}")
     return ", ".join(found)
 
 
-def _commit() -> str:
+def _commit() -> list[str]:
     try:
         command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:  # no git on this machine
-        return ""
-    return f" ({done.stdout.strip()})" if done.returncode == 0 else ""
+        return []
+    return [f"commit {done.stdout.strip()}"] if done.returncode == 0 else []
 
 
 @lru_cache(maxsize=1)

@@ -539,7 +539,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     commands = parser.add_subparsers(dest="what", required=True, metavar="TABLE")
     for name, make in MAKE.items():
-        command = commands.add_parser(name, help=(make.__doc__ or "").splitlines()[0])
+        command = commands.add_parser(name, help=(make.__doc__ or "").splitlines()[0].replace("%", "%%"))
         default = FIGURE_3_SETS if name == "figure3" else cases.QUANTBNB
         command.add_argument("--sets", nargs="+", default=list(default), metavar="NAME")
         command.add_argument("--seconds", type=float, default=300.0, help="time limit of one fit (default: 300)")

@@ -1,0 +1,175 @@
+"""The benchmarks run: harness, pairs, and each table and figure of the paper on a tiny set with tiny caps."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import cases, harness, rivals, speed, threads
+from benchmarks.papers import contree, contree_published
+
+TINY = ["generated-tiny"]
+
+
+def needs(package: str) -> pytest.MarkDecorator:
+    absent = importlib.util.find_spec(package) is None
+    return pytest.mark.skipif(absent, reason=f"{package} is not installed (an extra of the benchmarks)")
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> contree.Session:
+    return contree.Session(seconds=5.0, out=tmp_path, isolate=False)
+
+
+# ------------------------------------------------------------------ harness
+
+
+def test_measure_counts_cpu_seconds_and_memory() -> None:
+    value, cost = harness.measure(lambda: np.ones(4_000_000).sum())
+    assert value == 4_000_000
+    assert 0 < cost.cpu < 10
+    assert cost.wall > 0
+    assert cost.peak_mb == pytest.approx(30.5, abs=15) or np.isnan(cost.peak_mb)
+
+
+def test_table_resumes_and_refuses_other_columns(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    calls = []
+
+    def work() -> dict[str, float]:
+        calls.append(1)
+        return {"seconds": 0.25}
+
+    for _ in range(2):  # the second table reads what the first one wrote
+        row = harness.Table(path, ("set",), ("seconds",)).cell(work, set="bank")
+        assert row["seconds"] == "0.25"
+    assert len(calls) == 1
+    with pytest.raises(ValueError, match="--fresh"):
+        harness.Table(path, ("set",), ("minutes",))
+
+
+def test_child_returns_its_outcome_is_killed_at_its_cap_and_reports_its_failure() -> None:
+    outcome = harness.run("benchmarks.tasks:fit", {"learner": "cart", "case": "generated-tiny", "depth": 1})
+    assert outcome["rows"] == 80
+    killed = harness.run("time:sleep", {"seconds": 9}, hard_cap=0.2)
+    assert killed["status"] == "killed"
+    failed = harness.run("benchmarks.tasks:fit", {"learner": "nobody", "case": "generated-tiny", "depth": 1})
+    assert failed["status"] == "failed"
+    assert "nobody" in failed["error"]
+
+
+def test_spread_and_geometric_mean() -> None:
+    assert str(harness.Spread.of([1, 2, 3, 4, 5])) == "3 (2 to 4)"
+    assert harness.geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
+    assert np.isnan(harness.geometric_mean([]))
+
+
+def test_absent_package_names_its_install_command() -> None:
+    with pytest.raises(rivals.MissingRival, match="pip install 'nothing>=1'"):
+        rivals._package("no_such_package_at_all", "nothing>=1")
+
+
+def test_absent_data_folder_says_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PROOFWOOD_DATA", str(tmp_path / "absent"))
+    with pytest.raises(FileNotFoundError, match="PROOFWOOD_DATA"):
+        cases.data_folder()
+    with pytest.raises(KeyError, match="generated-tiny"):
+        cases.load("nothing")
+
+
+@pytest.mark.parametrize("name", cases.generated_names())
+def test_generated_cases_are_the_same_every_time(name: str) -> None:
+    X, y = cases.load(name)
+    cases.load.cache_clear()
+    again, codes = cases.load(name)
+    assert X.dtype == np.float64
+    assert np.array_equal(X, again)
+    assert np.array_equal(y, codes)
+    assert y.min() == 0
+
+
+# ------------------------------------------------------------------ comparisons
+
+
+@needs("pycontree")
+def test_speed_against_pycontree(tmp_path: Path) -> None:
+    page = speed.compare(sets=TINY, depths=[1, 2], pairs=2, seconds=10, out=tmp_path, isolate=False)
+    text = page.read_text()
+    assert "## Depth 2" in text
+    with (tmp_path / "speed.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 2 * 2 * 2
+    assert len({row["errors"] for row in rows if row["depth"] == "2"}) == 1
+    assert {row["status"] for row in rows} == {"optimal"}
+    again = speed.compare(sets=TINY, depths=[1, 2], pairs=2, seconds=10, out=tmp_path, isolate=False)
+    assert again.read_text() == text  # nothing was measured again
+
+
+def test_threads(tmp_path: Path) -> None:
+    page = threads.compare(sets=TINY, depth=2, threads=[1, 2], rounds=2, seconds=10, out=tmp_path, isolate=False)
+    assert "| equal |" in page.read_text()
+
+
+# ------------------------------------------------------------------ the paper
+
+
+@pytest.mark.parametrize("name", ["table1", "table2", "table3", "table4", "table5", "figure2"])
+def test_paper_table(name: str, session: contree.Session) -> None:
+    page = contree.MAKE[name](sets=TINY, session=session)
+    text = page.read_text()
+    assert "| generated-tiny |" in text
+    assert "failed" not in text
+    stored = (session.out / "fits.csv").read_text()
+    contree.MAKE[name](sets=TINY, session=session)
+    assert (session.out / "fits.csv").read_text() == stored  # resumed: nothing was measured again
+
+
+def test_figure_2_counts_fewer_evaluations_with_prunings(session: contree.Session) -> None:
+    contree.figure2(sets=["generated-two-class"], session=session)
+    line = next(s for s in (session.out / "figure2.md").read_text().splitlines() if s.startswith("| generated-two"))
+    none, *pruned = (int(cell.replace(",", "")) for cell in line.strip("| ").split(" | ")[1:])
+    assert all(0 < count <= none for count in pruned)
+    assert pruned[-1] < none
+
+
+@needs("matplotlib")
+def test_figure_3_draws_its_curves(session: contree.Session) -> None:
+    page = contree.figure3(sets=TINY, session=session, depth=3)
+    assert "figure3.png" in page.read_text()
+    assert (session.out / "figure3.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize("method", ["cart", pytest.param("streed", marks=needs("pystreed")), "proofwood"])
+def test_table_6(method: str, session: contree.Session) -> None:
+    page = contree.table6(sets=TINY, session=session, methods=[method], splits=2, inner=2, max_depth=2)
+    text = page.read_text()
+    assert "train parts only" in text
+    assert "failed" not in text
+
+
+def test_fits_that_reached_their_limit_are_measured_again_with_a_longer_one(tmp_path: Path) -> None:
+    case, cell = "generated-five-class", contree.Cell("generated-five-class", 4)
+    short = contree.Session(seconds=0.05, out=tmp_path, isolate=False)
+    (first,) = contree._measure([cell], short)[cell]
+    assert (first["set"], first["status"]) == (case, "feasible")
+    (kept,) = contree._measure([cell], short)[cell]
+    assert kept == first
+    (longer,) = contree._measure([cell], contree.Session(seconds=0.2, out=tmp_path, isolate=False))[cell]
+    assert longer["limit"] == "0.2"
+
+
+def test_published_figures_cover_the_sixteen_sets() -> None:
+    for which in range(1, 7):
+        assert sorted(getattr(contree_published, f"TABLE_{which}")) == sorted(cases.QUANTBNB)
+    assert contree_published.TABLE_2["eeg"]["contree_d3"] == "136"
+
+
+def test_command_line_has_a_subcommand_per_table(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        contree.main(["--help"])
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in contree.MAKE)
