@@ -506,6 +506,7 @@ def _draw_curves(
             axis.plot(seconds[-1], 0, marker="x", color="black", markersize=7, linestyle="none", label="proved optimal")
         axis.set_xscale("log")
         axis.set_yscale("symlog", linthresh=1)
+        axis.margins(y=0.08)
         axis.set_title(f"{case}: {best:g} errors ({status[case]})", fontsize=10)
         axis.set_xlabel("seconds")
         axis.set_ylabel("errors from best known")
