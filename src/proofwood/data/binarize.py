@@ -1,0 +1,160 @@
+"""Columns as 0/1 tests, and models over such tests brought back to the columns.
+
+Learners that know only 0/1 features (SAT encodings, decision diagrams over tests) see one bit per test; the models
+they return test these bits at 0.5. :meth:`Binarizer.lift` replaces each bit by the test it stands for, so that what
+leaves the library always speaks about the columns the user gave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.data.columns import Columns, Kind
+from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
+
+BitArray = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Binarizer:
+    """An ordered list of tests on columns; bit ``i`` of a row is 0 where test ``i`` holds: the row goes low.
+
+    Parameters
+    ----------
+    feature : (n_tests,) column tested
+    threshold : (n_tests,) the test is ``x[feature] <= threshold``; nan at a level test
+    levels : per test the level codes that go low, or None where the test is a threshold
+    n_features : number of columns of the data
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+    levels: tuple[frozenset[int] | None, ...]
+    n_features: int
+
+    @classmethod
+    def of(cls, data: Columns | npt.ArrayLike, *, max_thresholds: int | None = None) -> Binarizer:
+        """Tests that tell the rows of ``data`` apart.
+
+        A column with an order gets thresholds halfway between neighbouring distinct values, a nominal column one test
+        per level that occurs (one test for two levels). A constant column gets none.
+
+        Parameters
+        ----------
+        data : Columns, or (n_rows, n_features) numbers; missing values are left out
+        max_thresholds : at most so many thresholds per column, those nearest to equal shares of the rows; None for all
+
+        Raises
+        ------
+        ValueError
+            If ``max_thresholds`` is below 1 or no integer.
+        """
+        if max_thresholds is not None and (
+            isinstance(max_thresholds, bool) or not isinstance(max_thresholds, (int, np.integer)) or max_thresholds < 1
+        ):
+            raise ValueError(f"max_thresholds={max_thresholds!r}: expected an integer from 1, or None for all")
+        values = data.values if isinstance(data, Columns) else np.asarray(data, dtype=np.float64)
+        if values.ndim != 2:
+            raise ValueError(f"data has {values.ndim} dimensions, expected 2")
+        feature: list[int] = []
+        threshold: list[float] = []
+        levels: list[frozenset[int] | None] = []
+        for j in range(values.shape[1]):
+            if isinstance(data, Columns) and data.columns[j].kind is Kind.NOMINAL:
+                present = np.unique(values[~np.isnan(values[:, j]), j]).astype(np.int64).tolist()
+                chosen = present[:1] if len(present) == 2 else present if len(present) > 2 else []
+                feature += [j] * len(chosen)
+                threshold += [np.nan] * len(chosen)
+                levels += [frozenset([code]) for code in chosen]
+            else:
+                cuts = thresholds(values[:, j], max_thresholds=max_thresholds).tolist()
+                feature += [j] * len(cuts)
+                threshold += cuts
+                levels += [None] * len(cuts)
+        return cls(np.array(feature, np.int64), np.array(threshold, np.float64), tuple(levels), values.shape[1])
+
+    @property
+    def n_tests(self) -> int:
+        """Number of tests, the number of bits per row."""
+        return int(self.feature.size)
+
+    def transform(self, X: npt.ArrayLike) -> BitArray:
+        """(n_rows, n_tests) bits, 0 where the test holds. A missing value counts as low, so its bits are 0."""
+        values = np.asarray(X, dtype=np.float64)
+        if values.ndim != 2 or values.shape[1] != self.n_features:
+            raise ValueError(f"X has shape {values.shape}, expected (n_rows, {self.n_features})")
+        bits = np.empty((values.shape[0], self.n_tests), dtype=np.uint8)
+        for i, (j, cut, low) in enumerate(zip(self.feature.tolist(), self.threshold, self.levels, strict=True)):
+            column = values[:, j]
+            bits[:, i] = column > cut if low is None else ~(np.isin(column, list(low)) | np.isnan(column))
+        return bits
+
+    def lift(self, table: NodeTable) -> NodeTable:
+        """``table`` over the bits of :meth:`transform` as the same model over the columns.
+
+        ``evaluate.predict(self.lift(table), X) == evaluate.predict(table, self.transform(X))`` for every ``X``.
+
+        Raises
+        ------
+        ValueError
+            If ``table`` tests a bit that does not exist, at a threshold outside [0, 1), or by an oblique test.
+        """
+        inner = table.feature != LEAF
+        tested = table.feature[inner]
+        if np.any(tested == OBLIQUE):
+            raise ValueError("an oblique test has no single bit to lift: expected tests of one bit each")
+        if table.levels is not None and any(low is not None for low in table.levels):
+            raise ValueError("a level test is no test of a bit: expected thresholds")
+        if np.any(tested >= self.n_tests):
+            raise ValueError(f"the model tests bit {int(tested.max())}, but there are {self.n_tests}")
+        if np.any(table.threshold[inner] < 0) or np.any(table.threshold[inner] >= 1):
+            raise ValueError("a bit is tested at a threshold in [0, 1), usually 0.5")
+        feature, threshold = table.feature.copy(), table.threshold.copy()
+        feature[inner], threshold[inner] = self.feature[tested], self.threshold[tested]
+        low = [self.levels[bit] if is_inner else None for bit, is_inner in zip(table.feature, inner, strict=True)]
+        return NodeTable(
+            feature=feature,
+            threshold=threshold,
+            low=table.low,
+            high=table.high,
+            label=table.label,
+            weight=table.weight,
+            rows=table.rows,
+            missing_low=np.ones(table.n_nodes, dtype=bool),
+            levels=tuple(low) if any(level is not None for level in low) else None,
+        )
+
+
+def thresholds(values: npt.ArrayLike, *, max_thresholds: int | None = None) -> FloatArray:
+    """Ascending thresholds that separate the distinct values of one column.
+
+    Parameters
+    ----------
+    values : (n_rows,) numbers, NaN where missing
+    max_thresholds : keep at most so many, each the one nearest to an equal share of the rows
+
+    Returns
+    -------
+    (n_thresholds,) float64
+        For neighbouring values a < b the threshold t has ``a <= t < b`` in float64; their mean, where that fits.
+    """
+    column = np.asarray(values, dtype=np.float64)
+    distinct, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    cuts = midpoints(distinct[:-1], distinct[1:])
+    if max_thresholds is None or cuts.size <= max_thresholds:
+        return cuts
+    below = np.cumsum(counts)[:-1]  # rows at or below each cut
+    shares = counts.sum() * np.arange(1, max_thresholds + 1) / (max_thresholds + 1)
+    right = np.clip(np.searchsorted(below, shares), 1, below.size - 1)
+    nearest = np.where(shares - below[right - 1] <= below[right] - shares, right - 1, right)
+    chosen: FloatArray = cuts[np.unique(nearest)]
+    return chosen
+
+
+def midpoints(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Elementwise t with ``low <= t < high``: the mean, or ``low`` where the mean rounds up to ``high``."""
+    mean = low / 2 + high / 2  # halved first: the sum of two large values may overflow
+    return np.asarray(np.where((mean < high) & (mean >= low), mean, low), dtype=np.float64)

@@ -1,0 +1,144 @@
+"""Named data sets for examples, tests and comparisons: real ones that come with scikit-learn, generated ones, and
+files whose content is checked by its SHA-256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.data.columns import read_columns, require_numbers
+from proofwood.data.tables import read_table, split_target
+from proofwood.exceptions import DataError
+from proofwood.model.node_table import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A table to learn from.
+
+    Parameters
+    ----------
+    name : str
+    X : (n_rows, n_features) float64, read-only
+    y : (n_rows,) labels, text where the classes have names
+    feature_names : n_features names
+    target : what the labels say
+    """
+
+    name: str
+    X: FloatArray
+    y: npt.NDArray[Any]
+    feature_names: tuple[str, ...]
+    target: str
+
+    def __post_init__(self) -> None:
+        if self.X.shape != (self.y.size, len(self.feature_names)):
+            raise ValueError(f"X has shape {self.X.shape}, expected ({self.y.size}, {len(self.feature_names)})")
+        for name in ("X", "y"):
+            copy = np.array(getattr(self, name))
+            copy.flags.writeable = False
+            object.__setattr__(self, name, copy)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the catalog: what the data is, and the function that makes it."""
+
+    about: str
+    make: Callable[[], Dataset]
+
+
+def load_dataset(name: str) -> Dataset:
+    """The data set ``name`` of :data:`CATALOG`; no network is used.
+
+    Raises
+    ------
+    DataError
+        If there is no such name; the message lists those that exist.
+    """
+    if name not in CATALOG:
+        near = get_close_matches(name, list(CATALOG), n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise DataError(f"no data set {name!r}: {hint}There are {', '.join(CATALOG)}.")
+    return CATALOG[name].make()
+
+
+def load_file(path: str | Path, target: str, *, sha256: str | None = None) -> Dataset:
+    """A CSV or Parquet file as a data set.
+
+    Parameters
+    ----------
+    path : file with a header
+    target : name of the column of labels
+    sha256 : hexadecimal digest that the bytes of the file must have, or None to accept any content
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, its digest differs, or a feature is no finite number.
+    """
+    path = Path(path)
+    if sha256 is not None and path.is_file():
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        if found != sha256.lower():
+            raise DataError(
+                f"{path} is not the expected file: its SHA-256 is {found}, expected {sha256.lower()}. "
+                "Get the file again, or leave sha256 away to read it as it is."
+            )
+    frame, labels = split_target(read_table(path), target)
+    columns = read_columns(frame)
+    require_numbers(columns)
+    name = path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    return Dataset(name, columns.values, labels, columns.names, target)
+
+
+def checkerboard(n_rows: int = 400, *, cells: int = 2, noise: float = 0.0, seed: int = 0) -> Dataset:
+    """Two classes on a board of ``cells`` x ``cells`` fields: greedy trees see nothing, optimal ones the pattern.
+
+    Parameters
+    ----------
+    n_rows : number of rows
+    cells : fields per side; depth ``2 * ceil(log2(cells))`` suffices for a tree without error
+    noise : share of labels turned over, in [0, 1]
+    seed : of the random generator
+    """
+    if n_rows < 1 or cells < 1 or not 0 <= noise <= 1:
+        raise ValueError(f"n_rows={n_rows}, cells={cells}, noise={noise}: expected from 1, from 1, and in [0, 1]")
+    random = np.random.default_rng(seed)
+    X = random.random((n_rows, 2))
+    dark = (np.floor(X * cells).astype(np.int64).sum(axis=1) % 2).astype(bool)
+    dark ^= random.random(n_rows) < noise
+    return Dataset("checkerboard", X, np.where(dark, "dark", "light"), ("across", "down"), "field")
+
+
+def _bundled(name: str, target: str) -> Callable[[], Dataset]:
+    def make() -> Dataset:
+        from sklearn import datasets
+
+        bunch = getattr(datasets, f"load_{name}")()
+        names = tuple(str(feature) for feature in bunch.feature_names)
+        return Dataset(name, np.asarray(bunch.data, np.float64), bunch.target_names[bunch.target], names, target)
+
+    return make
+
+
+CATALOG: Mapping[str, Entry] = MappingProxyType(
+    {
+        "breast_cancer": Entry(
+            "569 tumours by 30 measures of cell nuclei: malignant or benign", _bundled("breast_cancer", "diagnosis")
+        ),
+        "wine": Entry("178 wines by 13 chemical measures: three growers", _bundled("wine", "grower")),
+        "iris": Entry("150 flowers by 4 lengths in cm: three species", _bundled("iris", "species")),
+        "checkerboard": Entry("400 generated points on a 2 x 2 checkerboard", checkerboard),
+    }
+)
+"""Name -> entry of every data set that needs no file."""

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+
+import numpy as np
+import polars as pl
+import pytest
+
+from proofwood.data.catalog import CATALOG, Dataset, checkerboard, load_dataset, load_file
+from proofwood.data.tables import drop_columns, explain_text_column, read_table, select_columns, split_target
+from proofwood.engines.registry import LEARNERS, learner, learner_of_class
+from proofwood.exceptions import DataError
+
+
+@pytest.mark.parametrize("name", list(CATALOG))
+def test_every_name_gives_finite_rows(name):
+    dataset = load_dataset(name)
+    assert dataset.name == name
+    assert np.all(np.isfinite(dataset.X))
+    assert dataset.X.shape == (dataset.y.size, len(dataset.feature_names))
+    with pytest.raises(ValueError, match="read-only"):
+        dataset.X[0, 0] = 1
+
+
+def test_bundled_data_is_the_real_one():
+    cancer = load_dataset("breast_cancer")
+    assert cancer.X.shape == (569, 30)
+    assert dict(zip(*np.unique(cancer.y, return_counts=True), strict=True)) == {"benign": 357, "malignant": 212}
+    assert cancer.X[0, 0] == 17.99
+
+
+def test_an_unknown_name_gets_a_suggestion():
+    with pytest.raises(DataError, match="did you mean 'iris'"):
+        load_dataset("irsi")
+
+
+def test_the_checkerboard_follows_its_rule():
+    board = checkerboard(100, cells=2, seed=1)
+    np.testing.assert_array_equal(board.y == "dark", (board.X[:, 0] < 0.5) != (board.X[:, 1] < 0.5))
+    assert np.mean(checkerboard(1000, noise=1.0).y != checkerboard(1000).y) == 1
+    with pytest.raises(ValueError, match="noise=2"):
+        checkerboard(noise=2)
+    with pytest.raises(ValueError, match="X has shape"):
+        Dataset("x", np.ones((2, 1)), np.array([0]), ("a",), "t")
+
+
+def test_a_file_is_checked_by_its_digest(tmp_path):
+    path = tmp_path / "small.csv"
+    path.write_text("a,b,label\n1,2.5,yes\n2,3.5,no\n")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    dataset = load_file(path, "label", sha256=digest.upper())
+    assert dataset.name == "small"
+    assert dataset.X.tolist() == [[1, 2.5], [2, 3.5]]
+    assert dataset.y.tolist() == ["yes", "no"]
+    path.write_text("a,b,label\n1,2.5,yes\n2,3.5,yes\n")
+    with pytest.raises(DataError, match="not the expected file: its SHA-256"):
+        load_file(path, "label", sha256=digest)
+
+
+def write(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a,b,t\n1,2.5,x\n2,3,y\n",
+        "a,b,t\n1,2.5,x\n2,3,y\n\n  \n",
+        "a;b;t\n1;2.5;x\n2;3;y\n",
+        "a\tb\tt\n1\t2.5\tx\n2\t3\ty\n",
+        "\ufeffa,b,t\r\n1,2.5,x\r\n2,3,y\r\n",
+        "\n a, b, t\n1, 2.5,x\n2, 3,y\n",
+        gzip.compress(b"a,b,t\n1,2.5,x\n2,3,y\n"),
+    ],
+    ids=["comma", "blank", "semicolon", "tab", "windows", "padded", "gzip"],
+)
+def test_text_tables_of_all_habits(tmp_path, content):
+    frame = read_table(write(tmp_path / "table.csv", content))
+    assert frame.columns == ["a", "b", "t"]
+    assert frame.rows() == [(1, 2.5, "x"), (2, 3.0, "y")]
+
+
+def test_parquet_and_csv_agree(tmp_path):
+    frame = pl.DataFrame({"a": [1, 2], "b": [0.1, 1 / 3], "t": ["x", "y"]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    frame.write_csv(tmp_path / "t.csv")
+    assert read_table(tmp_path / "t.parquet").equals(frame)
+    assert read_table(tmp_path / "t.csv").equals(frame)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", "", "is empty"),
+        ("t.csv", "a,b\n", "0 rows"),
+        ("t.csv", "1,2\n3,4\n", "first line holds only numbers"),
+        ("t.csv", "a,a\n1,2\n", "'a' occurs more than once"),
+        ("t.csv", "a,b\n1,2,3\n", "Expected 2 fields on every line"),
+        ("t.csv", 'a,b\n"1,2\n', "cannot read"),
+        ("t.csv", "a\né\n".encode("latin1"), "no UTF-8"),
+        ("t.csv", b"\x1f\x8bxxxx", "cannot unpack"),
+        ("t.csv", b"PAR1xxxx", "Parquet file by its content"),
+        ("t.parquet", b"PAR1xxxx", "cannot read .* as Parquet"),
+        ("t.parquet", b"", "cannot read .* as Parquet"),
+    ],
+)
+def test_unreadable_files_are_told_in_one_message(tmp_path, name, content, message):
+    with pytest.raises(DataError, match=message):
+        read_table(write(tmp_path / name, content))
+
+
+def test_a_missing_file_gets_a_suggestion(tmp_path):
+    write(tmp_path / "table.csv", "a\n1\n")
+    with pytest.raises(DataError, match=r"did you mean .*table\.csv"):
+        read_table(tmp_path / "tabel.csv")
+    with pytest.raises(DataError, match="is a folder"):
+        read_table(tmp_path)
+
+
+def test_columns_are_found_by_name():
+    frame = pl.DataFrame({"Age": [1], "b": [2], "label": [True]})
+    with pytest.raises(DataError, match=r"no column 'age' in the table. Did you mean 'Age'\?"):
+        split_target(frame, "age")
+    with pytest.raises(DataError, match="The columns are Age, b, label"):
+        drop_columns(frame, ["zzzz"])
+    assert drop_columns(frame, ["b"]).columns == ["Age", "label"]
+    assert select_columns(frame, ["b", "Age"]).columns == ["b", "Age"]
+    with pytest.raises(DataError, match=r"needs 2 columns .*'age' \(is it 'Age'\?\), 'c'"):
+        select_columns(frame, ["age", "b", "c"])
+
+
+def test_labels_keep_their_type():
+    frame = pl.DataFrame({"a": [1, 2], "s": ["x", "y"], "i": [3, 4], "b": [True, False], "gap": ["x", None]})
+    assert split_target(frame, "s")[1].dtype.kind == "U"
+    assert split_target(frame, "i")[1].dtype == np.int64
+    assert split_target(frame, "b")[1].dtype == np.bool_
+    with pytest.raises(DataError, match="1 of 2 rows have no label in column 'gap'"):
+        split_target(frame, "gap")
+    with pytest.raises(DataError, match="no column but the target"):
+        split_target(frame.select("s"), "s")
+
+
+def test_marks_of_missing_values_are_told_from_text():
+    assert explain_text_column(pl.Series(["1", "?", "2.5"])) == "1 of 3 values are missing (written '?')"
+    assert explain_text_column(pl.Series(["1", "high"])) is None
+    assert explain_text_column(pl.Series(["?", "?"])) is None
+    assert explain_text_column(pl.Series([1, 2])) is None
+
+
+def test_the_table_of_learners():
+    for name, entry in LEARNERS.items():
+        assert learner(name) is entry
+        assert learner_of_class(entry.class_name) is entry
+        assert entry.about
+    with pytest.raises(ValueError, match="did you mean 'tree'"):
+        learner("trees")
+    with pytest.raises(ValueError, match="no learner of class 'Other'"):
+        learner_of_class("Other")

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from proofwood.data.columns import (
+    Column,
+    Columns,
+    Kind,
+    is_frame,
+    read_columns,
+    require_exact_integers,
+    require_finite,
+    require_numbers,
+)
+from proofwood.exceptions import DataError
+
+pd = pytest.importorskip("pandas")
+
+
+def polars_frame() -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "length": [1.5, float("nan"), 2.5],
+            "count": [1, 2, None],
+            "wet": [True, None, False],
+            "colour": ["red", "blue", None],
+            "size": pl.Series(["small", "large", "small"], dtype=pl.Enum(["small", "medium", "large"])),
+        }
+    )
+
+
+def pandas_frame() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "length": [1.5, float("nan"), 2.5],
+            "count": pd.array([1, 2, None], dtype="Int64"),
+            "wet": pd.array([True, None, False], dtype="boolean"),
+            "colour": ["red", "blue", None],
+            "size": pd.Categorical(["small", "large", "small"], ["small", "medium", "large"], ordered=True),
+        }
+    )
+
+
+@pytest.mark.parametrize("frame", [polars_frame(), pandas_frame()], ids=["polars", "pandas"])
+def test_frames_become_numbers_with_their_meaning(frame):
+    columns = read_columns(frame, units={"length": "cm"})
+    nan = np.nan
+    np.testing.assert_array_equal(columns.values, [[1.5, 1, 1, 1, 0], [nan, 2, nan, 0, 2], [2.5, nan, 0, nan, 0]])
+    assert columns.values.dtype == np.float64
+    assert columns.columns == (
+        Column("length", Kind.NUMERIC, "cm", (), 1, (1.5, 2.5)),
+        Column("count", Kind.INTEGER, None, (), 1, (1.0, 2.0)),
+        Column("wet", Kind.BOOLEAN, None, (), 1, (0.0, 1.0)),
+        Column("colour", Kind.NOMINAL, None, ("blue", "red"), 1, (0.0, 1.0)),
+        Column("size", Kind.ORDERED, None, ("small", "medium", "large"), 0, (0.0, 2.0)),
+    )
+
+
+def test_arrays_get_names_and_kinds_from_their_type():
+    assert read_columns(np.ones((2, 2))).names == ("x0", "x1")
+    assert read_columns(np.ones((2, 1)), names=["a"]).names == ("a",)
+    assert read_columns(np.ones((2, 1), dtype=np.int8)).columns[0].kind is Kind.INTEGER
+    assert read_columns(np.ones((2, 1), dtype=bool)).columns[0].kind is Kind.BOOLEAN
+    assert read_columns(np.array([["b"], ["a"]])).columns[0].levels == ("a", "b")
+    assert read_columns([[1, 2.5], [3, 4]]).values.tolist() == [[1, 2.5], [3, 4]]
+
+
+def test_columns_of_objects_are_read_by_their_values():
+    data = np.array([[1, 1.5, True, "x", None], [2, None, False, "y", None]], dtype=object)
+    columns = read_columns(data)
+    assert [column.kind for column in columns.columns] == ["integer", "numeric", "boolean", "nominal", "numeric"]
+    assert columns.columns[4].missing == 2
+    assert columns.columns[4].bounds is None
+
+
+def test_known_levels_are_kept_for_new_data():
+    columns = read_columns(pl.DataFrame({"colour": ["green", "red"]}), levels={"colour": ["blue", "red"]})
+    assert columns.values.tolist() == [[2.0], [1.0]]  # a level never seen has a code of its own
+    assert columns.columns[0].levels == ("blue", "red")
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame, lambda d: np.array(list(d.values())).T])
+def test_integers_are_never_rounded(make):
+    exact = [2**53, 2**53 + 2, -(2**53)]
+    assert read_columns(make({"id": exact})).values[:, 0].tolist() == exact
+    with pytest.raises(DataError, match="9007199254740993, which float64 cannot hold exactly"):
+        read_columns(make({"id": [2**53, 2**53 + 1, 0]}))
+
+
+def test_integers_of_every_width_are_checked():
+    require_exact_integers(np.array([2**63], dtype=np.uint64), "x")
+    with pytest.raises(DataError, match="18446744073709551615"):
+        require_exact_integers(np.array([2**64 - 1], dtype=np.uint64), "x")
+    with pytest.raises(DataError, match="float64"):
+        require_exact_integers(np.array([10**400], dtype=object), "x")
+    with pytest.raises(DataError, match="column 'n'"):
+        read_columns(pl.DataFrame({"n": pl.Series([2**70 + 1, 2**70], dtype=pl.Int128)}))
+
+
+def test_dates_and_mixed_objects_are_refused_by_name():
+    from datetime import date
+
+    dates = [date(2020, 1, 1), date(2020, 1, 2)]
+    for frame in (pl.DataFrame({"when": dates}), pd.DataFrame({"when": pd.to_datetime(dates)})):
+        with pytest.raises(DataError, match=r"column 'when' holds values of type .*days since"):
+            read_columns(frame)
+    with pytest.raises(DataError, match="'odd' holds values of type int, str"):
+        read_columns(pd.DataFrame({"odd": np.array([1, "a"], dtype=object)}))
+
+
+def test_names_must_differ_and_fit():
+    with pytest.raises(DataError, match="'a' occurs more than once"):
+        read_columns(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(ValueError, match="2 names for 1 columns"):
+        read_columns(np.ones((1, 1)), names=["a", "b"])
+    with pytest.raises(ValueError, match="units names 'b'"):
+        read_columns(np.ones((1, 1)), names=["a"], units={"b": "cm"})
+    with pytest.raises(ValueError, match="names is for arrays"):
+        read_columns(pl.DataFrame({"a": [1]}), names=["b"])
+    with pytest.raises(ValueError, match="1 dimensions"):
+        read_columns(np.ones(3))
+    with pytest.raises(ValueError, match="values have shape"):
+        Columns(np.ones((2, 2)), (Column("a"),))
+
+
+def test_text_is_refused_where_numbers_are_needed():
+    with pytest.raises(DataError, match=r"column 'colour' holds text \('blue', 'red'\).*OneHotEncoder"):
+        require_numbers(read_columns(pl.DataFrame({"colour": ["red", "blue"]})))
+    with pytest.raises(DataError, match="column 'size' holds categories"):
+        require_numbers(read_columns(polars_frame().select("size")))
+    with pytest.raises(DataError, match="leave out 'colour'"):
+        require_numbers(read_columns(pl.DataFrame({"colour": ["red"]})), drop=lambda name: f"leave out {name!r}")
+
+
+def test_gaps_and_infinities_are_named():
+    with pytest.raises(DataError, match=r"column 'count' has 1 missing value \(NaN\), the first in row 2"):
+        require_numbers(read_columns(polars_frame().select("count")))
+    with pytest.raises(DataError, match="column 1 of X holds an infinite value"):
+        require_finite(np.array([[0.0, np.inf]]))
+    with pytest.raises(DataError, match=r"column 'b' has 2 missing values .* the first in row 0"):
+        require_finite(np.array([[0.0, np.nan], [1.0, np.nan]]), ["a", "b"])
+    require_finite(np.zeros((2, 2)))
+
+
+def test_is_frame():
+    assert is_frame(pl.DataFrame({"a": [1]}))
+    assert is_frame(pd.DataFrame({"a": [1]}))
+    assert not is_frame(np.ones((1, 1)))
+    assert not is_frame([[1]])
