@@ -1,0 +1,49 @@
+"""Switches of the tree search: each rule can be turned off, and none changes the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+INSTRUCTION_SETS = {"auto": 0, "baseline": 1, "avx2": 2, "avx512": 3}
+LANE_BITS = (0, 16, 32, 64)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How to search. Names and equation numbers are those of Brita et al. (2025).
+
+    Parameters
+    ----------
+    similarity : neighbourhood pruning by the similarity bound (eq. 3, 7-9)
+    interval_shrinking : intervals are shrunk again by the newest bound when they are taken up (eq. 10, 11)
+    sub_interval : the two evaluated neighbours of an interval bound all of it (eq. 12, Theorem 3)
+    depth_two : subtrees of depth two by the batched routine (Algorithm 2); off: by recursion
+    cache : solved subproblems are kept by row set and depth
+    feature_bounds : what a feature cost in the neighbouring subproblem bounds it in the next
+    merge_rows : rows of equal values and class become one weighted row; of two classes, opposite rows cancel
+    simd : instruction set of the kernels
+    lanes : bits of a vector lane, 0 for the narrowest that holds the counts
+    canonical : finish with the smallest (feature, threshold) that attains the optimum at every node
+    eta : share of the distance to the interval's edges added to the bound of a side (Algorithm 1)
+    """
+
+    similarity: bool = True
+    interval_shrinking: bool = True
+    sub_interval: bool = True
+    depth_two: bool = True
+    cache: bool = True
+    feature_bounds: bool = True
+    merge_rows: bool = True
+    simd: Literal["auto", "baseline", "avx2", "avx512"] = "auto"
+    lanes: Literal[0, 16, 32, 64] = 0
+    canonical: bool = True
+    eta: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.simd not in INSTRUCTION_SETS:
+            raise ValueError(f"simd={self.simd!r}: expected one of {', '.join(INSTRUCTION_SETS)}")
+        if self.lanes not in LANE_BITS:
+            raise ValueError(f"lanes={self.lanes!r}: expected one of {LANE_BITS}")
+        if not 0 <= self.eta <= 1:
+            raise ValueError(f"eta={self.eta!r}: expected a share from 0 to 1")

@@ -1,0 +1,173 @@
+"""The search engine: a problem in, a tree with its proof out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from proofwood import _native
+from proofwood.engines.search.options import INSTRUCTION_SETS, SearchOptions
+from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.model.reshape import canonical_thresholds, refresh
+from proofwood.problem.objectives import TreeCost
+from proofwood.problem.problem import TreeProblem
+from proofwood.problem.recount import integer_cost
+from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status
+
+_STOPPED_BY = {0: None, 1: "time_limit", 2: "interrupt"}
+_NO_TREE = 2**60  # cost that the native search reports before its first tree
+
+
+def solve(
+    problem: TreeProblem,
+    *,
+    options: SearchOptions = SearchOptions(),
+    limits: Limits = NO_LIMITS,
+    start: NodeTable | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Tree of least cost within the problem's depth, by branch and bound over thresholds [1]_.
+
+    Parameters
+    ----------
+    problem : TreeProblem
+    options : switches of the search; none changes the objective
+    limits : wall-clock seconds and threads
+    start : a tree to begin with; it is returned if nothing better is found
+    progress : called from this thread at improvements and about five times a second
+
+    Returns
+    -------
+    Result
+        Objective and bound in units of real weight. Ctrl-C ends the search like a time limit.
+        A completed search without gap returns the same tree for any order of the rows and any number of threads: a leaf
+        if it attains the optimum, else the smallest (feature, threshold) that does, at every node.
+
+    Raises
+    ------
+    ValueError
+        If ``start`` breaks the problem's limits, or the machine lacks the instruction set asked for.
+
+    References
+    ----------
+    .. [1] Brita, van der Linden, Demirović (2025), Optimal Classification Trees for Continuous Feature Data Using
+       Dynamic Programming with Branch-and-Bound, AAAI.
+    """
+    cost = problem.cost
+    settings: dict[str, Any] = {
+        "max_depth": problem.max_depth,
+        "error_price": cost.error_price,
+        "leaf_price": cost.leaf_price,
+        "min_rows": min(problem.min_samples_leaf, 2**31 - 1),
+        "gap": problem.max_gap,
+        "threads": limits.threads,
+        "isa": INSTRUCTION_SETS[options.simd],
+        "lane_bits": options.lanes,
+        "canonical": options.canonical,
+        "eta": options.eta,
+        **{name: getattr(options, name) for name in ("similarity", "interval_shrinking", "sub_interval", "depth_two")},
+        **{name: getattr(options, name) for name in ("cache", "feature_bounds", "merge_rows")},
+    }
+    if start is not None:
+        settings["start_upper"] = _checked_start(start, problem)
+    found = _native.solve_tree(
+        np.ascontiguousarray(problem.X.T),
+        np.ascontiguousarray(problem.codes, dtype=np.int32),
+        problem.weights,
+        problem.n_classes,
+        settings,
+        limits.seconds,
+        _reporter(progress, cost),
+    )
+    return _result(found, problem, start, options)
+
+
+def _reporter(progress: Progress | None, cost: TreeCost) -> Any:
+    if progress is None:
+        return None
+
+    def report(seconds: float, upper: int, lower: int) -> None:
+        if upper < _NO_TREE:
+            progress(ProgressEvent(seconds, cost.real(upper), cost.real(lower)))
+
+    return report
+
+
+def _checked_start(start: NodeTable, problem: TreeProblem) -> int:
+    if not start.is_tree or start.depth > problem.max_depth:
+        raise ValueError(f"start has depth {start.depth}, expected a tree of depth up to {problem.max_depth}")
+    table = refresh(start, problem.X, problem.codes, problem.n_classes)
+    if table.n_leaves > 1 and int(table.rows[table.feature == LEAF].min()) < problem.min_samples_leaf:
+        raise ValueError(f"start has a leaf of fewer than min_samples_leaf={problem.min_samples_leaf} rows")
+    return integer_cost(start, problem)
+
+
+def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None, options: SearchOptions) -> Result:
+    cost = problem.cost
+    stopped_by = _STOPPED_BY[found["stopped"]]
+    if found["upper"] is None or not (found["has_tree"] or start is not None):  # stopped before the rows were sorted
+        table, lower, trace = _leaf(problem), 0, []
+    else:
+        table = _table(found["tree"], problem) if found["has_tree"] else start
+        lower, trace = found["lower"], found["trace"]
+    assert table is not None
+    table = refresh(table, problem.X, problem.codes, problem.n_classes, _real_weights(problem), relabel=True)
+    upper = integer_cost(table, problem)
+    if found["upper"] is not None and upper > found["upper"]:
+        raise AssertionError(f"the tree costs {upper}, the search counted {found['upper']}")
+    lower = min(lower, upper)
+    if lower == upper:
+        status = Status.OPTIMAL
+    elif stopped_by is None:
+        status = Status.WITHIN_GAP
+        if upper - lower > problem.max_gap:
+            raise AssertionError(f"the search ended {upper - lower} from its bound, {problem.max_gap} are permitted")
+    else:
+        status = Status.FEASIBLE
+    events = [ProgressEvent(s, cost.real(u), cost.real(low)) for s, u, low in trace if u < _NO_TREE]
+    final = ProgressEvent(found["seconds"], cost.real(upper), cost.real(lower))
+    if not events or (events[-1].objective, events[-1].lower_bound) != (final.objective, final.lower_bound):
+        events.append(final)
+    stats = Stats(
+        seconds=found["seconds"],
+        engine=f"search ({found['kernel'] if options.simd == 'auto' else options.simd})",
+        stopped_by=None if status is Status.OPTIMAL else stopped_by,
+        counters=dict(found.get("counters", {})),
+    )
+    return Result(table, final.objective, cost.name, final.lower_bound, status, stats, tuple(events))
+
+
+def _real_weights(problem: TreeProblem) -> Any:
+    return problem.weights * float(problem.cost.unit)
+
+
+def _leaf(problem: TreeProblem) -> NodeTable:
+    label = int(np.argmax(np.bincount(problem.codes, problem.weights, problem.n_classes)))
+    return NodeTable(
+        feature=[LEAF],
+        threshold=[np.nan],
+        low=[LEAF],
+        high=[LEAF],
+        label=[label],
+        weight=np.zeros((1, problem.n_classes)),
+        rows=[problem.n_rows],
+        missing_low=[True],
+    )
+
+
+def _table(nodes: list[tuple[int, float, int, int]], problem: TreeProblem) -> NodeTable:
+    """Node table with thresholds halfway to the next value among the rows of each node."""
+    feature, value, low, high = (np.array(column) for column in zip(*nodes, strict=True))
+    n = len(nodes)
+    table = NodeTable(
+        feature=feature,
+        threshold=np.where(feature == LEAF, np.nan, value),
+        low=low,
+        high=high,
+        label=np.zeros(n, dtype=np.int64),
+        weight=np.zeros((n, problem.n_classes)),
+        rows=np.zeros(n, dtype=np.int64),
+        missing_low=np.ones(n, dtype=bool),
+    )
+    return canonical_thresholds(table, problem.X)

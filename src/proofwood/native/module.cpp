@@ -1,0 +1,199 @@
+// The extension module: arrays in, arrays out.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <exception>
+#include <stdexcept>
+#include <thread>
+
+#include "search.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using proofwood::i64;
+
+namespace {
+
+enum Stop { kRunning = 0, kTime = 1, kInterrupt = 2, kError = 3 };
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Weights = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::dict solve_tree(const Matrix& columns, const Labels& labels, const Weights& weights, int n_classes, const nb::dict& given,
+                    std::optional<double> seconds, const nb::object& progress) {
+  const std::size_t n = columns.shape(1);
+  if (labels.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("columns, labels and weights differ in length");
+  proofwood::Settings settings;
+  const auto number = [&](const char* name, auto fallback) {
+    return given.contains(name) ? nb::cast<decltype(fallback)>(given[name]) : fallback;
+  };
+  settings.max_depth = number("max_depth", settings.max_depth);
+  settings.prices.error = number("error_price", settings.prices.error);
+  settings.prices.leaf = number("leaf_price", settings.prices.leaf);
+  settings.min_rows = number("min_rows", settings.min_rows);
+  settings.gap = number("gap", settings.gap);
+  settings.start_upper = number("start_upper", settings.start_upper);
+  settings.threads = number("threads", settings.threads);
+  settings.isa = number("isa", settings.isa);
+  settings.lane_bits = number("lane_bits", settings.lane_bits);
+  settings.canonical = number("canonical", settings.canonical);
+  settings.eta = number("eta", settings.eta);
+  settings.rules.similarity = number("similarity", true);
+  settings.rules.interval_shrinking = number("interval_shrinking", true);
+  settings.rules.sub_interval = number("sub_interval", true);
+  settings.rules.feature_bounds = number("feature_bounds", true);
+  settings.rules.depth_two = number("depth_two", true);
+  settings.rules.cache = number("cache", true);
+  const bool merge = number("merge_rows", true);
+  if (proofwood::select_kernels(settings.isa, settings.lane_bits, 0) == nullptr)
+    throw std::invalid_argument("this machine lacks the instruction set asked for");
+
+  using Clock = std::chrono::steady_clock;
+  const auto started = Clock::now();
+  std::atomic<int> stop{kRunning};
+  std::mutex mutex;
+  std::condition_variable done;
+  bool finished = false;
+  std::exception_ptr failure;
+  std::unique_ptr<proofwood::Search> search;  // made by the runner, under the mutex
+  std::vector<proofwood::TreeNode> nodes;
+
+  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - started).count(); };
+  double offset = 0;  // the search's clock starts after the preparation
+
+  std::thread runner([&] {
+    try {
+      std::vector<const double*> pointers;
+      for (std::size_t f = 0; f < columns.shape(0); ++f) pointers.push_back(columns.data() + f * n);
+      proofwood::Table table;
+      if (proofwood::prepare(table, pointers, labels.data(), weights.data(), n, static_cast<proofwood::u32>(n_classes), merge,
+                             settings.min_rows > 1, settings.threads, stop)) {
+        {
+          const std::lock_guard lock(mutex);
+          offset = elapsed();
+          search = std::make_unique<proofwood::Search>(std::move(table), settings, stop);
+        }
+        search->run();
+        nodes = search->tree();
+      }
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    finished = true;
+    done.notify_all();
+  });
+
+  bool raised = false;
+  std::size_t told = 0;
+  double last_call = 0;
+  {
+    const nb::gil_scoped_release release;
+    std::unique_lock lock(mutex);
+    while (!finished) {
+      auto until = Clock::now() + std::chrono::milliseconds(50);
+      if (seconds) until = std::min(until, started + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds)));
+      done.wait_until(lock, until, [&] { return finished; });
+      if (finished) break;
+      if (seconds && elapsed() >= *seconds && stop.load() == kRunning) stop = kTime;
+      if (stop.load() != kRunning) {  // the workers are on their way out
+        done.wait_for(lock, std::chrono::milliseconds(20), [&] { return finished; });
+      }
+      proofwood::Search* const running = search.get();
+      lock.unlock();
+      {
+        const nb::gil_scoped_acquire acquire;
+        if (PyErr_CheckSignals() != 0) {
+          if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+            PyErr_Clear();
+            stop = kInterrupt;
+          } else {
+            raised = true;
+            stop = kError;
+          }
+        }
+        if (!raised && running != nullptr && !progress.is_none()) {
+          const auto events = running->events_since(told);
+          if (!events.empty() || elapsed() - last_call > 0.2) {
+            told += events.size();
+            last_call = elapsed();
+            const auto now = running->state();
+            try {
+              progress(last_call, now.upper, now.lower);
+            } catch (nb::python_error& error) {
+              if (error.matches(PyExc_KeyboardInterrupt)) {
+                stop = kInterrupt;
+              } else {
+                error.restore();
+                raised = true;
+                stop = kError;
+              }
+            }
+          }
+        }
+        if (raised) {  // keep the error while the threads end
+          PyObject *type, *value, *trace;
+          PyErr_Fetch(&type, &value, &trace);
+          const nb::gil_scoped_release again;
+          lock.lock();
+          done.wait(lock, [&] { return finished; });
+          lock.unlock();
+          const nb::gil_scoped_acquire back;
+          PyErr_Restore(type, value, trace);
+        }
+      }
+      lock.lock();
+    }
+    lock.unlock();
+    runner.join();
+  }
+  if (raised) throw nb::python_error();
+  if (failure) std::rethrow_exception(failure);
+
+  nb::dict result;
+  result["stopped"] = stop.load();
+  result["seconds"] = elapsed();
+  result["kernel"] = proofwood::best_isa();
+  if (!search) {
+    result["upper"] = nb::none();
+    return result;
+  }
+  const auto state = search->state();
+  result["upper"] = state.upper;
+  result["lower"] = state.lower;
+  result["has_tree"] = search->has_tree();
+  result["canonical"] = search->canonical();
+  nb::list trace;
+  for (const auto& event : search->events_since(0)) trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));
+  result["trace"] = trace;
+  nb::list tree;
+  for (const auto& node : nodes) tree.append(nb::make_tuple(node.feature, node.value, node.low, node.high));
+  result["tree"] = tree;
+  nb::dict counters;
+  const auto counts = search->counters();
+  for (int c = 0; c < proofwood::kCounters; ++c) counters[proofwood::kCounterNames[c]] = counts[static_cast<std::size_t>(c)];
+  result["counters"] = counters;
+  return result;
+}
+
+std::vector<std::string> instruction_sets() {
+  std::vector<std::string> names;
+  for (int isa = 1; isa <= 3; ++isa)
+    if (const auto* kernels = proofwood::select_kernels(isa, 0, 0)) names.emplace_back(kernels->name);
+  return names;
+}
+
+}  // namespace
+
+NB_MODULE(_native, module) {
+  module.doc() = "Counting loops of proofwood: arrays in, arrays out.";
+  module.def("solve_tree", &solve_tree, "columns"_a, "labels"_a, "weights"_a, "n_classes"_a, "settings"_a, "seconds"_a.none(),
+             "progress"_a.none(),
+             "Optimal tree for (n_features, n_rows) float64 columns, int32 labels and int64 weights.");
+  module.def("instruction_sets", &instruction_sets, "Instruction sets of the kernels that this machine can run.");
+}

@@ -1,0 +1,1 @@
+"""What is to be solved, apart from how: rows, integer weights, objective, limits on the model."""

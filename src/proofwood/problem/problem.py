@@ -1,0 +1,129 @@
+"""The learning problem as one frozen value: rows, integer weights, price of size, limits on the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.problem.objectives import TreeCost, integer_weights
+
+MAX_DEPTH = 20
+
+
+@dataclass(frozen=True, eq=False)
+class TreeProblem:
+    """Find the axis-aligned tree of least cost: weight of the wrong rows plus ``alpha`` per leaf beyond the first.
+
+    Build it with :meth:`from_arrays`, which drops rows of weight 0 and scales the weights to integers once; from then
+    on costs are integers until they are reported, so that ``objective == lower_bound`` is a comparison of integers.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) finite float64
+    codes : (n_rows,) class codes ``0..n_classes - 1``
+    weights : (n_rows,) positive int64; real weight = ``weights * cost.unit``
+    n_classes : int
+    cost : integer prices of a wrong row and of a leaf, and how they are reported
+    max_depth : int from 0 (a single leaf)
+    min_samples_leaf : rows (unweighted) that every leaf must hold
+    max_gap : permitted difference between the reported tree and the optimum, in the integer unit of ``cost``
+    """
+
+    X: FloatArray
+    codes: IntArray
+    weights: IntArray
+    n_classes: int
+    cost: TreeCost
+    max_depth: int = 3
+    min_samples_leaf: int = 1
+    max_gap: int = 0
+    kept: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: npt.ArrayLike,
+        codes: npt.ArrayLike,
+        *,
+        n_classes: int | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        max_depth: int = 3,
+        alpha: float | Fraction = 0.0,
+        min_samples_leaf: int = 1,
+        max_gap: float = 0,
+    ) -> TreeProblem:
+        """Check the values, drop rows of weight 0, scale the weights.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features), finite
+        codes : (n_samples,) class codes
+        sample_weight : (n_samples,), not negative, or None for ones
+        alpha : price of a leaf beyond the first as a share of the total weight, in [0, 1]
+        max_gap : an int counts weight of wrong rows, a float in [0, 1) is a share of the total weight
+
+        Raises
+        ------
+        ValueError
+            On a value outside its range; the message says what was expected.
+        """
+        X = np.asarray(X, dtype=np.float64)
+        codes = np.asarray(codes, dtype=np.int64)
+        if X.ndim != 2 or codes.shape != (X.shape[0],):
+            raise ValueError(f"X has shape {X.shape} and codes {codes.shape}: expected (n, p) and (n,)")
+        if not np.all(np.isfinite(X)):
+            raise ValueError("X holds NaN or infinity: impute or drop these values first")
+        check_depth(max_depth)
+        check_min_samples_leaf(min_samples_leaf)
+        classes = int(codes.max(initial=0)) + 1 if n_classes is None else n_classes
+        weights, unit = integer_weights(sample_weight, X.shape[0])
+        kept = np.flatnonzero(weights > 0)
+        if kept.size == 0:
+            raise ValueError("no row has a positive weight: pass at least one row with sample_weight > 0")
+        cost = TreeCost.of(alpha=alpha, total=int(weights.sum()), unit=unit)
+        return cls(
+            X=np.ascontiguousarray(X[kept]),
+            codes=codes[kept],
+            weights=weights[kept],
+            n_classes=classes,
+            cost=cost,
+            max_depth=int(max_depth),
+            min_samples_leaf=int(min_samples_leaf),
+            max_gap=cost.gap_units(max_gap),
+            kept=kept,
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of positive weight."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.X.shape[1])
+
+
+def check_depth(max_depth: object) -> None:
+    """Raise ValueError unless ``max_depth`` is an integer from 0 to ``MAX_DEPTH``."""
+    integral = isinstance(max_depth, (int, np.integer)) and not isinstance(max_depth, (bool, np.bool_))
+    if not integral or not 0 <= int(max_depth) <= MAX_DEPTH:  # type: ignore[call-overload]
+        raise ValueError(
+            f"max_depth={max_depth!r} is not a depth: expected an integer from 0 (a single leaf) to {MAX_DEPTH}. "
+            "Depths 2 to 4 are usual for trees that people read."
+        )
+
+
+def check_min_samples_leaf(rows: object) -> None:
+    """Raise ValueError unless ``rows`` is an integer from 1."""
+    integral = isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_))
+    if not integral or int(rows) < 1:  # type: ignore[call-overload]
+        raise ValueError(
+            f"min_samples_leaf={rows!r} is not a number of rows: expected an integer from 1. "
+            "For a share of the rows, pass max(1, round(share * len(X)))."
+        )
+

@@ -1,0 +1,94 @@
+"""What every engine returns: a model, what it costs, what is proved about it, and how hard that was."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from proofwood.model.node_table import NodeTable
+
+
+class Status(StrEnum):
+    """What is proved. Members compare equal to their strings."""
+
+    OPTIMAL = "optimal"  # objective == lower_bound, proved
+    WITHIN_GAP = "within_gap"  # finished: proved to be within the permitted gap
+    FEASIBLE = "feasible"  # a model, not proved best: a limit was reached
+    INFEASIBLE = "infeasible"  # proved: no model meets the constraints
+    UNKNOWN = "unknown"  # a limit was reached before the first model
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much an engine may spend. ``None`` means without limit.
+
+    Parameters
+    ----------
+    seconds : wall-clock seconds, from the call of ``solve``
+    threads : number of worker threads inside the engine
+    """
+
+    seconds: float | None = None
+    threads: int = 1
+
+
+NO_LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressEvent:
+    """One report of a running engine: ``lower_bound <= optimum <= objective`` at every moment."""
+
+    seconds: float
+    objective: float
+    lower_bound: float
+
+    @property
+    def gap(self) -> float:
+        """``objective - lower_bound``, in the unit of the result."""
+        return self.objective - self.lower_bound
+
+
+Progress = Callable[[ProgressEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """How the answer was reached; counters are those of the engine, by name."""
+
+    seconds: float = 0.0
+    engine: str = ""
+    stopped_by: str | None = None  # None if completed, else "time_limit" or "interrupt"
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A model with its proof state.
+
+    ``objective`` is minimised and is ``inf`` without a model; ``lower_bound`` is valid also after a time limit.
+    ``trace`` holds one event per improvement of the objective or the bound, the last one being the final state.
+    """
+
+    model: NodeTable | None
+    objective: float
+    unit: str
+    lower_bound: float
+    status: Status
+    stats: Stats
+    trace: tuple[ProgressEvent, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.lower_bound > self.objective:
+            raise AssertionError(f"lower bound {self.lower_bound!r} exceeds objective {self.objective!r}")
+        if self.status is Status.OPTIMAL and self.lower_bound != self.objective:
+            raise AssertionError(f"optimal, but {self.lower_bound!r} != {self.objective!r}")
+        if (self.model is None) != math.isinf(self.objective):
+            raise AssertionError("a model and a finite objective come together")
+
+    @property
+    def gap(self) -> float:
+        """``objective - lower_bound``; 0 when proved optimal, ``inf`` without a model."""
+        return self.objective - self.lower_bound
