@@ -1,0 +1,75 @@
+"""A model in the dot language of Graphviz, written without it."""
+
+from __future__ import annotations
+
+import numpy.typing as npt
+
+from proofwood.model.evaluate import node_probabilities
+from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.show.labels import (
+    FEW_DIGITS,
+    NO_LABELS,
+    Labels,
+    question,
+    rows_texts,
+    tells_missing,
+    threshold_texts,
+)
+from proofwood.show.palette import class_colours, hexadecimal, tint
+
+
+def export_graphviz(
+    table: NodeTable,
+    labels: Labels = NO_LABELS,
+    *,
+    digits: int | None = FEW_DIGITS,
+    X: npt.ArrayLike | None = None,
+    max_name: int | None = 32,
+) -> str:
+    """Dot source of the model, for ``dot -Tsvg`` and viewers of Graphviz files.
+
+    Shared nodes of a diagram appear once. Edges say ``yes`` where the test holds and ``no`` where it does not. Where
+    some missing values go high, the tests at which they go low say so.
+
+    Parameters
+    ----------
+    table : NodeTable
+    labels : Labels
+    digits, X : as in :func:`proofwood.show.text.export_text`
+    max_name : longest name of a column or class before it is shortened with an ellipsis, or None
+
+    Returns
+    -------
+    str
+        Text ending in a newline.
+    """
+    labels.check(table)
+    thresholds = threshold_texts(table, digits=digits, X=X)
+    colours = class_colours(table.n_classes)
+    shares = node_probabilities(table)
+    tell = tells_missing(table)
+    lines = [
+        "digraph model {",
+        '  graph [ordering="out"];',
+        '  node [shape="box", style="rounded,filled", fontname="Helvetica", fillcolor="#ffffff", color="#555555"];',
+        '  edge [fontname="Helvetica", color="#555555"];',
+    ]
+    for node in range(table.n_nodes):
+        if table.feature[node] == LEAF:
+            label = int(table.label[node])
+            parts = [labels.class_name(label, max_name), *rows_texts(table, node)]
+            fill = f', fillcolor="{hexadecimal(tint(colours[label], 0.12 + 0.38 * float(shares[node, label])))}"'
+        else:
+            asks = question(table, node, labels, thresholds[node], width=max_name, at_most="≤", missing=tell)
+            parts, fill = [asks, *rows_texts(table, node)], ""
+        text = "\\n".join(_escaped(part) for part in parts)
+        lines.append(f'  {node} [label="{text}"{fill}];')
+    for node in table.splits():
+        lines.append(f'  {node} -> {table.low[node]} [label="yes"];')
+        lines.append(f'  {node} -> {table.high[node]} [label="no"];')
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """``text`` inside a quoted string of the dot language."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,230 @@
+"""Words for the parts of a model: names, thresholds in as many digits as they need, counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.model.evaluate import check_rows, walk
+from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, NodeTable
+from proofwood.model.storage import SavedModel
+
+FEW_DIGITS = 4
+"""Significant digits of a threshold in a picture, if that is enough."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What columns, classes and levels are called.
+
+    Parameters
+    ----------
+    features : name of each column, or None for ``x[0]``, ``x[1]``, ...
+    classes : label of each class code, or None for the codes themselves; shown as ``str`` shows them
+    levels : for columns with levels, the text of level code 0, 1, ..., by index of the column
+    """
+
+    features: Sequence[str] | None = None
+    classes: Sequence[object] | npt.NDArray[np.generic] | None = None
+    levels: Mapping[int, Sequence[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, model: SavedModel, levels: Mapping[int, Sequence[str]] | None = None) -> Labels:
+        """The names that a saved model carries."""
+        return cls(features=model.feature_names, classes=model.classes, levels=levels or {})
+
+    def check(self, table: NodeTable) -> None:
+        """Raise ValueError if a column or a class of ``table`` has no name here."""
+        if self.features is not None and len(self.features) < table.n_columns:
+            raise ValueError(
+                f"{len(self.features)} feature names given, but the model tests column {table.n_columns - 1}: "
+                f"expected at least {table.n_columns} names"
+            )
+        if self.classes is not None and len(self.classes) != table.n_classes:
+            raise ValueError(f"{len(self.classes)} class names given, expected {table.n_classes}")
+
+    def feature(self, column: int, width: int | None = None) -> str:
+        """Name of a column, shortened to ``width`` characters; to fewer and its index, if others look the same then."""
+        if self.features is None:
+            return f"x[{column}]"
+        name, short = str(self.features[column]), shorten(str(self.features[column]), width)
+        if width is None or short == name:
+            return short
+        same = [other for other in self.features if shorten(str(other), width) == short]
+        tag = f"[{column}]"
+        return short if len(same) == 1 else shorten(name, max(width - len(tag), 3)) + tag
+
+    def class_name(self, code: int, width: int | None = None) -> str:
+        """Name of a class, shortened to ``width`` characters."""
+        return shorten(str(code) if self.classes is None else str(self.classes[code]), width)
+
+    def level(self, column: int, code: int, width: int | None = None) -> str:
+        """Text of a level code; the code itself if it has none."""
+        known = self.levels.get(column, ())
+        return shorten(str(known[code]) if code < len(known) else str(code), width)
+
+
+NO_LABELS = Labels()
+
+
+def shorten(text: str, width: int | None) -> str:
+    """``text`` on one line, with an ellipsis in its middle if it is longer than ``width`` characters.
+
+    The end is kept because long names often differ there (``worst concave points`` and ``worst concavity``).
+    """
+    line = " ".join(text.split())
+    if width is None or len(line) <= width:
+        return line
+    tail = (width - 1) // 3
+    return line[: width - 1 - tail] + "…" + (line[-tail:] if tail else "")
+
+
+def question(
+    table: NodeTable,
+    node: int,
+    labels: Labels,
+    threshold: str,
+    *,
+    width: int | None = None,
+    at_most: str = "<=",
+    missing: bool = False,
+) -> str:
+    """What an inner node asks; the low edge is the answer yes. ``missing`` says so where a missing value goes low."""
+    column = int(table.feature[node])
+    end = " or missing" if missing and table.missing_low[node] else ""
+    if table.levels is not None and (codes := table.levels[node]) is not None:
+        levels = ", ".join(labels.level(column, code, width) for code in sorted(codes))
+        return f"{labels.feature(column, width)} in {{{levels}}}{end}"
+    if column != OBLIQUE:
+        return f"{labels.feature(column, width)} {at_most} {threshold}{end}"
+    assert table.normals is not None
+    terms = []
+    for index, coefficient in zip(*(part.tolist() for part in table.normals.row(node)), strict=True):
+        sign = "-" if coefficient < 0 else "+"
+        number = "" if abs(coefficient) == 1 else f"{tidy_text(abs(coefficient))}*"
+        terms.append(f"{sign} {number}{labels.feature(index, width)}")
+    weighted_sum = " ".join(terms)
+    weighted_sum = weighted_sum[2:] if weighted_sum.startswith("+") else "-" + weighted_sum[2:]
+    return f"{weighted_sum} {at_most} {threshold}{end}"
+
+
+def tells_missing(table: NodeTable) -> bool:
+    """Whether the ways of missing values are worth words: by default they all go low."""
+    return bool(np.any(~table.missing_low[table.feature != LEAF]))
+
+
+# ----------------------------------------------------------------- numbers
+
+
+def exact_text(value: float) -> str:
+    """The shortest text that reads back as the same float64; whole numbers without a point."""
+    text = repr(float(value))
+    return text[:-2] if text.endswith(".0") else text
+
+
+def tidy_text(value: float) -> str:
+    """:func:`exact_text`, or a number of at most 12 digits that lies within two units in the last place of ``value``.
+
+    Midpoints of short decimals are short decimals, but binary arithmetic leaves some of them one unit beside.
+    """
+    if math.isfinite(value):
+        near = f"{value:.12g}"
+        if abs(float(near) - value) <= 2 * math.ulp(value):
+            return _plain_notation(near)
+    return exact_text(value)
+
+
+def threshold_texts(table: NodeTable, *, digits: int | None = None, X: npt.ArrayLike | None = None) -> list[str]:
+    """A text for the threshold of each node; empty where there is none.
+
+    Parameters
+    ----------
+    table : NodeTable
+    digits : int or None
+        None gives texts that read back as the same float64, freed of rounding noise: 5.815 for 5.8149999999999995
+        (see :func:`tidy_text`). A number asks for so many significant digits, and gets more where they are needed:
+        for the digits before the point and one behind it, so that halves between whole numbers stay what they are,
+        and to keep apart the thresholds of one column. 17 gives the float64 itself, noise and all.
+    X : (n_samples, n_features) or None
+        Rows to be separated as the thresholds separate them. With it, each text is the shortest that lies between the
+        same two neighbouring values among the rows that reach the node; ``digits`` then only says where to begin.
+    """
+    texts = [""] * table.n_nodes
+    tested = [node for node in table.splits() if not math.isnan(table.threshold[node])]
+    limits = None if X is None else _neighbours(table, X)
+    for node in tested:
+        value = float(table.threshold[node])
+        if limits is not None and table.feature[node] != OBLIQUE:
+            low, high = float(limits[0][node]), float(limits[1][node])
+            start = digits or 1
+        else:
+            peers = table.threshold[(table.feature == table.feature[node]) & (table.threshold != value)]
+            below, above = peers[peers < value], peers[peers > value]
+            # a text strictly between the midpoints to its peers cannot be mistaken for one of them
+            low = float(np.nextafter((below.max() + value) / 2, value)) if below.size else -math.inf
+            high = float((above.min() + value) / 2) if above.size else math.inf
+            whole = len(str(int(abs(value)))) if 1 <= abs(value) < 1e16 else 0
+            if digits is None:
+                tidy = tidy_text(value)
+                texts[node] = tidy if low <= float(tidy) < high else exact_text(value)
+                continue
+            start = max(digits, whole + 1 if whole else 0)
+        texts[node] = _shortest_between(value, low, high, start)
+    return texts
+
+
+def _shortest_between(value: float, low: float, high: float, digits: int) -> str:
+    """``value`` with the fewest significant digits, from ``digits`` on, that stay in ``low <= text < high``."""
+    if math.isfinite(value):
+        for count in range(digits, 17):
+            text = f"{value:.{count}g}"
+            if low <= float(text) < high and math.isfinite(float(text)):
+                return _plain_notation(text)
+    return exact_text(value)
+
+
+def _plain_notation(text: str) -> str:
+    """Without an exponent if that is as easy to read."""
+    value = float(text)
+    if "e" in text and (value == 0 or 1e-4 <= abs(value) < 1e16):
+        text = f"{value:.0f}" if abs(value) >= 1 and value == int(value) else repr(value)
+    return exact_text(value) if float(exact_text(value)) == value and len(exact_text(value)) <= len(text) else text
+
+
+def _neighbours(table: NodeTable, X: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """(n_nodes,) largest value at most the threshold and smallest above it, among the rows that reach each node."""
+    rows_of = check_rows(table, X)
+    below, above = np.full(table.n_nodes, -np.inf), np.full(table.n_nodes, np.inf)
+    for rows, nodes in walk(table, rows_of):
+        inner = table.feature[nodes] >= 0
+        value = rows_of[rows[inner], table.feature[nodes[inner]]]
+        low, high = value <= table.threshold[nodes[inner]], value > table.threshold[nodes[inner]]
+        np.maximum.at(below, nodes[inner][low], value[low])
+        np.minimum.at(above, nodes[inner][high], value[high])
+    return below, above
+
+
+def amount(value: float) -> str:
+    """A count or weight for people: whole numbers in full with thousands marked, others in four digits."""
+    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:.4g}"
+
+
+def rows_texts(table: NodeTable, node: int) -> list[str]:
+    """Training rows at a node, their weight where that differs, and how much of it is of other classes at a leaf."""
+    rows, weight = int(table.rows[node]), float(table.weight[node].sum())
+    texts = ["1 row" if rows == 1 else f"{rows:,} rows"]
+    if not math.isclose(weight, rows, rel_tol=1e-9):
+        texts.append(f"weight {amount(weight)}")
+    if table.feature[node] == LEAF and (wrong := wrong_weight(table, node)) > 0:
+        texts.append(f"{amount(wrong)} wrong")
+    return texts
+
+
+def wrong_weight(table: NodeTable, node: int) -> float:
+    """Training weight at a node of other classes than its label."""
+    others = np.delete(table.weight[node], table.label[node])
+    return float(math.fsum(others.tolist()))

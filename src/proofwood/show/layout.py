@@ -1,0 +1,139 @@
+"""Where the nodes of a picture go: trees packed by their outlines, diagrams in layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from proofwood.model.node_table import LEAF, FloatArray, NodeTable
+
+LANE = 0.25
+"""Width kept free where an edge of a diagram passes a layer, in the unit of the widths."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Positions of nodes; depth 0 is the top.
+
+    Parameters
+    ----------
+    x : (n_nodes,) centre of each node, from the left edge, in the unit of the widths
+    depth : (n_nodes,) layer of each node
+    width : of the whole picture
+    edges : for (node, 0) its low and (node, 1) its high edge, the points (x, depth) it passes, both ends included
+    """
+
+    x: FloatArray
+    depth: FloatArray
+    width: float
+    edges: dict[tuple[int, int], list[tuple[float, float]]]
+
+
+def arrange(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
+    """Positions at which no two boxes overlap.
+
+    Parameters
+    ----------
+    table : NodeTable
+    widths : (n_nodes,) width of each node's box
+    gap : least distance between boxes of one layer
+    """
+    return _tree(table, widths, gap) if table.is_tree else _diagram(table, widths, gap)
+
+
+def _tree(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
+    """Parents centred above their children, subtrees as close as outlines permit (Reingold and Tilford 1981)."""
+    shift = np.zeros(table.n_nodes)  # of a node against its parent
+    outline: dict[int, tuple[list[float], list[float]]] = {}  # left and right edge per layer, against the node
+    for node in range(table.n_nodes - 1, -1, -1):
+        half = float(widths[node]) / 2
+        if table.feature[node] == LEAF:
+            outline[node] = [-half], [half]
+            continue
+        low, high = int(table.low[node]), int(table.high[node])
+        (left_low, right_low), (left_high, right_high) = outline.pop(low), outline.pop(high)
+        apart = gap + max(r - f for r, f in zip(right_low, left_high, strict=False))
+        shift[low], shift[high] = -apart / 2, apart / 2
+        left = [value - apart / 2 for value in left_low] + [v + apart / 2 for v in left_high[len(left_low) :]]
+        right = [value + apart / 2 for value in right_high] + [v - apart / 2 for v in right_low[len(right_high) :]]
+        outline[node] = [-half, *left], [half, *right]
+    x = np.zeros(table.n_nodes)
+    for node in table.splits():
+        for child in (table.low[node], table.high[node]):
+            x[child] = x[node] + shift[child]
+    left_edge, right_edge = min(outline[0][0]), max(outline[0][1])
+    x -= left_edge
+    depth = table.node_depths.astype(np.float64)
+    edges = {
+        (node, side): [(float(x[node]), float(depth[node])), (float(x[child]), float(depth[child]))]
+        for node in table.splits()
+        for side, child in enumerate((int(table.low[node]), int(table.high[node])))
+    }
+    return Layout(x=x, depth=depth, width=right_edge - left_edge, edges=edges)
+
+
+def _diagram(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
+    """Layers by longest path; edges that skip layers get lanes; order by barycentres (Sugiyama et al. 1981)."""
+    layer_of = table.node_depths.copy()
+    layer_of[table.feature == LEAF] = table.depth  # sinks share the bottom
+    size = [float(width) for width in widths]
+    layer = layer_of.tolist()
+    up: list[list[int]] = [[] for _ in range(table.n_nodes)]
+    down: list[list[int]] = [[] for _ in range(table.n_nodes)]
+    chains: dict[tuple[int, int], list[int]] = {}
+    for node in table.splits():
+        for side, child in enumerate((int(table.low[node]), int(table.high[node]))):
+            chain = [node]
+            for between in range(layer[node] + 1, layer[child]):
+                chain.append(len(size))
+                size.append(LANE)
+                layer.append(between)
+                up.append([])
+                down.append([])
+            chain.append(child)
+            for one, other in pairwise(chain):
+                down[one].append(other)
+                up[other].append(one)
+            chains[node, side] = chain
+    layers = [[i for i in range(len(size)) if layer[i] == depth] for depth in range(table.depth + 1)]
+    x = [0.0] * len(size)
+    for items in layers:
+        _spread(items, x, size, gap)
+    for sweep in range(24):
+        towards, order = (up, layers[1:]) if sweep % 2 == 0 else (down, layers[-2::-1])
+        for items in order:
+            wish = {i: float(np.mean([x[j] for j in towards[i]])) if towards[i] else x[i] for i in items}
+            items.sort(key=lambda i: (wish[i], x[i]))
+            _spread(items, x, size, gap, wish)
+    left = min(x[i] - size[i] / 2 for i in range(len(size)))
+    right = max(x[i] + size[i] / 2 for i in range(len(size)))
+    x = [value - left for value in x]
+    edges = {key: [(x[i], float(layer[i])) for i in chain] for key, chain in chains.items()}
+    n = table.n_nodes
+    return Layout(x=np.array(x[:n]), depth=np.array(layer[:n], dtype=np.float64), width=right - left, edges=edges)
+
+
+def _spread(
+    items: list[int], x: list[float], size: list[float], gap: float, wish: dict[int, float] | None = None
+) -> None:
+    """Put the items of a layer, in their order, as near to their wishes as their widths permit (least squares)."""
+    offset, place = [], 0.0
+    for k, item in enumerate(items):
+        place += 0.0 if k == 0 else (size[items[k - 1]] + size[item]) / 2 + gap
+        offset.append(place)
+    if wish is None:
+        for item, at in zip(items, offset, strict=True):
+            x[item] = at - place / 2
+        return
+    blocks: list[tuple[float, int]] = []  # mean of wish - offset, and number, of items that touch
+    for item, at in zip(items, offset, strict=True):
+        mean, count = wish[item] - at, 1
+        while blocks and blocks[-1][0] >= mean:
+            other, more = blocks.pop()
+            mean, count = (mean * count + other * more) / (count + more), count + more
+        blocks.append((mean, count))
+    starts = [mean for mean, count in blocks for _ in range(count)]
+    for item, at, start in zip(items, offset, starts, strict=True):
+        x[item] = at + start

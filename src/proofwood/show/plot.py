@@ -1,0 +1,317 @@
+"""A picture of a model with matplotlib."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.model.evaluate import node_probabilities
+from proofwood.model.node_table import LEAF, FloatArray, NodeTable
+from proofwood.show.labels import (
+    FEW_DIGITS,
+    NO_LABELS,
+    Labels,
+    question,
+    rows_texts,
+    tells_missing,
+    threshold_texts,
+)
+from proofwood.show.layout import Layout, arrange
+from proofwood.show.palette import Colour, class_colours, tint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FONT = 9.0  # points, in a picture of the default size
+_LINE = 1.35 * FONT / 72  # inches from one line of text to the next
+_PAD = 0.07  # inches around the text of a box
+_BAR = 0.08  # inches: height of the bar of class shares
+_GAP = 0.1  # inches between boxes side by side
+_LAYER = 0.48  # inches between layers of boxes
+_INK, _GREY = (0.1, 0.1, 0.1), (0.45, 0.45, 0.45)
+
+
+@dataclass(frozen=True)
+class _Picture:
+    """Everything to be drawn, in inches at the default size; y points down."""
+
+    texts: list[list[str]]
+    widths: FloatArray
+    height: float  # of every box
+    layout: Layout
+    legend: list[list[tuple[int, float]]]  # rows of (class code, x)
+    size: tuple[float, float]
+
+    def top(self, depth: float) -> float:
+        """Upper edge of the boxes of a layer."""
+        return depth * (self.height + _LAYER)
+
+
+def plot_tree(
+    table: NodeTable,
+    labels: Labels = NO_LABELS,
+    ax: Axes | None = None,
+    *,
+    digits: int | None = FEW_DIGITS,
+    X: npt.ArrayLike | None = None,
+    max_name: int | None = 22,
+    legend: bool = True,
+) -> Axes:
+    """Draw the model: tests and training rows in boxes, a bar of class shares in each, leaves tinted by their class.
+
+    Edges are labelled yes (the test holds) and no, and are as thick as the share of rows that takes them. Missing
+    values are mentioned at the tests they pass where some do not. Shared nodes of diagrams are drawn once.
+
+    Parameters
+    ----------
+    table : NodeTable
+    labels : Labels
+    ax : Axes or None
+        Where to draw; text shrinks to fit. None makes a figure in which text has 9 points, through pyplot.
+    digits, X : as in :func:`proofwood.show.text.export_text`, with few digits by default
+    max_name : longest name of a column or class before it is shortened with an ellipsis, or None
+    legend : whether to name the colours below the picture
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    _need_matplotlib()
+    labels.check(table)
+    picture = _compose(table, labels, digits, X, max_name, legend)
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        figure = plt.figure(figsize=picture.size)
+        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    _draw(table, labels, ax, picture, max_name)
+    return ax
+
+
+def save_plot(
+    table: NodeTable,
+    path: str | os.PathLike[str],
+    labels: Labels = NO_LABELS,
+    *,
+    dpi: float = 150,
+    format: str | None = None,  # noqa: A002 - matplotlib's name
+    **options: Any,
+) -> None:
+    """Draw the model into a file; needs no display and leaves no figure open.
+
+    Parameters
+    ----------
+    path : file; its ending says the format, such as ``.png``, ``.svg`` or ``.pdf``, unless ``format`` does
+    dpi : pixels per inch, of formats made of pixels
+    options : of :func:`plot_tree`, all but ``ax``
+    """
+    _need_matplotlib()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    labels.check(table)
+    picture = _compose(
+        table,
+        labels,
+        options.pop("digits", FEW_DIGITS),
+        options.pop("X", None),
+        max_name := options.pop("max_name", 22),
+        options.pop("legend", True),
+    )
+    if options:
+        raise TypeError(f"save_plot() got unknown options: {', '.join(options)}")
+    figure = Figure(figsize=picture.size)
+    _draw(table, labels, figure.add_axes((0.0, 0.0, 1.0, 1.0)), picture, max_name)
+    kind = (format or os.fspath(path).rpartition(".")[2]).lower()
+    # Equal models give equal files: no date, and identifiers that do not depend on chance.
+    with rc_context({"svg.hashsalt": "proofwood"}):
+        figure.savefig(path, dpi=dpi, format=kind, metadata={"Date": None} if kind == "svg" else None)
+
+
+def _need_matplotlib() -> None:
+    try:
+        import matplotlib as mpl  # noqa: F401
+    except ImportError:
+        raise ImportError('pictures need matplotlib: run pip install "proofwood[plot]"') from None
+
+
+# ----------------------------------------------------------------- compose
+
+
+def _compose(
+    table: NodeTable,
+    labels: Labels,
+    digits: int | None,
+    X: npt.ArrayLike | None,
+    max_name: int | None,
+    legend: bool,
+) -> _Picture:
+    thresholds = threshold_texts(table, digits=digits, X=X)
+    tell = tells_missing(table)
+    texts, widths = [], np.zeros(table.n_nodes)
+    for node in range(table.n_nodes):
+        leaf = table.feature[node] == LEAF
+        if leaf:
+            head = [labels.class_name(int(table.label[node]), max_name)]
+        else:
+            head = _wrapped(question(table, node, labels, thresholds[node], width=max_name, at_most="≤", missing=tell))
+        lines = [*head, *rows_texts(table, node)]
+        widths[node] = max(_text_width(line, bold=leaf and k == 0) for k, line in enumerate(lines)) + 2 * _PAD
+        texts.append(lines)
+    widths = np.maximum(widths, 0.5)
+    n_lines = max(len(lines) for lines in texts)
+    height = n_lines * _LINE + _BAR + 2 * _PAD
+    layout = arrange(table, widths, _GAP)
+    width = max(layout.width, 2.0)
+    rows = _legend_rows(table, labels, width, max_name) if legend else []
+    bottom = table.depth * (height + _LAYER) + height + (0.12 + len(rows) * 1.2 * _LINE if rows else 0.0)
+    return _Picture(texts, widths, height, layout, rows, (width + 2 * _GAP, bottom + 2 * _GAP))
+
+
+def _wrapped(asks: str) -> list[str]:
+    """A question on two lines, the second beginning with the comparison; long sets and sums on more."""
+    for mark in (" ≤ ", " in {"):
+        before, found, after = asks.rpartition(mark) if mark == " ≤ " else asks.partition(mark)
+        if found:
+            head, tail = before, mark.lstrip() + after
+            return [*_filled(head), *_filled(tail)]
+    return _filled(asks)
+
+
+def _filled(text: str, width: int = 24) -> list[str]:
+    """``text`` broken at blanks into lines of about ``width`` characters."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and len(lines[-1]) + 1 + len(word) <= width:
+            lines[-1] += " " + word
+        else:
+            lines.append(word)
+    return lines
+
+
+def _legend_rows(table: NodeTable, labels: Labels, width: float, max_name: int | None) -> list[list[tuple[int, float]]]:
+    rows: list[list[tuple[int, float]]] = [[]]
+    x = 0.0
+    for code in range(table.n_classes):
+        step = _text_width(labels.class_name(code, max_name)) + 0.4
+        if rows[-1] and x + step > width:
+            rows.append([])
+            x = 0.0
+        rows[-1].append((code, x))
+        x += step
+    return rows
+
+
+def _text_width(text: str, bold: bool = False) -> float:
+    """Inches that ``text`` takes at the default size."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=FONT, weight="bold" if bold else "normal")
+    return float(text_to_path.get_text_width_height_descent(text or " ", font, ismath=False)[0]) / 72
+
+
+# -------------------------------------------------------------------- draw
+
+
+def _draw(table: NodeTable, labels: Labels, ax: Axes, picture: _Picture, max_name: int | None) -> None:
+    from matplotlib.patches import FancyBboxPatch, Rectangle
+
+    width, height = picture.size
+    ax.set_xlim(-_GAP, width - _GAP)
+    ax.set_ylim(height - _GAP, -_GAP)
+    ax.set_axis_off()
+    scale = _scale(ax, picture)
+    size = FONT * scale
+    colours = class_colours(table.n_classes)
+    shares = node_probabilities(table)
+    shift = (width - 2 * _GAP - picture.layout.width) / 2  # a narrow picture sits in the middle
+
+    def write(x: float, y: float, text: str, **style: Any) -> None:
+        style = {"ha": "center", "va": "center", "fontsize": size, "color": _INK, "parse_math": False, **style}
+        ax.text(x, y, text, **style)
+
+    _draw_edges(table, ax, picture, shift, scale, write)
+    for node in range(table.n_nodes):
+        leaf = table.feature[node] == LEAF
+        label = int(table.label[node])
+        wide = float(picture.widths[node])
+        left, top = float(picture.layout.x[node]) + shift - wide / 2, picture.top(float(picture.layout.depth[node]))
+        fill = tint(colours[label], 0.12 + 0.38 * float(shares[node, label])) if leaf else (1.0, 1.0, 1.0)
+        edge: Colour = colours[label] if leaf else _GREY
+        box = FancyBboxPatch(
+            (left, top),
+            wide,
+            picture.height,
+            boxstyle="round,pad=0,rounding_size=0.05",
+            facecolor=fill,
+            edgecolor=edge,
+            linewidth=1.0 * scale,
+            zorder=2,
+        )
+        ax.add_patch(box)
+        lines = picture.texts[node]
+        room = picture.height - _BAR - _PAD
+        for k, line in enumerate(lines):
+            y = top + room / 2 + (k - (len(lines) - 1) / 2) * _LINE
+            count = not leaf and k >= len(lines) - len(rows_texts(table, node))
+            style: dict[str, Any] = {"fontweight": "bold"} if leaf and k == 0 else {"color": _GREY} if count else {}
+            write(left + wide / 2, y, line, zorder=3, **style)
+        x = left + _PAD
+        for code in np.flatnonzero(shares[node] > 0).tolist():
+            part = float(shares[node, code]) * (wide - 2 * _PAD)
+            y = top + picture.height - _PAD - _BAR / 2
+            ax.add_patch(Rectangle((x, y - _BAR / 2), part, _BAR, facecolor=colours[code], linewidth=0, zorder=3))
+            x += part
+    base = picture.top(table.depth) + picture.height + 0.12
+    for k, row in enumerate(picture.legend):
+        y = base + (k + 0.6) * 1.2 * _LINE
+        for code, x in row:
+            ax.add_patch(Rectangle((x, y - 0.06), 0.12, 0.12, facecolor=colours[code], linewidth=0))
+            write(x + 0.17, y, labels.class_name(code, max_name), ha="left")
+
+
+def _draw_edges(table: NodeTable, ax: Axes, picture: _Picture, shift: float, scale: float, write: Any) -> None:
+    """Edges and their answers. In a diagram the two edges of a node leave its box apart, so that no answers meet."""
+    total = max(int(table.rows[0]), 1)
+    for (node, side), points in picture.layout.edges.items():
+        other = picture.layout.edges[node, 1 - side]
+        port, share = 0.0, int(table.rows[(table.low, table.high)[side][node]]) / total
+        if not table.is_tree:
+            on_left = (points[1][0], side) < (other[1][0], 1 - side)
+            port, share = (-1 if on_left else 1) * float(picture.widths[node]) / 4, 0.1  # how many go here is not known
+        xs, ys = [], []
+        for k, (x, depth) in enumerate(points):
+            top = picture.top(depth)
+            ends = [top + picture.height] if k == 0 else [top] if k == len(points) - 1 else [top, top + picture.height]
+            xs += [x + shift + (port if k == 0 else 0.0)] * len(ends)
+            ys += ends
+        width = (0.8 + 4.0 * share) * scale
+        ax.plot(xs, ys, color=(0.72, 0.72, 0.72), linewidth=width, zorder=1, solid_capstyle="round")
+        along = 0.5 if table.is_tree else 0.22
+        write(
+            xs[0] + (xs[1] - xs[0]) * along,
+            ys[0] + (ys[1] - ys[0]) * along,
+            ("yes", "no")[side],
+            fontsize=0.8 * FONT * scale,
+            color=_GREY,
+            zorder=1.5,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8 * scale},
+        )
+
+
+def _scale(ax: Axes, picture: _Picture) -> float:
+    """How much smaller than the default the axes are: text of this scale fits its boxes."""
+    figure: Any = ax.get_figure(root=True)
+    box = ax.get_position()
+    wide, high = figure.get_size_inches()
+    return float(min(1.0, box.width * wide / picture.size[0], box.height * high / picture.size[1]))

@@ -1,0 +1,154 @@
+"""A model in words: all of it as an indented tree of rules, or one row's way through it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.model.evaluate import path
+from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
+from proofwood.show.labels import (
+    FEW_DIGITS,
+    NO_LABELS,
+    Labels,
+    amount,
+    exact_text,
+    question,
+    rows_texts,
+    tells_missing,
+    threshold_texts,
+)
+
+_LINES = {False: ("├─ ", "└─ ", "│  ", "   "), True: ("|- ", "`- ", "|  ", "   ")}
+
+
+def export_text(
+    table: NodeTable,
+    labels: Labels = NO_LABELS,
+    *,
+    digits: int | None = None,
+    X: npt.ArrayLike | None = None,
+    missing: bool | None = None,
+    ascii_only: bool = False,
+) -> str:
+    """The model as a tree of rules, one line per node.
+
+    ``yes`` follows the test, ``no`` its contrary. A line of a leaf ends in the training rows that reach it and how many
+    of them are of another class. A node that a diagram shares is written out once and named ``#node``.
+
+    Parameters
+    ----------
+    table : NodeTable
+    labels : Labels
+    digits : int or None
+        None writes thresholds that read back as the same float64, freed of rounding noise. A number gives at least so
+        many significant digits and as many more as keep the thresholds of a column apart; see
+        :func:`proofwood.show.labels.threshold_texts`.
+    X : rows, usually of training; thresholds then are the shortest numbers that separate these rows as the model does
+    missing : say at each test whether a missing value counts as yes; by default if some do not
+    ascii_only : draw with ASCII characters only
+
+    Returns
+    -------
+    str
+        Lines without a newline at the end.
+    """
+    labels.check(table)
+    thresholds = threshold_texts(table, digits=digits, X=X)
+    tell = tells_missing(table) if missing is None else missing
+    shared = _shared(table)
+    fork, last, bar, blank = _LINES[ascii_only]
+    lines: list[tuple[str, str]] = []
+    written: set[int] = set()
+    pending = [(0, "", "")]
+    while pending:
+        node, lead, indent = pending.pop()
+        mark = f"#{node} " if node in shared else ""
+        if node in written:
+            known = f" {labels.class_name(int(table.label[node]))}" if table.feature[node] == LEAF else ""
+            lines.append((f"{lead}see #{node}{known}", ""))
+            continue
+        written.add(node)
+        if table.feature[node] == LEAF:
+            lines.append(
+                (f"{lead}{mark}{labels.class_name(int(table.label[node]))}", ", ".join(rows_texts(table, node)))
+            )
+            continue
+        lines.append((f"{lead}{mark}{question(table, node, labels, thresholds[node], missing=tell)}", ""))
+        pending.append((int(table.high[node]), f"{indent}{last}no: ", indent + blank))
+        pending.append((int(table.low[node]), f"{indent}{fork}yes: ", indent + bar))
+    width = max((len(text) for text, note in lines if note), default=0)
+    return "\n".join(f"{text:<{width}}  {note}" if note else text for text, note in lines)
+
+
+def explain_path(table: NodeTable, x: npt.ArrayLike, labels: Labels = NO_LABELS) -> str:
+    """Why one row gets its class, in words: the tests on its path with its own values, and who else went that way.
+
+    Parameters
+    ----------
+    table : NodeTable
+    x : (n_features,) one row, NaN where missing
+    labels : Labels
+
+    Returns
+    -------
+    str
+        A line per test and one for the conclusion.
+    """
+    labels.check(table)
+    row = np.asarray(x, dtype=np.float64)
+    nodes = path(table, row)
+    short = threshold_texts(table, digits=FEW_DIGITS)
+    leaf = nodes[-1]
+    name = labels.class_name(int(table.label[leaf]))
+    lines: list[str] = []
+    for node, after in pairwise(nodes):
+        low = after == table.low[node]
+        lines.append(f"{len(lines) + 1}. {_step(table, node, row, low, labels, short[node])}")
+    head = [f"Predicted: {name}."] if not lines else [f"Predicted: {name}, because"]
+    return "\n".join([*head, *(f"  {line}" for line in lines), _company(table, leaf, labels)])
+
+
+def _step(table: NodeTable, node: int, row: npt.NDArray[np.float64], low: bool, labels: Labels, short: str) -> str:
+    column = int(table.feature[node])
+    side = "low" if low else "high"
+    if column == OBLIQUE:
+        return f"{question(table, node, labels, short)} is {'true' if low else 'false'}"
+    name, value = labels.feature(column), float(row[column])
+    if np.isnan(value):
+        if table.levels is not None and table.levels[node] is not None:
+            return f"{name} is missing, which counts as {'' if low else 'not '}in the set"
+        return f"{name} is missing, which counts as {side}: {name} {'<=' if low else '>'} {short}"
+    if table.levels is not None and (codes := table.levels[node]) is not None:
+        shown = labels.level(column, int(value)) if value == int(value) and value >= 0 else exact_text(value)
+        levels = ", ".join(labels.level(column, code) for code in sorted(codes))
+        return f"{name} = {shown}, {'one' if low else 'none'} of {{{levels}}}"
+    text = short if (value <= float(short)) == low else exact_text(table.threshold[node])
+    return f"{name} = {exact_text(value)} {'<=' if low else '>'} {text}"
+
+
+def _company(table: NodeTable, leaf: int, labels: Labels) -> str:
+    """Which training rows share the leaf."""
+    weight = table.weight[leaf]
+    total = float(weight.sum())
+    if table.rows[leaf] == 0 or total == 0:
+        return "No training row ends there."
+    order = sorted(np.flatnonzero(weight).tolist(), key=lambda code: (-weight[code], code))
+    plain = np.isclose(total, table.rows[leaf], rtol=1e-9)
+    if len(order) == 1:
+        who = f"all are {labels.class_name(order[0])}" if table.rows[leaf] > 1 else f"is {labels.class_name(order[0])}"
+    else:
+        verbs = ["are " if weight[order[0]] != 1 else "is ", *[""] * len(order)]
+        parts = [f"{amount(weight[code])} {verbs[i]}{labels.class_name(code)}" for i, code in enumerate(order)]
+        who = f"{', '.join(parts[:-1])} and {parts[-1]}" + ("" if plain else " by weight")
+    start = "The one training row that ends there" if table.rows[leaf] == 1 else None
+    return f"{start or f'Of the {int(table.rows[leaf]):,} training rows that end there,'} {who}."
+
+
+def _shared(table: NodeTable) -> set[int]:
+    """Nodes with more than one parent edge."""
+    inner = table.feature != LEAF
+    parents = np.bincount(np.concatenate([table.low[inner], table.high[inner]]), minlength=table.n_nodes)
+    return set(np.flatnonzero(parents > 1).tolist())
