@@ -116,6 +116,11 @@ def _common_denominator(distinct: npt.NDArray[np.float64]) -> tuple[list[int], F
 
 
 def _decimal(value: float) -> Fraction | None:
-    """The fraction that the shortest decimal form of ``value`` shows: 0.01 is one hundredth. None if not finite."""
-    number = float(value)
+    """The fraction that the shortest decimal form of ``value`` shows: 0.01 is one hundredth. None if no finite number."""
+    if isinstance(value, str):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
     return Fraction(repr(number)) if math.isfinite(number) else None
