@@ -1,0 +1,123 @@
+"""Decision trees that are provably the best of their size.
+
+Learn, look and keep::
+
+    from proofwood import OptimalTreeClassifier, load
+
+    tree = OptimalTreeClassifier(max_depth=3).fit(X, y)
+    print(tree.summary())       # size, training errors, what is proved
+    print(tree.export_text())
+    tree.save("tree.json")      # load("tree.json") gives it back
+
+Every answer carries its proof: ``objective_``, ``lower_bound_``, ``gap_`` and ``status_``.
+
+Where things are:
+
+===================  =====================================================================================
+``estimators``       scikit-learn classifiers: :class:`OptimalTreeClassifier`
+``model``            :class:`NodeTable`, the one form of every model, and functions that evaluate, reshape
+                     and store it
+``result``           :class:`Result`, :class:`Status`, :class:`Limits`, :class:`ProgressEvent`
+``data``             :func:`read_columns`, :class:`Binarizer`, :func:`load_dataset`
+``problem``          :class:`TreeProblem`: rows, integer weights, objective, limits on the model; recounting
+``engines``          ``engines.search.solve(problem)`` and its :class:`SearchOptions`; the table of learners
+``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
+                     their names for columns and classes are :class:`Labels`
+``cli``              the command ``proofwood``
+===================  =====================================================================================
+
+Names are imported when they are first used, so that ``import proofwood`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from proofwood.data.binarize import Binarizer
+    from proofwood.data.catalog import load_dataset
+    from proofwood.data.columns import read_columns
+    from proofwood.engines.search import SearchOptions
+    from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+    from proofwood.estimators.saving import load
+    from proofwood.exceptions import DataError, OptimalityWarning
+    from proofwood.model.node_table import NodeTable
+    from proofwood.model.storage import ModelFileError
+    from proofwood.problem.problem import TreeProblem
+    from proofwood.result import Limits, ProgressEvent, Result, Stats, Status
+    from proofwood.show.graphviz import export_graphviz
+    from proofwood.show.labels import Labels
+    from proofwood.show.plot import plot_tree
+    from proofwood.show.text import explain_path, export_text
+
+    __version__: str
+
+__all__ = [
+    "Binarizer",
+    "DataError",
+    "Labels",
+    "Limits",
+    "ModelFileError",
+    "NodeTable",
+    "OptimalTreeClassifier",
+    "OptimalityWarning",
+    "ProgressEvent",
+    "Result",
+    "SearchOptions",
+    "Stats",
+    "Status",
+    "TreeProblem",
+    "__version__",
+    "explain_path",
+    "export_graphviz",
+    "export_text",
+    "load",
+    "load_dataset",
+    "plot_tree",
+    "read_columns",
+]
+
+_HOME = {
+    "Binarizer": "data.binarize",
+    "DataError": "exceptions",
+    "Labels": "show.labels",
+    "Limits": "result",
+    "ModelFileError": "model.storage",
+    "NodeTable": "model.node_table",
+    "OptimalTreeClassifier": "estimators.optimal_tree",
+    "OptimalityWarning": "exceptions",
+    "ProgressEvent": "result",
+    "Result": "result",
+    "SearchOptions": "engines.search",
+    "Stats": "result",
+    "Status": "result",
+    "TreeProblem": "problem.problem",
+    "explain_path": "show.text",
+    "export_graphviz": "show.graphviz",
+    "export_text": "show.text",
+    "load": "estimators.saving",
+    "load_dataset": "data.catalog",
+    "plot_tree": "show.plot",
+    "read_columns": "data.columns",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            value: Any = version("proofwood")
+        except PackageNotFoundError:  # a source tree on the path, not installed
+            value = "0+unknown"
+    elif name in _HOME:
+        value = getattr(import_module(f"proofwood.{_HOME[name]}"), name)
+    else:
+        raise AttributeError(f"module 'proofwood' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

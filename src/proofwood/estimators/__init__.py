@@ -1,0 +1,1 @@
+"""Thin scikit-learn estimators over the engines."""
