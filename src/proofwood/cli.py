@@ -1,0 +1,448 @@
+"""The command ``proofwood``: learn a proved tree from a table, use it, look at it.
+
+Exit codes: 0 done, 2 wrong usage or bad input. Errors are one message on standard error. Progress goes to standard
+error too, so that standard output holds the model, its proof or the predictions and nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shlex
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+
+import typer
+
+from proofwood.engines.registry import LEARNERS, learner
+from proofwood.exceptions import DataError, OptimalityWarning
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from proofwood.result import Progress, ProgressEvent
+
+P = ParamSpec("P")
+
+app = typer.Typer(
+    name="proofwood",
+    help="Decision trees that are provably the best of their size.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+class Format(StrEnum):
+    """How ``show`` writes a model."""
+
+    TEXT = "text"
+    DOT = "dot"
+    PNG = "png"
+    SVG = "svg"
+
+
+def main() -> None:
+    """Run the command line; the entry point of the installed script."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows another, and nothing fails
+    app(prog_name="proofwood")
+
+
+def _readable(command: Callable[P, None]) -> Callable[P, None]:
+    """``command`` with bad input as one line on standard error and exit code 2."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            with _plain_warnings():
+                command(*args, **kwargs)
+        except KeyboardInterrupt:
+            typer.echo("proofwood: interrupted", err=True)
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            # The reader has seen enough. What is still buffered goes nowhere, so that closing does not fail again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except MemoryError:
+            _fail("not enough memory for this table")
+        except OSError as error:
+            _fail(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+        except ImportError as error:
+            _fail(f"{error}")
+        except ValueError as error:
+            _fail(str(error))
+
+    return run
+
+
+def _fail(message: str) -> None:
+    typer.echo(f"proofwood: {' '.join(message.split())}", err=True)
+    raise typer.Exit(2)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Warnings as one line each on standard error; an unproved result is told with the proof and not here."""
+
+    def show(message: Warning | str, category: type[Warning], *_: object) -> None:
+        typer.echo(f"proofwood: warning: {' '.join(str(message).split())}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.simplefilter("ignore", OptimalityWarning)
+        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
+def _version(value: bool) -> None:
+    if value:
+        import proofwood
+
+        typer.echo(f"proofwood {proofwood.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+# ------------------------------------------------------------------------------------------------------ commands
+
+MaxDepth = Annotated[int, typer.Option(help="Most tests on a path; 0 is a single leaf.")]
+TimeLimit = Annotated[str, typer.Option(metavar="SECONDS", help="Seconds for the search, or 'none'.")]
+Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
+
+
+@app.command()
+@_readable
+def demo(
+    data: Annotated[str, typer.Option(metavar="NAME", help="Data set: breast_cancer, wine, iris or checkerboard.")] = (
+        "breast_cancer"
+    ),
+    max_depth: MaxDepth = 3,
+    time_limit: TimeLimit = "60",
+    n_jobs: Jobs = 1,
+) -> None:
+    """Learn an optimal tree on real data, prove it, and say why one row got its class."""
+    import polars as pl
+
+    from proofwood.data.catalog import CATALOG, load_dataset
+
+    dataset = load_dataset(data)
+    typer.echo(f"{dataset.name}: {CATALOG[data].about}\n")
+    frame = pl.DataFrame(dataset.X, schema=list(dataset.feature_names), orient="row")
+    settings = {"max_depth": max_depth, "time_limit": _seconds(time_limit), "n_jobs": n_jobs}
+    tree = _learn("tree", settings, frame, dataset.y)
+    _report(tree, frame, dataset.y)
+    typer.echo(f"\n{_why(tree, frame, dataset.y, dataset.target)}")
+
+
+@app.command()
+@_readable
+def fit(
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet file with a header.")],
+    target: Annotated[str, typer.Option(metavar="COL", help="Column of labels.")],
+    max_depth: MaxDepth = 3,
+    alpha: Annotated[float, typer.Option(help="Price per leaf beyond the first, as a share of all rows.")] = 0.0,
+    min_samples_leaf: Annotated[int, typer.Option(help="Rows that every leaf must hold.")] = 1,
+    max_gap: Annotated[
+        str, typer.Option(metavar="GAP", help="Permitted distance to the optimum: errors (5) or a share (0.01).")
+    ] = "0",
+    time_limit: TimeLimit = "60",
+    n_jobs: Jobs = 1,
+    drop: Annotated[list[str] | None, typer.Option(metavar="COL", help="Column to leave out; may be repeated.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model here (JSON).")] = None,
+    learner: Annotated[str, typer.Option(help=f"What to learn: {', '.join(LEARNERS)}.")] = "tree",
+) -> None:
+    """Learn a proved model from a table, and print it with its proof."""
+    from proofwood.data.tables import drop_columns, read_table, split_target
+
+    if out is not None and not out.resolve().parent.is_dir():
+        raise DataError(f"cannot save to {out}: there is no folder {out.parent}")
+    settings = {
+        "max_depth": max_depth,
+        "alpha": alpha,
+        "min_samples_leaf": min_samples_leaf,
+        "max_gap": _gap(max_gap),
+        "time_limit": _seconds(time_limit),
+        "n_jobs": n_jobs,
+    }
+    table = read_table(data)
+    features, labels = split_target(table, target)
+    if target in (drop or []):
+        raise DataError(f"--drop {shlex.quote(target)} would drop the target: drop features only")
+    features = drop_columns(features, drop or [])
+    _require_numbers(features, drop=True)
+    model = _learn(learner, settings, features, labels)
+    if out is not None:
+        # Before anything is printed: a closed pipe must not cost the model.
+        with _writing(out):
+            model.save(out)
+    _report(model, features, labels)
+    if out is not None:
+        typer.echo(f"\nsaved to {out}", err=True)
+
+
+@app.command()
+@_readable
+def predict(
+    model: Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")],
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet file; columns are matched by name.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write here (.csv or .parquet), not to standard output.")
+    ] = None,
+) -> None:
+    """Predict the class of each row of a table."""
+    import polars as pl
+
+    from proofwood.data.tables import read_table, select_columns
+    from proofwood.estimators.saving import load
+
+    estimator = load(_existing(model))
+    table = read_table(data)
+    if hasattr(estimator, "feature_names_in_"):
+        features = select_columns(table, estimator.feature_names_in_.tolist())
+        _require_numbers(features)
+        labels = estimator.predict(features)
+    else:
+        if table.width != estimator.n_features_in_:
+            raise DataError(
+                f"{model} was learned from {estimator.n_features_in_} columns without names, and {data} has "
+                f"{table.width}: pass a table with exactly these columns, in the same order"
+            )
+        _require_numbers(table)
+        from proofwood.data.columns import read_columns
+
+        labels = estimator.predict(read_columns(table).values)
+    predictions = pl.DataFrame({"prediction": labels.tolist()})
+    if out is None:
+        typer.echo(predictions.write_csv(), nl=False)
+        return
+    with _writing(out), out.open("wb") as file:
+        if out.suffix.lower() in (".parquet", ".pq"):
+            predictions.write_parquet(file)
+        else:
+            predictions.write_csv(file)
+
+
+@app.command()
+@_readable
+def show(
+    model: Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")],
+    format: Annotated[Format, typer.Option(help="How to show it.")] = Format.TEXT,  # noqa: A002 - the option's name
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write here, not to standard output.")] = None,
+) -> None:
+    """Show a saved model: text with its proof, Graphviz, or a picture."""
+    from proofwood.estimators.saving import load
+
+    estimator = load(_existing(model))
+    if format is Format.PNG and out is None:
+        raise DataError("a PNG picture needs a file: add --out tree.png")
+    if format is Format.TEXT:
+        content: str | bytes = f"{_tree_text(estimator)}\n\n{estimator.summary()}\n"
+    elif format is Format.DOT:
+        content = estimator.export_graphviz().rstrip() + "\n"
+    else:
+        content = _picture(estimator, format)
+    if out is not None:
+        with _writing(out):
+            out.write_bytes(content.encode() if isinstance(content, str) else content)
+    else:
+        typer.echo(content.decode() if isinstance(content, bytes) else content, nl=False)
+
+
+# ------------------------------------------------------------------------------------------------------ learning
+
+
+def _learn(name: str, settings: dict[str, Any], features: pl.DataFrame, labels: Any) -> Any:
+    """The fitted learner, with lines of progress on standard error while it works."""
+    entry = learner(name)
+    with _progress() as progress:
+        return entry.estimator()(callback=progress, **settings).fit(features, labels).set_params(callback=None)
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A live line on a terminal; elsewhere one line per improvement."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from proofwood.estimators.base import Improvements, progress_line
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with Live(Text("searching ..."), console=console, transient=True, auto_refresh=False) as live:
+
+            def renew(event: ProgressEvent) -> None:
+                live.update(Text(progress_line(event), no_wrap=True, overflow="ellipsis"), refresh=True)
+
+            yield renew
+    else:
+        seen = Improvements()
+
+        def line(event: ProgressEvent) -> None:
+            if seen.worth_a_line(event):
+                typer.echo(progress_line(event), err=True)
+
+        yield line
+
+
+def _require_numbers(features: pl.DataFrame, *, drop: bool = False) -> None:
+    """Refuse text, missing values and infinity before they reach the learner, in the words of the command line."""
+    from proofwood.data.columns import read_columns, require_numbers
+    from proofwood.data.tables import explain_text_column
+
+    def without(name: str) -> str:
+        return f"leave it out with --drop {shlex.quote(name)}" if drop else "correct the file"
+
+    for column in features.get_columns():
+        gaps = explain_text_column(column)
+        if gaps is not None:
+            raise DataError(f"column {column.name!r}: {gaps}: fill them in, drop these rows, or {without(column.name)}")
+    require_numbers(read_columns(features), drop=without)
+
+
+def _seconds(text: str) -> float | None:
+    """``--time-limit`` as the estimators take it."""
+    if text.strip().lower() == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise DataError(f"--time-limit {text!r} is no time: expected seconds above 0, or 'none'") from None
+
+
+def _gap(text: str) -> float:
+    """``--max-gap`` as the estimators take it: an int counts errors, a float is a share."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    raise DataError(f"--max-gap {text!r} is no gap: expected errors (such as 5), or a share (such as 0.01)")
+
+
+# ----------------------------------------------------------------------------------------------------- reporting
+
+
+def _report(model: Any, features: pl.DataFrame, labels: Any) -> None:
+    """Print the tree, what it costs, what is proved, and the count that needs no search."""
+    result = model.result_
+    recounted = model.recount(features, labels)
+    if recounted != result.objective:
+        raise AssertionError(f"the model costs {recounted}, but the search reported {result.objective}")
+    typer.echo(_tree_text(model, features))
+    typer.echo(f"\n{model.summary().splitlines()[0]}\n")
+    told = [
+        ("status", f"{result.status}: {_meaning(model)}"),
+        ("objective", f"{_number(result.objective)} {result.unit}"),
+        ("lower bound", _number(result.lower_bound)),
+        ("gap", _number(result.gap)),
+        ("recounted", f"{_number(recounted)}, row by row from the tree, without the search"),
+    ]
+    greedy = _cart_errors(model, features, labels)
+    if greedy is not None:
+        told.append(("CART", f"{greedy:,} errors at the same depth (scikit-learn, greedy)"))
+    effort = [f"{value:,} {name}" for name, value in result.stats.counters.items() if name == "subproblems"]
+    told.append(("effort", ", ".join([*effort, f"{result.stats.seconds:.2f} s"])))
+    for name, text in told:
+        typer.echo(f"{name:<12} {text}")
+
+
+def _meaning(model: Any) -> str:
+    from proofwood.result import Status
+
+    within = f"of depth at most {model.max_depth}"
+    better = "makes fewer errors" if model.result_.unit == "errors" else "costs less"
+    return {
+        Status.OPTIMAL: f"no tree {within} {better}",
+        Status.WITHIN_GAP: f"no tree {within} goes below the lower bound",
+        Status.FEASIBLE: (
+            "stopped by Ctrl-C; the best tree so far"
+            if model.result_.stats.stopped_by == "interrupt"
+            else "stopped by the time limit; the best tree so far"
+        ),
+    }[model.status_]
+
+
+def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:
+    """Training errors of scikit-learn's greedy tree under the same limits; None where it has no such tree."""
+    if model.max_depth == 0:
+        return None
+    from sklearn.tree import DecisionTreeClassifier
+
+    cart = DecisionTreeClassifier(max_depth=model.max_depth, min_samples_leaf=model.min_samples_leaf, random_state=0)
+    X = features.to_numpy().astype(float)
+    return int((cart.fit(X, labels).predict(X) != labels).sum())
+
+
+def _why(model: Any, features: pl.DataFrame, labels: Any, target: str) -> str:
+    """In words, why the model gives a row its class: the first right row among those with the longest path."""
+    steps = model.model_.node_depths[model.apply(features)]
+    right = model.predict(features) == labels
+    row = int((steps * right).argmax())
+    return f"Why row {row} gets its class ({target} in the data: {labels[row]})\n{model.explain(features[row])}"
+
+
+def _tree_text(model: Any, features: pl.DataFrame | None = None) -> str:
+    """The tree, with the signs that standard output can show."""
+    try:
+        "├─└│".encode(sys.stdout.encoding or "ascii")
+        plain = False
+    except UnicodeEncodeError:
+        plain = True
+    return str(model.export_text(digits=4, X=features, ascii_only=plain))
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+
+
+def _existing(path: Path) -> Path:
+    if path.is_dir():
+        raise DataError(f"{path} is a folder: expected a model file")
+    if not path.exists():
+        raise DataError(f"no file {path}: expected a model file, as 'proofwood fit --out' writes it")
+    return path
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Errors of the file system, with the name that the user gave."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _picture(estimator: Any, format: Format) -> bytes:  # noqa: A002
+    try:
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise DataError("pictures need matplotlib: pip install 'proofwood[plot]'") from error
+    from io import BytesIO
+
+    buffer = BytesIO()
+    figure = estimator.plot().get_figure()
+    figure.savefig(buffer, format=str(format), bbox_inches="tight", dpi=150)
+    plt.close(figure)
+    return buffer.getvalue()
