@@ -37,7 +37,8 @@ struct Search::Task {
   u32 position = 0;
   Point below, above;
   ProfilePtr below_low, below_high, above_low, above_high;
-  i64 limit = 0;
+  i64 limit = 0;  // cheaper trees are looked for
+  i64 upper = 0;  // cheaper trees are kept
 };
 
 struct Search::Outcome {
@@ -543,6 +544,7 @@ struct Search::Worker {
   static bool take_task(Node& node, Task& task) {
     Front& front = node.front;
     task.limit = node.threshold();
+    task.upper = node.upper;
     if (!front.pop(task.interval, task.limit)) return false;
     std::vector<u32> positions;
     if (task.interval.below == task.interval.above) positions.push_back(task.interval.first);
@@ -636,11 +638,11 @@ struct Search::Worker {
     point.upper = low_upper + high_upper + prices.leaf;
     point.total = std::min(point.total, point.upper);
     outcome.lower = std::max(low_lower + high_lower + prices.leaf, point.total);
-    if (point.upper < task.limit || outcome.stopped)
+    if (point.upper < task.upper)
       outcome.plan = split_plan(f, rows.key(f)[w - 1], std::move(low_plan), std::move(high_plan));
   }
 
-  static void take_outcome(Node& node, const Task& task, Outcome& outcome) {
+  static void take_outcome(Node& node, const Task& task, Outcome& outcome, bool all_optima = false) {
     Front& front = node.front;
     if (outcome.plan) node.offer(outcome.point.upper, outcome.plan);
     if (outcome.stopped) {  // evaluated in part: its interval stays open
@@ -662,7 +664,7 @@ struct Search::Worker {
     }
     front.points.push_back(outcome.point);
     const int at = static_cast<int>(front.points.size()) - 1;
-    const i64 limit = node.threshold();
+    const i64 limit = all_optima ? node.limit : node.threshold();
     connect(front, task.interval, task.interval.below, at, limit);
     connect(front, task.interval, at, task.interval.above, limit);
   }
@@ -831,7 +833,7 @@ struct Search::Worker {
         evaluate(rows, node.depth, task, 0, level.low, level.high, outcome);
         ++counters[kCanonicalSplits];
         attain(outcome.point);
-        take_outcome(node, task, outcome);
+        take_outcome(node, task, outcome, true);
       }
     }
     return first_position != 0 && !stopped();
