@@ -38,7 +38,7 @@ from benchmarks.papers import contree_published as published
 OUT = RESULTS / "contree"
 FIGURE_3_SETS = ("avila", "fault", "page", "rice")
 FINISHED = ("optimal", "within_gap")
-COUNTER = "depth_two_evaluations"
+COUNTER = "depth_two_splits"
 """Counter of the engine: root splits of depth-two subtrees whose two best stumps were computed."""
 
 TABLE_6_METHODS = ("cart", "streed", "proofwood")
