@@ -103,17 +103,22 @@ def best_stump(problem: TreeProblem, rows: list[int]) -> tuple[int, Tree]:
     return cost, tree
 
 
-def best_of_depth_two(problem: TreeProblem) -> tuple[int, Tree]:
-    """Cost and canonical tree of depth at most two: for every root, the best stump of either side."""
-    every_row = frozenset(range(problem.n_rows))
-    cost, tree = leaf(problem, every_row)
-    for feature, threshold, low, high in splits(problem, every_row):
-        low_cost, low_tree = best_stump(problem, sorted(low))
-        high_cost, high_tree = best_stump(problem, sorted(high))
-        together = low_cost + high_cost + problem.cost.leaf_price
-        if together < cost:
-            cost, tree = together, (feature, threshold, low_tree, high_tree)
-    return cost, tree
+def best_by_stumps(problem: TreeProblem) -> tuple[int, Tree]:
+    """As :func:`best_tree` for depth 1 and more, with :func:`best_stump` in place of the last level of splits."""
+
+    @cache
+    def best(rows: Rows, depth: int) -> tuple[int, Tree]:
+        if depth == 1:
+            return best_stump(problem, sorted(rows))
+        cost, tree = leaf(problem, rows)
+        for feature, threshold, low, high in splits(problem, rows):
+            (low_cost, low_tree), (high_cost, high_tree) = best(low, depth - 1), best(high, depth - 1)
+            together = low_cost + high_cost + problem.cost.leaf_price
+            if together < cost:
+                cost, tree = together, (feature, threshold, low_tree, high_tree)
+        return cost, tree
+
+    return best(frozenset(range(problem.n_rows)), problem.max_depth)
 
 
 # ------------------------------------------------------------------------------------------------- one tree at a time
