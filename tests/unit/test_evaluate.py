@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from proofwood.model import evaluate
+from proofwood.model import ensemble, evaluate
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
 
 NAN = float("nan")
@@ -120,3 +120,58 @@ def test_rows_do_not_depend_on_the_rows_beside_them(X):
     table = mixed_table()
     together = evaluate.apply(table, X)
     assert together.tolist() == [evaluate.path(table, row)[-1] for row in X]
+
+
+# --------------------------------------------------------------- ensembles
+
+
+def stump(threshold, weight, label=(0, 0, 1)):
+    edges = ([1, LEAF, LEAF], [2, LEAF, LEAF])
+    return NodeTable([0, LEAF, LEAF], [threshold, NAN, NAN], *edges, label, weight, [2, 1, 1], [True] * 3)
+
+
+def members():
+    """At x = 1.5 they say class 1, 1 and 0; the third is the surest of its vote, and has most weight in its leaf."""
+    return (
+        stump(0.0, [[5, 5], [3, 1], [2, 3]]),
+        stump(1.0, [[5, 5], [3, 1], [2, 3]]),
+        stump(2.0, [[50, 50], [40, 0], [10, 50]]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("vote", "weights", "scores", "code"),
+    [
+        ("majority", None, [1.0, 2.0], 1),
+        ("mean", None, [(0.4 + 0.4 + 1) / 3, (0.6 + 0.6 + 0) / 3], 0),
+        ("sum", None, [44.0, 6.0], 0),
+        ("majority", [1, 1, 2], [2.0, 2.0], 0),  # a tie goes to the lowest code
+        ("mean", [1, 1, 0], [0.4, 0.6], 1),
+    ],
+)
+def test_how_ensembles_vote(vote, weights, scores, code):
+    model = ensemble.Ensemble(members(), weights, vote)
+    np.testing.assert_allclose(ensemble.scores(model, [[1.5]]), [scores])
+    assert ensemble.predict(model, [[1.5], [1.5]]).tolist() == [code, code]
+    assert (model.n_classes, model.n_columns) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (((),), "at least one member"),
+        (((stump(0.0, np.ones((3, 2))), stump(0.0, np.ones((3, 3)))),), "the same classes"),
+        ((members(), [1.0]), r"weights has shape \(1,\)"),
+        ((members(), [0.0, 0.0, 0.0]), "at least one of them positive"),
+        ((members(), [1.0, -1.0, 1.0]), "not negative"),
+        ((members(), None, "loudest"), "vote='loudest' is unknown: expected one of majority, mean, sum"),
+    ],
+)
+def test_an_ensemble_that_is_none_is_refused(arguments, says):
+    with pytest.raises(ValueError, match=says):
+        ensemble.Ensemble(*arguments)
+
+
+def test_an_ensemble_needs_every_column_of_its_members():
+    with pytest.raises(ValueError, match="expected at least 1 columns"):
+        ensemble.predict(ensemble.Ensemble(members()), np.empty((2, 0)))

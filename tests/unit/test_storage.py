@@ -1,7 +1,9 @@
 """Saved models come back exactly, and files that are none are refused with a reason."""
 
+import hashlib
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -324,3 +326,17 @@ def test_saving_through_a_link_keeps_the_link(tmp_path):
 def test_a_missing_file_is_an_ordinary_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "none.json")
+
+
+def test_the_documented_example_is_a_model():
+    page = Path(__file__).parents[2] / "docs" / "reference" / "model-file.md"
+    example = page.read_text(encoding="utf-8").partition("```json\n")[2].partition("```")[0]
+    model = from_json(example)
+    assert model.classes.tolist() == ["no", "yes"]
+    assert to_json(model) == example
+
+
+def test_the_documented_checksum_is_the_one_written():
+    document = json.loads(to_json(everything()))
+    canonical = json.dumps(document["model"], sort_keys=True, separators=(",", ":"))
+    assert document["sha256"] == hashlib.sha256(canonical.encode()).hexdigest()

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from proofwood.model.evaluate import check_rows, walk
 from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, NodeTable
+from proofwood.model.reshape import midpoints
 from proofwood.model.storage import SavedModel
 
 FEW_DIGITS = 4
@@ -146,9 +147,10 @@ def threshold_texts(table: NodeTable, *, digits: int | None = None, X: npt.Array
     table : NodeTable
     digits : int or None
         None gives texts that read back as the same float64, freed of rounding noise: 5.815 for 5.8149999999999995
-        (see :func:`tidy_text`). A number asks for so many significant digits, and gets more where they are needed:
-        for the digits before the point and one behind it, so that halves between whole numbers stay what they are,
-        and to keep apart the thresholds of one column. 17 gives the float64 itself, noise and all.
+        (see :func:`tidy_text`). A number asks for so many significant digits, and gets more where they are few or
+        needed: up to three more if the threshold has no others, because a midpoint of short decimals that is rounded
+        is one of them; for the digits before the point and one behind it, so that halves between whole numbers stay
+        what they are; and to keep apart the thresholds of one column. 17 gives the float64 itself.
     X : (n_samples, n_features) or None
         Rows to be separated as the thresholds separate them. With it, each text is the shortest that lies between the
         same two neighbouring values among the rows that reach the node; ``digits`` then only says where to begin.
@@ -165,11 +167,11 @@ def threshold_texts(table: NodeTable, *, digits: int | None = None, X: npt.Array
             peers = table.threshold[(table.feature == table.feature[node]) & (table.threshold != value)]
             below, above = peers[peers < value], peers[peers > value]
             # a text strictly between the midpoints to its peers cannot be mistaken for one of them
-            low = float(np.nextafter((below.max() + value) / 2, value)) if below.size else -math.inf
-            high = float((above.min() + value) / 2) if above.size else math.inf
+            low = float(np.nextafter(midpoints(below.max(), value), value)) if below.size else -math.inf
+            high = float(midpoints(value, above.min())) if above.size else math.inf
             whole = len(str(int(abs(value)))) if 1 <= abs(value) < 1e16 else 0
-            if digits is None:
-                tidy = tidy_text(value)
+            tidy = tidy_text(value)
+            if digits is None or _significant(tidy) <= digits + 3:
                 texts[node] = tidy if low <= float(tidy) < high else exact_text(value)
                 continue
             start = max(digits, whole + 1 if whole else 0)
@@ -185,6 +187,11 @@ def _shortest_between(value: float, low: float, high: float, digits: int) -> str
             if low <= float(text) < high and math.isfinite(float(text)):
                 return _plain_notation(text)
     return exact_text(value)
+
+
+def _significant(text: str) -> int:
+    """How many significant digits ``text`` has."""
+    return len(text.partition("e")[0].replace(".", "").lstrip("-0"))
 
 
 def _plain_notation(text: str) -> str:

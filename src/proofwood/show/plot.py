@@ -31,7 +31,8 @@ _LINE = 1.35 * FONT / 72  # inches from one line of text to the next
 _PAD = 0.07  # inches around the text of a box
 _BAR = 0.08  # inches: height of the bar of class shares
 _GAP = 0.1  # inches between boxes side by side
-_LAYER = 0.48  # inches between layers of boxes
+_LAYER = 0.48  # inches between layers of boxes of a tree
+_STUB = 0.2  # inches that an edge of a diagram goes straight down, past its answer, before it turns
 _INK, _GREY = (0.1, 0.1, 0.1), (0.45, 0.45, 0.45)
 
 
@@ -42,13 +43,14 @@ class _Picture:
     texts: list[list[str]]
     widths: FloatArray
     height: float  # of every box
+    layer: float  # from the bottom of a box to the top of the next layer
     layout: Layout
     legend: list[list[tuple[int, float]]]  # rows of (class code, x)
     size: tuple[float, float]
 
     def top(self, depth: float) -> float:
         """Upper edge of the boxes of a layer."""
-        return depth * (self.height + _LAYER)
+        return depth * (self.height + self.layer)
 
 
 def plot_tree(
@@ -170,11 +172,12 @@ def _compose(
     widths = np.maximum(widths, 0.5)
     n_lines = max(len(lines) for lines in texts)
     height = n_lines * _LINE + _BAR + 2 * _PAD
+    layer = _LAYER if table.is_tree else _LAYER + _STUB
     layout = arrange(table, widths, _GAP)
     width = max(layout.width, 2.0)
     rows = _legend_rows(table, labels, width, max_name) if legend else []
-    bottom = table.depth * (height + _LAYER) + height + (0.12 + len(rows) * 1.2 * _LINE if rows else 0.0)
-    return _Picture(texts, widths, height, layout, rows, (width + 2 * _GAP, bottom + 2 * _GAP))
+    bottom = table.depth * (height + layer) + height + (0.12 + len(rows) * 1.2 * _LINE if rows else 0.0)
+    return _Picture(texts, widths, height, layer, layout, rows, (width + 2 * _GAP, bottom + 2 * _GAP))
 
 
 def _wrapped(asks: str) -> list[str]:
@@ -292,15 +295,18 @@ def _draw_edges(table: NodeTable, ax: Axes, picture: _Picture, shift: float, sca
         xs, ys = [], []
         for k, (x, depth) in enumerate(points):
             top = picture.top(depth)
-            ends = [top + picture.height] if k == 0 else [top] if k == len(points) - 1 else [top, top + picture.height]
+            ends = [top, top + picture.height]
+            if k == 0:
+                ends = ends[1:] if table.is_tree else [ends[1], ends[1] + _STUB]
+            elif k == len(points) - 1:
+                ends = ends[:1]
             xs += [x + shift + (port if k == 0 else 0.0)] * len(ends)
             ys += ends
         width = (0.8 + 4.0 * share) * scale
         ax.plot(xs, ys, color=(0.72, 0.72, 0.72), linewidth=width, zorder=1, solid_capstyle="round")
-        along = 0.5 if table.is_tree else 0.22
         write(
-            xs[0] + (xs[1] - xs[0]) * along,
-            ys[0] + (ys[1] - ys[0]) * along,
+            (xs[0] + xs[1]) / 2,
+            (ys[0] + ys[1]) / 2,
             ("yes", "no")[side],
             fontsize=0.8 * FONT * scale,
             color=_GREY,

@@ -135,16 +135,20 @@ def _company(table: NodeTable, leaf: int, labels: Labels) -> str:
     total = float(weight.sum())
     if table.rows[leaf] == 0 or total == 0:
         return "No training row ends there."
+    rows = int(table.rows[leaf])
     order = sorted(np.flatnonzero(weight).tolist(), key=lambda code: (-weight[code], code))
-    plain = np.isclose(total, table.rows[leaf], rtol=1e-9)
+    names = [labels.class_name(code) for code in order]
+    if rows == 1 and len(order) == 1:
+        return f"The one training row that ends there is {names[0]}."
+    start = f"Of the {rows:,} training rows that end there, "
     if len(order) == 1:
-        who = f"all are {labels.class_name(order[0])}" if table.rows[leaf] > 1 else f"is {labels.class_name(order[0])}"
-    else:
-        verbs = ["are " if weight[order[0]] != 1 else "is ", *[""] * len(order)]
-        parts = [f"{amount(weight[code])} {verbs[i]}{labels.class_name(code)}" for i, code in enumerate(order)]
-        who = f"{', '.join(parts[:-1])} and {parts[-1]}" + ("" if plain else " by weight")
-    start = "The one training row that ends there" if table.rows[leaf] == 1 else None
-    return f"{start or f'Of the {int(table.rows[leaf]):,} training rows that end there,'} {who}."
+        return f"{start}all are {names[0]}."
+    if not np.isclose(total, rows, rtol=1e-9):
+        start += "by weight, "
+    verb = "is" if weight[order[0]] == 1 else "are"
+    parts = [f"{amount(weight[code])} {name}" for code, name in zip(order[1:], names[1:], strict=True)]
+    first = f"{amount(weight[order[0]])} {verb} {names[0]}"
+    return f"{start}{', '.join([first, *parts[:-1]])} and {parts[-1]}."
 
 
 def _shared(table: NodeTable) -> set[int]:

@@ -1,0 +1,479 @@
+"""Texts and pictures say what the model does."""
+
+import builtins
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_wine, make_classification
+from sklearn.tree import DecisionTreeClassifier
+
+from proofwood.model import evaluate
+from proofwood.model.convert import from_sklearn_tree
+from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
+from proofwood.model.reshape import canonical_thresholds, reduce
+from proofwood.model.storage import SavedModel
+from proofwood.show import Labels, explain_path, export_graphviz, export_text, plot_tree, save_plot
+from proofwood.show.labels import exact_text, shorten, threshold_texts, tidy_text
+from proofwood.show.layout import arrange
+from proofwood.show.palette import class_colours, hexadecimal
+
+mpl.use("Agg")
+NAN = float("nan")
+
+
+def flower(**changes):
+    """Petal width <= 0.8: setosa; then length <= 4.95: versicolor, else virginica."""
+    columns = {
+        "feature": [1, LEAF, 0, LEAF, LEAF],
+        "threshold": [0.8, NAN, 4.95, NAN, NAN],
+        "low": [1, LEAF, 3, LEAF, LEAF],
+        "high": [2, LEAF, 4, LEAF, LEAF],
+        "label": [0, 0, 1, 1, 2],
+        "weight": [[50, 50, 50], [50, 0, 0], [0, 50, 50], [0, 48, 6], [0, 2, 44]],
+        "rows": [150, 50, 100, 54, 46],
+        "missing_low": [True] * 5,
+    }
+    return NodeTable(**{**columns, **changes})
+
+
+NAMES = Labels(["petal length", "petal width"], ["setosa", "versicolor", "virginica"])
+
+
+def diamond():
+    return NodeTable(
+        feature=[0, 1, 1, LEAF, LEAF],
+        threshold=[0.5, 0.5, 0.5, NAN, NAN],
+        low=[1, 3, 4, LEAF, LEAF],
+        high=[2, 4, 3, LEAF, LEAF],
+        label=[0, 0, 0, 0, 1],
+        weight=[[2, 2], [1, 1], [1, 1], [2, 0], [0, 2]],
+        rows=[4, 2, 2, 2, 2],
+        missing_low=[True] * 5,
+    )
+
+
+def mixed():
+    """An oblique test above a level test and a threshold test; some missing values go high."""
+    return NodeTable(
+        feature=[OBLIQUE, 2, 0, LEAF, LEAF, LEAF],
+        threshold=[1.0, NAN, 5.0, NAN, NAN, NAN],
+        low=[1, 3, 4, LEAF, LEAF, LEAF],
+        high=[2, 4, 5, LEAF, LEAF, LEAF],
+        label=[0, 0, 1, 0, 1, 1],
+        weight=[[4.5, 6], [4.5, 1], [0, 5], [4.5, 0], [0, 6], [0, 0]],
+        rows=[10, 5, 5, 4, 6, 0],
+        missing_low=[False, True, False, True, True, True],
+        levels=[None, {0, 2}, None, None, None, None],
+        normals=Normals([0, 2, 2, 2, 2, 2, 2], [0, 1], [-1.0, 2.5]),
+    )
+
+
+MIXED = Labels(["length", "width", "shape"], [False, True], {2: ("round", "long")})
+
+
+def cancer_tree(depth=4):
+    data = load_breast_cancer()
+    clf = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(data.data, data.target)
+    table = canonical_thresholds(from_sklearn_tree(clf), data.data)
+    return table, Labels(data.feature_names, data.target_names), data.data
+
+
+# ------------------------------------------------------------------- text
+
+
+def test_text_of_a_tree():
+    assert export_text(flower(), NAMES) == (
+        "petal width <= 0.8\n"
+        "├─ yes: setosa         50 rows\n"
+        "└─ no: petal length <= 4.95\n"
+        "   ├─ yes: versicolor  54 rows, 6 wrong\n"
+        "   └─ no: virginica    46 rows, 2 wrong"
+    )
+    assert export_text(flower(), ascii_only=True).splitlines()[:3] == [
+        "x[1] <= 0.8",
+        "|- yes: 0     50 rows",
+        "`- no: x[0] <= 4.95",
+    ]
+    assert export_text(flower(), ascii_only=True).isascii()
+
+
+def test_text_of_a_lone_leaf_and_of_weights():
+    leaf = NodeTable([LEAF], [NAN], [LEAF], [LEAF], [1], [[0.25, 2.5]], [1], [True])
+    assert export_text(leaf) == "1  1 row, weight 2.75, 0.25 wrong"
+
+
+def test_text_of_a_diagram_writes_shared_nodes_once():
+    assert export_text(diamond()) == (
+        "x[0] <= 0.5\n"
+        "├─ yes: x[1] <= 0.5\n"
+        "│  ├─ yes: #3 0  2 rows\n"
+        "│  └─ no: #4 1   2 rows\n"
+        "└─ no: x[1] <= 0.5\n"
+        "   ├─ yes: see #4 1\n"
+        "   └─ no: see #3 0"
+    )
+
+
+def test_text_of_every_kind_of_test():
+    assert export_text(mixed(), MIXED) == (
+        "-length + 2.5*width <= 1\n"
+        "├─ yes: shape in {round, 2} or missing\n"
+        "│  ├─ yes: False   4 rows, weight 4.5\n"
+        "│  └─ no: #4 True  6 rows\n"
+        "└─ no: length <= 5\n"
+        "   ├─ yes: see #4 True\n"
+        "   └─ no: True     0 rows"
+    )
+    assert "missing" not in export_text(mixed(), MIXED, missing=False)
+    assert export_text(flower(), missing=True).count("or missing") == 2
+
+
+def test_names_must_suffice():
+    with pytest.raises(ValueError, match="1 feature names given, but the model tests column 1"):
+        export_text(flower(), Labels(["a"]))
+    with pytest.raises(ValueError, match="2 class names given, expected 3"):
+        export_text(flower(), Labels(None, ["a", "b"]))
+
+
+def test_names_of_a_saved_model():
+    model = SavedModel(flower(), np.array(["a", "b", "c"]), feature_names=("p", "q"))
+    assert export_text(model.table, Labels.of(model)).startswith("q <= 0.8\n├─ yes: a")
+
+
+def test_text_reads_back_as_the_model():
+    """Thresholds of full precision, followed by hand through the text, predict what the model predicts."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] * X[:, 1] > X[:, 2]).astype(int)
+    table = canonical_thresholds(from_sklearn_tree(DecisionTreeClassifier(random_state=0).fit(X, y)), X)
+    text = export_text(table, missing=False)
+    written = [float(found) for found in re.findall(r"<= (\S+)", text)]
+    assert written == table.threshold[table.feature != LEAF].tolist()
+
+
+# ---------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (5.8149999999999995, "5.815"),
+        (0.1 + 0.2, "0.3"),
+        (0.30000000000000016, "0.30000000000000016"),
+        (1 / 3, "0.3333333333333333"),
+        (16777216.5, "16777216.5"),
+        (755.0, "755"),
+        (-0.0, "-0"),
+        (1e300, "1e+300"),
+        (5e-324, "5e-324"),
+        (np.inf, "inf"),
+    ],
+)
+def test_tidy_text(value, text):
+    assert tidy_text(value) == text
+
+
+@given(st.floats(allow_nan=False))
+def test_exact_text_reads_back(value):
+    assert np.float64(float(exact_text(value))).tobytes() == np.float64(value).tobytes()
+
+
+def chain(*thresholds):
+    """Tests of column 0 one after the other, along the low side."""
+    n = len(thresholds)
+    return NodeTable(
+        feature=[0] * n + [LEAF] * (n + 1),
+        threshold=[*thresholds, *[NAN] * (n + 1)],
+        low=[*range(1, n), 2 * n] + [LEAF] * (n + 1),
+        high=[*range(n, 2 * n)] + [LEAF] * (n + 1),
+        label=[0] * (2 * n + 1),
+        weight=np.ones((2 * n + 1, 1)),
+        rows=[1] * (2 * n + 1),
+        missing_low=[True] * (2 * n + 1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "texts"),
+    [
+        ([np.pi], ["3.142"]),
+        ([13.175], ["13.175"]),  # half way between 13.17 and 13.18: four digits would not separate these
+        ([2 * np.pi * 1e5], ["628318.5"]),  # whole digits and one behind the point
+        ([16777216.5], ["16777216.5"]),
+        ([1.23456789e20], ["1.235e+20"]),
+        ([1.23456789e-7], ["1.235e-07"]),
+        ([np.pi, 3.1411111111], ["3.142", "3.141"]),
+        ([np.pi, 3.1415111111], ["3.142", "3.1415"]),  # digits that keep two thresholds apart
+        ([np.nextafter(1, 2), 1.0], ["1.0000000000000002", "1"]),
+    ],
+)
+def test_few_digits_that_still_separate(thresholds, texts):
+    assert threshold_texts(chain(*thresholds), digits=4)[: len(thresholds)] == texts
+
+
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=5, unique=True), st.integers(1, 6)
+)
+def test_texts_of_one_column_keep_their_order(thresholds, digits):
+    texts = threshold_texts(chain(*thresholds), digits=digits)[: len(thresholds)]
+    order = np.argsort(thresholds)
+    values = np.array([float(text) for text in texts])[order]
+    assert np.all(np.diff(values) > 0)
+
+
+def test_with_rows_texts_are_the_shortest_that_separate_them():
+    X = np.array([[13.17], [13.18], [20.0]])
+    assert threshold_texts(chain(13.175), X=X)[0] == "13.175"
+    assert threshold_texts(chain(15.123), X=X)[0] == "15"
+    assert threshold_texts(chain(15.123), X=X, digits=4)[0] == "15.12"
+    table, _, rows = cancer_tree()
+    short = threshold_texts(table, X=rows)
+    threshold = np.array([float(text) if text else NAN for text in short])
+    rounded = NodeTable(
+        table.feature, threshold, table.low, table.high, table.label, table.weight, table.rows, table.missing_low
+    )
+    np.testing.assert_array_equal(evaluate.apply(rounded, rows), evaluate.apply(table, rows))
+    assert sum(map(len, short)) < sum(map(len, threshold_texts(table)))
+
+
+def test_long_names_are_shortened_and_stay_apart():
+    assert shorten("worst concave points", 12) == "worst co…nts"
+    assert len(shorten("x" * 50, 12)) == 12
+    assert shorten(" two\nlines ", None) == "two lines"
+    names = Labels(["the length of the first thing in mm", "the length of the other thing in mm"])
+    one, other = names.feature(0, 16), names.feature(1, 16)
+    assert one != other
+    assert one.endswith("[0]")
+    assert max(len(one), len(other)) <= 16
+
+
+# ------------------------------------------------------------ one row's way
+
+
+def test_explain_path_in_words():
+    assert explain_path(flower(), [4.2, 1.3], NAMES) == (
+        "Predicted: versicolor, because\n"
+        "  1. petal width = 1.3 > 0.8\n"
+        "  2. petal length = 4.2 <= 4.95\n"
+        "Of the 54 training rows that end there, 48 are versicolor and 6 virginica."
+    )
+    assert explain_path(flower(), [0.0, 0.2], NAMES).endswith("Of the 50 training rows that end there, all are setosa.")
+
+
+def test_explain_path_of_every_kind_of_test():
+    assert explain_path(mixed(), [0.0, 0.0, NAN], MIXED).splitlines()[1:] == [
+        "  1. -length + 2.5*width <= 1 is true",
+        "  2. shape is missing, which counts as in the set",
+        "Of the 4 training rows that end there, all are False.",
+    ]
+    assert "shape = long, none of {round, 2}" in explain_path(mixed(), [0.0, 0.0, 1.0], MIXED)
+    assert "shape = 7, none of {round, 2}" in explain_path(mixed(), [0.0, 0.0, 7.0], MIXED)
+    assert "shape = round, one of {round, 2}" in explain_path(mixed(), [0.0, 0.0, 0.0], MIXED)
+    words = explain_path(mixed(), [NAN, 0.0, 1.0], MIXED)
+    assert "length is missing, which counts as high: length > 5" in words
+    assert words.endswith("No training row ends there.")
+
+
+def test_explain_path_of_a_leaf_and_of_close_values():
+    leaf = NodeTable([LEAF], [NAN], [LEAF], [LEAF], [0], [[1.0, 0.5, 0.25]], [7], [True])
+    words = "Of the 7 training rows that end there, by weight, 1 is 0, 0.5 1 and 0.25 2."
+    assert explain_path(leaf, []) == f"Predicted: 0.\n{words}"
+    alone = NodeTable([LEAF], [NAN], [LEAF], [LEAF], [0], [[1.0, 0.0]], [1], [True])
+    assert explain_path(alone, []) == "Predicted: 0.\nThe one training row that ends there is 0."
+    words = explain_path(chain(np.pi), [3.1416])
+    assert "x[0] = 3.1416 > 3.141592653589793" in words, "3.142 would contradict the path"
+    with pytest.raises(ValueError, match="expected one row"):
+        explain_path(flower(), [[1.0, 2.0]])
+
+
+# --------------------------------------------------------------- graphviz
+
+
+def test_graphviz_by_hand():
+    dot = export_graphviz(flower(), NAMES)
+    assert dot.startswith("digraph model {\n")
+    assert dot.endswith("}\n")
+    assert '  0 [label="petal width ≤ 0.8\\n150 rows"];' in dot
+    assert '  3 [label="versicolor\\n54 rows\\n6 wrong", fillcolor="#' in dot
+    assert '  0 -> 1 [label="yes"];\n  0 -> 2 [label="no"];' in dot
+    assert dot.count("->") == 4
+
+
+def test_graphviz_shares_nodes_and_escapes_names():
+    assert export_graphviz(diamond()).count("label=") == 5 + 6
+    dot = export_graphviz(flower(), Labels(['a "b"\\n', "c\nd"], ["x", 'y"', "z"]))
+    assert 'label="a \\"b\\"\\\\n ≤ 4.95\\n' in dot
+    assert 'label="c d ≤ 0.8\\n' in dot
+    assert "in {round, 2} or missing" in export_graphviz(mixed(), MIXED)
+
+
+# ----------------------------------------------------------------- pictures
+
+
+def boxes(ax):
+    from matplotlib.patches import FancyBboxPatch
+
+    figure = ax.get_figure()
+    figure.canvas.draw()
+    return [p.get_window_extent() for p in ax.patches if isinstance(p, FancyBboxPatch)]
+
+
+def overlaps(extents):
+    return [
+        (i, j)
+        for i, one in enumerate(extents)
+        for j, other in enumerate(extents[:i])
+        if min(one.x1, other.x1) - max(one.x0, other.x0) > 0.5 and min(one.y1, other.y1) - max(one.y0, other.y0) > 0.5
+    ]
+
+
+def assert_readable(ax, n_nodes):
+    """No boxes overlap, every text of a box is inside it, no two texts overlap, and all is inside the figure."""
+    extents = boxes(ax)
+    assert len(extents) == n_nodes
+    assert overlaps(extents) == []
+    texts = [t.get_window_extent() for t in ax.texts]
+    assert overlaps(texts) == []
+    inside = 0
+    for text in texts:
+        x, y = (text.x0 + text.x1) / 2, (text.y0 + text.y1) / 2
+        for box in extents:
+            if box.x0 < x < box.x1 and box.y0 < y < box.y1:
+                inside += 1
+                assert box.x0 - 0.5 <= text.x0
+                assert text.x1 <= box.x1 + 0.5
+    assert inside >= 2 * n_nodes
+    frame = ax.get_figure().bbox
+    for extent in (*texts, *extents):
+        assert frame.x0 <= extent.x0
+        assert extent.x1 <= frame.x1
+        assert frame.y0 <= extent.y0
+        assert extent.y1 <= frame.y1
+
+
+@pytest.fixture
+def close_figures():
+    import matplotlib.pyplot as plt
+
+    yield
+    plt.close("all")
+
+
+def full_tree():
+    """16 leaves, long names, four classes."""
+    X, y = make_classification(2000, 10, n_informative=8, n_classes=4, class_sep=0.6, random_state=0)
+    table = from_sklearn_tree(DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y))
+    names = [f"a rather long name of feature number {i} of all" for i in range(10)]
+    return table, Labels(names, ["excellent quality for every purpose", "good", "so so", "bad"])
+
+
+@pytest.mark.usefixtures("close_figures")
+def test_pictures_are_readable():
+    table, names, _ = cancer_tree()
+    assert_readable(plot_tree(table, names), table.n_nodes)
+    table, names = full_tree()
+    assert table.n_leaves == 16
+    ax = plot_tree(table, names)
+    assert_readable(ax, 31)
+    assert ax.get_figure().get_figwidth() < 20
+    assert min(t.get_fontsize() for t in ax.texts) > 7
+    assert_readable(plot_tree(mixed(), MIXED), 6)
+    assert_readable(plot_tree(diamond()), 5)
+    assert_readable(plot_tree(flower(), NAMES, legend=False), 5)
+
+
+@pytest.mark.usefixtures("close_figures")
+def test_pictures_of_diagrams_are_readable():
+    table, names, _ = cancer_tree()
+    small = reduce(table)
+    assert not small.is_tree
+    assert_readable(plot_tree(small, names), small.n_nodes)
+    data = load_wine()
+    wine = reduce(from_sklearn_tree(DecisionTreeClassifier(max_depth=4, random_state=0).fit(data.data, data.target)))
+    assert_readable(plot_tree(wine, Labels(data.feature_names, data.target_names)), wine.n_nodes)
+
+
+@pytest.mark.usefixtures("close_figures")
+def test_given_axes_are_used_and_text_shrinks_to_fit():
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3))
+    assert plot_tree(flower(), NAMES, axes[0]) is axes[0]
+    assert_readable(axes[0], 5)
+    assert not axes[1].texts
+    assert max(t.get_fontsize() for t in axes[0].texts) < 9
+    assert len(figure.axes) == 2
+
+
+@pytest.mark.usefixtures("close_figures")
+def test_odd_names_are_drawn_as_they_are():
+    ax = plot_tree(flower(), Labels(["$x_1$ & <b>", "_hidden"], ["$", "_y", "z"]))
+    assert "$x_1$ & <b>" in [t.get_text() for t in ax.texts]
+    boxes(ax)
+
+
+def test_files(tmp_path):
+    table, names, rows = cancer_tree()
+    for name in ("a.png", "a.svg", "b.svg", "a.pdf"):
+        save_plot(table, tmp_path / name, names, X=rows, digits=3, max_name=12)
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    ET.parse(tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes(), "equal models, equal files"
+    save_plot(flower(), tmp_path / "c", NAMES, format="svg", legend=False)
+    assert b"<svg" in (tmp_path / "c").read_bytes()
+    with pytest.raises(TypeError, match="unknown options: colour"):
+        save_plot(flower(), tmp_path / "d.png", colour="red")
+
+
+def test_without_matplotlib_the_message_says_what_to_install(monkeypatch, tmp_path):
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name.partition(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    for draw in (plot_tree, lambda table: save_plot(table, tmp_path / "a.png")):
+        with pytest.raises(ImportError, match=r'pip install "proofwood\[plot\]"'):
+            draw(flower())
+    assert export_text(flower())
+
+
+def test_importing_does_not_load_matplotlib():
+    code = "import sys, proofwood.show; sys.exit('matplotlib' in sys.modules or 'sklearn' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_layout_of_a_long_edge_avoids_boxes():
+    table = NodeTable(  # x0 low goes straight to the bottom, past the other tests
+        feature=[0, 1, 2, LEAF, LEAF],
+        threshold=[0.5, 0.5, 0.5, NAN, NAN],
+        low=[3, 3, 3, LEAF, LEAF],
+        high=[1, 2, 4, LEAF, LEAF],
+        label=[0, 0, 0, 0, 1],
+        weight=np.ones((5, 2)),
+        rows=[2] * 5,
+        missing_low=[True] * 5,
+    )
+    layout = arrange(table, np.full(5, 1.0), 0.1)
+    points = layout.edges[0, 0]
+    assert [depth for _, depth in points] == [0, 1, 2, 3]
+    for x, depth in points[1:-1]:
+        (node,) = np.flatnonzero((layout.depth == depth) & (table.feature != LEAF))
+        assert abs(layout.x[node] - x) >= 0.5
+    assert layout.x.min() >= 0.5 - 1e-9
+    assert layout.width >= layout.x.max() + 0.5 - 1e-9
+
+
+def test_colours_are_distinct():
+    assert len({hexadecimal(colour) for colour in class_colours(8)}) == 8
+    assert len({hexadecimal(colour) for colour in class_colours(40)}) == 40
+    assert hexadecimal(class_colours(2)[0]) == "#0072b2"
