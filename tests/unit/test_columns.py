@@ -75,6 +75,12 @@ def test_columns_of_objects_are_read_by_their_values():
     assert columns.columns[4].bounds is None
 
 
+def test_a_column_without_values_is_missing_and_no_text():
+    for frame in (pl.DataFrame({"a": pl.Series([None], dtype=pl.String)}), pd.DataFrame({"a": [None]})):
+        with pytest.raises(DataError, match="column 'a' has 1 missing value"):
+            require_numbers(read_columns(frame))
+
+
 def test_known_levels_are_kept_for_new_data():
     columns = read_columns(pl.DataFrame({"colour": ["green", "red"]}), levels={"colour": ["blue", "red"]})
     assert columns.values.tolist() == [[2.0], [1.0]]  # a level never seen has a code of its own

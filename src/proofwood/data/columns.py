@@ -224,6 +224,8 @@ def _read(name: str, raw: _Raw, unit: str | None, levels: Sequence[str] | None) 
     values = raw.values
     missing = _missing(values) if raw.missing is None else raw.missing
     kind = _kind(name, values[~missing]) if raw.kind is None else raw.kind
+    if kind is Kind.NOMINAL and np.all(missing) and raw.levels is None and levels is None:
+        kind = Kind.NUMERIC  # nothing is known of a column without values
     declared: tuple[str, ...] = ()
     if kind in (Kind.NOMINAL, Kind.ORDERED):
         texts = [str(v) for v in values[~missing].tolist()]

@@ -207,7 +207,7 @@ def explain_text_column(column: pl.Series) -> str | None:
     bare = column.str.strip_chars()
     odd = column.filter(bare.cast(pl.Float64, strict=False).is_null() & column.is_not_null())
     marks = sorted(set(odd.str.strip_chars().to_list()))
-    if len(odd) == len(column) or not all(mark.lower() in MISSING_MARKS for mark in marks):
+    if not 0 < len(odd) < len(column) or not all(mark.lower() in MISSING_MARKS for mark in marks):
         return None
     return f"{len(odd)} of {len(column)} values are missing (written {', '.join(repr(mark) for mark in marks)})"
 

@@ -11,7 +11,7 @@ import numbers
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
@@ -111,7 +111,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         problem = self._problem(X, codes.astype(np.int64), classes.size, weights)
         limits = Limits(seconds=_seconds(self.time_limit), threads=int(effective_n_jobs(self.n_jobs)))
         with _progress_lines(self.verbose):
-            result = self._solve(problem, limits, self._progress())
+            result = self._solve_telling(problem, limits)
         if result.model is None:
             raise AssertionError(f"the engine returned no model, with status {result.status}")
         self.classes_ = classes
@@ -207,21 +207,25 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
             raise ValueError("class_weight gives every row weight 0: give at least one label a weight above 0")
         return factors
 
-    def _progress(self) -> Progress | None:
-        """What the engine calls: lines if verbose, then the user's callback."""
-        listeners: list[Callable[[ProgressEvent], None]] = []
-        if self.verbose:
-            listeners.append(_log_improvements())
+    def _solve_telling(self, problem: TreeProblem, limits: Limits) -> Result:
+        """Solve, telling of progress: lines if verbose, and the user's callback. The end is always told."""
+        listeners: list[Progress] = [_log_improvements()] if self.verbose else []
         if self.callback is not None:
             listeners.append(self.callback)
         if not listeners:
-            return None
+            return self._solve(problem, limits, None)
+        told: list[ProgressEvent] = []
 
         def tell(event: ProgressEvent) -> None:
+            told[:] = [event]
             for listener in listeners:
                 listener(event)
 
-        return tell
+        result = self._solve(problem, limits, tell)
+        end = ProgressEvent(result.stats.seconds, result.objective, result.lower_bound)
+        if not told or (told[-1].objective, told[-1].lower_bound) != (end.objective, end.lower_bound):
+            tell(end)
+        return result
 
     # --------------------------------------------------------------------------------------------------- predict
 
@@ -460,10 +464,14 @@ def _labels(y: Any) -> Any:
         if label is None or type(label).__name__ == "NAType" or label != label:
             raise ValueError(f"y has no label in row {row} ({label!r}): drop the rows without a label")
     kinds = {type(label) for label in flat}
-    for kind in (bool, int, str):
-        if kinds and all(issubclass(k, kind) and (kind is not int or k is not bool) for k in kinds):
+    for accepted, dtype in (
+        ((bool, np.bool_), np.bool_),
+        ((int, np.integer), np.int64),
+        ((int, float, np.integer, np.floating), np.float64),
+    ):
+        if kinds and all(issubclass(k, accepted) and (dtype is np.bool_ or k is not bool) for k in kinds):
             try:
-                return array if kind is str else array.astype(kind)
+                return array.astype(dtype)
             except OverflowError:
                 raise ValueError("y holds an integer of more than 64 bits: pass such labels as text") from None
     if len(kinds) > 1 and str in kinds:

@@ -54,7 +54,7 @@ class TreeCost:
         return float(cost * self.unit / self.error_price)
 
     def gap_units(self, max_gap: float) -> int:
-        """``max_gap`` in integer cost, rounded down: an int counts weight, a float in [0, 1) is a share of the total."""
+        """``max_gap`` in integer cost, rounded down: an int counts weight, a float in [0, 1) is a share."""
         if isinstance(max_gap, (int, np.integer)) and not isinstance(max_gap, (bool, np.bool_)):
             if max_gap < 0:
                 raise ValueError(f"max_gap={max_gap!r} is negative: expected errors (an int) or a share (a float)")
@@ -116,7 +116,7 @@ def _common_denominator(distinct: npt.NDArray[np.float64]) -> tuple[list[int], F
 
 
 def _decimal(value: float) -> Fraction | None:
-    """The fraction that the shortest decimal form of ``value`` shows: 0.01 is one hundredth. None if no finite number."""
+    """The fraction that the shortest decimal form of ``value`` shows, None if it is no finite number."""
     if isinstance(value, str):
         return None
     try:

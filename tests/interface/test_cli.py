@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.datasets import load_iris
+from typer.testing import CliRunner
+
+import proofwood
+from proofwood.cli import app
+
+COMMAND = [sys.executable, "-c", "from proofwood.cli import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Iris as CSV and Parquet, and a model learned from it."""
+    folder = tmp_path_factory.mktemp("cli")
+    data = load_iris()
+    frame = pl.DataFrame(data.data, schema=["sl", "sw", "pl", "pw"], orient="row")
+    frame = frame.with_columns(species=pl.Series(data.target_names[data.target].tolist()))
+    frame.write_csv(folder / "iris.csv")
+    frame.write_parquet(folder / "iris.parquet")
+    frame.with_columns(place=pl.lit("garden")).write_csv(folder / "places.csv")
+    result = invoke("fit", folder / "iris.csv", "--target", "species", "--max-depth", 2, "--out", folder / "tree.json")
+    assert result.exit_code == 0, result.stderr
+    return folder
+
+
+@pytest.fixture
+def noise(tmp_path):
+    """A table on which nothing is proved within a test."""
+    random = np.random.default_rng(0)
+    frame = pl.DataFrame(random.random((1500, 12))).with_columns(y=pl.Series(random.integers(0, 2, 1500)))
+    frame.write_csv(tmp_path / "noise.csv")
+    return tmp_path / "noise.csv"
+
+
+def invoke(*arguments: object):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def failed(*arguments: object) -> str:
+    """The one message of a command that must fail as wrong input does."""
+    result = invoke(*arguments)
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+    return " ".join(result.stderr.split())
+
+
+def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, *(str(argument) for argument in arguments)]
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=60, **options)
+
+
+# ----------------------------------------------------------------------------------------------------------- work
+
+
+def test_the_demo_learns_proves_and_explains():
+    result = invoke("demo")
+    assert result.exit_code == 0, result.stderr
+    assert "569 tumours" in result.stdout
+    assert "optimal: no tree of depth at most 3 makes fewer errors" in result.stdout
+    objective, bound, recounted, cart = (
+        int(re.search(pattern, result.stdout)[1])
+        for pattern in (r"objective +(\d+) errors", r"lower bound +(\d+)", r"recounted +(\d+)", r"CART +(\d+) errors")
+    )
+    assert objective == bound == recounted <= cart
+    assert re.search(r"gap +0\n", result.stdout)
+    assert "Predicted: " in result.stdout
+    assert "because" in result.stdout
+
+
+@pytest.mark.parametrize("name", ["wine", "iris", "checkerboard"])
+def test_the_demo_on_other_data(name):
+    result = invoke("demo", "--data", name, "--max-depth", 2)
+    assert result.exit_code == 0, result.stderr
+    assert name in result.stdout
+
+
+@pytest.mark.parametrize("name", ["iris.csv", "iris.parquet"])
+def test_fit_prints_the_tree_and_the_proof(folder, name):
+    result = invoke("fit", folder / name, "--target", "species", "--max-depth", 2)
+    assert result.exit_code == 0, result.stderr
+    assert "pl <= 2.45" in result.stdout or "pw <= 0.8" in result.stdout
+    assert "depth-2 tree, 3 leaves, 6 of 150 training rows wrong (4.00%)" in result.stdout
+    assert re.search(r"objective +6 errors\nlower bound +6\ngap +0\nrecounted +6", result.stdout)
+    assert re.search(r"objective 6  lower bound 6  gap 0", result.stderr)  # progress is no part of the output
+
+
+def test_fit_takes_its_options(folder):
+    result = invoke(
+        *("fit", folder / "places.csv", "--target", "species", "--drop", "place", "--drop", "sl", "--max-depth", 1),
+        *("--alpha", 0.01, "--min-samples-leaf", 5, "--max-gap", "0.1", "--time-limit", "none", "--n-jobs", 2),
+        *("--learner", "tree", "--out", folder / "options.json"),
+    )
+    assert result.exit_code == 0, result.stderr
+    tree = proofwood.load(folder / "options.json")
+    expected = {"max_depth": 1, "alpha": 0.01, "min_samples_leaf": 5, "max_gap": 0.1, "time_limit": None, "n_jobs": 2}
+    assert expected.items() <= tree.get_params().items()
+    assert tree.feature_names_in_.tolist() == ["sw", "pl", "pw"]
+    assert invoke("fit", folder / "iris.csv", "--target", "species", "--max-gap", "3").exit_code == 0
+
+
+def test_the_saved_model_predicts_as_the_library_does(folder):
+    tree = proofwood.load(folder / "tree.json")
+    frame = pl.read_csv(folder / "iris.csv")
+    expected = tree.predict(frame.drop("species")).tolist()
+    result = invoke("predict", folder / "tree.json", folder / "iris.csv")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines() == ["prediction", *expected]
+    for name, read in (("out.csv", pl.read_csv), ("out.parquet", pl.read_parquet)):
+        result = invoke("predict", folder / "tree.json", folder / "iris.parquet", "--out", folder / name)
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert read(folder / name)["prediction"].to_list() == expected
+
+
+def test_columns_are_matched_by_name(folder, tmp_path):
+    frame = pl.read_csv(folder / "iris.csv")
+    frame.select("species", "pw", "pl", "sw", "sl").write_csv(tmp_path / "turned.csv")
+    usual = invoke("predict", folder / "tree.json", folder / "iris.csv")
+    assert invoke("predict", folder / "tree.json", tmp_path / "turned.csv").stdout == usual.stdout
+    frame.rename({"pl": "PL"}).drop("sw").write_csv(tmp_path / "renamed.csv")
+    message = failed("predict", folder / "tree.json", tmp_path / "renamed.csv")
+    assert "needs 2 columns that the table does not have: 'sw', 'pl' (is it 'PL'?)" in message
+
+
+def test_a_model_without_names_takes_columns_in_order(folder, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    proofwood.OptimalTreeClassifier(max_depth=1).fit(X, y).save(tmp_path / "unnamed.json")
+    frame = pl.read_csv(folder / "iris.csv")
+    frame.drop("species").write_csv(tmp_path / "four.csv")
+    result = invoke("predict", tmp_path / "unnamed.json", tmp_path / "four.csv")
+    assert result.exit_code == 0, result.stderr
+    assert len(result.stdout.splitlines()) == 151
+    assert "4 columns without names" in failed("predict", tmp_path / "unnamed.json", folder / "iris.csv")
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [True, False], [2.0, 7.0], ["a,b", 'say "x"'], ["été", "日本"]])
+def test_labels_come_back_as_they_were(tmp_path, labels):
+    pl.DataFrame({"x": [1, 2, 3], "label": [labels[0], labels[1], labels[0]]}).write_csv(tmp_path / "t.csv")
+    result = invoke("fit", tmp_path / "t.csv", "--target", "label", "--out", tmp_path / "m.json")
+    assert result.exit_code == 0, result.stderr
+    assert invoke("predict", tmp_path / "m.json", tmp_path / "t.csv", "--out", tmp_path / "p.csv").exit_code == 0
+    assert pl.read_csv(tmp_path / "p.csv")["prediction"].to_list() == [labels[0], labels[1], labels[0]]
+
+
+def test_show_in_every_format(folder):
+    pytest.importorskip("matplotlib")
+    text = invoke("show", folder / "tree.json")
+    assert text.exit_code == 0, text.stderr
+    assert "proved optimal: lower bound 6" in text.stdout
+    assert invoke("show", folder / "tree.json", "--format", "dot").stdout.startswith("digraph")
+    assert "<svg" in invoke("show", folder / "tree.json", "--format", "svg").stdout
+    for name, head in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("dot", b"digraph"), ("text", b"p")):
+        result = invoke("show", folder / "tree.json", "--format", name, "--out", folder / f"tree.{name}")
+        assert (result.exit_code, result.stdout) == (0, ""), result.stderr
+        assert (folder / f"tree.{name}").read_bytes().startswith(head)
+
+
+def test_version_and_help():
+    assert invoke("--version").stdout == f"proofwood {proofwood.__version__}\n"
+    assert all(name in invoke("--help").stdout for name in ("demo", "fit", "predict", "show"))
+    assert "--target" in invoke("fit", "--help").stdout
+
+
+def test_a_time_limit_is_no_failure(noise):
+    result = invoke("fit", noise, "--target", "y", "--max-depth", 4, "--time-limit", 0.3)
+    assert result.exit_code == 0
+    assert "feasible: stopped by the time limit; the best tree so far" in result.stdout
+    assert "warning" not in result.stderr
+
+
+# ---------------------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target", "specie"], "no column 'specie' in the table. Did you mean 'species'?"),
+        (["--target", "species", "--drop", "swx"], "no column 'swx' in the table. Did you mean 'sw'?"),
+        (["--target", "species", "--drop", "species"], "would drop the target"),
+        (["--target", "sl"], "column 'species' holds text ('setosa', 'versicolor', 'virginica')"),
+        (["--target", "sl", "--drop", "species"], "Unknown label type: continuous"),
+        (["--target", "species", "--max-depth", "-1"], "max_depth=-1 is not a depth"),
+        (["--target", "species", "--max-depth", "2.5"], "--max-depth"),
+        (["--target", "species", "--alpha", "2"], "alpha=2.0 is no price"),
+        (["--target", "species", "--max-gap", "wide"], "--max-gap 'wide' is no gap"),
+        (["--target", "species", "--time-limit", "0"], "time_limit=0.0 is no time"),
+        (["--target", "species", "--time-limit", "soon"], "--time-limit 'soon' is no time"),
+        (["--target", "species", "--n-jobs", "0"], "n_jobs=0 is no number of threads"),
+        (["--target", "species", "--learner", "trees"], "no learner 'trees': did you mean 'tree'"),
+        (["--target", "species", "--out", "/no/such/folder/m.json"], "there is no folder"),
+        (["--target", "species", "--colour"], "--colour"),
+        ([], "--target"),
+    ],
+)
+def test_wrong_usage_of_fit(folder, arguments, message):
+    assert message in failed("fit", folder / "iris.csv", *arguments)
+
+
+def test_a_text_column_is_named_with_what_to_do(folder):
+    message = failed("fit", folder / "places.csv", "--target", "species")
+    assert "column 'place' holds text ('garden')" in message
+    assert "--drop place" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty"),
+        ("a,t\n", "at least one row"),
+        ("a,t\n1,x\n?,y\n", "column 'a': 1 of 2 values are missing (written '?')"),
+        ("a,t\n1,x\n,y\n", "column 'a' has 1 missing value (NaN), the first in row 1"),
+        ("a,t\n1,x\ninf,y\n", "column 'a' holds an infinite value"),
+        ("a,t\n1,x\n2,\n", "1 of 2 rows have no label in column 't'"),
+        ("a,t\n9007199254740993,x\n9007199254740992,y\n", "which float64 cannot hold exactly"),
+        ("t\nx\ny\n", "no column but the target"),
+        ("a,t\n1,x,9\n", "Expected 2 fields on every line"),
+    ],
+)
+def test_tables_that_cannot_be_used(tmp_path, content, message):
+    path = tmp_path / "table.csv"
+    path.write_text(content)
+    assert message in failed("fit", path, "--target", "t")
+
+
+def test_files_that_cannot_be_used(folder, tmp_path):
+    assert "no file" in failed("fit", folder / "irs.csv", "--target", "species")
+    assert "did you mean" in failed("fit", folder / "irs.csv", "--target", "species")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1")
+    assert "as Parquet" in failed("fit", tmp_path / "bad.parquet", "--target", "species")
+    assert "is a folder" in failed("fit", tmp_path, "--target", "species")
+    assert "no file" in failed("predict", tmp_path / "none.json", folder / "iris.csv")
+    assert "no file" in failed("show", tmp_path / "none.json")
+    assert "is a folder" in failed("show", tmp_path)
+    assert "cannot write" in failed("predict", folder / "tree.json", folder / "iris.csv", "--out", tmp_path)
+    assert "add --out" in failed("show", folder / "tree.json", "--format", "png")
+    assert "--format" in failed("show", folder / "tree.json", "--format", "gif")
+
+
+def test_model_files_that_cannot_be_used(folder, tmp_path):
+    text, path = (folder / "tree.json").read_text(), tmp_path / "m.json"
+    document = json.loads(text)
+    for content, message in (
+        (text[:200], "truncated"),
+        (text.replace("setosa", "setosb"), "was changed after it was written"),
+        (json.dumps({**document, "schema": 99}), "schema version 99"),
+        ("sl,sw\n1,2\n", "is not a proofwood model"),
+        ("", "is empty"),
+    ):
+        path.write_text(content)
+        assert message in failed("show", path)
+        assert message in failed("predict", path, folder / "iris.csv")
+
+
+def test_new_rows_with_gaps_are_refused(folder, tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text("sl,sw,pl,pw\n1,2,?,4\n1,2,3,4\n")
+    assert "column 'pl': 1 of 2 values are missing" in failed("predict", folder / "tree.json", path)
+    path.write_text("sl,sw,pl,pw\n1,2,,4\n")
+    assert "column 'pl' has 1 missing value" in failed("predict", folder / "tree.json", path)
+
+
+def test_an_unknown_data_set_of_the_demo():
+    assert "did you mean 'wine'" in failed("demo", "--data", "wines")
+
+
+# ------------------------------------------------------------------------------------------------------- processes
+
+
+def test_errors_go_to_standard_error_without_a_traceback(folder):
+    done = run("fit", folder / "irs.csv", "--target", "species")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("proofwood: no file")
+    assert done.stderr.count("\n") == 1
+
+
+def test_piped_output_is_plain(folder):
+    done = run("fit", folder / "iris.csv", "--target", "species")
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "objective" in done.stderr
+
+
+def test_a_terminal_without_box_signs_gets_ascii(folder):
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    command = [*COMMAND, "show", str(folder / "tree.json")]
+    done = subprocess.run(command, capture_output=True, env=environment, timeout=60, check=True)
+    assert b"|- yes" in done.stdout
+    assert b"?" not in done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals and pipes")
+def test_a_closed_pipe_is_no_error(folder):
+    script = f"{subprocess.list2cmdline(COMMAND)} predict {folder / 'tree.json'} {folder / 'iris.csv'} | head -n 1"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "prediction\n"
+    assert done.stderr == ""
+    with subprocess.Popen(
+        [*COMMAND, "show", str(folder / "tree.json")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdout.close()
+        process.stdout = None
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_ctrl_c_keeps_the_best_tree(noise):
+    out = noise.with_name("best.json")
+    command = [*COMMAND, "fit", noise, "--target", "y", "--max-depth", "4", "--time-limit", "none", "--out", out]
+    with subprocess.Popen(
+        [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+    ) as process:
+        first = process.stderr.readline()  # the search runs
+        assert "objective" in first
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        output, errors = process.communicate(timeout=30)
+    assert time.monotonic() - started < 10
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
+    assert "feasible: stopped by Ctrl-C; the best tree so far" in output
+    assert proofwood.load(out).status_ == "feasible"
+
+
+def test_the_module_lies_where_the_script_points():
+    assert Path(sys.modules["proofwood.cli"].__file__).name == "cli.py"
+    assert callable(sys.modules["proofwood.cli"].main)
