@@ -82,6 +82,14 @@ def test_pickle_and_deepcopy_keep_everything_and_stay_read_only():
         assert not again.weight.flags.writeable
 
 
+def test_copies_of_oblique_tests_stay_read_only():
+    normals = Normals(indptr=[0, 1, 1, 1], indices=[1], values=[2.0])
+    table = stump(feature=[OBLIQUE, LEAF, LEAF], normals=normals)
+    for again in (pickle.loads(pickle.dumps(table)), copy.deepcopy(table)):
+        assert again == table
+        assert not again.normals.values.flags.writeable
+
+
 def test_columns_needed_by_oblique_tests():
     normals = Normals(indptr=[0, 2, 2, 2], indices=[1, 4], values=[1.0, -1.0])
     table = stump(feature=[OBLIQUE, LEAF, LEAF], normals=normals)

@@ -428,8 +428,6 @@ def test_files(tmp_path):
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes(), "equal models, equal files"
     save_plot(flower(), tmp_path / "c", NAMES, format="svg", legend=False)
     assert b"<svg" in (tmp_path / "c").read_bytes()
-    with pytest.raises(TypeError, match="unknown options: colour"):
-        save_plot(flower(), tmp_path / "d.png", colour="red")
 
 
 def test_without_matplotlib_the_message_says_what_to_install(monkeypatch, tmp_path):

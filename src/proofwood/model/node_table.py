@@ -45,6 +45,9 @@ class Normals:
         if np.any(self.indices < 0) or not np.all(np.isfinite(self.values)):
             raise ValueError("normals.indices must be columns from 0, and normals.values finite numbers")
 
+    def __reduce__(self) -> tuple[type[Normals], tuple[IntArray, IntArray, FloatArray]]:
+        return Normals, (self.indptr, self.indices, self.values)  # copies are checked and read-only too
+
     def row(self, node: int) -> tuple[IntArray, FloatArray]:
         """Columns and coefficients of the test at ``node``."""
         span = slice(self.indptr[node], self.indptr[node + 1])

@@ -66,6 +66,11 @@ class SavedResult:
                 f"lower_bound is {self.lower_bound!r} and objective {self.objective!r}: "
                 "expected numbers, the bound not above the objective"
             )
+        if self.status == "optimal" and self.lower_bound != self.objective:
+            raise ValueError(
+                f"status is 'optimal', but lower_bound is {self.lower_bound!r} and objective {self.objective!r}: "
+                "expected equal numbers"
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ FEW_DIGITS = 4
 """Significant digits of a threshold in a picture, if that is enough."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labels:
     """What columns, classes and levels are called.
 

@@ -106,7 +106,10 @@ def save_plot(
     *,
     dpi: float = 150,
     format: str | None = None,  # noqa: A002 - matplotlib's name
-    **options: Any,
+    digits: int | None = FEW_DIGITS,
+    X: npt.ArrayLike | None = None,
+    max_name: int | None = 22,
+    legend: bool = True,
 ) -> None:
     """Draw the model into a file; needs no display and leaves no figure open.
 
@@ -114,23 +117,19 @@ def save_plot(
     ----------
     path : file; its ending says the format, such as ``.png``, ``.svg`` or ``.pdf``, unless ``format`` does
     dpi : pixels per inch, of formats made of pixels
-    options : of :func:`plot_tree`, all but ``ax``
+    digits, X, max_name, legend : as in :func:`plot_tree`
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
     """
     _need_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     labels.check(table)
-    picture = _compose(
-        table,
-        labels,
-        options.pop("digits", FEW_DIGITS),
-        options.pop("X", None),
-        max_name := options.pop("max_name", 22),
-        options.pop("legend", True),
-    )
-    if options:
-        raise TypeError(f"save_plot() got unknown options: {', '.join(options)}")
+    picture = _compose(table, labels, digits, X, max_name, legend)
     figure = Figure(figsize=picture.size)
     _draw(table, labels, figure.add_axes((0.0, 0.0, 1.0, 1.0)), picture, max_name)
     kind = (format or os.fspath(path).rpartition(".")[2]).lower()
@@ -317,7 +316,6 @@ def _draw_edges(table: NodeTable, ax: Axes, picture: _Picture, shift: float, sca
 
 def _scale(ax: Axes, picture: _Picture) -> float:
     """How much smaller than the default the axes are: text of this scale fits its boxes."""
-    figure: Any = ax.get_figure(root=True)
-    box = ax.get_position()
-    wide, high = figure.get_size_inches()
-    return float(min(1.0, box.width * wide / picture.size[0], box.height * high / picture.size[1]))
+    box = ax.get_window_extent()
+    dpi = ax.figure.dpi
+    return float(min(1.0, box.width / dpi / picture.size[0], box.height / dpi / picture.size[1]))
