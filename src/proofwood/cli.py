@@ -165,7 +165,7 @@ def fit(
     ] = "0",
     time_limit: TimeLimit = "60",
     n_jobs: Jobs = 1,
-    drop: Annotated[list[str] | None, typer.Option(metavar="COL", help="Column to leave out; may be repeated.")] = None,
+    drop: Annotated[list[str], typer.Option(metavar="COL", help="Column to leave out; may be repeated.")] = [],  # noqa: B006 - typer copies it
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model here (JSON).")] = None,
     learner: Annotated[str, typer.Option(help=f"What to learn: {', '.join(LEARNERS)}.")] = "tree",
 ) -> None:
@@ -184,9 +184,9 @@ def fit(
     }
     table = read_table(data)
     features, labels = split_target(table, target)
-    if target in (drop or []):
+    if target in drop:
         raise DataError(f"--drop {shlex.quote(target)} would drop the target: drop features only")
-    features = drop_columns(features, drop or [])
+    features = drop_columns(features, drop)
     _require_numbers(features, drop=True)
     model = _learn(learner, settings, features, labels)
     if out is not None:

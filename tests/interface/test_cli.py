@@ -46,7 +46,11 @@ def noise(tmp_path):
 
 
 def invoke(*arguments: object):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    try:
+        runner = CliRunner(mix_stderr=False)
+    except TypeError:  # click from 8.2 on never mixes
+        runner = CliRunner()
+    return runner.invoke(app, [str(argument) for argument in arguments])
 
 
 def failed(*arguments: object) -> str:

@@ -313,7 +313,7 @@ def _polars_values(series: Any) -> _Raw:
         return _Raw(series.fill_null(False).to_numpy().astype(bool), missing, Kind.BOOLEAN)
     if dtype.is_integer():
         filled = series.fill_null(0)
-        narrow = dtype not in (pl.Int128, getattr(pl, "UInt128", pl.Int128))
+        narrow = str(dtype) not in ("Int128", "UInt128")  # older polars does not know these
         values = filled.to_numpy() if narrow else np.array(filled.to_list(), dtype=object)
         return _Raw(values, missing, Kind.INTEGER)
     if dtype.is_numeric():  # floats and decimals
