@@ -36,6 +36,7 @@ struct Point {
   u32 feature = 0, position = 0;
   i64 low = 0, high = 0, total = 0;
   i64 upper = kInfinite;
+  int age = 0;             // subproblems since it was evaluated
   bool evaluated = false;
   int low_profile = -1, high_profile = -1;  // what was learned in the two subproblems
 };
@@ -78,12 +79,17 @@ class Front {
     return prices_.error * (rows_->weight_before(*table_, feature, b) - rows_->weight_before(*table_, feature, a));
   }
 
-  // Thresholds strictly between two points that a tree cheaper than `limit` may still use.
-  void add_between(int below, int above, i64 limit) {
+  // Thresholds strictly between two points that a tree cheaper than `limit` may still use. False if there are none.
+  bool between(int below, int above, i64 limit, Interval& interval) {
     const Point &u = points[below], &v = points[above];
-    if (v.position <= u.position + 1) return;
-    Interval interval{0, u.feature, u.position + 1, v.position - 1, below, above, rank_of(u.feature)};
-    add(interval, limit);
+    if (v.position <= u.position + 1) return false;
+    interval = {0, u.feature, u.position + 1, v.position - 1, below, above, rank_of(u.feature)};
+    return shrink(interval, limit);
+  }
+
+  void add_between(int below, int above, i64 limit) {
+    Interval interval;
+    if (between(below, above, limit, interval)) push(interval);
   }
 
   // A threshold of which only bounds are known.
@@ -121,6 +127,8 @@ class Front {
     return false;
   }
 
+  u32 rank_of(u32 feature) const { return feature < rank.size() ? rank[feature] : feature; }
+
   i64 open_bound() const { return heap.empty() ? kInfinite : heap.front().bound; }
 
   // `count` thresholds spread over the interval.
@@ -138,8 +146,6 @@ class Front {
   }
 
  private:
-  u32 rank_of(u32 feature) const { return feature < rank.size() ? rank[feature] : feature; }
-
   // Cuts off both ends what the neighbours exclude and bounds the rest. False if nothing is left.
   bool shrink(Interval& interval, i64 limit) {
     const Point &u = points[interval.below], &v = points[interval.above];
@@ -196,6 +202,7 @@ class Front {
 struct Profile {
   struct Entry {
     u32 key, position;
+    int age;
     i64 low, high, total;
   };
   u32 n = 0;

@@ -61,7 +61,7 @@ struct Search::Node {
   i64 evaluated_lower = kInfinite, evaluated_relaxed = kInfinite;
   std::vector<ProfilePtr> profiles;
   std::vector<Interval> busy;  // being evaluated by a worker
-  std::vector<int> ends;       // per feature: the point at position 0; the one at n follows it
+  std::vector<std::pair<int, int>> ends;  // per feature: the points at positions 0 and n
 
   i64 threshold() const { return std::min(limit, upper - gap); }
   i64 open_bound() const {
@@ -115,6 +115,8 @@ struct Search::Worker {
   std::vector<Interval> taken;
   std::vector<u32> positions;
   std::vector<Point> merged;
+  std::vector<int> seeds;
+  std::vector<int> first_point;  // per feature: its first point, and one past the last
 
   explicit Worker(Search& s)
       : search(s), table(s.table_), settings(s.settings_), prices(s.settings_.prices), stop(s.stop_) {
@@ -217,43 +219,90 @@ struct Search::Worker {
 
   // Splitting off nothing leaves a tree of depth one less on all rows, whose cost is at least `base`.
   void set_base(Node& node, i64 base) const {
-    for (const int at : node.ends) {
-      Point& first = node.front.points[at];
-      Point& last = node.front.points[at + 1];
+    for (const auto& [at_first, at_last] : node.ends) {
+      Point& first = node.front.points[at_first];
+      Point& last = node.front.points[at_last];
       first.high = std::max(first.high, base);
       last.low = std::max(last.low, base);
       first.total = last.total = base + prices.leaf;
     }
   }
 
-  // Points at both ends of every feature, those known from neighbours between them, and the intervals left open.
-  void open_node(Node& node, const std::array<Import, 2>& imports) {
+  // Points at both ends of every feature and those known from neighbours between them.
+  void place_points(Node& node, const std::array<Import, 2>& imports) {
     Front& front = node.front;
     Rows& rows = *node.rows;
-    const i64 limit = node.threshold();
+    first_point.clear();
     for (u32 f = 0; f < rows.n_features; ++f) {
-      node.ends.push_back(static_cast<int>(front.points.size()));
-      front.points.push_back({.feature = f, .position = 0, .total = prices.leaf});
-      front.points.push_back({.feature = f, .position = rows.n, .total = prices.leaf});
+      first_point.push_back(static_cast<int>(front.points.size()));
       merged.clear();
       if (settings.rules.feature_bounds)
         for (const Import& import : imports) import_feature(rows, f, import);
-      int previous = node.ends.back();
-      const int last = previous + 1;
       // along the feature the low side only grows, the high side only shrinks
       for (std::size_t i = 1; i < merged.size(); ++i) merged[i].low = std::max(merged[i].low, merged[i - 1].low);
       for (std::size_t i = merged.size(); i-- > 1;) merged[i - 1].high = std::max(merged[i - 1].high, merged[i].high);
+      front.points.push_back({.feature = f, .position = 0, .total = prices.leaf});
       for (Point& point : merged) {
         point.total = std::max(point.total, point.low + point.high + prices.leaf);
-        const int at = static_cast<int>(front.points.size());
         front.points.push_back(point);
-        front.add_between(previous, at, limit);
-        front.add_point(at, limit);
-        previous = at;
       }
-      front.add_between(previous, last, limit);
+      node.ends.emplace_back(first_point.back(), static_cast<int>(front.points.size()));
+      front.points.push_back({.feature = f, .position = rows.n, .total = prices.leaf});
       counters[kImported] += static_cast<i64>(merged.size());
     }
+    first_point.push_back(static_cast<int>(front.points.size()));
+  }
+
+  // The intervals that the points leave open. Thresholds that are open but for a narrow gap form one interval: a cost
+  // found in its middle prunes on both sides, where the remains of old bounds would each need an evaluation.
+  void open_intervals(Node& node) {
+    Front& front = node.front;
+    const i64 limit = node.threshold();
+    for (std::size_t f = 0; f + 1 < first_point.size(); ++f) {
+      const int begin = first_point[f], end = first_point[f + 1];
+      Interval group{};
+      bool any = false;
+      int closed_below = begin;  // nearest closed point so far
+      int group_below = begin, seen_at = begin;
+      const auto flush = [&](int above) {
+        if (!any) return;
+        group.below = group_below;
+        group.above = above;
+        front.add(group, limit);
+        any = false;
+      };
+      const auto extend = [&](const Interval& part) {
+        // a closed point between two parts is above the one and below the other; without one they are neighbours
+        if (any && (seen_at == closed_below || part.first - group.last - 1 <= settings.merge * (group.last - group.first + part.last - part.first + 2))) {
+          seen_at = closed_below;
+          group.last = part.last;
+          group.bound = std::min(group.bound, part.bound);
+          return;
+        }
+        flush(closed_below);
+        group = part;
+        group_below = seen_at = closed_below;
+        any = true;
+      };
+      for (int at = begin; at + 1 < end; ++at) {
+        Interval part;
+        if (front.between(at, at + 1, limit, part)) extend(part);
+        if (at + 2 == end) break;
+        const Point& point = front.points[at + 1];
+        if (point.total < limit && !point.evaluated) {
+          extend({point.total, point.feature, point.position, point.position, 0, 0, front.rank_of(point.feature)});
+        } else {
+          if (point.total >= limit) front.closed = std::min(front.closed, point.total);
+          closed_below = at + 1;
+        }
+      }
+      flush(end - 1);
+    }
+  }
+
+  void open_node(Node& node, const std::array<Import, 2>& imports) {
+    place_points(node, imports);
+    open_intervals(node);
   }
 
   void import_feature(const Rows& rows, u32 feature, const Import& import) {
@@ -273,13 +322,15 @@ struct Search::Worker {
       if (position == rows.n) break;
       const i64 low = std::max<i64>(0, entry.low - import.removed), high = std::max<i64>(0, entry.high - import.removed);
       const i64 total = std::max(entry.total - import.removed, low + high + prices.leaf);
+      const int age = entry.age + 1;
       if (merged.size() > old && merged.back().position == position) {
         Point& same = merged.back();
         same.low = std::max(same.low, low);
         same.high = std::max(same.high, high);
         same.total = std::max(same.total, total);
+        same.age = std::min(same.age, age);
       } else {
-        merged.push_back({.feature = feature, .position = position, .low = low, .high = high, .total = total});
+        merged.push_back({.feature = feature, .position = position, .low = low, .high = high, .total = total, .age = age});
       }
     }
     if (old == 0 || merged.size() == old) return;
@@ -291,6 +342,7 @@ struct Search::Worker {
         merged[kept].low = std::max(merged[kept].low, merged[i].low);
         merged[kept].high = std::max(merged[kept].high, merged[i].high);
         merged[kept].total = std::max(merged[kept].total, merged[i].total);
+        merged[kept].age = std::min(merged[kept].age, merged[i].age);
       } else {
         merged[++kept] = merged[i];
       }
@@ -304,15 +356,18 @@ struct Search::Worker {
     const auto& points = node.front.points;
     profile->n = rows.n;
     std::vector<u32> count(rows.n_features + 1, 0);
+    const auto wanted = [&](const Point& p) {
+      return p.position != 0 && p.position != rows.n && (p.evaluated || p.age <= settings.age);
+    };
     for (const Point& p : points)
-      if (p.position != 0 && p.position != rows.n) ++count[p.feature + 1];
+      if (wanted(p)) ++count[p.feature + 1];
     std::partial_sum(count.begin(), count.end(), count.begin());
     profile->start = count;
     profile->entries.resize(count.back());
     for (const Point& p : points) {
-      if (p.position == 0 || p.position == rows.n) continue;
+      if (!wanted(p)) continue;
       const u32 key = rows.key(p.feature)[p.position - 1];
-      profile->entries[count[p.feature]++] = {key, p.position, p.low, p.high, p.total};
+      profile->entries[count[p.feature]++] = {key, p.position, p.evaluated ? 0 : p.age, p.low, p.high, p.total};
     }
     for (u32 f = 0; f < rows.n_features; ++f)
       std::sort(profile->entries.begin() + profile->start[f], profile->entries.begin() + profile->start[f + 1],
@@ -432,6 +487,26 @@ struct Search::Worker {
     }
   }
 
+  // A first batch of what was best in the neighbours: the cheaper the tree, the fewer intervals are left open.
+  // False if stopped.
+  bool run_seeds(Node& node) {
+    auto& points = node.front.points;
+    seeds.clear();
+    for (int at = 0; at < static_cast<int>(points.size()); ++at)
+      if (points[at].position != 0 && points[at].position != node.rows->n && points[at].total < node.threshold()) seeds.push_back(at);
+    const std::size_t room = std::min<std::size_t>(seeds.size(), static_cast<std::size_t>(kernels->lanes) - 1);
+    std::partial_sort(seeds.begin(), seeds.begin() + static_cast<std::ptrdiff_t>(room), seeds.end(), [&](int a, int b) {
+      return std::pair(points[a].total, a) < std::pair(points[b].total, b);
+    });
+    lanes.clear();
+    for (std::size_t s = 0; s < room; ++s) lanes.push_back({points[seeds[s]].feature, points[seeds[s]].position, seeds[s]});
+    lanes.push_back({0, node.rows->n, -1});
+    if (!run_batch(*node.rows)) return false;
+    set_base(node, side_cost(found.back(), 0, node.rows->weight).relaxed);
+    for (std::size_t l = 0; l < room; ++l) take_lane(node, l);
+    return true;
+  }
+
   // Evaluates the open intervals of a depth-two node, a batch at a time. False if stopped.
   bool exhaust_two(Node& node, bool base_known, bool report) {
     Rows& rows = *node.rows;
@@ -498,11 +573,18 @@ struct Search::Worker {
     Node& node = levels[2]->node;
     begin_node(node, rows, 2, limit, gap);
     const i64 leaf = node.upper;
-    open_node(node, imports);
+    place_points(node, imports);
     Solved solved;
-    if (!node.front.heap.empty()) {
+    bool ready = false;
+    if (std::any_of(imports.begin(), imports.end(), [](const Import& i) { return i.profile != nullptr; })) {
       begin_two(rows);
-      solved.stopped = !exhaust_two(node, false, report);
+      ready = true;
+      solved.stopped = !run_seeds(node);
+    }
+    if (!solved.stopped) open_intervals(node);
+    if (!solved.stopped && !node.front.heap.empty()) {
+      if (!ready) begin_two(rows);
+      solved.stopped = !exhaust_two(node, ready, report);
     }
     finish_node(node, leaf, want_profile, solved);
     return solved;

@@ -38,7 +38,7 @@ class SearchOptions:
     simd: Literal["auto", "baseline", "avx2", "avx512"] = "auto"
     lanes: Literal[0, 16, 32, 64] = 0
     canonical: bool = True
-    eta: float = 0.5
+    eta: float = 1.0
 
     def __post_init__(self) -> None:
         if self.simd not in INSTRUCTION_SETS:

@@ -16,6 +16,8 @@ from proofwood.problem.recount import integer_cost
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status
 
 _STOPPED_BY = {0: None, 1: "time_limit", 2: "interrupt"}
+import os as _os, json as _json
+_TUNING = _json.loads(_os.environ.get("PW_TUNE", "{}"))
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
 
 
@@ -66,6 +68,7 @@ def solve(
         "lane_bits": options.lanes,
         "canonical": options.canonical,
         "eta": options.eta,
+        **_TUNING,
         **{name: getattr(options, name) for name in ("similarity", "interval_shrinking", "sub_interval", "depth_two")},
         **{name: getattr(options, name) for name in ("cache", "feature_bounds", "merge_rows")},
     }
