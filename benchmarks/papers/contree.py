@@ -433,9 +433,10 @@ def figure2(*, sets: Sequence[str] = cases.QUANTBNB, session: Session) -> Path:
         "Evaluations of root splits at depth two (each gives the best stumps of both sides), with no pruning, with "
         "neighbourhood pruning (NB, eq. 7-9), interval shrinking (IS, eq. 10-11), sub-interval pruning (SP, Theorem 3) "
         "and all three; bounds between neighbouring splits are off. Here IS repeats NB with the newest bound when an "
-        "interval is taken up, so it is counted with NB, and Theorem 2 is a case of SP; in the paper each stands alone. A batch evaluates many splits at once, and all of "
-        "them count, also those that only fill spare lanes: so the prunings save a smaller share here than in the "
-        "paper, whose figure has no numbers (its text has the means)."
+        "interval is taken up, so it is counted with NB, and Theorem 2 is a case of SP; in the paper each stands "
+        "alone. A batch evaluates many splits at once, and all of them count, also those that only fill spare lanes: "
+        "so the prunings save a smaller share here than in the paper, whose figure has no numbers (its text has the "
+        "means)."
     )
     table = markdown_table(("set", *_FIGURE_2), rows)
     return write_page(session.out / "figure2.md", "Figure 2: depth-two evaluations", text, table, rows=_flat(measured))

@@ -55,7 +55,8 @@ def test_table_resumes_and_refuses_other_columns(tmp_path: Path) -> None:
 def test_child_returns_its_outcome_is_killed_at_its_cap_and_reports_its_failure() -> None:
     outcome = harness.run("benchmarks.tasks:fit", {"learner": "cart", "case": "generated-tiny", "depth": 1})
     assert outcome["rows"] == 80
-    killed = harness.run("time:sleep", {"seconds": 9}, hard_cap=0.2)
+    endless = {"learner": "proofwood", "case": "generated-long", "depth": 5, "seconds": 60}
+    killed = harness.run("benchmarks.tasks:fit", endless, hard_cap=0.2)
     assert killed["status"] == "killed"
     failed = harness.run("benchmarks.tasks:fit", {"learner": "nobody", "case": "generated-tiny", "depth": 1})
     assert failed["status"] == "failed"
