@@ -686,8 +686,10 @@ struct Search::Worker {
       return;
     }
     const i64 reach = std::max(distance(task.interval.first, w), distance(w, task.interval.last));
-    const i64 eta = static_cast<i64>(settings.eta * static_cast<double>(reach));
-    const i64 limit = task.limit - prices.leaf;
+    const double allowed = depth == 3 ? settings.eta : settings.deep_eta;
+    const i64 eta = static_cast<i64>(std::min(1e18, allowed * static_cast<double>(std::max<i64>(reach, 1))));
+    // one more than needed: a failed side then excludes a tie too, which the canonical pass would ask next
+    const i64 limit = task.limit + 1 - prices.leaf;
     PlanPtr low_plan = leaf_plan(), high_plan = leaf_plan();
     i64 low_upper = leaf_cost(low), high_upper = leaf_cost(high);
 
@@ -695,7 +697,7 @@ struct Search::Worker {
       i64& known = is_low ? point.low : point.high;
       i64& lower = is_low ? low_lower : high_lower;
       const i64 other = is_low ? high_lower : low_lower;
-      const i64 wanted = std::max(limit - other, std::min(eta, limit));
+      const i64 wanted = std::max(limit - other, eta);
       if (wanted <= known || outcome.stopped) return;  // this side is only bounded
       std::array<Import, 2> imports;
       if (!again && settings.rules.feature_bounds) {

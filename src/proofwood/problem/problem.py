@@ -126,4 +126,3 @@ def check_min_samples_leaf(rows: object) -> None:
             f"min_samples_leaf={rows!r} is not a number of rows: expected an integer from 1. "
             "For a share of the rows, pass max(1, round(share * len(X)))."
         )
-

@@ -38,12 +38,12 @@ class SearchOptions:
     simd: Literal["auto", "baseline", "avx2", "avx512"] = "auto"
     lanes: Literal[0, 16, 32, 64] = 0
     canonical: bool = True
-    eta: float = 1.0
+    eta: float = float("inf")
 
     def __post_init__(self) -> None:
         if self.simd not in INSTRUCTION_SETS:
             raise ValueError(f"simd={self.simd!r}: expected one of {', '.join(INSTRUCTION_SETS)}")
         if self.lanes not in LANE_BITS:
             raise ValueError(f"lanes={self.lanes!r}: expected one of {LANE_BITS}")
-        if not 0 <= self.eta <= 1:
-            raise ValueError(f"eta={self.eta!r}: expected a share from 0 to 1")
+        if not self.eta >= 0:
+            raise ValueError(f"eta={self.eta!r}: expected a factor from 0")

@@ -67,7 +67,7 @@ def solve(
         "isa": INSTRUCTION_SETS[options.simd],
         "lane_bits": options.lanes,
         "canonical": options.canonical,
-        "eta": options.eta,
+        "eta": min(options.eta, 1e9),
         **_TUNING,
         **{name: getattr(options, name) for name in ("similarity", "interval_shrinking", "sub_interval", "depth_two")},
         **{name: getattr(options, name) for name in ("cache", "feature_bounds", "merge_rows")},
