@@ -70,8 +70,15 @@ def splits(problem: TreeProblem, rows: Rows) -> Iterator[tuple[int, float, Rows,
         for below, above in pairwise(sorted({column[row] for row in rows})):
             low = frozenset(row for row in rows if column[row] <= below)
             high = rows - low
-            if min(len(low), len(high)) >= problem.min_samples_leaf:
+            if holds_enough(problem, low) and holds_enough(problem, high):
                 yield feature, midpoint(below, above), low, high
+
+
+def holds_enough(problem: TreeProblem, rows: Iterable[int]) -> bool:
+    """Whether ``rows`` may form a leaf below the root."""
+    rows = list(rows)
+    weight = sum(int(problem.weights[row]) for row in rows)
+    return len(rows) >= problem.min_samples_leaf and weight >= problem.min_leaf_weight
 
 
 def midpoint(a: float, b: float) -> float:
@@ -92,7 +99,9 @@ def best_stump(problem: TreeProblem, rows: list[int]) -> tuple[int, Tree]:
         low_weights = [0] * problem.n_classes
         for place, (row, after) in enumerate(pairwise(order), start=1):
             low_weights[problem.codes[row]] += int(problem.weights[row])
-            if column[row] == column[after] or min(place, len(order) - place) < problem.min_samples_leaf:
+            if column[row] == column[after]:
+                continue
+            if not (holds_enough(problem, order[:place]) and holds_enough(problem, order[place:])):
                 continue
             high_weights = [whole - part for whole, part in zip(total, low_weights, strict=True)]
             right = max(low_weights) + max(high_weights)
@@ -179,7 +188,7 @@ def check_table(table: NodeTable, problem: TreeProblem) -> None:
         assert table.label[node] == leaf(problem, rows)[1]
         assert table.missing_low[node]
         if table.feature[node] == LEAF:
-            assert len(rows) >= problem.min_samples_leaf or node == 0
+            assert holds_enough(problem, rows) or node == 0
             return
         column, threshold = problem.X[:, table.feature[node]].tolist(), table.threshold[node]
         low = frozenset(row for row in rows if column[row] <= threshold)

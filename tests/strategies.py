@@ -116,6 +116,7 @@ def problem_arguments(draw: st.DrawFn, *, max_gap: bool = False) -> dict[str, An
         "max_depth": max_depth,
         "alpha": draw(st.sampled_from([0.0, 0.0, 0.0, 0.01, 0.05, 0.0, 0.1, 0.3])),
         "min_samples_leaf": draw(st.sampled_from([1, 1, 1, 2, 3, 4])),
+        "min_weight_fraction_leaf": draw(st.sampled_from([0.0, 0.0, 0.0, 0.1, 0.25])),
         "max_gap": draw(gaps) if max_gap else 0,
     }
 
@@ -129,7 +130,8 @@ def search_options() -> st.SearchStrategy[SearchOptions]:
     """Every rule on or off, every instruction set and lane width; the default as the simplest value."""
     switches: dict[str, st.SearchStrategy[Any]] = {rule: st.sampled_from([True, False]) for rule in RULES}
     simd = st.deferred(lambda: st.sampled_from(usable_simd()))
-    return st.builds(SearchOptions, **switches, simd=simd, lanes=st.sampled_from(LANES))
+    eta = st.sampled_from([math.inf, 0.0, 0.5, 1.0])
+    return st.builds(SearchOptions, **switches, simd=simd, lanes=st.sampled_from(LANES), eta=eta)
 
 
 def thread_counts() -> st.SearchStrategy[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -88,14 +89,8 @@ def test_gap_is_honoured(problem: TreeProblem, options: SearchOptions, threads: 
 @given(problem=problems(), other=st.data(), threads=thread_counts())
 def test_start_changes_nothing_in_the_end(problem: TreeProblem, other: st.DataObject, threads: int) -> None:
     # the start: the best tree of the same rows under some other labels
-    codes = other.draw(st.permutations(problem.codes.tolist()))
-    strange = TreeProblem.from_arrays(
-        problem.X,
-        codes,
-        n_classes=problem.n_classes,
-        max_depth=problem.max_depth,
-        min_samples_leaf=problem.min_samples_leaf,
-    )
+    codes = np.array(other.draw(st.permutations(problem.codes.tolist())))
+    strange = replace(problem, codes=codes)
     start = solve(strange).model
     result = solve(problem, limits=Limits(threads=threads), start=start)
     assert_optimal(result, problem, *naive.best_tree(problem))

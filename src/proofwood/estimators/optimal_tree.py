@@ -28,6 +28,8 @@ class OptimalTreeClassifier(ProvedClassifier):
         hundred. The objective is then errors plus the price of the leaves.
     min_samples_leaf : int, default 1
         Rows, unweighted, that every leaf must hold.
+    min_weight_fraction_leaf : float in [0, 0.5], default 0.0
+        Share of the total weight that every leaf must hold.
     max_gap : int or float, default 0
         The search may stop with a tree that is at most this far from the optimum: an int counts errors, a float in
         [0, 1) is a share of the total weight. 0 asks for the proven optimum.
@@ -81,6 +83,7 @@ class OptimalTreeClassifier(ProvedClassifier):
         *,
         alpha: float = 0.0,
         min_samples_leaf: int = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_gap: float = 0,
         class_weight: str | Mapping[Any, float] | None = None,
         time_limit: float | None = 60.0,
@@ -91,6 +94,7 @@ class OptimalTreeClassifier(ProvedClassifier):
         self.max_depth = max_depth
         self.alpha = alpha
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_gap = max_gap
         self.class_weight = class_weight
         self.time_limit = time_limit
@@ -107,6 +111,7 @@ class OptimalTreeClassifier(ProvedClassifier):
             max_depth=self.max_depth,
             alpha=self.alpha,
             min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             max_gap=self.max_gap,
         )
 

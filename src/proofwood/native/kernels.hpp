@@ -11,6 +11,7 @@ namespace proofwood {
 
 constexpr int kMaxLanes = 32;
 constexpr int kVectorBytes = 64;  // the widest vector of any build
+constexpr int kScratchVectors = 6;
 
 // The rows of a subproblem in the order of one feature.
 struct SortedRows {
@@ -23,7 +24,7 @@ struct SortedRows {
 
 // Running best over the features, one lane per candidate and side; memory is reused between batches.
 struct alignas(kVectorBytes) StumpState {
-  // two classes: extremes of the prefix sum of signed weights, low and high side; `some` obey min_samples_leaf
+  // two classes: extremes of the prefix sum of signed weights, low and high side; `some` obey the minimum of leaves
   unsigned char max_all[2][kVectorBytes], min_all[2][kVectorBytes];
   unsigned char max_some[2][kVectorBytes], min_some[2][kVectorBytes];
   unsigned char net_low[kVectorBytes];  // sum of signed weights on the low side
@@ -36,16 +37,18 @@ struct alignas(kVectorBytes) StumpState {
 struct RowValues {
   const std::uint32_t* mask;   // candidates at which the row goes low
   const void* weight;          // two classes: signed weight; many classes: weight
-  const void* count;           // unweighted rows (only with a minimum of rows per leaf)
+  const void* count;           // unweighted rows, and weight before rows cancelled: both only with `minimum`
+  const void* mass;
   const std::uint16_t* label;  // many classes only
   std::uint32_t n_labels;
-  std::int64_t min_rows;       // 1: no minimum
-  void* scratch;               // many classes: 4 * (n + 2) + 2 * n_labels vectors
+  bool minimum;                // leaves must hold at least min_rows rows and min_mass weight
+  std::int64_t min_rows, min_mass;
+  void* scratch;               // many classes: kScratchVectors * (n + 2) + 2 * n_labels vectors
 };
 
 // What the walk found for one candidate. Two classes: `leaf` and `stump` are |net| and max(|S|, 2 max s - S, S - 2 min s)
 // of the side, so that correct weight = (size + value) / 2; many classes: the correct weight itself.
-// `stump` obeys the minimum of rows per leaf (-1: no such stump), `stump_all` ignores it.
+// `stump` obeys the minimum of leaves (-1: no such stump), `stump_all` ignores it.
 struct LaneResult {
   std::int64_t leaf[2], stump[2], stump_all[2];
 };

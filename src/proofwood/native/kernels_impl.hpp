@@ -70,36 +70,45 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
   V s{}, all{};
   V max_low = L::load(state.max_all[0]), max_high = L::load(state.max_all[1]);
   V min_low = L::load(state.min_all[0]), min_high = L::load(state.min_all[1]);
-  if (values.min_rows > 1) {
+  if (values.minimum) {
     V most_low = L::load(state.max_some[0]), most_high = L::load(state.max_some[1]);
     V least_low = L::load(state.min_some[0]), least_high = L::load(state.min_some[1]);
     const T* const count = static_cast<const T*>(values.count);
-    V rows_low{}, rows_all{};
+    const T* const mass = static_cast<const T*>(values.mass);
+    V rows_low{}, rows_all{}, mass_low{}, mass_all{};
     for (std::uint32_t i = 0; i < rows.n; ++i) {
       const std::uint32_t row = order[i];
-      rows_low += L::low(mask[row], bits) & L::splat(count[row]);
+      const V low = L::low(mask[row], bits);
+      rows_low += low & L::splat(count[row]);
       rows_all += L::splat(count[row]);
+      mass_low += low & L::splat(mass[row]);
+      mass_all += L::splat(mass[row]);
     }
-    const V need = L::splat(static_cast<T>(values.min_rows));
+    const V need = L::splat(static_cast<T>(values.min_rows)), need_mass = L::splat(static_cast<T>(values.min_mass));
     const V enough_low = rows_low - need, enough_high = rows_all - rows_low - need;
-    V seen_low{}, seen{};
+    const V full_low = mass_low - need_mass, full_high = mass_all - mass_low - need_mass;
+    V seen_low{}, seen{}, held_low{}, held{};
     for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
       for (const std::uint32_t end = rows.ends[segment]; i < end; ++i) {
         const std::uint32_t row = order[i];
         const V low = L::low(mask[row], bits);
-        const V w = L::splat(weight[row]), c = L::splat(count[row]);
+        const V w = L::splat(weight[row]), c = L::splat(count[row]), m = L::splat(mass[row]);
         s += low & w;
         all += w;
         seen_low += low & c;
         seen += c;
+        held_low += low & m;
+        held += m;
       }
-      const V high = all - s, seen_high = seen - seen_low;
+      const V high = all - s, seen_high = seen - seen_low, held_high = held - held_low;
       max_low = L::max(max_low, s);
       min_low = L::min(min_low, s);
       max_high = L::max(max_high, high);
       min_high = L::min(min_high, high);
-      const V good_low = reinterpret_cast<V>((seen_low >= need) & (seen_low <= enough_low));
-      const V good_high = reinterpret_cast<V>((seen_high >= need) & (seen_high <= enough_high));
+      const V good_low = reinterpret_cast<V>((seen_low >= need) & (seen_low <= enough_low) & (held_low >= need_mass) &
+                                             (held_low <= full_low));
+      const V good_high = reinterpret_cast<V>((seen_high >= need) & (seen_high <= enough_high) & (held_high >= need_mass) &
+                                              (held_high <= full_high));
       most_low = L::max(most_low, (s & good_low) | (L::lowest() & ~good_low));
       least_low = L::min(least_low, (s & good_low) | (L::highest() & ~good_low));
       most_high = L::max(most_high, (high & good_high) | (L::lowest() & ~good_high));
@@ -154,13 +163,15 @@ void many_classes(const SortedRows& rows, const RowValues& values, StumpState& s
   const std::uint32_t* const mask = values.mask;
   const T* const weight = static_cast<const T*>(values.weight);
   const T* const count = static_cast<const T*>(values.count);
-  const bool minimum = values.min_rows > 1;
-  V* const prefix = static_cast<V*>(values.scratch);                // 2 per segment: best class, low and high
-  V* const seen = prefix + 2 * (rows.n + 2);                        // 2 per segment: rows, low and high
-  V* const tally = prefix + 4 * (static_cast<std::size_t>(rows.n) + 2);  // 2 per class
+  const T* const mass = static_cast<const T*>(values.mass);
+  const bool minimum = values.minimum;
+  const std::size_t room = static_cast<std::size_t>(rows.n) + 2;
+  V* const prefix = static_cast<V*>(values.scratch);  // 2 per segment: best class, low and high
+  V* const seen = prefix + 2 * room;                  // 4 per segment: rows and mass, low and high
+  V* const tally = prefix + kScratchVectors * room;   // 2 per class
   for (std::uint32_t c = 0; c < 2 * values.n_labels; ++c) tally[c] = V{};
 
-  V best_low{}, best_high{}, rows_low{}, rows_high{};
+  V best_low{}, best_high{}, rows_low{}, rows_high{}, mass_low{}, mass_high{};
   for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
     for (const std::uint32_t end = rows.ends[segment]; i < end; ++i) {
       const std::uint32_t row = order[i];
@@ -176,13 +187,18 @@ void many_classes(const SortedRows& rows, const RowValues& values, StumpState& s
         const V c = L::splat(count[row]);
         rows_low += c & low;
         rows_high += c & ~low;
+        const V m = L::splat(mass[row]);
+        mass_low += m & low;
+        mass_high += m & ~low;
       }
     }
     prefix[2 * segment] = best_low;
     prefix[2 * segment + 1] = best_high;
     if (minimum) {
-      seen[2 * segment] = rows_low;
-      seen[2 * segment + 1] = rows_high;
+      seen[4 * segment] = rows_low;
+      seen[4 * segment + 1] = rows_high;
+      seen[4 * segment + 2] = mass_low;
+      seen[4 * segment + 3] = mass_high;
     }
   }
   L::store(state.leaf[0], best_low);
@@ -191,7 +207,7 @@ void many_classes(const SortedRows& rows, const RowValues& values, StumpState& s
   for (std::uint32_t c = 0; c < 2 * values.n_labels; ++c) tally[c] = V{};
   V all_low = L::max(L::load(state.best_all[0]), best_low), all_high = L::max(L::load(state.best_all[1]), best_high);
   V some_low = L::load(state.best_some[0]), some_high = L::load(state.best_some[1]);
-  const V need = L::splat(static_cast<T>(minimum ? values.min_rows : 1));
+  const V need = L::splat(static_cast<T>(values.min_rows)), need_mass = L::splat(static_cast<T>(values.min_mass));
   V suffix_low{}, suffix_high{};
   for (std::uint32_t segment = rows.n_ends - 1, i = rows.n; segment > 0; --segment) {
     for (const std::uint32_t start = rows.ends[segment - 1]; i > start; --i) {
@@ -209,9 +225,13 @@ void many_classes(const SortedRows& rows, const RowValues& values, StumpState& s
     all_low = L::max(all_low, low);
     all_high = L::max(all_high, high);
     if (minimum) {
-      const V before_low = seen[2 * segment - 2], before_high = seen[2 * segment - 1];
-      const V good_low = reinterpret_cast<V>((before_low >= need) & (rows_low - before_low >= need));
-      const V good_high = reinterpret_cast<V>((before_high >= need) & (rows_high - before_high >= need));
+      const V* const before = seen + 4 * (segment - 1);
+      const auto good = [&](V count_before, V count_all, V mass_before, V mass_all) {
+        return reinterpret_cast<V>((count_before >= need) & (count_all - count_before >= need) & (mass_before >= need_mass) &
+                                   (mass_all - mass_before >= need_mass));
+      };
+      const V good_low = good(before[0], rows_low, before[2], mass_low);
+      const V good_high = good(before[1], rows_high, before[3], mass_high);
       some_low = L::max(some_low, (low & good_low) | ~good_low);
       some_high = L::max(some_high, (high & good_high) | ~good_high);
     }

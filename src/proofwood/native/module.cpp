@@ -35,7 +35,8 @@ nb::dict solve_tree(const Matrix& columns, const Labels& labels, const Weights& 
   settings.max_depth = number("max_depth", settings.max_depth);
   settings.prices.error = number("error_price", settings.prices.error);
   settings.prices.leaf = number("leaf_price", settings.prices.leaf);
-  settings.min_rows = number("min_rows", settings.min_rows);
+  settings.minimum.rows = number("min_rows", settings.minimum.rows);
+  settings.minimum.mass = number("min_weight", settings.minimum.mass);
   settings.gap = number("gap", settings.gap);
   settings.start_upper = number("start_upper", settings.start_upper);
   settings.threads = number("threads", settings.threads);
@@ -75,7 +76,7 @@ nb::dict solve_tree(const Matrix& columns, const Labels& labels, const Weights& 
       for (std::size_t f = 0; f < columns.shape(0); ++f) pointers.push_back(columns.data() + f * n);
       proofwood::Table table;
       if (proofwood::prepare(table, pointers, labels.data(), weights.data(), n, static_cast<proofwood::u32>(n_classes), merge,
-                             settings.min_rows > 1, settings.threads, stop)) {
+                             settings.minimum.any(), settings.threads, stop)) {
         {
           const std::lock_guard lock(mutex);
           offset = elapsed();

@@ -106,10 +106,12 @@ bool prepare(Table& table, const std::vector<const double*>& columns, const int*
   table.label.assign(groups, 0);
   table.weight.assign(groups, 0);
   table.count.assign(groups, 0);
+  table.mass.assign(groups, 0);
   std::vector<u32> example(groups);
   for (u32 i = 0; i < n; ++i) {
     const u32 g = group[i];
     example[g] = i;
+    table.mass[g] += weights[i];
     if (table.count[g]++ == 0 || labels[i] == table.label[g]) {
       table.label[g] = static_cast<std::uint16_t>(labels[i]);
       table.weight[g] += weights[i];
@@ -123,7 +125,10 @@ bool prepare(Table& table, const std::vector<const double*>& columns, const int*
       }
     }
   }
-  if (!keep_counts) table.count.assign(groups, 1);
+  if (!keep_counts) {
+    table.count.assign(groups, 1);
+    table.mass = table.weight;
+  }
   table.unit = std::all_of(table.weight.begin(), table.weight.end(), [](i64 w) { return w == 1; }) &&
                std::all_of(table.count.begin(), table.count.end(), [](u32 c) { return c == 1; });
 
@@ -169,11 +174,13 @@ void Rows::start(const Table& table) {
   std::iota(row_.data(), row_.data() + n, 0u);
   weight = 0;
   count = 0;
+  mass = 0;
   class_weight.assign(table.n_classes, 0);
   hash[0] = hash[1] = 0;
   for (u32 i = 0; i < n; ++i) {
     weight += table.weight[i];
     count += table.count[i];
+    mass += table.mass[i];
     class_weight[table.label[i]] += table.weight[i];
     hash[0] += mix(2 * i + 1);
     hash[1] += mix(2 * i + 2);
@@ -209,6 +216,7 @@ bool Rows::split(const Table& table, u32 feature, u32 position, Rows& low, Rows&
     side->key_.resize(std::size_t{side->n} * n_features);
     side->weight = 0;
     side->count = 0;
+    side->mass = 0;
     side->class_weight.assign(table.n_classes, 0);
     side->hash[0] = side->hash[1] = 0;
   }
@@ -221,6 +229,7 @@ bool Rows::split(const Table& table, u32 feature, u32 position, Rows& low, Rows&
     target[local] |= next[is_high]++;
     side.weight += table.weight[r];
     side.count += table.count[r];
+    side.mass += table.mass[r];
     side.class_weight[table.label[r]] += table.weight[r];
     side.hash[0] += mix(2 * r + 1);
     side.hash[1] += mix(2 * r + 2);
@@ -293,15 +302,21 @@ u32 Rows::position_at_weight(const Table& table, u32 feature, u32 from, i64 want
   return static_cast<u32>(std::lower_bound(sums + from, sums + n, wanted) - sums);
 }
 
-u32 Rows::count_before(const Table& table, u32 feature, u32 position) {
+std::pair<u32, i64> Rows::held_before(const Table& table, u32 feature, u32 position) {
+  const std::size_t start = std::size_t{feature} * (n + 1);
   if (!have_counts_[feature]) {
-    u32* const sums = counts_.resize(std::size_t{n + 1} * n_features) + std::size_t{feature} * (n + 1);
+    u32* const counts = counts_.resize(std::size_t{n + 1} * n_features) + start;
+    i64* const masses = masses_.resize(std::size_t{n + 1} * n_features) + start;
     const u32* const by = order(feature);
-    sums[0] = 0;
-    for (u32 i = 0; i < n; ++i) sums[i + 1] = sums[i] + table.count[row_[by[i]]];
+    counts[0] = 0;
+    masses[0] = 0;
+    for (u32 i = 0; i < n; ++i) {
+      counts[i + 1] = counts[i] + table.count[row_[by[i]]];
+      masses[i + 1] = masses[i] + table.mass[row_[by[i]]];
+    }
     have_counts_[feature] = 1;
   }
-  return counts_[std::size_t{feature} * (n + 1) + position];
+  return {counts_[start + position], masses_[start + position]};
 }
 
 const u32* Rows::column(u32 feature) {
@@ -338,30 +353,31 @@ SortedRows Rows::sorted(u32 feature, bool all_boundaries, bool positions_free) {
   return {n, order(feature), ends, n_ends_[feature], positions_free && free_[feature]};
 }
 
-Stump best_stump(const Table& table, const Rows& rows, u32 min_rows, const std::atomic<int>& stop) {
+Stump best_stump(const Table& table, const Rows& rows, const Minimum& minimum, const std::atomic<int>& stop) {
   Stump best;
   const u32 n = rows.n;
   std::vector<i64> tally(table.n_classes), suffix(n + 1);
   for (u32 f = 0; f < rows.n_features && !stop.load(std::memory_order_relaxed); ++f) {
     const u32* const order = rows.order(f);
-    const auto walk = [&](u32 i) {
+    const auto tallied = [&](u32 i) {
       const u32 r = rows.row(order[i]);
-      return std::pair{tally[table.label[r]] += table.weight[r], table.count[r]};
+      return tally[table.label[r]] += table.weight[r];
     };
     std::fill(tally.begin(), tally.end(), 0);
     suffix[n] = 0;
-    for (u32 i = n; i-- > 0;) suffix[i] = std::max(suffix[i + 1], walk(i).first);
+    for (u32 i = n; i-- > 0;) suffix[i] = std::max(suffix[i + 1], tallied(i));
     std::fill(tally.begin(), tally.end(), 0);
     i64 prefix = 0;
     u32 seen = 0;
+    i64 held = 0;
     for (u32 i = 0; i + 1 < n; ++i) {
-      const auto [mine, count] = walk(i);
-      prefix = std::max(prefix, mine);
-      seen += count;
+      prefix = std::max(prefix, tallied(i));
+      seen += table.count[rows.row(order[i])];
+      held += table.mass[rows.row(order[i])];
       if (!rows.is_boundary(f, i + 1)) continue;
       const i64 right = prefix + suffix[i + 1];
       best.right_all = std::max(best.right_all, right);
-      if (right > best.right && seen >= min_rows && rows.count - seen >= min_rows) {
+      if (right > best.right && minimum.met(seen, held) && minimum.met(rows.count - seen, rows.mass - held)) {
         best.right = right;
         best.feature = f;
         best.position = i + 1;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "kernels.hpp"
@@ -62,11 +63,22 @@ struct Table {
   std::vector<std::uint16_t> label;           // per row
   std::vector<i64> weight;                    // per row, not negative
   std::vector<u32> count;                     // per row: rows of the caller
+  std::vector<i64> mass;                      // per row: their weight, before opposite rows cancelled
   i64 constant = 0;                           // weight that every tree gets wrong: equal rows of opposite classes
   bool unit = true;                           // all weights and counts are 1
 };
 
 // `labels` in 0..n_classes-1; `columns[f]` has n values. Returns false if `stop` was set meanwhile.
+// What every leaf of a permitted tree holds.
+struct Minimum {
+  u32 rows = 1;
+  i64 mass = 0;
+  bool any() const { return rows > 1 || mass > 0; }
+  bool met(u32 count, i64 weight) const { return count >= rows && weight >= mass; }
+  template <class Set>
+  bool may_split(const Set& set) const { return set.count >= 2 * std::uint64_t{rows} && set.mass >= 2 * mass; }
+};
+
 bool prepare(Table& table, const std::vector<const double*>& columns, const int* labels, const i64* weights, std::size_t n,
              u32 n_classes, bool merge, bool keep_counts, int threads, const std::atomic<int>& stop);
 
@@ -76,6 +88,7 @@ class Rows {
   u32 n = 0, n_features = 0;
   i64 weight = 0;                  // of all rows
   u32 count = 0;                   // unweighted rows
+  i64 mass = 0;                    // weight before opposite rows cancelled
   std::vector<i64> class_weight;   // per class
   std::uint64_t hash[2] = {0, 0};  // of the set of rows
 
@@ -99,7 +112,8 @@ class Rows {
     return table.unit ? position : prefix(table, feature)[position];
   }
   u32 position_at_weight(const Table& table, u32 feature, u32 from, i64 weight);  // first position > from of at least this
-  u32 count_before(const Table& table, u32 feature, u32 position);
+  // Unweighted rows and mass of the first `position` rows.
+  std::pair<u32, i64> held_before(const Table& table, u32 feature, u32 position);
   const u32* column(u32 feature);                       // key per local row
   SortedRows sorted(u32 feature, bool all_boundaries, bool positions_free);
 
@@ -109,7 +123,7 @@ class Rows {
 
   Buffer<u32> order_, key_, row_;
   Buffer<u32> column_, ends_, counts_;
-  Buffer<i64> prefix_;
+  Buffer<i64> prefix_, masses_;
   std::vector<unsigned char> have_column_, have_prefix_, have_ends_, have_counts_, free_;
   std::vector<u32> n_ends_;
 };
@@ -117,9 +131,9 @@ class Rows {
 // Best stump by one scalar walk per feature: the reference beside the kernels.
 struct Stump {
   i64 right = -1;       // weight classified right; -1: no permitted stump
-  i64 right_all = -1;   // the same without the minimum of rows per leaf
+  i64 right_all = -1;   // the same without the minimum of leaves
   u32 feature = 0, position = 0;  // smallest that attains `right`
 };
-Stump best_stump(const Table& table, const Rows& rows, u32 min_rows, const std::atomic<int>& stop);
+Stump best_stump(const Table& table, const Rows& rows, const Minimum& minimum, const std::atomic<int>& stop);
 
 }  // namespace proofwood

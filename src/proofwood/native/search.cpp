@@ -100,7 +100,7 @@ struct Search::Worker {
   std::array<i64, kCounters> counters{};
 
   // depth-two routine
-  VectorBuffer mask_buffer, weight_buffer, count_buffer, lane_buffer;
+  VectorBuffer mask_buffer, weight_buffer, count_buffer, mass_buffer, lane_buffer;
   Buffer<std::uint16_t> label_buffer;
   StumpState state;
   const Kernels* kernels = nullptr;
@@ -126,6 +126,12 @@ struct Search::Worker {
   bool stopped() const { return stop.load(std::memory_order_relaxed) != 0; }
   i64 leaf_cost(const Rows& rows) const { return prices.error * (rows.weight - rows.heaviest_class()); }
 
+  bool may_split_at(Rows& rows, u32 feature, u32 position) const {
+    if (!settings.minimum.any()) return true;
+    const auto [count, mass] = rows.held_before(table, feature, position);
+    return settings.minimum.met(count, mass) && settings.minimum.met(rows.count - count, rows.mass - mass);
+  }
+
   Solved exact(i64 cost, PlanPtr plan) const {
     Solved solved;
     solved.upper = solved.lower = solved.relaxed = cost;
@@ -138,7 +144,7 @@ struct Search::Worker {
     ++counters[kSubproblems];
     const i64 leaf = leaf_cost(rows);
     if (leaf <= prices.leaf || depth == 0 || rows.n < 2) return exact(leaf, leaf_plan());
-    if (rows.count < 2 * settings.min_rows) {  // no permitted split; the relaxation stays unknown
+    if (!settings.minimum.may_split(rows)) {  // no permitted split; the relaxation stays unknown
       Solved solved = exact(leaf, leaf_plan());
       solved.relaxed = 0;
       return solved;
@@ -184,7 +190,7 @@ struct Search::Worker {
 
   Solved solve_one(const Rows& rows, i64 leaf) {
     ++counters[kStumps];
-    const Stump stump = best_stump(table, rows, settings.min_rows, stop);
+    const Stump stump = best_stump(table, rows, settings.minimum, stop);
     Solved solved = exact(leaf, leaf_plan());
     if (stump.right >= 0) {
       const i64 cost = prices.error * (rows.weight - stump.right) + prices.leaf;
@@ -387,15 +393,21 @@ struct Search::Worker {
     }
     values.weight = weight;
     values.count = nullptr;
-    if (settings.min_rows > 1) {
+    if (settings.minimum.any()) {
       T* const count = static_cast<T*>(count_buffer.resize(rows.n * sizeof(T)));
-      for (u32 i = 0; i < rows.n; ++i) count[i] = static_cast<T>(table.count[rows.row(i)]);
+      T* const mass = static_cast<T*>(mass_buffer.resize(rows.n * sizeof(T)));
+      for (u32 i = 0; i < rows.n; ++i) {
+        count[i] = static_cast<T>(table.count[rows.row(i)]);
+        mass[i] = static_cast<T>(table.mass[rows.row(i)]);
+      }
       values.count = count;
+      values.mass = mass;
     }
   }
 
   void begin_two(const Rows& rows) {
-    const i64 largest = settings.min_rows > 1 ? std::max<i64>({rows.weight, rows.count, settings.min_rows}) : rows.weight;
+    const Minimum& minimum = settings.minimum;
+    const i64 largest = minimum.any() ? std::max<i64>({rows.mass, rows.count, minimum.rows, minimum.mass}) : rows.weight;
     kernels = select_kernels(settings.isa, settings.lane_bits, largest);
     u32 present = 0, positive = 0;
     std::vector<std::uint16_t> number(table.n_classes, 0);
@@ -405,7 +417,9 @@ struct Search::Worker {
         positive = c;
       }
     two = present <= 2;
-    values.min_rows = settings.min_rows;
+    values.minimum = minimum.any();
+    values.min_rows = minimum.rows;
+    values.min_mass = minimum.mass;
     values.n_labels = std::max(present, 1u);
     if (kernels->bits == 16) fill_values<std::int16_t>(rows, positive);
     else if (kernels->bits == 32) fill_values<std::int32_t>(rows, positive);
@@ -418,7 +432,7 @@ struct Search::Worker {
       std::uint16_t* const label = label_buffer.resize(rows.n);
       for (u32 i = 0; i < rows.n; ++i) label[i] = number[table.label[rows.row(i)]];
       values.label = label;
-      values.scratch = lane_buffer.resize((4 * (std::size_t{rows.n} + 2) + 2 * values.n_labels) * kVectorBytes);
+      values.scratch = lane_buffer.resize((kScratchVectors * (std::size_t{rows.n} + 2) + 2 * values.n_labels) * kVectorBytes);
     }
   }
 
@@ -438,7 +452,7 @@ struct Search::Worker {
     kernels->make_mask(rows.n, static_cast<int>(lanes.size()), column.data(), limit.data(), bit.data(), mask);
     values.mask = mask;
     kernels->begin(state, two);
-    const bool minimum = settings.min_rows > 1;
+    const bool minimum = settings.minimum.any();
     for (u32 f = 0; f < rows.n_features; ++f) {
       if (stopped()) return false;
       const SortedRows sorted = rows.sorted(f, minimum, two && !minimum);
@@ -458,7 +472,7 @@ struct Search::Worker {
     const i64 leaf = prices.error * wrong(result.leaf[side]);
     const i64 stump_all = prices.error * wrong(result.stump_all[side]) + prices.leaf;
     i64 stump = stump_all;
-    if (settings.min_rows > 1) stump = result.stump[side] < 0 ? kInfinite : prices.error * wrong(result.stump[side]) + prices.leaf;
+    if (settings.minimum.any()) stump = result.stump[side] < 0 ? kInfinite : prices.error * wrong(result.stump[side]) + prices.leaf;
     return {std::min(leaf, stump_all), std::min(leaf, stump), stump < leaf};
   }
 
@@ -472,11 +486,7 @@ struct Search::Worker {
     point.high = high.relaxed;
     point.total = low.relaxed + high.relaxed + prices.leaf;
     point.evaluated = true;
-    bool permitted = true;
-    if (settings.min_rows > 1) {
-      const u32 count = rows.count_before(table, lane.feature, lane.position);
-      permitted = count >= settings.min_rows && rows.count - count >= settings.min_rows;
-    }
+    const bool permitted = may_split_at(rows, lane.feature, lane.position);
     point.upper = permitted ? low.cost + high.cost + prices.leaf : kInfinite;
     node.evaluated_relaxed = std::min(node.evaluated_relaxed, point.total);
     node.evaluated_lower = std::min(node.evaluated_lower, point.upper);
@@ -671,12 +681,7 @@ struct Search::Worker {
     point.evaluated = true;
     i64 low_lower = point.low, high_lower = point.high;
 
-    bool permitted = true;
-    if (settings.min_rows > 1) {
-      const u32 count = rows.count_before(table, f, w);
-      permitted = count >= settings.min_rows && rows.count - count >= settings.min_rows;
-    }
-    if (!permitted) {  // no tree here; its bounds of the relaxation stay as they were
+    if (!may_split_at(rows, f, w)) {  // no tree here; its bounds of the relaxation stay as they were
       point.total = std::max(point.low + point.high + prices.leaf, task.interval.bound);
       outcome.lower = kInfinite;
       return;
@@ -755,15 +760,26 @@ struct Search::Worker {
 
   // ------------------------------------------------------------ first trees
 
-  // Least Gini impurity at every level, an optimal depth-two tree at the bottom.
-  Solved greedy(Rows& rows, int depth) {
-    if (depth <= 2 || leaf_cost(rows) == 0 || rows.n < 2) return solve(rows, std::min(depth, 2), kInfinite, 0, {}, false);
-    const auto split = best_gini(rows, nullptr);
+  // Tops of the first trees: the split of least Gini impurity, or the root of the best tree of depth `exact_depth`.
+  enum class Top { kGini, kLookahead };
+
+  // A good tree early: optimal subtrees of `exact_depth` levels under splits that are chosen one at a time.
+  Solved first_tree(Rows& rows, int depth, int exact_depth, Top top) {
+    if (depth <= exact_depth || leaf_cost(rows) == 0 || rows.n < 2 || !settings.minimum.may_split(rows))
+      return solve(rows, std::min(depth, exact_depth), kInfinite, 0, {}, false);
     Solved best = exact(leaf_cost(rows), leaf_plan());
-    if (split.second == 0 || stopped()) return best;
-    Level& level = *levels[depth];
-    if (!rows.split(table, split.first, split.second, level.low, level.high, scratch, stop)) return best;
-    const Solved low = greedy(level.low, depth - 1), high = greedy(level.high, depth - 1);
+    std::pair<u32, u32> split{0, 0};
+    if (top == Top::kGini) {
+      split = best_gini(rows, nullptr);
+    } else {
+      best = solve(rows, exact_depth, kInfinite, 0, {}, false);
+      if (best.plan->kind == Plan::kSplit) split = {best.plan->feature, rows.position_of(best.plan->feature, best.plan->key, 0, rows.n)};
+    }
+    Level& level = *levels[static_cast<std::size_t>(depth)];
+    if (split.second == 0 || stopped() || !rows.split(table, split.first, split.second, level.low, level.high, scratch, stop))
+      return best;
+    const Solved low = first_tree(level.low, depth - 1, exact_depth, top);
+    const Solved high = first_tree(level.high, depth - 1, exact_depth, top);
     const i64 cost = low.upper + high.upper + prices.leaf;
     if (cost < best.upper) {
       best.upper = cost;
@@ -784,6 +800,7 @@ struct Search::Worker {
       double low_squares = 0, high_squares = all, feature_best = 0;
       i64 low_weight = 0;
       u32 count = 0;
+      i64 mass = 0;
       const u32* const order = rows.order(f);
       for (u32 i = 0; i + 1 < rows.n; ++i) {
         const u32 r = rows.row(order[i]);
@@ -795,8 +812,9 @@ struct Search::Worker {
         low[c] += table.weight[r];
         low_weight += table.weight[r];
         count += table.count[r];
+        mass += table.mass[r];
         if (!rows.is_boundary(f, i + 1) || low_weight == 0 || low_weight == rows.weight) continue;
-        if (count < settings.min_rows || rows.count - count < settings.min_rows) continue;
+        if (!settings.minimum.met(count, mass) || !settings.minimum.met(rows.count - count, rows.mass - mass)) continue;
         // sum of squares over size: larger is purer
         const double score = low_squares / static_cast<double>(low_weight) + high_squares / static_cast<double>(rows.weight - low_weight);
         feature_best = std::max(feature_best, score);
@@ -817,7 +835,7 @@ struct Search::Worker {
   PlanPtr canonical(Rows& rows, int depth, i64 optimum) {
     if (leaf_cost(rows) == optimum) return leaf_plan();
     if (depth == 1) {
-      const Stump stump = best_stump(table, rows, settings.min_rows, stop);
+      const Stump stump = best_stump(table, rows, settings.minimum, stop);
       if (stopped()) return nullptr;
       return split_plan(stump.feature, rows.key(stump.feature)[stump.position - 1], leaf_plan(), leaf_plan());
     }
@@ -949,7 +967,7 @@ struct Search::Worker {
     const Plan* low = plan.low.get();
     const Plan* high = plan.high.get();
     if (plan.kind == Plan::kStump) {
-      const Stump stump = best_stump(table, rows, settings.min_rows, never);
+      const Stump stump = best_stump(table, rows, settings.minimum, never);
       if (stump.right < 0 || prices.error * (rows.weight - stump.right) + prices.leaf >= leaf_cost(rows)) return;
       feature = stump.feature;
       position = stump.position;
@@ -1017,9 +1035,9 @@ void Search::run() {
   Worker& worker = *main_;
   improve(worker.leaf_cost(rows), leaf_plan());
   const int depth = settings_.max_depth;
-  if (depth <= 2 || rows.n < 2 || rows.count < 2 * settings_.min_rows || worker.leaf_cost(rows) <= settings_.prices.leaf) {
+  if (depth <= 2 || rows.n < 2 || !settings_.minimum.may_split(rows) || worker.leaf_cost(rows) <= settings_.prices.leaf) {
     Solved solved;
-    if (depth == 2 && settings_.rules.depth_two && rows.n >= 2 && rows.count >= 2 * settings_.min_rows &&
+    if (depth == 2 && settings_.rules.depth_two && rows.n >= 2 && settings_.minimum.may_split(rows) &&
         worker.leaf_cost(rows) > settings_.prices.leaf) {
       solved = worker.solve_two(rows, upper_ == kInfinite ? kInfinite : upper_ + 1, settings_.gap, {}, false, true);
     } else {
@@ -1041,25 +1059,34 @@ void Search::run() {
     std::stable_sort(by_score.begin(), by_score.end(), [&](u32 a, u32 b) { return score[a] > score[b]; });
     for (u32 i = 0; i < table_.n_features; ++i) rank[by_score[i]] = i;
     const i64 leaf = worker.leaf_cost(rows);
-    const Solved first = worker.greedy(rows, depth);
-    improve(first.upper, first.plan);
-    const Solved shallow = worker.solve(rows, 2, kInfinite, settings_.gap / 2, {}, false);
-    improve(shallow.upper, shallow.plan);
-    i64 base = shallow.relaxed;
+    const auto first_trees = [&](int exact_depth) {
+      for (const auto top : {Worker::Top::kGini, Worker::Top::kLookahead}) {
+        const Solved first = worker.first_tree(rows, depth, exact_depth, top);
+        improve(first.upper, first.plan);
+      }
+    };
+    first_trees(2);
+    Solved shallow = worker.solve(rows, 2, kInfinite, settings_.gap / 2, {}, false);
     for (u32 f = 0; f < rows.n_features; ++f) {  // made now: workers only read
       rows.weight_before(table_, f, 1);
-      if (settings_.min_rows > 1) rows.count_before(table_, f, 1);
+      if (settings_.minimum.any()) rows.held_before(table_, f, 1);
     }
     // each depth starts with the tree of the depth before and a bound of what splitting off nothing costs
     for (int d = 3; d <= depth && !stop_.load(); ++d) {
       Node& node = worker.levels[static_cast<std::size_t>(d)]->node;
       worker.begin_node(node, rows, d, kInfinite, d == depth ? settings_.gap : settings_.gap / 2);
       node.front.rank = rank;
-      node.upper = std::min(node.upper, upper_);
+      node.offer(shallow.upper, shallow.plan);
+      if (d == depth) node.upper = std::min(node.upper, upper_);
       worker.open_node(node, {});
-      worker.set_base(node, base);
+      worker.set_base(node, shallow.relaxed);
       run_pool(node, d == depth);
-      base = node.relaxed(leaf);
+      if (d == depth || stop_.load()) break;
+      worker.finish_node(node, leaf, false, shallow);
+      if (settings_.rules.cache)
+        cache_[{rows.hash[0], rows.hash[1], static_cast<std::uint64_t>(d)}] = {shallow.upper, shallow.lower, shallow.relaxed,
+                                                                               shallow.plan, nullptr};
+      first_trees(d);
     }
     Node& node = worker.levels[static_cast<std::size_t>(depth)]->node;
     if (!stop_.load()) {

@@ -21,7 +21,7 @@ namespace proofwood {
 struct Settings {
   int max_depth = 3;
   Prices prices;
-  u32 min_rows = 1;
+  Minimum minimum;
   i64 gap = 0;
   i64 start_upper = kInfinite;  // cost of a tree that the caller has
   int threads = 1;

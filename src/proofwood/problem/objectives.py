@@ -67,6 +67,16 @@ class TreeCost:
             )
         return math.floor(number * self.total * self.error_price)
 
+    def leaf_weight(self, share: float) -> int:
+        """Least integer weight that is ``share`` of the total, for ``share`` in [0, 0.5]."""
+        number = _decimal(share)
+        if number is None or not 0 <= number <= Fraction(1, 2):
+            raise ValueError(
+                f"min_weight_fraction_leaf={share!r} is no share of a leaf: expected a number from 0 to 0.5, "
+                "the share of the total weight that every leaf must hold"
+            )
+        return math.ceil(number * self.total)
+
     @property
     def name(self) -> str:
         """Unit of reported objectives."""

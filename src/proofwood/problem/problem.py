@@ -30,6 +30,7 @@ class TreeProblem:
     cost : integer prices of a wrong row and of a leaf, and how they are reported
     max_depth : int from 0 (a single leaf)
     min_samples_leaf : rows (unweighted) that every leaf must hold
+    min_leaf_weight : integer weight that every leaf must hold
     max_gap : permitted difference between the reported tree and the optimum, in the integer unit of ``cost``
     """
 
@@ -40,6 +41,7 @@ class TreeProblem:
     cost: TreeCost
     max_depth: int = 3
     min_samples_leaf: int = 1
+    min_leaf_weight: int = 0
     max_gap: int = 0
     kept: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
@@ -54,6 +56,7 @@ class TreeProblem:
         max_depth: int = 3,
         alpha: float | Fraction = 0.0,
         min_samples_leaf: int = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_gap: float = 0,
     ) -> TreeProblem:
         """Check the values, drop rows of weight 0, scale the weights.
@@ -64,6 +67,7 @@ class TreeProblem:
         codes : (n_samples,) class codes
         sample_weight : (n_samples,), not negative, or None for ones
         alpha : price of a leaf beyond the first as a share of the total weight, in [0, 1]
+        min_weight_fraction_leaf : share of the total weight that every leaf must hold, in [0, 0.5]
         max_gap : an int counts weight of wrong rows, a float in [0, 1) is a share of the total weight
 
         Raises
@@ -93,6 +97,7 @@ class TreeProblem:
             cost=cost,
             max_depth=int(max_depth),
             min_samples_leaf=int(min_samples_leaf),
+            min_leaf_weight=cost.leaf_weight(min_weight_fraction_leaf),
             max_gap=cost.gap_units(max_gap),
             kept=kept,
         )

@@ -8,6 +8,7 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.engines.search.options import INSTRUCTION_SETS, SearchOptions
+from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.model.reshape import canonical_thresholds, refresh
 from proofwood.problem.objectives import TreeCost
@@ -16,8 +17,6 @@ from proofwood.problem.recount import integer_cost
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status
 
 _STOPPED_BY = {0: None, 1: "time_limit", 2: "interrupt"}
-import os as _os, json as _json
-_TUNING = _json.loads(_os.environ.get("PW_TUNE", "{}"))
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
 
 
@@ -62,13 +61,13 @@ def solve(
         "error_price": cost.error_price,
         "leaf_price": cost.leaf_price,
         "min_rows": min(problem.min_samples_leaf, 2**31 - 1),
+        "min_weight": problem.min_leaf_weight,
         "gap": problem.max_gap,
         "threads": limits.threads,
         "isa": INSTRUCTION_SETS[options.simd],
         "lane_bits": options.lanes,
         "canonical": options.canonical,
         "eta": min(options.eta, 1e9),
-        **_TUNING,
         **{name: getattr(options, name) for name in ("similarity", "interval_shrinking", "sub_interval", "depth_two")},
         **{name: getattr(options, name) for name in ("cache", "feature_bounds", "merge_rows")},
     }
@@ -100,9 +99,12 @@ def _reporter(progress: Progress | None, cost: TreeCost) -> Any:
 def _checked_start(start: NodeTable, problem: TreeProblem) -> int:
     if not start.is_tree or start.depth > problem.max_depth:
         raise ValueError(f"start has depth {start.depth}, expected a tree of depth up to {problem.max_depth}")
-    table = refresh(start, problem.X, problem.codes, problem.n_classes)
-    if table.n_leaves > 1 and int(table.rows[table.feature == LEAF].min()) < problem.min_samples_leaf:
-        raise ValueError(f"start has a leaf of fewer than min_samples_leaf={problem.min_samples_leaf} rows")
+    if start.n_leaves > 1:
+        leaves = apply(start, problem.X)
+        rows = np.bincount(leaves, minlength=start.n_nodes)[start.feature == LEAF]
+        weights = np.bincount(leaves, problem.weights, start.n_nodes)[start.feature == LEAF]
+        if rows.min() < problem.min_samples_leaf or weights.min() < problem.min_leaf_weight:
+            raise ValueError("start has a leaf below min_samples_leaf or min_weight_fraction_leaf of the problem")
     return integer_cost(start, problem)
 
 
