@@ -1,10 +1,12 @@
 #include "rows.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <bit>
 #include <numeric>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 
 namespace proofwood {
 
@@ -17,16 +19,52 @@ std::uint64_t mix(std::uint64_t x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
+struct Sortable {
+  std::uint64_t key;
+  u32 row;
+};
+
+// Bits of a double in the order of its value.
+std::uint64_t ordered_bits(double x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x == 0 ? 0.0 : x);  // -0 is 0
+  return bits >> 63 ? ~bits : bits | (std::uint64_t{1} << 63);
+}
+
+double from_ordered_bits(std::uint64_t key) {
+  return std::bit_cast<double>(key >> 63 ? key & ~(std::uint64_t{1} << 63) : ~key);
+}
+
+// Stable radix sort, 11 bits at a time; digits that all keys share cost nothing.
+void radix_sort(std::vector<Sortable>& items) {
+  constexpr int kBits = 11, kPasses = 6;
+  constexpr std::size_t kDigits = std::size_t{1} << kBits;
+  std::vector<std::array<u32, kDigits>> count(kPasses);
+  for (auto& digits : count) digits.fill(0);
+  for (const Sortable& item : items)
+    for (int pass = 0; pass < kPasses; ++pass) ++count[pass][(item.key >> (kBits * pass)) % kDigits];
+  std::vector<Sortable> sorted(items.size());
+  for (int pass = 0; pass < kPasses; ++pass) {
+    auto& start = count[pass];
+    if (std::find(start.begin(), start.end(), items.size()) != start.end()) continue;
+    u32 sum = 0;
+    for (u32& digit : start) digit = std::exchange(sum, sum + digit);
+    for (const Sortable& item : items) sorted[start[(item.key >> (kBits * pass)) % kDigits]++] = item;
+    items.swap(sorted);
+  }
+}
+
 // Ranks of the values of one column, 0 for the smallest; equal values share a rank.
 void rank_column(const double* x, std::size_t n, std::vector<u32>& rank, std::vector<double>& values) {
-  std::vector<std::pair<double, u32>> sorted(n);
-  for (std::size_t i = 0; i < n; ++i) sorted[i] = {x[i] == 0 ? 0.0 : x[i], static_cast<u32>(i)};  // -0 is 0
-  std::sort(sorted.begin(), sorted.end());
+  constexpr std::size_t kSmall = 1500;  // below, counting digits costs more than comparing
+  std::vector<Sortable> items(n);
+  for (std::size_t i = 0; i < n; ++i) items[i] = {ordered_bits(x[i]), static_cast<u32>(i)};
+  if (n < kSmall) std::sort(items.begin(), items.end(), [](const Sortable& a, const Sortable& b) { return a.key < b.key; });
+  else radix_sort(items);
   rank.resize(n);
   values.clear();
   for (std::size_t i = 0; i < n; ++i) {
-    if (i == 0 || sorted[i].first != sorted[i - 1].first) values.push_back(sorted[i].first);
-    rank[sorted[i].second] = static_cast<u32>(values.size() - 1);
+    if (i == 0 || items[i].key != items[i - 1].key) values.push_back(from_ordered_bits(items[i].key));
+    rank[items[i].row] = static_cast<u32>(values.size() - 1);
   }
 }
 
@@ -84,19 +122,17 @@ bool prepare(Table& table, const std::vector<const double*>& columns, const int*
       if (!cancel && labels[a] != labels[b]) return false;
       return std::all_of(table.column.begin(), table.column.end(), [&](u32 f) { return ranks[f][a] == ranks[f][b]; });
     };
-    std::unordered_map<std::uint64_t, std::vector<u32>> first;  // hash -> first row of each group
-    first.reserve(n);
-    std::vector<u32> number(n);
+    constexpr u32 kEmpty = ~0u;
+    std::vector<u32> slot(std::bit_ceil(2 * n + 1), kEmpty);  // open addressing: first row of each group
     groups = 0;
     for (u32 i = 0; i < n; ++i) {
-      auto& leaders = first[hash[i]];
-      const auto leader = std::find_if(leaders.begin(), leaders.end(), [&](u32 j) { return same(i, j); });
-      if (leader == leaders.end()) {
-        leaders.push_back(i);
-        number[i] = groups++;
-        group[i] = number[i];
+      std::size_t at = hash[i] & (slot.size() - 1);
+      while (slot[at] != kEmpty && !(hash[slot[at]] == hash[i] && same(i, slot[at]))) at = (at + 1) & (slot.size() - 1);
+      if (slot[at] == kEmpty) {
+        slot[at] = i;
+        group[i] = groups++;
       } else {
-        group[i] = number[*leader];
+        group[i] = group[slot[at]];
       }
     }
   }
