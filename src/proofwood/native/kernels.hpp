@@ -20,6 +20,7 @@ struct SortedRows {
   const std::uint32_t* ends;   // (n_ends,) one past the last row of each segment; the last entry is n
   std::uint32_t n_ends;
   bool every_row;              // every position may be used as a segment end
+  const std::int16_t* is_end;  // (n,) -1 where a segment ends, else 0; null where segments are long
 };
 
 // Running best over the features, one lane per candidate and side; memory is reused between batches.

@@ -130,6 +130,21 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
       max_high = L::max(max_high, high);
       min_high = L::min(min_high, high);
     }
+  } else if (rows.is_end != nullptr) {  // many short segments: a blend costs less than a mispredicted branch
+    V end_low{}, end_all{};
+    for (std::uint32_t i = 0; i < rows.n; ++i) {
+      const std::uint32_t row = order[i];
+      const V w = L::splat(weight[row]), end = L::splat(static_cast<T>(rows.is_end[i]));
+      s += L::low(mask[row], bits) & w;
+      all += w;
+      end_low += (s - end_low) & end;
+      end_all += (all - end_all) & end;
+      const V end_high = end_all - end_low;
+      max_low = L::max(max_low, end_low);
+      min_low = L::min(min_low, end_low);
+      max_high = L::max(max_high, end_high);
+      min_high = L::min(min_high, end_high);
+    }
   } else {
     for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
       for (const std::uint32_t end = rows.ends[segment]; i < end; ++i) {

@@ -196,7 +196,7 @@ void Rows::forget() {
   have_prefix_.assign(n_features, 0);
   have_ends_.assign(n_features, 0);
   have_counts_.assign(n_features, 0);
-  free_.assign(n_features, 0);
+  short_.assign(n_features, 0);
   n_ends_.assign(n_features, 0);
 }
 
@@ -366,8 +366,10 @@ const u32* Rows::column(u32 feature) {
   return column_.data() + std::size_t{feature} * n;
 }
 
-SortedRows Rows::sorted(u32 feature, bool all_boundaries, bool positions_free) {
+SortedRows Rows::sorted(u32 feature, bool all_boundaries, bool two_classes) {
+  constexpr u32 kLong = 8;  // rows per segment from which a branch per segment is cheaper than work at every row
   u32* const ends = ends_.resize(std::size_t{n} * n_features) + std::size_t{feature} * n;
+  std::int16_t* const is_end = is_end_.resize(std::size_t{n} * n_features) + std::size_t{feature} * n;
   if (!have_ends_[feature]) {
     const u32* const keys = key(feature);
     u32 m = 0;
@@ -378,15 +380,17 @@ SortedRows Rows::sorted(u32 feature, bool all_boundaries, bool positions_free) {
       const bool end = differ != 0 && (all_boundaries || (differ & kMixed) != 0 || label == kMixed);
       ends[m] = i + 1;
       m += end;
+      is_end[i] = static_cast<std::int16_t>(-static_cast<int>(end));
       mixed |= differ == 0 && label == kMixed;
     }
     ends[m++] = n;
+    is_end[n - 1] = -1;
     n_ends_[feature] = m;
-    // updating at every row costs a few vector operations, ending a segment a mispredicted branch
-    free_[feature] = !mixed && m > n / 8;
+    short_[feature] = m > n / kLong ? (mixed ? 1 : 2) : 0;
     have_ends_[feature] = 1;
   }
-  return {n, order(feature), ends, n_ends_[feature], positions_free && free_[feature]};
+  const unsigned char kind = two_classes ? short_[feature] : 0;
+  return {n, order(feature), ends, n_ends_[feature], kind == 2, kind == 1 ? is_end : nullptr};
 }
 
 Stump best_stump(const Table& table, const Rows& rows, const Minimum& minimum, const std::atomic<int>& stop) {

@@ -115,7 +115,7 @@ class Rows {
   // Unweighted rows and mass of the first `position` rows.
   std::pair<u32, i64> held_before(const Table& table, u32 feature, u32 position);
   const u32* column(u32 feature);                       // key per local row
-  SortedRows sorted(u32 feature, bool all_boundaries, bool positions_free);
+  SortedRows sorted(u32 feature, bool all_boundaries, bool two_classes);
 
  private:
   const i64* prefix(const Table& table, u32 feature);
@@ -124,7 +124,8 @@ class Rows {
   Buffer<u32> order_, key_, row_;
   Buffer<u32> column_, ends_, counts_;
   Buffer<i64> prefix_, masses_;
-  std::vector<unsigned char> have_column_, have_prefix_, have_ends_, have_counts_, free_;
+  Buffer<std::int16_t> is_end_;
+  std::vector<unsigned char> have_column_, have_prefix_, have_ends_, have_counts_, short_;
   std::vector<u32> n_ends_;
 };
 
