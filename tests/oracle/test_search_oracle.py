@@ -114,6 +114,7 @@ def wider_problems(draw: st.DrawFn, max_depth: int, n_rows: tuple[int, int], max
         max_depth=max_depth,
         alpha=draw(st.sampled_from([0.0, 0.0, 0.01, 0.05])),
         min_samples_leaf=draw(st.sampled_from([1, 1, 2, 5])),
+        min_weight_fraction_leaf=draw(st.sampled_from([0.0, 0.0, 0.05, 0.15])),
     )
 
 

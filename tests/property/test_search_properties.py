@@ -28,6 +28,7 @@ MEDIUM = [  # seed, rows, features, classes, depth, more arguments
     (5, 300, 3, 2, 3, {"alpha": 0.01}),
     (6, 250, 3, 4, 3, {"alpha": 0.004, "min_samples_leaf": 7}),
     (7, 150, 2, 2, 4, {"min_samples_leaf": 3}),
+    (8, 300, 3, 3, 3, {"min_weight_fraction_leaf": 0.06}),
 ]
 
 
@@ -84,7 +85,7 @@ def test_copies_of_a_row_are_a_weight(arguments: dict[str, Any], n_copies: list[
     X, codes = arguments["X"], np.array(arguments["codes"])
     copies = np.array(n_copies[: len(codes)])
     copies[0] += not copies.any()
-    limits = {key: arguments[key] for key in ("n_classes", "max_depth", "alpha")}
+    limits = {key: arguments[key] for key in ("n_classes", "max_depth", "alpha", "min_weight_fraction_leaf")}
     weighted = TreeProblem.from_arrays(X, codes, sample_weight=copies, **limits)
     repeated = TreeProblem.from_arrays(np.repeat(X, copies, axis=0), np.repeat(codes, copies), **limits)
     one, two = solve(weighted), solve(repeated)
@@ -140,6 +141,10 @@ def test_more_freedom_is_never_worse(arguments: dict[str, Any]) -> None:
     assert all(shallow >= deep for shallow, deep in pairwise(deeper))
     smaller = [solve(TreeProblem.from_arrays(**dict(arguments, min_samples_leaf=m))).objective for m in (4, 3, 2, 1)]
     assert all(strict >= free for strict, free in pairwise(smaller))
+    lighter = [
+        solve(TreeProblem.from_arrays(**dict(arguments, min_weight_fraction_leaf=m))).objective for m in (0.4, 0.2, 0.0)
+    ]
+    assert all(strict >= free for strict, free in pairwise(lighter))
     cheaper = [solve(TreeProblem.from_arrays(**dict(arguments, alpha=a))).objective for a in (0.3, 0.05, 0.0)]
     assert all(dear >= cheap for dear, cheap in pairwise(cheaper))
 
