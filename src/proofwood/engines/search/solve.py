@@ -16,6 +16,7 @@ from proofwood.problem.problem import TreeProblem
 from proofwood.problem.recount import integer_cost
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status
 
+DEFAULT_OPTIONS = SearchOptions()
 _STOPPED_BY = {0: None, 1: "time_limit", 2: "interrupt"}
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
 
@@ -23,7 +24,7 @@ _NO_TREE = 2**60  # cost that the native search reports before its first tree
 def solve(
     problem: TreeProblem,
     *,
-    options: SearchOptions = SearchOptions(),
+    options: SearchOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
     start: NodeTable | None = None,
     progress: Progress | None = None,
@@ -111,12 +112,13 @@ def _checked_start(start: NodeTable, problem: TreeProblem) -> int:
 def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None, options: SearchOptions) -> Result:
     cost = problem.cost
     stopped_by = _STOPPED_BY[found["stopped"]]
-    if found["upper"] is None or not (found["has_tree"] or start is not None):  # stopped before the rows were sorted
-        table, lower, trace = _leaf(problem), 0, []
-    else:
-        table = _table(found["tree"], problem) if found["has_tree"] else start
-        lower, trace = found["lower"], found["trace"]
-    assert table is not None
+    lower, trace = found.get("lower", 0), found.get("trace", [])
+    if found.get("has_tree"):
+        table = _table(found["tree"], problem)
+    elif start is not None:
+        table = start
+    else:  # stopped before the rows were sorted
+        table = _leaf(problem)
     table = refresh(table, problem.X, problem.codes, problem.n_classes, _real_weights(problem), relabel=True)
     upper = integer_cost(table, problem)
     if found["upper"] is not None and upper > found["upper"]:
@@ -149,15 +151,16 @@ def _real_weights(problem: TreeProblem) -> Any:
 
 def _leaf(problem: TreeProblem) -> NodeTable:
     label = int(np.argmax(np.bincount(problem.codes, problem.weights, problem.n_classes)))
+    none = np.array([LEAF])
     return NodeTable(
-        feature=[LEAF],
-        threshold=[np.nan],
-        low=[LEAF],
-        high=[LEAF],
-        label=[label],
+        feature=none,
+        threshold=np.array([np.nan]),
+        low=none,
+        high=none,
+        label=np.array([label]),
         weight=np.zeros((1, problem.n_classes)),
-        rows=[problem.n_rows],
-        missing_low=[True],
+        rows=np.array([problem.n_rows]),
+        missing_low=np.array([True]),
     )
 
 

@@ -1,0 +1,19 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+def solve_tree(
+    columns: npt.NDArray[np.float64],
+    labels: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.int64],
+    n_classes: int,
+    settings: dict[str, Any],
+    seconds: float | None,
+    progress: Callable[[float, int, int], None] | None,
+) -> dict[str, Any]:
+    """Optimal tree for (n_features, n_rows) columns."""
+
+def instruction_sets() -> list[str]:
+    """Instruction sets of the kernels that this machine can run."""
