@@ -109,7 +109,7 @@ def integer_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> tuple[I
     scaled, unit = _common_denominator(distinct)
     total = sum(int(v) * int(c) for v, c in zip(scaled, np.bincount(index, minlength=distinct.size), strict=True))
     if total >= LARGEST_TOTAL:
-        unit = Fraction(float(weights.sum())) / 2**50
+        unit = Fraction(math.fsum(weights.tolist())) / 2**50  # fsum: the same for any order of the rows
         scaled = [max(round(Fraction(float(v)) / unit), 1 if v > 0 else 0) for v in distinct]
     divisor = math.gcd(*scaled) or 1
     return np.array([v // divisor for v in scaled], dtype=np.int64)[index], unit * divisor
