@@ -70,19 +70,10 @@ DEPTH_THREE = {
     "skin": 6161,
 }
 
-LONG = {"avila", "bean", "eeg", "htru", "magic"}
-"""Sets whose depth three may take more than a few seconds."""
+CASES = [(2, *case) for case in DEPTH_TWO.items()] + [(3, *case) for case in DEPTH_THREE.items()]
 
 
-def _cases() -> list[object]:
-    cases: list[object] = [pytest.param(2, name, errors, id=f"depth 2 {name}") for name, errors in DEPTH_TWO.items()]
-    for name, errors in DEPTH_THREE.items():
-        marks = [pytest.mark.slow] if name in LONG else []
-        cases.append(pytest.param(3, name, errors, id=f"depth 3 {name}", marks=marks))
-    return cases
-
-
-@pytest.mark.parametrize(("max_depth", "name", "errors"), _cases())
+@pytest.mark.parametrize(("max_depth", "name", "errors"), CASES)
 def test_published_optimum_is_found_and_proved(load_data: LoadData, max_depth: int, name: str, errors: int) -> None:
     X, codes = load_data(f"quantbnb/{name}", SHA256[name])
     problem = TreeProblem.from_arrays(X, codes, max_depth=max_depth)
