@@ -9,6 +9,7 @@ import logging
 import math
 import numbers
 import os
+import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
@@ -103,13 +104,17 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         OptimalityWarning
             If a limit or Ctrl-C ended the search before the proof; the best model found so far is kept.
         """
+        started = time.perf_counter()
         self._check_shared_parameters()
         X, y = self._training_data(X, y)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         weights = self._row_weights(classes, codes, sample_weight)
         problem = self._problem(X, codes.astype(np.int64), classes.size, weights)
-        limits = Limits(seconds=_seconds(self.time_limit), threads=int(effective_n_jobs(self.n_jobs)))
+        seconds = _seconds(self.time_limit)
+        if seconds is not None:  # what the preparation took counts
+            seconds = max(0.0, seconds - (time.perf_counter() - started))
+        limits = Limits(seconds=seconds, threads=int(effective_n_jobs(self.n_jobs)))
         with _progress_lines(self.verbose):
             result = self._solve_telling(problem, limits)
         if result.model is None:

@@ -114,8 +114,10 @@ bool prepare(Table& table, const std::vector<const double*>& columns, const int*
   if (merge) {
     const bool cancel = n_classes == 2;
     std::vector<std::uint64_t> hash(n, 0);
-    for (const u32 f : table.column)
+    for (const u32 f : table.column) {
+      if (stop.load()) return false;
       for (std::size_t i = 0; i < n; ++i) hash[i] = mix(hash[i] ^ ranks[f][i]);
+    }
     if (!cancel)
       for (std::size_t i = 0; i < n; ++i) hash[i] = mix(hash[i] ^ static_cast<std::uint64_t>(labels[i]));
     const auto same = [&](u32 a, u32 b) {

@@ -956,36 +956,6 @@ struct Search::Worker {
     if (!high_plan) return nullptr;
     return split_plan(feature, rows.key(feature)[position - 1], std::move(low_plan), std::move(high_plan));
   }
-
-  // ---------------------------------------------------------------- writing
-
-  void write(const Plan& plan, Rows& rows, int depth, std::vector<TreeNode>& nodes) {
-    static const std::atomic<int> never{0};
-    const int at = static_cast<int>(nodes.size());
-    nodes.push_back({-1, 0, -1, -1});
-    u32 feature = plan.feature, position = 0;
-    const Plan* low = plan.low.get();
-    const Plan* high = plan.high.get();
-    if (plan.kind == Plan::kStump) {
-      const Stump stump = best_stump(table, rows, settings.minimum, never);
-      if (stump.right < 0 || prices.error * (rows.weight - stump.right) + prices.leaf >= leaf_cost(rows)) return;
-      feature = stump.feature;
-      position = stump.position;
-      low = high = leaf_plan().get();
-    } else if (plan.kind == Plan::kSplit) {
-      position = rows.position_of(feature, plan.key, 0, rows.n);
-    } else {
-      return;
-    }
-    nodes[at].feature = static_cast<int>(table.column[feature]);
-    nodes[at].value = table.value[feature][rows.key(feature)[position - 1] >> kLabelBits];
-    Level& level = *levels[depth];
-    rows.split(table, feature, position, level.low, level.high, scratch, never);
-    nodes[at].low = static_cast<int>(nodes.size());
-    write(*low, level.low, depth - 1, nodes);
-    nodes[at].high = static_cast<int>(nodes.size());
-    write(*high, level.high, depth - 1, nodes);
-  }
 };
 
 // ---------------------------------------------------------------------- root
@@ -1030,7 +1000,7 @@ void Search::report(i64 lower) {
 }
 
 void Search::run() {
-  Rows rows;
+  Rows& rows = root_;
   rows.start(table_);
   Worker& worker = *main_;
   improve(worker.leaf_cost(rows), leaf_plan());
@@ -1060,13 +1030,14 @@ void Search::run() {
     for (u32 i = 0; i < table_.n_features; ++i) rank[by_score[i]] = i;
     const i64 leaf = worker.leaf_cost(rows);
     const auto first_trees = [&](int exact_depth) {
-      for (const auto top : {Worker::Top::kGini, Worker::Top::kLookahead}) {
+      for (const auto top : {Worker::Top::kLookahead, Worker::Top::kGini}) {
         const Solved first = worker.first_tree(rows, depth, exact_depth, top);
         improve(first.upper, first.plan);
       }
     };
+    Solved shallow = worker.solve(rows, 2, kInfinite, 0, {}, false);
+    improve(shallow.upper, shallow.plan);
     first_trees(2);
-    Solved shallow = worker.solve(rows, 2, kInfinite, settings_.gap / 2, {}, false);
     for (u32 f = 0; f < rows.n_features; ++f) {  // made now: workers only read
       rows.weight_before(table_, f, 1);
       if (settings_.minimum.any()) rows.held_before(table_, f, 1);
@@ -1170,13 +1141,106 @@ void Search::work(Worker& worker, Node& node, bool last) {
   changed_.notify_all();
 }
 
-std::vector<TreeNode> Search::tree() {
+// Nodes in preorder. The splits of a plan send the rows to its ends; the best stumps of all ends that want one are found in
+// one walk over the features.
+std::vector<TreeNode> Search::tree() const {
   std::vector<TreeNode> nodes;
   if (!plan_) return nodes;
-  Rows rows;
-  rows.start(table_);
-  // a tree of a shallower search may stand in any level's memory: write with fresh ones
-  main_->write(*plan_, rows, settings_.max_depth, nodes);
+  struct End {
+    const Plan* plan;
+    std::vector<u32> rows;
+    Stump stump;
+    i64 weight = 0, heaviest = 0;
+  };
+  std::vector<End> ends;
+  constexpr u32 kNone = ~0u;
+  std::vector<u32> end_of(table_.n_rows, kNone);  // of rows whose end wants a stump
+  const auto place = [&](const auto& self, const Plan& plan, std::vector<u32> rows) -> void {
+    if (plan.kind == Plan::kSplit) {
+      const auto middle = std::stable_partition(rows.begin(), rows.end(), [&](u32 r) { return table_.key[plan.feature][r] <= plan.key; });
+      self(self, *plan.low, {rows.begin(), middle});
+      self(self, *plan.high, {middle, rows.end()});
+      return;
+    }
+    if (plan.kind == Plan::kStump)
+      for (const u32 r : rows) end_of[r] = static_cast<u32>(ends.size());
+    ends.push_back({&plan, std::move(rows), {}, 0, 0});
+  };
+  std::vector<u32> all(table_.n_rows);
+  std::iota(all.begin(), all.end(), 0u);
+  place(place, *plan_, std::move(all));
+
+  const std::size_t classes = table_.n_classes;
+  std::vector<i64> total(ends.size() * classes, 0), low(ends.size() * classes);
+  std::vector<u32> count(ends.size(), 0), seen(ends.size()), last(ends.size());
+  std::vector<i64> mass(ends.size(), 0), held(ends.size());
+  for (std::size_t e = 0; e < ends.size(); ++e) {
+    for (const u32 r : ends[e].rows) {
+      total[e * classes + table_.label[r]] += table_.weight[r];
+      ends[e].weight += table_.weight[r];
+      count[e] += table_.count[r];
+      mass[e] += table_.mass[r];
+    }
+    ends[e].heaviest = *std::max_element(total.begin() + static_cast<std::ptrdiff_t>(e * classes),
+                                         total.begin() + static_cast<std::ptrdiff_t>((e + 1) * classes));
+  }
+  const bool any = std::any_of(ends.begin(), ends.end(), [](const End& end) { return end.plan->kind == Plan::kStump; });
+  for (u32 f = 0; any && f < table_.n_features; ++f) {
+    std::fill(low.begin(), low.end(), 0);
+    std::fill(seen.begin(), seen.end(), 0);
+    std::fill(held.begin(), held.end(), 0);
+    const u32* const order = root_.order(f);
+    const u32* const keys = root_.key(f);
+    for (u32 i = 0; i < table_.n_rows; ++i) {
+      const u32 r = order[i], e = end_of[r];
+      if (e == kNone) continue;
+      if (seen[e] > 0 && keys[i] != last[e]) {  // a boundary of this end's rows, before row r
+        i64 most_low = 0, most_high = 0;
+        for (std::size_t c = e * classes; c < (e + 1) * classes; ++c) {
+          most_low = std::max(most_low, low[c]);
+          most_high = std::max(most_high, total[c] - low[c]);
+        }
+        Stump& stump = ends[e].stump;
+        if (most_low + most_high > stump.right && settings_.minimum.met(seen[e], held[e]) &&
+            settings_.minimum.met(count[e] - seen[e], mass[e] - held[e]))
+          stump = {most_low + most_high, -1, f, last[e]};
+      }
+      low[e * classes + table_.label[r]] += table_.weight[r];
+      seen[e] += table_.count[r];
+      held[e] += table_.mass[r];
+      last[e] = keys[i];
+    }
+  }
+
+  const auto test = [&](u32 feature, u32 key) {
+    return TreeNode{static_cast<int>(table_.column[feature]), table_.value[feature][key >> kLabelBits], -1, -1};
+  };
+  constexpr TreeNode leaf{-1, 0, -1, -1};
+  std::size_t next_end = 0;
+  const auto write = [&](const auto& self, const Plan& plan) -> void {
+    const std::size_t at = nodes.size();
+    if (plan.kind == Plan::kSplit) {
+      nodes.push_back(test(plan.feature, plan.key));
+      nodes[at].low = static_cast<int>(nodes.size());
+      self(self, *plan.low);
+      nodes[at].high = static_cast<int>(nodes.size());
+      self(self, *plan.high);
+      return;
+    }
+    const End& end = ends[next_end++];
+    const Stump& stump = end.stump;  // its position is the key of the last low row
+    const Prices& prices = settings_.prices;
+    if (stump.right < 0 || prices.error * (stump.right - end.heaviest) <= prices.leaf) {
+      nodes.push_back(leaf);
+      return;
+    }
+    nodes.push_back(test(stump.feature, stump.position));
+    nodes[at].low = static_cast<int>(at) + 1;
+    nodes[at].high = static_cast<int>(at) + 2;
+    nodes.push_back(leaf);
+    nodes.push_back(leaf);
+  };
+  write(write, *plan_);
   return nodes;
 }
 

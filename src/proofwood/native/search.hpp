@@ -85,7 +85,7 @@ class Search {
   bool finished() const { return finished_.load(); }
 
   // After run().
-  std::vector<TreeNode> tree();
+  std::vector<TreeNode> tree() const;
   bool has_tree() const { return plan_ != nullptr; }
   bool canonical() const { return canonical_; }
   i64 constant_cost() const { return constant_; }
@@ -107,6 +107,7 @@ class Search {
   double seconds() const;
 
   Table table_;
+  Rows root_;
   Settings settings_;
   std::atomic<int>& stop_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

@@ -90,7 +90,7 @@ class TreeProblem:
             raise ValueError("no row has a positive weight: pass at least one row with sample_weight > 0")
         cost = TreeCost.of(alpha=alpha, total=int(weights.sum()), unit=unit)
         return cls(
-            X=np.ascontiguousarray(X[kept]),
+            X=X if kept.size == X.shape[0] else X[kept],
             codes=codes[kept],
             weights=weights[kept],
             n_classes=classes,
