@@ -1,8 +1,8 @@
 #include "search.hpp"
 
-#include <cmath>
+#include <exception>
 #include <numeric>
-#include <optional>
+#include <stdexcept>
 #include <thread>
 
 namespace proofwood {
@@ -83,6 +83,17 @@ struct Search::Node {
   }
 };
 
+namespace {
+
+// A lower bound above the cost of a tree in hand would be a wrong bound: better no answer than that.
+i64 checked_lower(const auto& node, i64 leaf) {
+  const i64 lower = node.lower(leaf);
+  if (lower > node.upper) throw std::logic_error("a lower bound exceeds the cost of a tree: please report this data");
+  return lower;
+}
+
+}  // namespace
+
 struct Search::Level {
   Node node;
   Rows low, high;
@@ -113,6 +124,7 @@ struct Search::Worker {
   std::vector<Lane> lanes;
   std::vector<LaneResult> found;
   std::vector<Interval> taken;
+  std::vector<std::pair<std::size_t, std::size_t>> spans;  // lanes of each taken interval
   std::vector<u32> positions;
   std::vector<Point> merged;
   std::vector<int> seeds;
@@ -517,34 +529,53 @@ struct Search::Worker {
     return true;
   }
 
+  // Takes up to `room` open intervals that `wanted` accepts and gives each its share of the lanes. False if none is open.
+  bool fill_lanes(Front& front, std::size_t room, i64 limit, const auto& wanted) {
+    taken.clear();
+    for (Interval interval; taken.size() < room && front.pop(interval, limit);)
+      if (wanted(interval)) taken.push_back(interval);
+    lanes.clear();
+    spans.clear();
+    if (taken.empty()) return false;
+    const std::size_t each = room / taken.size();
+    std::size_t spare = room - each * taken.size();
+    for (const Interval& interval : taken) {
+      const std::size_t begin = lanes.size();
+      if (interval.below == interval.above) {
+        lanes.push_back({interval.feature, interval.first, interval.below});
+      } else {
+        const std::size_t extra = spare > 0 ? 1 : 0;
+        spare -= extra;
+        front.choose(interval, static_cast<u32>(each + extra), positions);
+        for (const u32 position : positions) {
+          front.points.push_back({.feature = interval.feature, .position = position});
+          lanes.push_back({interval.feature, position, static_cast<int>(front.points.size()) - 1});
+        }
+      }
+      spans.emplace_back(begin, lanes.size());
+    }
+    return true;
+  }
+
+  // Puts back what the evaluated lanes leave open of the taken intervals.
+  void put_back(Front& front, i64 limit) {
+    for (std::size_t t = 0; t < taken.size(); ++t) {
+      if (taken[t].below == taken[t].above) continue;
+      int previous = taken[t].below;
+      for (std::size_t l = spans[t].first; l < spans[t].second; ++l) {
+        connect(front, taken[t], previous, lanes[l].point, limit);
+        previous = lanes[l].point;
+      }
+      connect(front, taken[t], previous, taken[t].above, limit);
+    }
+  }
+
   // Evaluates the open intervals of a depth-two node, a batch at a time. False if stopped.
   bool exhaust_two(Node& node, bool base_known, bool report) {
     Rows& rows = *node.rows;
     Front& front = node.front;
-    while (true) {
-      const std::size_t room = static_cast<std::size_t>(kernels->lanes) - (base_known ? 0 : 1);
-      taken.clear();
-      for (Interval interval; taken.size() < room && front.pop(interval, node.threshold());) taken.push_back(interval);
-      if (taken.empty()) return true;
-      lanes.clear();
-      std::vector<std::pair<std::size_t, std::size_t>> span;
-      const std::size_t each = room / taken.size();
-      std::size_t spare = room - each * taken.size();
-      for (const Interval& interval : taken) {
-        const std::size_t begin = lanes.size();
-        if (interval.below == interval.above) {
-          lanes.push_back({interval.feature, interval.first, interval.below});
-        } else {
-          const std::size_t extra = spare > 0 ? 1 : 0;
-          spare -= extra;
-          front.choose(interval, static_cast<u32>(each + extra), positions);
-          for (const u32 position : positions) {
-            front.points.push_back({.feature = interval.feature, .position = position});
-            lanes.push_back({interval.feature, position, static_cast<int>(front.points.size()) - 1});
-          }
-        }
-        span.emplace_back(begin, lanes.size());
-      }
+    const auto any = [](const Interval&) { return true; };
+    while (fill_lanes(front, static_cast<std::size_t>(kernels->lanes) - (base_known ? 0 : 1), node.threshold(), any)) {
       const std::size_t candidates = lanes.size();
       if (!base_known) lanes.push_back({0, rows.n, -1});
       if (!run_batch(rows)) {
@@ -558,17 +589,9 @@ struct Search::Worker {
       const i64 before = node.upper;
       for (std::size_t l = 0; l < candidates; ++l) take_lane(node, l);
       if (report && node.upper < before) search.improve(node.upper, node.plan);
-      const i64 limit = node.threshold();
-      for (std::size_t t = 0; t < taken.size(); ++t) {
-        if (taken[t].below == taken[t].above) continue;
-        int previous = taken[t].below;
-        for (std::size_t l = span[t].first; l < span[t].second; ++l) {
-          connect(front, taken[t], previous, lanes[l].point, limit);
-          previous = lanes[l].point;
-        }
-        connect(front, taken[t], previous, taken[t].above, limit);
-      }
+      put_back(front, node.threshold());
     }
+    return true;
   }
 
   // The part of a taken interval between two of its points.
@@ -603,7 +626,7 @@ struct Search::Worker {
   void finish_node(Node& node, i64 leaf, bool want_profile, Solved& solved) {
     solved.upper = node.upper;
     solved.plan = node.plan;
-    solved.lower = node.lower(leaf);
+    solved.lower = checked_lower(node, leaf);
     solved.relaxed = node.relaxed(leaf);
     if (want_profile && settings.rules.feature_bounds && !solved.stopped) solved.profile = make_profile(node);
   }
@@ -847,7 +870,7 @@ struct Search::Worker {
     for (u32 f = 0; f < rows.n_features; ++f) {
       if (!first_of_feature(node, f, optimum)) continue;
       if (stopped()) return nullptr;
-      return canonical_split(node, rows, depth, f);
+      return canonical_split(rows, depth, f);
     }
     if (stopped()) return nullptr;
     throw std::logic_error("no split attains the optimum");
@@ -855,7 +878,6 @@ struct Search::Worker {
 
   // Least position of `feature` at which a tree of cost `optimum` begins, left in first_position.
   u32 first_position = 0;
-  i64 first_low = 0;
 
   bool first_of_feature(Node& node, u32 feature, i64 optimum) {
     Front& front = node.front;
@@ -885,48 +907,15 @@ struct Search::Worker {
     const bool batched = node.depth == 2 && settings.rules.depth_two;
     while (!stopped()) {
       if (batched) {
-        const std::size_t before = front.points.size();
-        taken.clear();
-        while (taken.size() < static_cast<std::size_t>(kernels->lanes)) {
-          Interval interval;
-          if (!front.pop(interval, limit)) break;
-          if (first_position == 0 || interval.first < first_position) taken.push_back(interval);
-        }
-        if (taken.empty()) break;
-        lanes.clear();
-        std::vector<std::pair<std::size_t, std::size_t>> span;
-        const std::size_t each = static_cast<std::size_t>(kernels->lanes) / taken.size();
-        for (const Interval& interval : taken) {
-          const std::size_t begin = lanes.size();
-          if (interval.below == interval.above) {
-            lanes.push_back({interval.feature, interval.first, interval.below});
-          } else {
-            front.choose(interval, static_cast<u32>(each), positions);
-            for (const u32 position : positions) {
-              front.points.push_back({.feature = feature, .position = position});
-              lanes.push_back({feature, position, static_cast<int>(front.points.size()) - 1});
-            }
-          }
-          span.emplace_back(begin, lanes.size());
-        }
-        if (!run_batch(rows)) {
-          front.points.resize(before);
-          return false;
-        }
+        const auto earlier = [&](const Interval& interval) { return first_position == 0 || interval.first < first_position; };
+        if (!fill_lanes(front, static_cast<std::size_t>(kernels->lanes), limit, earlier)) break;
+        if (!run_batch(rows)) return false;
         for (std::size_t l = 0; l < lanes.size(); ++l) {
           take_lane(node, l);
           attain(front.points[lanes[l].point]);
           ++counters[kCanonicalSplits];
         }
-        for (std::size_t t = 0; t < taken.size(); ++t) {
-          if (taken[t].below == taken[t].above) continue;
-          int previous = taken[t].below;
-          for (std::size_t l = span[t].first; l < span[t].second; ++l) {
-            connect(front, taken[t], previous, lanes[l].point, limit);
-            previous = lanes[l].point;
-          }
-          connect(front, taken[t], previous, taken[t].above, limit);
-        }
+        put_back(front, limit);
       } else {
         node.upper = kInfinite;  // every tree of cost `optimum` is wanted
         if (!take_task(node, task)) break;
@@ -941,11 +930,10 @@ struct Search::Worker {
     return first_position != 0 && !stopped();
   }
 
-  PlanPtr canonical_split(Node& node, Rows& rows, int depth, u32 feature) {
+  PlanPtr canonical_split(Rows& rows, int depth, u32 feature) {
     const u32 position = first_position;
     Level& level = *levels[depth];
     if (!rows.split(table, feature, position, level.low, level.high, scratch, stop)) return nullptr;
-    (void)node;
     const Solved low = solve(level.low, depth - 1, kInfinite, 0, {}, false);
     if (low.stopped) return nullptr;
     PlanPtr low_plan = canonical(level.low, depth - 1, low.upper);
@@ -1061,7 +1049,7 @@ void Search::run() {
     }
     Node& node = worker.levels[static_cast<std::size_t>(depth)]->node;
     if (!stop_.load()) {
-      report(std::min(node.lower(leaf), upper_));
+      report(checked_lower(node, leaf));
       if (settings_.canonical && settings_.gap == 0) {
         if (PlanPtr plan = canonical_root(node)) {
           plan_ = plan;
@@ -1081,7 +1069,7 @@ PlanPtr Search::canonical_root(Node& node) {
   if (worker.leaf_cost(rows) == upper_) return leaf_plan();
   for (u32 f = 0; f < table_.n_features; ++f) {
     if (!worker.first_of_feature(node, f, upper_)) continue;
-    return worker.canonical_split(node, rows, depth, f);
+    return worker.canonical_split(rows, depth, f);
   }
   if (stop_.load()) return nullptr;
   throw std::logic_error("no split attains the optimum");
@@ -1090,12 +1078,23 @@ PlanPtr Search::canonical_root(Node& node) {
 void Search::run_pool(Node& node, bool last) {
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::thread> threads;
+  std::exception_ptr failure;
+  const auto guarded = [&](Worker& worker) {
+    try {
+      work(worker, node, last);
+    } catch (...) {  // out of memory, or a broken invariant: all stop, the caller hears of it
+      const std::lock_guard lock(mutex_);
+      failure = std::current_exception();
+      stop_ = -1;
+    }
+  };
   for (int t = 1; t < settings_.threads; ++t) {
     workers.push_back(std::make_unique<Worker>(*this));
-    threads.emplace_back([this, &node, last, worker = workers.back().get()] { work(*worker, node, last); });
+    threads.emplace_back([&guarded, worker = workers.back().get()] { guarded(*worker); });
   }
-  work(*main_, node, last);
+  guarded(*main_);
   for (auto& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
   for (const auto& worker : workers)
     for (std::size_t c = 0; c < kCounters; ++c) totals_[c] += worker->counters[c];
 }
@@ -1130,7 +1129,7 @@ void Search::work(Worker& worker, Node& node, bool last) {
       plan_ = node.plan;
       news = true;
     }
-    const i64 lower = last ? std::min(upper_, node.lower(worker.leaf_cost(*node.rows))) : 0;
+    const i64 lower = last ? checked_lower(node, worker.leaf_cost(*node.rows)) : 0;
     if (lower > lower_) {
       lower_ = lower;
       news = true;
