@@ -13,7 +13,7 @@ const char* const kCounterNames[kCounters] = {"subproblems", "cache_hits", "batc
 namespace {
 
 constexpr std::size_t kCacheEntries = 2'000'000;
-constexpr std::size_t kCachedProfiles = 20'000;
+constexpr std::size_t kCachedProfiles = 1'000;
 
 PlanPtr leaf_plan() {
   static const PlanPtr leaf = std::make_shared<Plan>();
