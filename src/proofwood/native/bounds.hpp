@@ -84,7 +84,7 @@ class Front {
     const Point &u = points[below], &v = points[above];
     if (v.position <= u.position + 1) return false;
     interval = {0, u.feature, u.position + 1, v.position - 1, below, above, rank_of(u.feature)};
-    return shrink(interval, limit);
+    return shrink(interval, limit, rules_.similarity);
   }
 
   void add_between(int below, int above, i64 limit) {
@@ -103,7 +103,7 @@ class Front {
   }
 
   void add(Interval interval, i64 limit) {
-    if (shrink(interval, limit)) push(interval);
+    if (shrink(interval, limit, rules_.similarity)) push(interval);
   }
 
   void push(const Interval& interval) {
@@ -122,7 +122,7 @@ class Front {
         continue;
       }
       if (interval.below == interval.above || !rules_.interval_shrinking) return true;
-      if (shrink(interval, limit)) return true;
+      if (shrink(interval, limit, true)) return true;
     }
     return false;
   }
@@ -146,8 +146,8 @@ class Front {
   }
 
  private:
-  // Cuts off both ends what the neighbours exclude and bounds the rest. False if nothing is left.
-  bool shrink(Interval& interval, i64 limit) {
+  // Bounds an interval and, with `cut`, takes off both ends what the neighbours exclude. False if nothing is left.
+  bool shrink(Interval& interval, i64 limit, bool cut) {
     const Point &u = points[interval.below], &v = points[interval.above];
     const u32 f = interval.feature;
     const i64 apart = distance(f, u.position, v.position);
@@ -162,7 +162,7 @@ class Front {
       closed = std::min(closed, bound);
       return false;
     }
-    if (rules_.similarity) {
+    if (cut) {
       // t is excluded while d(u, t) <= u.total - limit, and while d(t, v) <= v.total - limit
       if (u.total >= limit) {
         const i64 reach = (u.total - limit) / prices_.error;
