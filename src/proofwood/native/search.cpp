@@ -1153,7 +1153,13 @@ std::vector<TreeNode> Search::tree() const {
   };
   std::vector<End> ends;
   constexpr u32 kNone = ~0u;
-  std::vector<u32> end_of(table_.n_rows, kNone);  // of rows whose end wants a stump
+  struct Row {  // together, since the walk jumps between rows
+    i64 weight, mass;
+    u32 count, end;  // end: of rows whose end wants a stump
+    std::uint16_t label;
+  };
+  std::vector<Row> of(table_.n_rows);
+  for (u32 r = 0; r < table_.n_rows; ++r) of[r] = {table_.weight[r], table_.mass[r], table_.count[r], kNone, table_.label[r]};
   const auto place = [&](const auto& self, const Plan& plan, std::vector<u32> rows) -> void {
     if (plan.kind == Plan::kSplit) {
       const auto middle = std::stable_partition(rows.begin(), rows.end(), [&](u32 r) { return table_.key[plan.feature][r] <= plan.key; });
@@ -1162,7 +1168,7 @@ std::vector<TreeNode> Search::tree() const {
       return;
     }
     if (plan.kind == Plan::kStump)
-      for (const u32 r : rows) end_of[r] = static_cast<u32>(ends.size());
+      for (const u32 r : rows) of[r].end = static_cast<u32>(ends.size());
     ends.push_back({&plan, std::move(rows), {}, 0, 0});
   };
   std::vector<u32> all(table_.n_rows);
@@ -1191,9 +1197,10 @@ std::vector<TreeNode> Search::tree() const {
     const u32* const order = root_.order(f);
     const u32* const keys = root_.key(f);
     for (u32 i = 0; i < table_.n_rows; ++i) {
-      const u32 r = order[i], e = end_of[r];
+      const Row& row = of[order[i]];
+      const u32 e = row.end;
       if (e == kNone) continue;
-      if (seen[e] > 0 && keys[i] != last[e]) {  // a boundary of this end's rows, before row r
+      if (seen[e] > 0 && keys[i] != last[e]) {  // a boundary of this end's rows, before this one
         i64 most_low = 0, most_high = 0;
         for (std::size_t c = e * classes; c < (e + 1) * classes; ++c) {
           most_low = std::max(most_low, low[c]);
@@ -1204,9 +1211,9 @@ std::vector<TreeNode> Search::tree() const {
             settings_.minimum.met(count[e] - seen[e], mass[e] - held[e]))
           stump = {most_low + most_high, -1, f, last[e]};
       }
-      low[e * classes + table_.label[r]] += table_.weight[r];
-      seen[e] += table_.count[r];
-      held[e] += table_.mass[r];
+      low[e * classes + row.label] += row.weight;
+      seen[e] += row.count;
+      held[e] += row.mass;
       last[e] = keys[i];
     }
   }
