@@ -5,7 +5,7 @@ import numpy as np
 import numpy.typing as npt
 
 def solve_tree(
-    columns: npt.NDArray[np.float64],
+    x: npt.NDArray[np.float64],
     labels: npt.NDArray[np.int32],
     weights: npt.NDArray[np.int64],
     n_classes: int,
@@ -13,7 +13,7 @@ def solve_tree(
     seconds: float | None,
     progress: Callable[[float, int, int], None] | None,
 ) -> dict[str, Any]:
-    """Optimal tree for (n_features, n_rows) columns."""
+    """Optimal tree for (n_rows, n_features) values."""
 
 def instruction_sets() -> list[str]:
     """Instruction sets of the kernels that this machine can run."""

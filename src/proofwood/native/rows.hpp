@@ -68,7 +68,6 @@ struct Table {
   bool unit = true;                           // all weights and counts are 1
 };
 
-// `labels` in 0..n_classes-1; `columns[f]` has n values. Returns false if `stop` was set meanwhile.
 // What every leaf of a permitted tree holds.
 struct Minimum {
   u32 rows = 1;
@@ -79,7 +78,8 @@ struct Minimum {
   bool may_split(const Set& set) const { return set.count >= 2 * std::uint64_t{rows} && set.mass >= 2 * mass; }
 };
 
-bool prepare(Table& table, const std::vector<const double*>& columns, const int* labels, const i64* weights, std::size_t n,
+// `x` is (n, n_columns), row after row; `labels` in 0..n_classes-1. Returns false if `stop` was set meanwhile.
+bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const int* labels, const i64* weights,
              u32 n_classes, bool merge, bool keep_counts, int threads, const std::atomic<int>& stop);
 
 // A set of rows. Arrays are (n_features, n), features one after the other.

@@ -1153,7 +1153,8 @@ std::vector<TreeNode> Search::tree() const {
   };
   std::vector<End> ends;
   constexpr u32 kNone = ~0u;
-  struct Row {  // together, since the walk jumps between rows
+  constexpr u32 kAhead = 24;
+  struct alignas(32) Row {  // together, since the walk jumps between rows
     i64 weight, mass;
     u32 count, end;  // end: of rows whose end wants a stump
     std::uint16_t label;
@@ -1197,6 +1198,7 @@ std::vector<TreeNode> Search::tree() const {
     const u32* const order = root_.order(f);
     const u32* const keys = root_.key(f);
     for (u32 i = 0; i < table_.n_rows; ++i) {
+      __builtin_prefetch(&of[order[std::min(i + kAhead, table_.n_rows - 1)]]);
       const Row& row = of[order[i]];
       const u32 e = row.end;
       if (e == kNone) continue;

@@ -75,7 +75,7 @@ def solve(
     if start is not None:
         settings["start_upper"] = _checked_start(start, problem)
     found = _native.solve_tree(
-        np.ascontiguousarray(problem.X.T),
+        np.ascontiguousarray(problem.X),
         np.ascontiguousarray(problem.codes, dtype=np.int32),
         problem.weights,
         problem.n_classes,
