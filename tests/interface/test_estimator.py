@@ -581,3 +581,8 @@ def test_recounting_needs_known_labels(iris):
         tree.recount([[1, 2, 3, 4]], [9])
     with pytest.raises(ValueError, match="labels seen in training"):
         tree.recount([[1, 2, 3, 4]], [0, 1])
+
+
+def test_a_label_for_each_row_is_asked_for() -> None:
+    with pytest.raises(ValueError, match="X has 3 rows and y has 2 labels: pass one label for each row"):
+        OptimalTreeClassifier().fit([[1.0], [2.0], [3.0]], [0, 1])
