@@ -159,8 +159,10 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         """Finite float64 columns and one-dimensional labels; sets ``n_features_in_`` and ``feature_names_in_``."""
         values = _numbers(X)
         labels = None if y is None else _labels(y)
-        if labels is not None and np.ndim(values) == 2 and np.ndim(labels) == 1 and len(labels) != len(values):
-            raise ValueError(f"X has {len(values)} rows and y has {len(labels)} labels: pass one label for each row")
+        if isinstance(values, (np.ndarray, list)) and isinstance(labels, (np.ndarray, list)):
+            n, given = len(values), len(labels)
+            if np.ndim(values) == 2 and n != given:
+                raise ValueError(f"X has {n} rows and y has {given} labels: pass one label for each row")
         values, labels = validate_data(self, values, labels, dtype=np.float64, ensure_all_finite=False)
         if is_frame(X):
             validate_data(self, _with_names(X), reset=True, skip_check_array=True)
