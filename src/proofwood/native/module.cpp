@@ -45,9 +45,6 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   settings.lane_bits = number("lane_bits", settings.lane_bits);
   settings.canonical = number("canonical", settings.canonical);
   settings.eta = number("eta", settings.eta);
-  settings.merge = number("merge", settings.merge);
-  settings.age = number("age", settings.age);
-  settings.deep_eta = number("deep_eta", settings.deep_eta);
   settings.rules.similarity = number("similarity", true);
   settings.rules.interval_shrinking = number("interval_shrinking", true);
   settings.rules.sub_interval = number("sub_interval", true);

@@ -13,6 +13,8 @@ const char* const kCounterNames[kCounters] = {"subproblems", "cache_hits", "batc
 namespace {
 
 constexpr std::size_t kCacheEntries = 2'000'000;
+constexpr int kHandedOn = 1;      // bounds of a subproblem pass on to this many neighbours in turn
+constexpr double kDeepEta = 1.0;  // Settings::eta of sides deeper than two
 constexpr std::size_t kCachedProfiles = 1'000;
 
 PlanPtr leaf_plan() {
@@ -271,7 +273,7 @@ struct Search::Worker {
     first_point.push_back(static_cast<int>(front.points.size()));
   }
 
-  // The intervals that the points leave open. Thresholds that are open but for a narrow gap form one interval: a cost
+  // The intervals that the points leave open. Open parts that touch form one interval: a cost
   // found in its middle prunes on both sides, where the remains of old bounds would each need an evaluation.
   void open_intervals(Node& node) {
     Front& front = node.front;
@@ -291,7 +293,7 @@ struct Search::Worker {
       };
       const auto extend = [&](const Interval& part) {
         // a closed point between two parts is above the one and below the other; without one they are neighbours
-        if (any && (seen_at == closed_below || part.first - group.last - 1 <= settings.merge * (group.last - group.first + part.last - part.first + 2))) {
+        if (any && (seen_at == closed_below || part.first == group.last + 1)) {
           seen_at = closed_below;
           group.last = part.last;
           group.bound = std::min(group.bound, part.bound);
@@ -375,7 +377,7 @@ struct Search::Worker {
     profile->n = rows.n;
     std::vector<u32> count(rows.n_features + 1, 0);
     const auto wanted = [&](const Point& p) {
-      return p.position != 0 && p.position != rows.n && (p.evaluated || p.age <= settings.age);
+      return p.position != 0 && p.position != rows.n && (p.evaluated || p.age <= kHandedOn);
     };
     for (const Point& p : points)
       if (wanted(p)) ++count[p.feature + 1];
@@ -714,7 +716,7 @@ struct Search::Worker {
       return;
     }
     const i64 reach = std::max(distance(task.interval.first, w), distance(w, task.interval.last));
-    const double allowed = depth == 3 ? settings.eta : settings.deep_eta;
+    const double allowed = depth == 3 ? settings.eta : kDeepEta;
     const i64 eta = static_cast<i64>(std::min(1e18, allowed * static_cast<double>(std::max<i64>(reach, 1))));
     // one more than needed: a failed side then excludes a tie too, which the canonical pass would ask next
     const i64 limit = task.limit + 1 - prices.leaf;

@@ -28,10 +28,7 @@ struct Settings {
   Rules rules;
   int isa = 0, lane_bits = 0;
   bool canonical = true;
-  double merge = 0.0;  // open parts with a gap up to this share of their length form one interval
-  int age = 1;         // bounds are handed on to this many neighbours in turn
-  double deep_eta = 1.0;
-  double eta = 1e9;    // how much of the distance to the interval's edges is added to a side's bound
+  double eta = 1e9;  // sides of depth two: how much of the distance to the interval's edges their bound allows
 };
 
 // A tree as the search knows it. The best stump or leaf of a set of rows is found again when the tree is written out.
