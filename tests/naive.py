@@ -27,7 +27,7 @@ def fewest_cost(problem: TreeProblem) -> int:
 
 
 def canonical_tree(problem: TreeProblem) -> Tree:
-    """The best tree that ties go to: a leaf where a leaf is as good, else the smallest (feature, threshold)."""
+    """The best tree that ties go to: of least depth, then of the smallest (feature, threshold), at every node."""
     return best_tree(problem)[1]
 
 
@@ -37,13 +37,14 @@ def best_tree(problem: TreeProblem) -> tuple[int, Tree]:
 
     @cache
     def best(rows: Rows, depth: int) -> tuple[int, Tree]:
-        cost, tree = leaf(problem, rows)
-        if depth > 0:
-            for feature, threshold, low, high in split_lists(rows):
-                (low_cost, low_tree), (high_cost, high_tree) = best(low, depth - 1), best(high, depth - 1)
-                together = low_cost + high_cost + problem.cost.leaf_price
-                if together < cost:
-                    cost, tree = together, (feature, threshold, low_tree, high_tree)
+        if depth == 0:
+            return leaf(problem, rows)
+        cost, tree = best(rows, depth - 1)  # deeper only if that is better
+        for feature, threshold, low, high in split_lists(rows):
+            (low_cost, low_tree), (high_cost, high_tree) = best(low, depth - 1), best(high, depth - 1)
+            together = low_cost + high_cost + problem.cost.leaf_price
+            if together < cost:
+                cost, tree = together, (feature, threshold, low_tree, high_tree)
         return cost, tree
 
     return best(frozenset(range(problem.n_rows)), problem.max_depth)
@@ -119,7 +120,7 @@ def best_by_stumps(problem: TreeProblem) -> tuple[int, Tree]:
     def best(rows: Rows, depth: int) -> tuple[int, Tree]:
         if depth == 1:
             return best_stump(problem, sorted(rows))
-        cost, tree = leaf(problem, rows)
+        cost, tree = best(rows, depth - 1)
         for feature, threshold, low, high in splits(problem, rows):
             (low_cost, low_tree), (high_cost, high_tree) = best(low, depth - 1), best(high, depth - 1)
             together = low_cost + high_cost + problem.cost.leaf_price

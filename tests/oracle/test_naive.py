@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +14,13 @@ from proofwood.problem.problem import TreeProblem
 from strategies import examples, problems
 
 
-def _order(tree: naive.Tree) -> tuple[object, ...]:
-    """Sort key of the tie rule: leaves first, then feature and threshold, then the low and the high side."""
+def _order(tree: naive.Tree) -> tuple[Any, ...]:
+    """Sort key of the tie rule: depth first, then feature and threshold, then the low and the high side."""
     if isinstance(tree, int):
         return (0,)
     feature, threshold, low, high = tree
-    return (1, feature, threshold, _order(low), _order(high))
+    sides = _order(low), _order(high)
+    return (1 + max(side[0] for side in sides), feature, threshold, *sides)
 
 
 @examples(2)

@@ -855,10 +855,22 @@ struct Search::Worker {
 
   // -------------------------------------------------------------- canonical
 
-  // The tree of cost `optimum` that prefers a leaf, then the smallest (feature, threshold), at every node.
+  // Least depth up to `most` that attains `optimum`; -1 if stopped.
+  int least_depth(Rows& rows, int most, i64 optimum) {
+    for (int depth = 0; depth < most; ++depth) {
+      const Solved solved = solve(rows, depth, optimum + 1, 0, {}, false);
+      if (solved.stopped) return -1;
+      if (solved.upper == optimum) return depth;
+    }
+    return most;
+  }
+
+  // The tree of cost `optimum` of least depth, then of the smallest (feature, threshold), at every node.
   // nullptr if stopped.
-  PlanPtr canonical(Rows& rows, int depth, i64 optimum) {
-    if (leaf_cost(rows) == optimum) return leaf_plan();
+  PlanPtr canonical(Rows& rows, int most, i64 optimum) {
+    const int depth = least_depth(rows, most, optimum);
+    if (depth < 0) return nullptr;
+    if (depth == 0) return leaf_plan();
     if (depth == 1) {
       const Stump stump = best_stump(table, rows, settings.minimum, stop);
       if (stopped()) return nullptr;
@@ -1068,7 +1080,8 @@ PlanPtr Search::canonical_root(Node& node) {
   Worker& worker = *main_;
   Rows& rows = *node.rows;
   const int depth = settings_.max_depth;
-  if (worker.leaf_cost(rows) == upper_) return leaf_plan();
+  if (const int least = worker.least_depth(rows, depth, upper_); least < depth)
+    return least < 0 ? nullptr : worker.canonical(rows, least, upper_);
   for (u32 f = 0; f < table_.n_features; ++f) {
     if (!worker.first_of_feature(node, f, upper_)) continue;
     return worker.canonical_split(rows, depth, f);

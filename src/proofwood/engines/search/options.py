@@ -24,7 +24,7 @@ class SearchOptions:
     merge_rows : rows of equal values and class become one weighted row; of two classes, opposite rows cancel
     simd : instruction set of the kernels
     lanes : bits of a vector lane, 0 for the narrowest that holds the counts
-    canonical : finish with the smallest (feature, threshold) that attains the optimum at every node
+    canonical : finish with the optimal tree of least depth, then smallest (feature, threshold), at every node
     eta : share of the distance to the interval's edges added to the bound of a side (Algorithm 1)
     """
 

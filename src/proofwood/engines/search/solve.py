@@ -43,8 +43,8 @@ def solve(
     -------
     Result
         Objective and bound in units of real weight. Ctrl-C ends the search like a time limit.
-        A completed search without gap returns the same tree for any order of the rows and any number of threads: a leaf
-        if it attains the optimum, else the smallest (feature, threshold) that does, at every node.
+        A completed search without gap returns the same tree for any order of the rows and any number of threads: of
+        least depth, then of the smallest (feature, threshold), at every node.
 
     Raises
     ------
