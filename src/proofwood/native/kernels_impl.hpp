@@ -70,6 +70,12 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
   V s{}, all{};
   V max_low = L::load(state.max_all[0]), max_high = L::load(state.max_all[1]);
   V min_low = L::load(state.min_all[0]), min_high = L::load(state.min_all[1]);
+  const auto note = [&](V low, V high) {
+    max_low = L::max(max_low, low);
+    min_low = L::min(min_low, low);
+    max_high = L::max(max_high, high);
+    min_high = L::min(min_high, high);
+  };
   if (values.minimum) {
     V most_low = L::load(state.max_some[0]), most_high = L::load(state.max_some[1]);
     V least_low = L::load(state.min_some[0]), least_high = L::load(state.min_some[1]);
@@ -101,10 +107,7 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
         held += m;
       }
       const V high = all - s, seen_high = seen - seen_low, held_high = held - held_low;
-      max_low = L::max(max_low, s);
-      min_low = L::min(min_low, s);
-      max_high = L::max(max_high, high);
-      min_high = L::min(min_high, high);
+      note(s, high);
       const V good_low = reinterpret_cast<V>((seen_low >= need) & (seen_low <= enough_low) & (held_low >= need_mass) &
                                              (held_low <= full_low));
       const V good_high = reinterpret_cast<V>((seen_high >= need) & (seen_high <= enough_high) & (held_high >= need_mass) &
@@ -124,11 +127,7 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
       const V w = L::splat(weight[row]);
       s += L::low(mask[row], bits) & w;
       all += w;
-      const V high = all - s;
-      max_low = L::max(max_low, s);
-      min_low = L::min(min_low, s);
-      max_high = L::max(max_high, high);
-      min_high = L::min(min_high, high);
+      note(s, all - s);
     }
   } else if (rows.is_end != nullptr) {  // many short segments: a blend costs less than a mispredicted branch
     V end_low{}, end_all{};
@@ -139,11 +138,7 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
       all += w;
       end_low += (s - end_low) & end;
       end_all += (all - end_all) & end;
-      const V end_high = end_all - end_low;
-      max_low = L::max(max_low, end_low);
-      min_low = L::min(min_low, end_low);
-      max_high = L::max(max_high, end_high);
-      min_high = L::min(min_high, end_high);
+      note(end_low, end_all - end_low);
     }
   } else {
     for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
@@ -153,11 +148,7 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
         s += L::low(mask[row], bits) & w;
         all += w;
       }
-      const V high = all - s;
-      max_low = L::max(max_low, s);
-      min_low = L::min(min_low, s);
-      max_high = L::max(max_high, high);
-      min_high = L::min(min_high, high);
+      note(s, all - s);
     }
   }
   L::store(state.net_low, s);
