@@ -1,0 +1,12 @@
+// One function per kernel adds its Python functions to the extension module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace proofwood {
+
+void bind_search(nanobind::module_& module);
+void bind_minimal(nanobind::module_& module);
+void bind_subset(nanobind::module_& module);
+
+}  // namespace proofwood
