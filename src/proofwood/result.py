@@ -65,11 +65,30 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What is proved about one quantity of an answer that is best in several, such as errors first and then size.
+
+    Parameters
+    ----------
+    unit : of the objective and bound: "depth", "nodes", "splits", "errors" or "features"
+    objective, lower_bound : of the model at hand, and what no model that is as good in the parts before can undercut
+    status : what is proved of this part
+    """
+
+    unit: str
+    objective: float
+    lower_bound: float
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """A model with its proof state.
 
     ``objective`` is minimised and is ``inf`` without a model; ``lower_bound`` is valid also after a time limit.
     ``trace`` holds one event per improvement of the objective or the bound, the last one being the final state.
+    ``parts`` is for answers that are best in several quantities, in the order in which they count; it is empty where
+    the objective says all.
     """
 
     model: NodeTable | None
@@ -79,6 +98,7 @@ class Result:
     status: Status
     stats: Stats
     trace: tuple[ProgressEvent, ...] = ()
+    parts: tuple[Part, ...] = ()
 
     def __post_init__(self) -> None:
         if self.lower_bound > self.objective:
@@ -92,3 +112,10 @@ class Result:
     def gap(self) -> float:
         """``objective - lower_bound``; 0 when proved optimal, ``inf`` without a model."""
         return self.objective - self.lower_bound
+
+    def part(self, unit: str) -> Part:
+        """What is proved about the quantity called ``unit``; KeyError with the names there are."""
+        for part in self.parts:
+            if part.unit == unit:
+                return part
+        raise KeyError(f"no part {unit!r}; this result has {', '.join(part.unit for part in self.parts) or 'none'}")

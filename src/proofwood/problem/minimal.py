@@ -1,0 +1,44 @@
+"""The smallest tree that makes no error, or at most so many, as one frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from proofwood.model.node_table import NodeTable
+from proofwood.problem.ranked import RankedRows
+
+
+class Minimize(StrEnum):
+    """What is smallest. Members compare equal to their strings."""
+
+    DEPTH = "depth"  # least depth
+    NODES = "nodes"  # least depth, then fewest nodes
+    NODES_ANY_DEPTH = "nodes-any-depth"  # fewest nodes, however deep
+
+
+@dataclass(frozen=True, eq=False)
+class MinimalTreeProblem:
+    """Find the smallest tree whose wrong rows weigh at most ``max_errors``.
+
+    Parameters
+    ----------
+    rows : RankedRows
+    minimize : what is smallest
+    max_depth : only trees up to this depth are considered; None for any
+    max_errors : integer weight of the rows that may be wrong; at least ``rows.unavoidable``, or no tree exists
+    """
+
+    rows: RankedRows
+    minimize: Minimize = Minimize.DEPTH
+    max_depth: int | None = None
+    max_errors: int = 0
+
+    def admits(self, table: NodeTable) -> bool:
+        """Whether ``table``, a tree over the tests, is within ``max_depth`` and ``max_errors``."""
+        within = self.max_depth is None or table.depth <= self.max_depth
+        return within and table.is_tree and self.rows.errors(table) <= self.max_errors
+
+    def size(self, table: NodeTable) -> int:
+        """What is minimised, for a tree of least depth where that comes first: its depth, or its number of nodes."""
+        return table.depth if self.minimize is Minimize.DEPTH else table.n_nodes
