@@ -426,14 +426,15 @@ def _report(model: Any, features: pl.DataFrame, labels: Any) -> None:
 def _meaning(model: Any) -> str:
     from proofwood.result import Status
 
+    claim = str(model._claim())
     return {
-        Status.OPTIMAL: model._claim(),
-        Status.WITHIN_GAP: f"{model._claim()} by more than the gap",
+        Status.OPTIMAL: claim,
+        Status.WITHIN_GAP: f"{claim} by more than the gap",
         Status.FEASIBLE: {
             "interrupt": "stopped by Ctrl-C; the best so far",
             "time_limit": "stopped by the time limit; the best so far",
         }.get(model.result_.stats.stopped_by, "this engine proves no more than the lower bound"),
-    }[model.status_]
+    }[Status(model.status_)]
 
 
 def _part_meaning(part: Part) -> str:

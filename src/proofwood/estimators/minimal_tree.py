@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -209,7 +209,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         return smaller + (f" (for these tests: max_thresholds={self.max_thresholds})" if self._limited else "")
 
 
-def _engine(name: str, limits: Limits) -> Any:
+def _engine(name: str, limits: Limits) -> Callable[..., Result]:
     """The solve function of an engine; imported where used."""
     if name == "sat":
         from proofwood.engines.sat.tree_solve import solve as sat

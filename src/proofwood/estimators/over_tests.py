@@ -164,8 +164,8 @@ def _categories(columns: Columns | None, values: Any, declared: Any) -> dict[int
         if j in found:
             found[j] = Category(found[j].texts)
             continue
-        column = np.asarray(values)[:, j].astype(np.float64)
-        bad = column[~np.isnan(column) & ((column < 0) | (column != np.floor(column)) | (column > 2**31))]
+        given = np.asarray(values)[:, j].astype(np.float64)
+        bad = given[~np.isnan(given) & ((given < 0) | (given != np.floor(given)) | (given > 2**31))]
         if bad.size:
             raise DataError(
                 f"column {names[j] if names else j!r} is declared categorical and holds {bad[0]:g}: expected whole "
