@@ -77,7 +77,7 @@ class Totalizer:
     Parameters
     ----------
     session : where clauses and variables go, at once
-    literals : the terms
+    literals : the terms, more of which can follow by :meth:`append`
     weights : (n_terms,) positive integers, ones by default
     cap : largest bound that :meth:`at_most` will be asked for
 
@@ -93,14 +93,20 @@ class Totalizer:
             raise ValueError(f"cap={cap} is negative: expected the largest bound that will be asked for")
         self.cap = cap
         self._session = session
-        terms = list(zip(literals, weights or [1] * len(literals), strict=True))
+        self._outputs: dict[int, int] = {}
+        self.append(literals, weights)
+
+    def append(self, literals: Sequence[int], weights: Sequence[int] | None = None) -> None:
+        """Add terms to the sum; bounds that were added as clauses go on to hold for the terms before."""
+        terms = list(zip(literals, [1] * len(literals) if weights is None else weights, strict=True))
         if any(weight <= 0 for _, weight in terms):
             raise ValueError("weights of a totalizer must be positive integers")
-        nodes = [{min(weight, cap + 1): literal} for literal, weight in sorted(terms, key=lambda term: term[1])]
+        nodes = [{min(weight, self.cap + 1): literal} for literal, weight in sorted(terms, key=lambda term: term[1])]
         while len(nodes) > 1:  # neighbours of similar weight are joined: fewer different sums
             joined = [self._join(nodes[i], nodes[i + 1]) for i in range(0, len(nodes) - 1, 2)]
             nodes = joined + nodes[len(nodes) - len(nodes) % 2 :]
-        self._outputs = dict(sorted(nodes[0].items())) if nodes else {}
+        if nodes:
+            self._outputs = self._join(self._outputs, nodes[0]) if self._outputs else nodes[0]
 
     @property
     def sums(self) -> tuple[int, ...]:
