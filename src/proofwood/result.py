@@ -88,7 +88,8 @@ class Result:
     ``objective`` is minimised and is ``inf`` without a model; ``lower_bound`` is valid also after a time limit.
     ``trace`` holds one event per improvement of the objective or the bound, the last one being the final state.
     ``parts`` is for answers that are best in several quantities, in the order in which they count; it is empty where
-    the objective says all.
+    the objective says all. ``certificates`` holds proofs that can be checked apart from the engine, if it was asked to
+    keep them (:class:`proofwood.solvers.Certificate`).
     """
 
     model: NodeTable | None
@@ -99,6 +100,7 @@ class Result:
     stats: Stats
     trace: tuple[ProgressEvent, ...] = ()
     parts: tuple[Part, ...] = ()
+    certificates: tuple[object, ...] = ()
 
     def __post_init__(self) -> None:
         if self.lower_bound > self.objective:

@@ -1,0 +1,138 @@
+"""At most so many of these literals: Sinz's counter, python-sat's networks, and a totalizer with a movable bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from pysat.card import CardEnc, EncType  # type: ignore[import-untyped]
+
+if TYPE_CHECKING:
+    from proofwood.solvers.session import SatSession
+
+Network = Literal["seqcounter", "sortnetwrk", "cardnetwrk", "totalizer", "mtotalizer", "kmtotalizer"]
+
+
+def sequential_counter(session: SatSession, literals: Sequence[int], k: int) -> Iterator[list[int]]:
+    """Clauses that let at most ``k`` of ``literals`` be true: LT_SEQ of Sinz [1]_.
+
+    Register ``s[i, j]`` is true if at least ``j`` of the first ``i`` literals are. There are ``k (n - 1)`` registers
+    and ``2nk + n - 3k - 1`` clauses for ``0 < k < n``. For ``k = 0`` every literal is denied, for ``k < 0`` the empty
+    clause says that it cannot be, for ``k >= n`` there is nothing to say.
+
+    References
+    ----------
+    .. [1] Sinz (2005), Towards an Optimal CNF Encoding of Boolean Cardinality Constraints, CP, sec. 2.
+    """
+    n = len(literals)
+    if k < 0:
+        yield []
+        return
+    if k == 0:
+        yield from ([-literal] for literal in literals)
+        return
+    if k >= n:
+        return
+    first = session.block(k * (n - 1))
+
+    def s(i: int, j: int) -> int:  # i in 1..n-1, j in 1..k
+        return first + (i - 1) * k + (j - 1)
+
+    yield [-literals[0], s(1, 1)]
+    for j in range(2, k + 1):
+        yield [-s(1, j)]
+    for i in range(2, n):
+        x = literals[i - 1]
+        yield [-x, s(i, 1)]
+        yield [-s(i - 1, 1), s(i, 1)]
+        for j in range(2, k + 1):
+            yield [-x, -s(i - 1, j - 1), s(i, j)]
+            yield [-s(i - 1, j), s(i, j)]
+        yield [-x, -s(i - 1, k)]
+    yield [-literals[n - 1], -s(n - 1, k)]
+
+
+def network_at_most(
+    session: SatSession, literals: Sequence[int], k: int, network: Network = "cardnetwrk"
+) -> list[list[int]]:
+    """Clauses that let at most ``k`` of ``literals`` be true, by one of python-sat's encodings."""
+    if k < 0:
+        return [[]]
+    if k >= len(literals):
+        return []
+    encoding = getattr(EncType, network)
+    made = CardEnc.atmost(lits=list(literals), bound=k, top_id=session.n_variables, encoding=encoding)
+    session.n_variables = max(session.n_variables, int(made.nv))
+    return [list(clause) for clause in made.clauses]
+
+
+class Totalizer:
+    """A weighted sum of literals whose upper bound can be tightened again and again.
+
+    The clauses are those of the generalized totalizer [1]_: a binary tree over the literals, and at every node one
+    output per sum that its literals can have, true if the sum is reached. Sums above ``cap`` share one output. With
+    weights of one it is the totalizer of Bailleux and Boufkhad.
+
+    Parameters
+    ----------
+    session : where clauses and variables go, at once
+    literals : the terms, more of which can follow by :meth:`append`
+    weights : (n_terms,) positive integers, ones by default
+    cap : largest bound that :meth:`at_most` will be asked for
+
+    References
+    ----------
+    .. [1] Joshi, Martins, Manquinho (2015), Generalized Totalizer Encoding for Pseudo-Boolean Constraints, CP.
+    """
+
+    def __init__(
+        self, session: SatSession, literals: Sequence[int], weights: Sequence[int] | None = None, *, cap: int
+    ) -> None:
+        if cap < 0:
+            raise ValueError(f"cap={cap} is negative: expected the largest bound that will be asked for")
+        self.cap = cap
+        self._session = session
+        self._outputs: dict[int, int] = {}
+        self.append(literals, weights)
+
+    def append(self, literals: Sequence[int], weights: Sequence[int] | None = None) -> None:
+        """Add terms to the sum; bounds that were added as clauses go on to hold for the terms before."""
+        terms = list(zip(literals, [1] * len(literals) if weights is None else weights, strict=True))
+        if any(weight <= 0 for _, weight in terms):
+            raise ValueError("weights of a totalizer must be positive integers")
+        nodes = [{min(weight, self.cap + 1): literal} for literal, weight in sorted(terms, key=lambda term: term[1])]
+        while len(nodes) > 1:  # neighbours of similar weight are joined: fewer different sums
+            joined = [self._join(nodes[i], nodes[i + 1]) for i in range(0, len(nodes) - 1, 2)]
+            nodes = joined + nodes[len(nodes) - len(nodes) % 2 :]
+        if nodes:
+            self._outputs = self._join(self._outputs, nodes[0]) if self._outputs else nodes[0]
+
+    @property
+    def sums(self) -> tuple[int, ...]:
+        """Sums that have an output, ascending; the last one, if above ``cap``, stands for all above."""
+        return tuple(self._outputs)
+
+    def at_most(self, bound: int) -> list[int]:
+        """Literals that, assumed or added as clauses of one literal, keep the sum at or below ``bound``.
+
+        Raises
+        ------
+        ValueError
+            If ``bound`` is negative or above ``cap``.
+        """
+        if not 0 <= bound <= self.cap:
+            raise ValueError(f"bound={bound}: expected 0 to the cap of this totalizer, {self.cap}")
+        return next(([-literal] for total, literal in self._outputs.items() if total > bound), [])
+
+    def _join(self, one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
+        """Outputs of a node above two others: a sum is reached if its parts are."""
+        capped = {(a, b): min(a + b, self.cap + 1) for a in (0, *one) for b in (0, *other) if a + b}
+        outputs = {total: self._session.new() for total in sorted(set(capped.values()))}
+        for (a, b), total in capped.items():
+            parts = [-side[part] for side, part in ((one, a), (other, b)) if part]
+            self._session.add([*parts, outputs[total]])
+        totals = list(outputs)
+        for smaller, larger in pairwise(totals):
+            self._session.add([-outputs[larger], outputs[smaller]])
+        return outputs

@@ -1,0 +1,250 @@
+"""A SAT solver that obeys the clock and Ctrl-C: it works in slices of a limited number of conflicts.
+
+CaDiCaL through python-sat holds the interpreter lock for the whole call and cannot be interrupted. A slice ends after
+a number of conflicts that is fitted to the speed measured so far, so that deadline and Ctrl-C are looked at about ten
+times a second; what was learned stays between slices.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from pysat import solvers as pysat_solvers  # type: ignore[import-untyped]
+
+from proofwood.solvers.cardinality import sequential_counter
+from proofwood.solvers.proof import Certificate
+
+PROOF_SOLVERS = ("cadical153", "cadical195", "glucose3", "glucose4", "glucose42")
+"""Solvers whose proofs need nothing but unit propagation to be checked."""
+SOLVERS = (*PROOF_SOLVERS, "cadical300", "minisat22", "maplechrono")
+"""Solvers that can be run in slices and keep what they learned."""
+
+SLICE_SECONDS = 0.08
+"""Aim for the time between two looks at the clock."""
+FIRST_SLICE = 100
+"""Conflicts of the first slice, before the speed is known."""
+LARGEST_SLICE = 100_000
+
+
+class SatSession:
+    """Clauses, a budget of wall-clock seconds, and an incremental solver.
+
+    Parameters
+    ----------
+    solver : name as python-sat knows it
+    seconds : wall-clock budget of the session from now on, None for no limit
+    proof : keep all clauses and a DRUP proof, for :meth:`certificate`
+    on_slice : called without arguments between slices; a KeyboardInterrupt that it raises counts as Ctrl-C, any other
+        exception propagates
+
+    Attributes
+    ----------
+    stopped_by : why the last call of :meth:`solve` returned None: "time_limit" or "interrupt"; else None
+    n_variables : the highest variable handed out by :meth:`new` and :meth:`block`
+    n_clauses, n_literals : added so far
+    n_calls : calls of :meth:`solve`
+
+    Raises
+    ------
+    ValueError
+        If the solver cannot be run in slices, or a proof is asked of one that writes none.
+
+    Notes
+    -----
+    A KeyboardInterrupt outside :meth:`solve`, such as between two clauses, propagates as it always does.
+    """
+
+    def __init__(
+        self,
+        *,
+        solver: str = "cadical195",
+        seconds: float | None = None,
+        proof: bool = False,
+        on_slice: Callable[[], None] | None = None,
+    ) -> None:
+        if solver not in SOLVERS:
+            raise ValueError(f"solver={solver!r} cannot be run in slices: expected one of {', '.join(SOLVERS)}")
+        if proof and solver not in PROOF_SOLVERS:
+            raise ValueError(f"solver={solver!r} writes no such proof: expected one of {', '.join(PROOF_SOLVERS)}")
+        settings: dict[str, Any] = {"with_proof": True} if proof else {}
+        self._solver = pysat_solvers.Solver(name=solver, **settings)
+        self.name = solver
+        self.stopped_by: str | None = None
+        self.n_variables = 0
+        self.n_clauses = 0
+        self.n_literals = 0
+        self.n_calls = 0
+        self._on_slice = on_slice
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+        self._slice = FIRST_SLICE
+        self._clauses: list[list[int]] | None = [] if proof else None
+        self._assumptions: list[int] = []
+        self._values: list[int] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the solver."""
+        self._solver.delete()
+
+    # ------------------------------------------------------------------------------------------ variables and clauses
+
+    def new(self) -> int:
+        """A fresh variable, numbered from 1."""
+        self.n_variables += 1
+        return self.n_variables
+
+    def block(self, size: int) -> int:
+        """The first of ``size`` fresh variables in a row."""
+        first = self.n_variables + 1
+        self.n_variables += size
+        return first
+
+    def add(self, clause: Iterable[int]) -> None:
+        """Add one clause over variables of :meth:`new` and :meth:`block`; the empty clause is false for good."""
+        self.extend((clause,))
+
+    def extend(self, clauses: Iterable[Iterable[int]]) -> None:
+        """Add clauses one by one."""
+        add, kept = self._solver.add_clause, self._clauses
+        for clause in clauses:
+            literals = list(clause)
+            add(literals)
+            self.n_clauses += 1
+            self.n_literals += len(literals)
+            if kept is not None:
+                kept.append(literals)
+
+    def at_most(self, literals: Sequence[int], k: int) -> None:
+        """Let at most ``k`` of ``literals`` be true, by Sinz's sequential counter."""
+        self.extend(sequential_counter(self, literals, k))
+
+    def phases(self, literals: Iterable[int]) -> None:
+        """The value that the solver should try first for the variables of ``literals``."""
+        self._solver.set_phases(list(literals))
+
+    # -------------------------------------------------------------------------------------------------------- solving
+
+    @property
+    def seconds_left(self) -> float:
+        """Rest of the budget, inf without one; negative once it is used up."""
+        return float("inf") if self._deadline is None else self._deadline - time.monotonic()
+
+    def solve(self, assumptions: Iterable[int] = ()) -> bool | None:
+        """Whether the clauses can be satisfied together with ``assumptions``.
+
+        Returns
+        -------
+        bool or None
+            None at the end of the budget or after Ctrl-C, see ``stopped_by``. The session can still be used: a later
+            call goes on with everything learned.
+        """
+        self._assumptions = list(assumptions)
+        self.stopped_by = None
+        self.n_calls += 1
+        try:
+            while self.seconds_left > 0:
+                answer = self._one_slice()
+                if answer is not None:
+                    if answer:
+                        self._values = self._solver.get_model()
+                    return answer
+                if self._on_slice is not None:
+                    self._on_slice()
+        except KeyboardInterrupt:
+            self.stopped_by = "interrupt"
+            return None
+        self.stopped_by = "time_limit"
+        return None
+
+    def _one_slice(self) -> bool | None:
+        """Solve for a limited number of conflicts, and fit that number to the time it took."""
+        aim = min(SLICE_SECONDS, self.seconds_left)
+        self._solver.conf_budget(self._slice)
+        before = time.monotonic()
+        with _interrupts_left_to_python():
+            answer = self._solver.solve_limited(assumptions=self._assumptions)
+        took = time.monotonic() - before
+        if answer is None:
+            factor = min(2.0, max(0.1, aim / max(took, 1e-9)))
+            self._slice = min(LARGEST_SLICE, max(1, int(self._slice * factor)))
+        return None if answer is None else bool(answer)
+
+    # --------------------------------------------------------------------------------------------------------- answers
+
+    def value(self, literal: int) -> bool:
+        """Whether ``literal`` is true in the last model; variables in no clause are false."""
+        variable = abs(literal)
+        true = variable <= len(self._values) and self._values[variable - 1] > 0
+        return true == (literal > 0)
+
+    def model(self) -> list[int]:
+        """The last model, one literal per variable that the solver has seen, in their order."""
+        return list(self._values)
+
+    def core(self) -> list[int]:
+        """Some of the last assumptions that cannot hold together; empty if the clauses alone cannot be satisfied."""
+        return list(self._solver.get_core() or ())
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """Work so far: calls, variables, clauses, literals, and the solver's conflicts, decisions and propagations."""
+        inner = self._solver.accum_stats() or {}
+        work = {name: int(inner[name]) for name in ("conflicts", "decisions", "propagations") if name in inner}
+        sizes = {"variables": self.n_variables, "clauses": self.n_clauses, "literals": self.n_literals}
+        return {"solver_calls": self.n_calls, **sizes, **work}
+
+    # ----------------------------------------------------------------------------------------------------------- proof
+
+    def proof(self) -> list[str]:
+        """Lines of the DRUP proof so far: clauses learned, and with a leading ``d`` clauses dropped."""
+        if self._clauses is None:
+            raise ValueError("this session keeps no proof: make it with proof=True")
+        return list(self._solver.get_proof() or ())
+
+    def certificate(self, claim: str) -> Certificate:
+        """Proof of the last answer of :meth:`solve`, which must have been False.
+
+        Failed assumptions become clauses of one literal: what is certified is that the clauses and these literals
+        cannot all be true.
+        """
+        lines = self.proof()
+        assert self._clauses is not None
+        units = [[literal] for literal in self.core()]
+        if not lines or lines[-1] != "0":
+            lines.append("0")
+        return Certificate(claim, tuple(tuple(clause) for clause in (*self._clauses, *units)), tuple(lines))
+
+
+class _NotTheMainThread:
+    """Stands in for ``pysat.solvers.MainThread`` during a slice."""
+
+    @staticmethod
+    def check() -> bool:
+        return False
+
+
+@contextmanager
+def _interrupts_left_to_python() -> Iterator[None]:
+    """Keep python-sat from handling SIGINT inside the solver.
+
+    In the main thread it installs a handler that leaps out of the running solver and leaves it unusable (CaDiCaL then
+    aborts the process at the next call). Python's own handler only sets a flag, which the interpreter looks at when
+    the slice is over.
+    """
+    kept = pysat_solvers.MainThread
+    pysat_solvers.MainThread = _NotTheMainThread
+    try:
+        yield
+    finally:
+        pysat_solvers.MainThread = kept

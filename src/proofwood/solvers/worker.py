@@ -1,0 +1,214 @@
+"""Work that may hang, crash or refuse to stop, in a process of its own with a hard time limit.
+
+The function and its arguments go to a new interpreter (spawn), so that libraries which cannot live in one process, or
+hold the interpreter lock, or ignore Ctrl-C, do no harm here. The child sends messages while it works; the last one is
+kept whatever happens to the child.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeAlias
+
+Send: TypeAlias = Callable[[Any], None]
+Job: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]
+
+GRACE_SECONDS = 0.5
+"""Time between SIGTERM and SIGKILL."""
+LOOK_SECONDS = 0.1
+"""Time between two looks at the clock while nothing arrives."""
+
+
+class WorkerError(RuntimeError):
+    """The child failed: it raised (the message holds its traceback) or died (the message says of what)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOutcome:
+    """What came back from a child.
+
+    Parameters
+    ----------
+    value : what the function returned; None if it was stopped
+    last : the last message that the child sent, None if there was none
+    stopped_by : None if the function returned, else "time_limit" or "interrupt"
+    seconds : wall-clock seconds, start of the child included
+    winner : number of the job that returned first; None if none did
+    """
+
+    value: Any
+    last: Any
+    stopped_by: str | None
+    seconds: float
+    winner: int | None = None
+
+
+def run(
+    function: Callable[..., Any],
+    *arguments: Any,
+    seconds: float | None = None,
+    on_message: Callable[[Any], None] | None = None,
+) -> WorkerOutcome:
+    """``function(send, *arguments)`` in a child process.
+
+    Parameters
+    ----------
+    function : defined in a module that the child can import; it may call ``send(message)`` at any time
+    arguments : picklable
+    seconds : wall-clock limit, None for none; the child is gone about half a second later at the latest
+    on_message : called here with every message; a KeyboardInterrupt that it raises counts as Ctrl-C
+
+    Raises
+    ------
+    WorkerError
+        If the child raises, or dies without an answer (a crash, or killed for want of memory).
+    """
+    told = None if on_message is None else lambda _, message: on_message(message)
+    return race([(function, arguments)], seconds=seconds, on_message=told)
+
+
+def race(
+    jobs: Sequence[Job],
+    *,
+    seconds: float | None = None,
+    on_message: Callable[[int, Any], None] | None = None,
+) -> WorkerOutcome:
+    """Run several ``(function, arguments)`` in processes side by side; the first to return wins, the others are ended.
+
+    As :func:`run`; ``on_message`` is given the number of the job and the message, ``last`` is the last message of the
+    winner, or of all jobs if none won.
+
+    Raises
+    ------
+    WorkerError
+        If every child fails; the message is that of the first.
+    """
+    if not jobs:
+        raise ValueError("a race needs at least one job")
+    started = time.monotonic()
+    lane = _Lane(on_message)
+    stopped_by: str | None = None
+    try:
+        for function, arguments in jobs:
+            lane.start(function, arguments)
+        while lane.winner is None and lane.running:
+            left = float("inf") if seconds is None else started + seconds - time.monotonic()
+            if left <= 0:
+                stopped_by = "time_limit"
+                break
+            lane.listen(min(left, LOOK_SECONDS))
+    except KeyboardInterrupt:
+        stopped_by = "interrupt"
+    finally:
+        lane.end()
+    if stopped_by is None and lane.winner is None:
+        raise WorkerError(lane.failures[0])
+    return WorkerOutcome(lane.value, lane.last, stopped_by, time.monotonic() - started, lane.winner)
+
+
+class _Lane:
+    """The children of one race: their pipes, their messages, and their end."""
+
+    def __init__(self, on_message: Callable[[int, Any], None] | None) -> None:
+        self._context = multiprocessing.get_context("spawn")
+        self._on_message = on_message
+        self._children: list[BaseProcess] = []
+        self._messages: dict[int, Any] = {}
+        self._newest: Any = None
+        self.running: dict[Connection, int] = {}
+        self.failures: list[str] = []
+        self.winner: int | None = None
+        self.value: Any = None
+
+    @property
+    def last(self) -> Any:
+        return self._newest if self.winner is None else self._messages.get(self.winner)
+
+    def start(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        receiver, sender = self._context.Pipe(duplex=False)
+        child = self._context.Process(target=_child, args=(sender, function, arguments), daemon=True)
+        self.running[receiver] = len(self._children)
+        self._children.append(child)
+        child.start()
+        sender.close()  # the child holds the only writing end: its death closes the pipe
+
+    def listen(self, seconds: float) -> None:
+        """Take the messages that arrive within ``seconds``."""
+        for ready in wait(list(self.running), timeout=seconds):
+            assert isinstance(ready, Connection)
+            self._take(ready)
+            if self.winner is not None:
+                return
+
+    def _take(self, pipe: Connection) -> None:
+        number = self.running[pipe]
+        try:
+            kind, content = pipe.recv()
+        except (EOFError, OSError):
+            self._leave(pipe)
+            self.failures.append(_cause_of_death(self._children[number]))
+            return
+        if kind == "message":
+            self._messages[number] = self._newest = content
+            if self._on_message is not None:
+                self._on_message(number, content)
+        elif kind == "error":
+            self._leave(pipe)
+            self.failures.append(content)
+        else:
+            self.winner, self.value = number, content
+
+    def _leave(self, pipe: Connection) -> None:
+        del self.running[pipe]
+        pipe.close()
+
+    def end(self) -> None:
+        """End all children and wait until they are gone; Ctrl-C meanwhile only shortens the grace."""
+        alive = [child for child in self._children if child.pid is not None]
+        for child in alive:
+            child.terminate()
+        deadline = time.monotonic() + GRACE_SECONDS
+        for child in alive:
+            try:
+                child.join(max(0.0, deadline - time.monotonic()))
+            except KeyboardInterrupt:
+                deadline = time.monotonic()
+        for child in alive:
+            if child.is_alive():
+                child.kill()
+            child.join()
+            child.close()
+        for pipe in list(self.running):
+            self._leave(pipe)
+
+
+def _cause_of_death(child: BaseProcess) -> str:
+    child.join(GRACE_SECONDS)
+    code = child.exitcode
+    if code is not None and code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        hint = " (often for want of memory)" if name == "SIGKILL" else ""
+        return f"the worker process was ended by {name}{hint} and left no answer"
+    return f"the worker process ended with exit code {code} and left no answer"
+
+
+def _child(sender: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    """What runs in the child: Ctrl-C in the terminal reaches it too, but ending it is up to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        value = function(lambda message: sender.send(("message", message)), *arguments)
+        sender.send(("value", value))
+    except Exception:  # noqa: BLE001 - handed to the parent with its traceback
+        sender.send(("error", f"the worker process raised\n{traceback.format_exc()}"))
+    finally:
+        sender.close()
