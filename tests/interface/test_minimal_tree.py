@@ -136,7 +136,7 @@ def test_text_is_tested_level_by_level(tmp_path):
     assert "colour = red, one of {red}" in tree.explain(X[0])
     tree.save(tmp_path / "t.json")
     again = load(tmp_path / "t.json")
-    assert again.predict(X.to_pandas()).tolist() == y
+    assert again.predict(pd.DataFrame(X.to_dict(as_series=False))).tolist() == y
     assert again.categories_ == tree.categories_
     assert pickle.loads(pickle.dumps(tree)).predict(X).tolist() == y
 
