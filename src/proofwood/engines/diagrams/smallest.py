@@ -214,7 +214,7 @@ def order_bound(bounds: IntArray, order: Order) -> int:
 
 
 def essential_tests(cells: CellTable) -> int:
-    """Number of tests that every diagram of the table asks: two cells that differ in this test alone need different labels."""
+    """Number of tests that every diagram asks: two cells that differ in the test alone need different labels."""
     n = cells.n_tests
     words = _words(cells.allowed)
     count = 0
@@ -265,14 +265,15 @@ def best_order(cells: CellTable, fill: Callable[[CellTable], IntArray], *, limit
     """
     deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
     n = cells.n_tests
-    every = n <= _ALL_ORDERS
+    complete = n <= _ALL_ORDERS
+    moves = _Moves(n)
     best: tuple[int, Order, IntArray] | None = None
-    complete = every
-    for order in permutations(range(n)) if every else _moves(lambda: best[1] if best else tuple(range(n))):
+    for order in permutations(range(n)) if complete else moves:
         labels = fill(cells.reorder(order))
         splits = count_splits(labels)
         if best is None or splits < best[0]:
             best = (splits, order, labels)
+            moves.current = order
         if deadline is not None and time.monotonic() >= deadline:
             complete = False
             break
@@ -286,14 +287,19 @@ def best_order(cells: CellTable, fill: Callable[[CellTable], IntArray], *, limit
 _ALL_ORDERS = 6
 
 
-def _moves(current: Callable[[], Order]) -> Iterator[Order]:
-    """Orders that move one test of the current one, until a whole round brought no change."""
-    while True:
-        start = current()
-        yield start
-        for test in range(len(start)):
-            rest = [place for place in current() if place != test]
-            for place in range(len(start)):
-                yield (*rest[:place], test, *rest[place:])
-        if current() == start:
-            return
+class _Moves:
+    """Orders that move one test of the current one, until a whole round leaves the current one as it was."""
+
+    def __init__(self, n: int) -> None:
+        self.current: Order = tuple(range(n))
+
+    def __iter__(self) -> Iterator[Order]:
+        while True:
+            start = self.current
+            yield start
+            for test in range(len(start)):
+                rest = [place for place in self.current if place != test]
+                for place in range(len(start)):
+                    yield (*rest[:place], test, *rest[place:])
+            if self.current == start:
+                return
