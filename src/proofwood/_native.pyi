@@ -17,3 +17,13 @@ def solve_tree(
 
 def instruction_sets() -> list[str]:
     """Instruction sets of the kernels that this machine can run."""
+
+def solve_subset(
+    ranks: npt.NDArray[np.int32],
+    cuts: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.int64],
+    settings: dict[str, Any],
+    seconds: float | None,
+    progress: Callable[[float, int, int], None] | None,
+) -> dict[str, Any]:
+    """Sets of tests of least error, for ranks and class weights of groups of rows."""
