@@ -394,12 +394,12 @@ class SetSearch {
     pairs_.clear();
     for (std::size_t i = 0; i < members_.size(); ++i)
       for (std::size_t k = i * kNear; k < i * kNear + kPairs && near_[k].row >= 0; ++k)
-        pairs_.push_back({near_[k].distance, members_[i], near_[k].row});
-    std::stable_sort(pairs_.begin(), pairs_.end(), [](const Pair& a, const Pair& b) { return a.distance < b.distance; });
+        pairs_.push_back((static_cast<u64>(near_[k].distance) << 48) | (static_cast<u64>(members_[i]) << 24) | static_cast<u64>(near_[k].row));
+    std::sort(pairs_.begin(), pairs_.end());
     used_tests_.assign(test_words_, 0);
     int packed = 0;
-    for (const Pair& pair : pairs_) {
-      const u64 *a = rows_.bits(pair.p), *b = rows_.bits(pair.q);
+    for (const u64 pair : pairs_) {
+      const u64 *a = rows_.bits(static_cast<int>(pair >> 24 & 0xFFFFFF)), *b = rows_.bits(static_cast<int>(pair & 0xFFFFFF));
       u64 common = 0;
       for (std::size_t w = 0; w < test_words_ && common == 0; ++w) common = (a[w] ^ b[w]) & used_tests_[w];
       if (common != 0) continue;
@@ -409,10 +409,12 @@ class SetSearch {
     return packed + 1;
   }
 
-  // The bounds that cost more than parting the set once.
+  // The bounds that cost more than parting the set once; where fewer than one in 24 prunes, most are left out.
   void bound(Entry* e) {
     if (e->bounded) return;
     e->bounded = true;
+    if (bounds_tried_ >= 512 && 24 * bounds_pruned_ < bounds_tried_ && ++bounds_skipped_ % 16 != 0) return;
+    ++bounds_tried_;
     if (e->two || !(rules_.clique_bound || rules_.packing_bound)) return;
     if (opposites_.empty()) list_opposites();
     find_near(cache_.words(e));
@@ -452,7 +454,7 @@ class SetSearch {
       f.pure_low[w] = tests.pure_low;
       f.pure_high[w] = tests.pure_high;
     }
-    seen_splits_.clear();
+    clear_seen();
     const std::vector<int> kinds(present_);
     std::vector<int>& total = kind_sizes_;
     total.clear();
@@ -492,16 +494,7 @@ class SetSearch {
             hash = (hash ^ (set[v] & (bits[v] ^ flip))) * 0xD6E8FEB86659FD93u;
             hash ^= hash >> 32;
           }
-          const auto twin = std::find_if(seen_splits_.begin(), seen_splits_.end(), [&](const auto& seen) {
-            if (seen.first != hash) return false;
-            const u64* other = rows_.high(seen.second);
-            const u64 other_flip = (other[first_word] & first_row) != 0 ? ~u64{0} : 0;
-            u64 differ = 0;
-            for (std::size_t v = 0; v < words_; ++v) differ |= set[v] & (bits[v] ^ flip ^ other[v] ^ other_flip);
-            return differ == 0;
-          });
-          if (twin != seen_splits_.end()) continue;
-          seen_splits_.emplace_back(hash, t);
+          if (seen_before(set, t, flip, hash, first_word, first_row)) continue;
         }
         const int me = static_cast<int>(f.splits.size());
         const bool chained = rules_.monotone && same_column;
@@ -514,6 +507,28 @@ class SetSearch {
         last_high = high;
       }
     order_splits(f);
+  }
+
+  // A table of the splits listed so far, by the hash of their sides without the first row; -1: a free place.
+  void clear_seen() {
+    if (seen_splits_.empty()) seen_splits_.resize(std::bit_ceil(2 * at(rows_.n_tests) + 2));
+    std::fill(seen_splits_.begin(), seen_splits_.end(), std::pair<u64, int>(0, -1));
+  }
+
+  bool seen_before(const u64* set, int t, u64 flip, u64 hash, std::size_t first_word, u64 first_row) {
+    const u64* bits = rows_.high(t);
+    const std::size_t mask = seen_splits_.size() - 1;
+    std::size_t place = hash & mask;
+    for (; seen_splits_[place].second >= 0; place = (place + 1) & mask) {
+      if (seen_splits_[place].first != hash) continue;
+      const u64* other = rows_.high(seen_splits_[place].second);
+      const u64 other_flip = (other[first_word] & first_row) != 0 ? ~u64{0} : 0;
+      u64 differ = 0;
+      for (std::size_t w = 0; w < words_; ++w) differ |= set[w] & (bits[w] ^ flip ^ other[w] ^ other_flip);
+      if (differ == 0) return true;
+    }
+    seen_splits_[place] = {hash, t};
+    return false;
   }
 
   void order_splits(Frame& f) {
@@ -551,9 +566,10 @@ class SetSearch {
     if (d >= e->depth_upper) return true;
     if (d < e->depth_lower) return false;
     board_.poll();
-    if (rules_.depth_bound && d > 2) {
+    if (rules_.depth_bound && d > 2 && !e->bounded) {
       bound(e);
       if (d < e->depth_lower) {
+        ++bounds_pruned_;
         ++board_.counts[kDepthPrunings];
         return false;
       }
@@ -681,7 +697,8 @@ class SetSearch {
       bound(e);
       const Slot& s = slot(e, d);
       if (s.lower > cap) {
-        ++board_.counts[kCliquePrunings];
+        ++board_.counts[kBoundPrunings];
+        ++bounds_pruned_;
         return s.lower;
       }
     }
@@ -849,9 +866,6 @@ class SetSearch {
   struct Opposite {
     int distance, row;
   };
-  struct Pair {
-    int distance, p, q;
-  };
   struct ColumnSpan {  // the splits of one column, and the purest of them
     double score;
     int first, best, last;
@@ -869,11 +883,12 @@ class SetSearch {
   std::vector<u64> some_, every_;  // summarize
   std::vector<int> present_;       // summarize
   std::vector<char> seen_;         // summarize
+  i64 bounds_tried_ = 0, bounds_pruned_ = 0, bounds_skipped_ = 0;  // bound
   std::vector<std::vector<Opposite>> opposites_;  // list_opposites
   std::vector<int> members_;       // find_near
   std::vector<Opposite> near_;     // find_near: kNear per member, those beyond the last have row -1
   std::vector<std::size_t> chosen_;  // clique
-  std::vector<Pair> pairs_;        // packing
+  std::vector<u64> pairs_;         // packing: distance and two rows
   std::vector<u64> used_tests_;    // packing
   std::vector<int> kind_sizes_;    // list_splits
   std::vector<std::pair<u64, int>> seen_splits_;  // list_splits
