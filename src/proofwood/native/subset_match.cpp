@@ -10,6 +10,7 @@
 // predicts other than its heaviest, the group costs at least that much more than its unavoidable error.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "subset_worker.hpp"
@@ -133,7 +134,7 @@ i64 Search::Worker::choose_prefix(Node& node) {
   std::vector<i64> running(node.stride, 0), largest;
   node.cover.assign(node.stride, 0);
   node.size = 0;
-  i64 best = 0, size = 0;
+  i64 best = std::numeric_limits<i64>::min(), size = 0;
   u32 best_words = 0, word = 0;
   const Packed bits{node.packed.data(), node.stride, node.words, table.unit ? nullptr : node.shift.data()};
   for (std::size_t first = 0; first < node.matches.size(); first += 64) {
@@ -154,7 +155,7 @@ i64 Search::Worker::choose_prefix(Node& node) {
     }
   }
   node.words = best_words;
-  return best;
+  return std::max(best, i64{0});
 }
 
 // Sorts the edges by the price of the candidates that separate them; the price of a test grows with what it covers, so
