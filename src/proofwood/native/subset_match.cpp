@@ -9,7 +9,6 @@
 // does not. With many classes a row of a group of equal rows counts with its margin: whatever class its cell
 // predicts other than its heaviest, the group costs at least that much more than its unavoidable error.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -170,11 +169,11 @@ void Search::Worker::reweight(Node& node, u32 round) {
   if (round == 0) std::fill(cost_.begin(), cost_.end(), 0);
   for (std::size_t s = 0; s < k; ++s) {
     const double share = static_cast<double>(node.cover[s]) / scale;
-    cost_[node.candidates[s]] += static_cast<i64>(1000.0 * std::exp2(6.0 * (share - 1.0)));
+    cost_[node.candidates[s]] += static_cast<i64>(60.0 * share);
   }
   std::vector<i64> sums(bytes * 256, 0);  // price of each value of each byte of a difference
   std::vector<i64> price(bytes * 8, 0);
-  for (const u32 test : node.candidates) price[test] = cost_[test] + 20;
+  for (const u32 test : node.candidates) price[test] = cost_[test] + 100;
   for (std::size_t b = 0; b < bytes; ++b)
     for (u32 value = 1; value < 256; ++value)
       sums[b * 256 + value] = sums[b * 256 + (value & (value - 1))] + price[b * 8 + static_cast<u32>(__builtin_ctz(value))];
