@@ -96,8 +96,8 @@ i64 Search::Worker::expand(Node& node) {
     // Rounds are worth it where many sets are below.
     double below = 1;
     for (u32 i = 0; i < node.left; ++i) below *= static_cast<double>(node.candidates.size()) / (i + 1);
-    const double price = 300.0 * static_cast<double>(node.edges.size() + 1) * (table.words + 1);
-    const u32 rounds = !rules.reweighting || bound >= search.upper() ? 0 : below * 5 > 50 * price ? 4 : below * 5 > 5 * price ? 2 : 0;
+    const double price = static_cast<double>(node.edges.size() + 1) * (8 * table.words + 100);
+    const u32 rounds = !rules.reweighting || bound >= search.upper() ? 0 : below > 4 * price ? 1 : 0;
     Node best;
     for (u32 round = 0; round < rounds && bound < search.upper(); ++round) {
       const i64 size = node.size;
@@ -306,7 +306,7 @@ i64 Search::Worker::visit(Node& node, u32 depth) {
 }
 
 i64 Search::Worker::visit_children(Node& node, u32 depth) {
-  constexpr std::size_t kRemembered = 8;
+  constexpr std::size_t kRemembered = 2;
   i64 least = std::min(search.upper(), node.error);
   struct Done {
     u32 test;
