@@ -159,7 +159,8 @@ i64 Search::Worker::expand(Node& node) {
   }
 
   auto k = static_cast<u32>(node.candidates.size());
-  if (rules.matching && rules.overlap && k > 0) {
+  constexpr u32 kMostForOverlap = 2000;  // the table of overlaps has as many entries squared
+  if (rules.matching && rules.overlap && k > 0 && k <= kMostForOverlap) {
     const auto fill = [&] {
       const Packed bits{node.packed.data(), node.stride, node.words, table.unit ? nullptr : node.shift.data()};
       node.shared.resize(static_cast<std::size_t>(k) * node.stride);
@@ -197,8 +198,11 @@ i64 Search::Worker::expand(Node& node) {
   std::vector<i64> rest;
   i64 least = search.upper();
   for (u32 s = 0; s < k; ++s) {
+    if (search.stopped()) return 0;
     rest.clear();
-    for (u32 t = s + 1; t < k; ++t)
+    // without overlaps the candidates are in descending order of cover, but for collect
+    const u32 end = node.shared.empty() && !collect ? std::min(k, s + r) : k;
+    for (u32 t = s + 1; t < end; ++t)
       rest.push_back(node.cover[t] - (node.shared.empty() ? 0 : node.shared[static_cast<std::size_t>(s) * node.stride + t]));
     node.child_bound[s] = std::max(bound, node.size - node.cover[s] - top_sum(rest.data(), rest.size(), r - 1, largest));
     least = std::min(least, node.child_bound[s]);
