@@ -14,13 +14,18 @@ Every answer carries its proof: ``objective_``, ``lower_bound_``, ``gap_`` and `
 Where things are:
 
 ===================  =====================================================================================
-``estimators``       scikit-learn classifiers: :class:`OptimalTreeClassifier`
+``estimators``       scikit-learn classifiers: :class:`OptimalTreeClassifier`, :class:`MinimalTreeClassifier`,
+                     :class:`OptimalBDDClassifier`
 ``model``            :class:`NodeTable`, the one form of every model, and functions that evaluate, reshape
                      and store it
 ``result``           :class:`Result`, :class:`Status`, :class:`Limits`, :class:`ProgressEvent`
 ``data``             :func:`read_columns`, :class:`Binarizer`, :func:`load_dataset`
-``problem``          :class:`TreeProblem`: rows, integer weights, objective, limits on the model; recounting
-``engines``          ``engines.search.solve(problem)`` and its :class:`SearchOptions`; the table of learners
+``problem``          :class:`TreeProblem`: rows, integer weights, objective, limits on the model; recounting;
+                     rows over 0/1 tests as ranks, smallest trees, diagrams
+``engines``          a folder per algorithm, each with ``solve(problem)``: ``search`` (trees of fewest errors, with
+                     :class:`SearchOptions`), ``minimal`` (smallest trees), ``subset`` and ``diagrams`` (decision
+                     diagrams), ``sat``, ``greedy``; the table of learners
+``solvers``          SAT in slices, worker processes, checkable proofs
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      their names for columns and classes are :class:`Labels`
 ``cli``              the command ``proofwood``
@@ -39,6 +44,8 @@ if TYPE_CHECKING:
     from proofwood.data.catalog import load_dataset
     from proofwood.data.columns import read_columns
     from proofwood.engines.search import SearchOptions
+    from proofwood.estimators.minimal_tree import MinimalTreeClassifier
+    from proofwood.estimators.optimal_bdd import OptimalBDDClassifier
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
     from proofwood.estimators.saving import load
     from proofwood.exceptions import DataError, OptimalityWarning
@@ -58,8 +65,10 @@ __all__ = [
     "DataError",
     "Labels",
     "Limits",
+    "MinimalTreeClassifier",
     "ModelFileError",
     "NodeTable",
+    "OptimalBDDClassifier",
     "OptimalTreeClassifier",
     "OptimalityWarning",
     "ProgressEvent",
@@ -83,8 +92,10 @@ _HOME = {
     "DataError": "exceptions",
     "Labels": "show.labels",
     "Limits": "result",
+    "MinimalTreeClassifier": "estimators.minimal_tree",
     "ModelFileError": "model.storage",
     "NodeTable": "model.node_table",
+    "OptimalBDDClassifier": "estimators.optimal_bdd",
     "OptimalTreeClassifier": "estimators.optimal_tree",
     "OptimalityWarning": "exceptions",
     "ProgressEvent": "result",

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
-from proofwood.engines.registry import LEARNERS, learner
+from proofwood.engines.registry import LEARNERS, learner, learner_of_class
 from proofwood.exceptions import DataError, OptimalityWarning
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from proofwood.result import Progress, ProgressEvent
+    from proofwood.result import Part, Progress, ProgressEvent
 
 P = ParamSpec("P")
 
@@ -157,28 +157,67 @@ def demo(
 def fit(
     data: Annotated[Path, typer.Argument(help="CSV or Parquet file with a header.")],
     target: Annotated[str, typer.Option(metavar="COL", help="Column of labels.")],
-    max_depth: MaxDepth = 3,
-    alpha: Annotated[float, typer.Option(help="Price per leaf beyond the first, as a share of all rows.")] = 0.0,
-    min_samples_leaf: Annotated[int, typer.Option(help="Rows that every leaf must hold.")] = 1,
+    model: Annotated[str, typer.Option(help=f"What to learn: {', '.join(LEARNERS)}.")] = "tree",
+    max_depth: Annotated[
+        int | None, typer.Option(help="tree, minimal: most tests on a path (tree: 3 by default).")
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="tree, bdd: price per leaf or node, as a share of all rows.")
+    ] = None,
+    min_samples_leaf: Annotated[int | None, typer.Option(help="tree: rows that every leaf must hold.")] = None,
     max_gap: Annotated[
-        str, typer.Option(metavar="GAP", help="Permitted distance to the optimum: errors (5) or a share (0.01).")
-    ] = "0",
+        str | None,
+        typer.Option(metavar="GAP", help="tree: permitted distance to the optimum: errors (5) or a share (0.01)."),
+    ] = None,
+    minimize: Annotated[
+        str | None, typer.Option(help="minimal: depth, nodes (least depth first) or nodes-any-depth.")
+    ] = None,
+    max_errors: Annotated[int | None, typer.Option(help="minimal: rows that may be wrong.")] = None,
+    on_conflict: Annotated[
+        str | None, typer.Option(help="minimal: error or majority, for equal rows of different labels.")
+    ] = None,
+    max_features: Annotated[int | None, typer.Option(help="bdd: most tests of the diagram.")] = None,
+    objective: Annotated[str | None, typer.Option(help="bdd: errors or features.")] = None,
+    unknown: Annotated[
+        str | None, typer.Option(help="bdd: smallest, parent, merge or solver, for cells that no row reaches.")
+    ] = None,
+    tie_break: Annotated[
+        str | None, typer.Option(help="bdd: size, for the smallest diagram among sets of equal errors.")
+    ] = None,
+    max_thresholds: Annotated[
+        int | None, typer.Option(help="minimal, bdd: at most so many thresholds per column.")
+    ] = None,
+    engine: Annotated[str | None, typer.Option(help="minimal, bdd: which engine searches.")] = None,
     time_limit: TimeLimit = "60",
     n_jobs: Jobs = 1,
     drop: Annotated[list[str], typer.Option(metavar="COL", help="Column to leave out; may be repeated.")] = [],  # noqa: B006 - typer copies it
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model here (JSON).")] = None,
-    learner: Annotated[str, typer.Option(help=f"What to learn: {', '.join(LEARNERS)}.")] = "tree",
 ) -> None:
-    """Learn a proved model from a table, and print it with its proof."""
+    """Learn a proved model from a table, and print it with its proof.
+
+    Options that begin with names of models belong to these models.
+    """
     from proofwood.data.tables import drop_columns, read_table, split_target
 
     if out is not None and not out.resolve().parent.is_dir():
         raise DataError(f"cannot save to {out}: there is no folder {out.parent}")
-    settings = {
+    own = {
         "max_depth": max_depth,
         "alpha": alpha,
         "min_samples_leaf": min_samples_leaf,
-        "max_gap": _gap(max_gap),
+        "max_gap": None if max_gap is None else _gap(max_gap),
+        "minimize": minimize,
+        "max_errors": max_errors,
+        "on_conflict": on_conflict,
+        "max_features": max_features,
+        "objective": objective,
+        "unknown": unknown,
+        "tie_break": tie_break,
+        "max_thresholds": max_thresholds,
+        "engine": engine,
+    }
+    settings = {
+        **_settings_of(model, {name: value for name, value in own.items() if value is not None}),
         "time_limit": _seconds(time_limit),
         "n_jobs": n_jobs,
     }
@@ -187,13 +226,13 @@ def fit(
     if target in drop:
         raise DataError(f"--drop {shlex.quote(target)} would drop the target: drop features only")
     features = drop_columns(features, drop)
-    _require_numbers(features, drop=True)
-    model = _learn(learner, settings, features, labels)
+    _require_values(features, text=learner(model).reads_text, drop=True)
+    fitted = _learn(model, settings, features, labels)
     if out is not None:
         # Before anything is printed: a closed pipe must not cost the model.
         with _writing(out):
-            model.save(out)
-    _report(model, features, labels)
+            fitted.save(out)
+    _report(fitted, features, labels)
     if out is not None:
         typer.echo(f"\nsaved to {out}", err=True)
 
@@ -217,7 +256,7 @@ def predict(
     table = read_table(data)
     if hasattr(estimator, "feature_names_in_"):
         features = select_columns(table, estimator.feature_names_in_.tolist())
-        _require_numbers(features)
+        _require_values(features, text=learner_of_class(type(estimator).__name__).reads_text)
         labels = estimator.predict(features)
     else:
         if table.width != estimator.n_features_in_:
@@ -225,7 +264,7 @@ def predict(
                 f"{model} was learned from {estimator.n_features_in_} columns without names, and {data} has "
                 f"{table.width}: pass a table with exactly these columns, in the same order"
             )
-        _require_numbers(table)
+        _require_values(table, text=False)
         from proofwood.data.columns import read_columns
 
         labels = estimator.predict(read_columns(table).values)
@@ -303,9 +342,23 @@ def _progress() -> Iterator[Progress]:
         yield line
 
 
-def _require_numbers(features: pl.DataFrame, *, drop: bool = False) -> None:
-    """Refuse text, missing values and infinity before they reach the learner, in the words of the command line."""
-    from proofwood.data.columns import read_columns, require_numbers
+def _settings_of(name: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """``settings``, once it is known that the learner has them all."""
+    known = learner(name).estimator()().get_params()
+    for option in settings:
+        if option not in known:
+            shown = option.replace("_", "-")
+            having = [other for other in LEARNERS if option in learner(other).estimator()().get_params()]
+            raise DataError(f"--{shown} is no option of --model {name}: it belongs to {' and '.join(having)}")
+    return settings
+
+
+def _require_values(features: pl.DataFrame, *, text: bool, drop: bool = False) -> None:
+    """Refuse missing values and infinity before they reach the learner, in the words of the command line.
+
+    Text too, where the learner reads none.
+    """
+    from proofwood.data.columns import read_columns, require_finite, require_numbers
     from proofwood.data.tables import explain_text_column
 
     def without(name: str) -> str:
@@ -315,7 +368,11 @@ def _require_numbers(features: pl.DataFrame, *, drop: bool = False) -> None:
         gaps = explain_text_column(column)
         if gaps is not None:
             raise DataError(f"column {column.name!r}: {gaps}: fill them in, drop these rows, or {without(column.name)}")
-    require_numbers(read_columns(features), drop=without)
+    columns = read_columns(features)
+    if text:
+        require_finite(columns.values, columns.names)
+    else:
+        require_numbers(columns, drop=without)
 
 
 def _seconds(text: str) -> float | None:
@@ -354,7 +411,8 @@ def _report(model: Any, features: pl.DataFrame, labels: Any) -> None:
         ("objective", f"{_number(result.objective)} {result.unit}"),
         ("lower bound", _number(result.lower_bound)),
         ("gap", _number(result.gap)),
-        ("recounted", f"{_number(recounted)}, row by row from the tree, without the search"),
+        *((part.unit, f"{_number(part.objective)}, {_part_meaning(part)}") for part in model._told_parts(result)),
+        ("recounted", f"{_number(recounted)}, row by row from the model, without the search"),
     ]
     greedy = _cart_errors(model, features, labels)
     if greedy is not None:
@@ -368,22 +426,28 @@ def _report(model: Any, features: pl.DataFrame, labels: Any) -> None:
 def _meaning(model: Any) -> str:
     from proofwood.result import Status
 
-    within = f"of depth at most {model.max_depth}"
-    better = "makes fewer errors" if model.result_.unit == "errors" else "costs less"
+    claim = str(model._claim())
     return {
-        Status.OPTIMAL: f"no tree {within} {better}",
-        Status.WITHIN_GAP: f"no tree {within} goes below the lower bound",
-        Status.FEASIBLE: (
-            "stopped by Ctrl-C; the best tree so far"
-            if model.result_.stats.stopped_by == "interrupt"
-            else "stopped by the time limit; the best tree so far"
-        ),
-    }[model.status_]
+        Status.OPTIMAL: claim,
+        Status.WITHIN_GAP: f"{claim} by more than the gap",
+        Status.FEASIBLE: {
+            "interrupt": "stopped by Ctrl-C; the best so far",
+            "time_limit": "stopped by the time limit; the best so far",
+        }.get(model.result_.stats.stopped_by, "this engine proves no more than the lower bound"),
+    }[Status(model.status_)]
+
+
+def _part_meaning(part: Part) -> str:
+    from proofwood.result import Status
+
+    return "proved optimal" if part.status is Status.OPTIMAL else f"lower bound {_number(part.lower_bound)}"
 
 
 def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:
     """Training errors of scikit-learn's greedy tree under the same limits; None where it has no such tree."""
-    if model.max_depth == 0:
+    from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+
+    if not isinstance(model, OptimalTreeClassifier) or model.max_depth == 0:
         return None
     from sklearn.tree import DecisionTreeClassifier
 

@@ -107,7 +107,7 @@ def test_fit_takes_its_options(folder):
     result = invoke(
         *("fit", folder / "places.csv", "--target", "species", "--drop", "place", "--drop", "sl", "--max-depth", 1),
         *("--alpha", 0.01, "--min-samples-leaf", 5, "--max-gap", "0.1", "--time-limit", "none", "--n-jobs", 2),
-        *("--learner", "tree", "--out", folder / "options.json"),
+        *("--model", "tree", "--out", folder / "options.json"),
     )
     assert result.exit_code == 0, result.stderr
     tree = proofwood.load(folder / "options.json")
@@ -182,7 +182,7 @@ def test_version_and_help():
 def test_a_time_limit_is_no_failure(noise):
     result = invoke("fit", noise, "--target", "y", "--max-depth", 4, "--time-limit", 0.3)
     assert result.exit_code == 0
-    assert "feasible: stopped by the time limit; the best tree so far" in result.stdout
+    assert "feasible: stopped by the time limit; the best so far" in result.stdout
     assert "warning" not in result.stderr
 
 
@@ -204,7 +204,7 @@ def test_a_time_limit_is_no_failure(noise):
         (["--target", "species", "--time-limit", "0"], "time_limit=0.0 is no time"),
         (["--target", "species", "--time-limit", "soon"], "--time-limit 'soon' is no time"),
         (["--target", "species", "--n-jobs", "0"], "n_jobs=0 is no number of threads"),
-        (["--target", "species", "--learner", "trees"], "no learner 'trees': did you mean 'tree'"),
+        (["--target", "species", "--model", "trees"], "no learner 'trees': did you mean 'tree'"),
         (["--target", "species", "--out", "/no/such/folder/m.json"], "there is no folder"),
         (["--target", "species", "--colour"], "--colour"),
         ([], "--target"),
@@ -337,7 +337,7 @@ def test_ctrl_c_keeps_the_best_tree(noise):
     assert time.monotonic() - started < 10
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
-    assert "feasible: stopped by Ctrl-C; the best tree so far" in output
+    assert "feasible: stopped by Ctrl-C; the best so far" in output
     assert proofwood.load(out).status_ == "feasible"
 
 

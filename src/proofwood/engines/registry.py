@@ -21,10 +21,12 @@ class Learner:
     ----------
     path : ``module:class`` of its scikit-learn estimator
     about : what it learns, one line
+    reads_text : whether columns of text are categories to it
     """
 
     path: str
     about: str
+    reads_text: bool = False
 
     @property
     def class_name(self) -> str:
@@ -43,6 +45,16 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
         "tree": Learner(
             "proofwood.estimators.optimal_tree:OptimalTreeClassifier",
             "fewest errors of any tree within a depth, on numeric columns as they are",
+        ),
+        "minimal": Learner(
+            "proofwood.estimators.minimal_tree:MinimalTreeClassifier",
+            "smallest tree that makes no error: least depth, or then fewest nodes",
+            reads_text=True,
+        ),
+        "bdd": Learner(
+            "proofwood.estimators.optimal_bdd:OptimalBDDClassifier",
+            "fewest errors of any decision diagram over a number of tests",
+            reads_text=True,
         ),
     }
 )

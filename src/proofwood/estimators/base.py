@@ -36,9 +36,7 @@ from proofwood.exceptions import DataError, OptimalityWarning
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.problem.objectives import integer_weights
-from proofwood.problem.problem import TreeProblem
-from proofwood.problem.recount import objective
-from proofwood.result import Limits, Progress, ProgressEvent, Result, Status
+from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Status
 
 if TYPE_CHECKING:
     from proofwood.show.labels import Labels
@@ -62,6 +60,8 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     callback: Progress | None
     verbose: int
 
+    _dashed = False  # whether pictures draw the edges of tests that hold (0-edges) dashed
+
     # fitted
     classes_: npt.NDArray[Any]
     n_features_in_: int
@@ -72,12 +72,41 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     # ----------------------------------------------------------------------------------------------- to implement
 
     @abstractmethod
-    def _problem(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> TreeProblem:
+    def _problem(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> Any:
         """The problem that the parameters pose on this data; raises ValueError on a parameter out of range."""
 
     @abstractmethod
-    def _solve(self, problem: TreeProblem, limits: Limits, progress: Progress | None) -> Result:
-        """Run the engine."""
+    def _solve(self, problem: Any, limits: Limits, progress: Progress | None) -> Result:
+        """Run the engine; the model of the result tests columns."""
+
+    @abstractmethod
+    def _cost(self, problem: Any) -> float:
+        """What ``model_`` costs on ``problem``, counted with no engine, in the unit of ``result_``."""
+
+    @abstractmethod
+    def _claim(self) -> str:
+        """What an optimal status says, in words."""
+
+    # -------------------------------------------------------------------------------- to override where it applies
+
+    def _read(self, X: Any, *, fitting: bool) -> Any:
+        """``X`` as numbers: a frame as float64 columns, anything else as it is, once text is refused."""
+        return numbers_of(X)
+
+    def _told_parts(self, result: Result) -> tuple[Part, ...]:
+        """The parts of a result that the user asked for."""
+        return result.parts
+
+    def _less(self) -> str:
+        """What to ask for instead where a proof takes too long."""
+        return "a smaller max_depth or a max_gap"
+
+    def _columns_to_save(self) -> dict[str, Any]:
+        """What a model file must keep to read new rows, as plain values."""
+        return {}
+
+    def _restore_columns(self, saved: Mapping[str, Any]) -> None:
+        """Set what :meth:`_columns_to_save` gave."""
 
     # ------------------------------------------------------------------------------------------------------- fit
 
@@ -121,7 +150,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
             raise AssertionError(f"the engine returned no model, with status {result.status}")
         self.classes_ = classes
         self._keep(result, result.model)
-        if result.status is Status.FEASIBLE:
+        if result.status is Status.FEASIBLE and result.stats.stopped_by is not None:
             warnings.warn(self._unproved(), OptimalityWarning, stacklevel=2)
         return self
 
@@ -142,7 +171,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
                 raise ValueError(
                     f"time_limit={self.time_limit!r} is no time: expected seconds above 0, or None for no limit"
                 )
-        if self.n_jobs is not None and (not _is_integer(self.n_jobs) or self.n_jobs == 0):
+        if self.n_jobs is not None and (not is_integer(self.n_jobs) or self.n_jobs == 0):
             raise ValueError(
                 f"n_jobs={self.n_jobs!r} is no number of threads: expected an integer from 1, "
                 "-1 for all cores, or None for one thread"
@@ -152,12 +181,12 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
                 f"callback={self.callback!r} cannot be called: expected a function of one ProgressEvent "
                 "(seconds, objective, lower_bound), or None"
             )
-        if not isinstance(self.verbose, (bool, np.bool_)) and (not _is_integer(self.verbose) or self.verbose < 0):
+        if not isinstance(self.verbose, (bool, np.bool_)) and (not is_integer(self.verbose) or self.verbose < 0):
             raise ValueError(f"verbose={self.verbose!r}: expected 0 (silent) or 1 (lines of progress)")
 
     def _training_data(self, X: Any, y: Any) -> tuple[FloatArray, npt.NDArray[Any]]:
         """Finite float64 columns and one-dimensional labels; sets ``n_features_in_`` and ``feature_names_in_``."""
-        values = _numbers(X)
+        values = self._read(X, fitting=True)
         labels = None if y is None else _labels(y)
         if isinstance(values, (np.ndarray, list)) and isinstance(labels, (np.ndarray, list)):
             n, given = len(values), len(labels)
@@ -216,7 +245,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
             raise ValueError("class_weight gives every row weight 0: give at least one label a weight above 0")
         return factors
 
-    def _solve_telling(self, problem: TreeProblem, limits: Limits) -> Result:
+    def _solve_telling(self, problem: Any, limits: Limits) -> Result:
         """Solve, telling of progress: lines if verbose, and the user's callback. The end is always told."""
         listeners: list[Progress] = [_log_improvements()] if self.verbose else []
         if self.callback is not None:
@@ -276,7 +305,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         if y.shape != (X.shape[0],) or np.any(self.classes_[codes] != y):
             raise ValueError(f"y must hold {X.shape[0]} of the labels seen in training: {self.classes_.tolist()}")
         weights = self._row_weights(self.classes_, codes, sample_weight)
-        return objective(self.model_, self._problem(X, codes, self.classes_.size, weights))
+        return self._cost(self._problem(X, codes, self.classes_.size, weights))
 
     # ------------------------------------------------------------------------------------------------------ show
 
@@ -305,7 +334,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         check_is_fitted(self)
         from proofwood.show.graphviz import export_graphviz
 
-        return export_graphviz(self.model_, self._names())
+        return export_graphviz(self.model_, self._names(), dashed=self._dashed)
 
     def explain(self, x: Any) -> str:
         """Why one row gets its class, in words: the tests on its path, and the training rows that share its leaf.
@@ -326,7 +355,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         check_is_fitted(self)
         from proofwood.show.plot import plot_tree
 
-        return plot_tree(self.model_, self._names(), ax=ax)
+        return plot_tree(self.model_, self._names(), ax=ax, dashed=self._dashed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to ``path`` as JSON; :func:`proofwood.load` gives back an estimator.
@@ -347,7 +376,12 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         from proofwood.show.labels import Labels
 
         names = getattr(self, "feature_names_in_", None)
-        return Labels(features=None if names is None else tuple(str(name) for name in names), classes=self.classes_)
+        features = None if names is None else tuple(str(name) for name in names)
+        return Labels(features=features, classes=self.classes_, levels=self._level_texts())
+
+    def _level_texts(self) -> Mapping[int, tuple[str, ...]]:
+        """Texts of the level codes, by index of the column."""
+        return {}
 
     def _describe_model(self) -> str:
         model = self.model_
@@ -369,6 +403,10 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         subproblems = result.stats.counters.get("subproblems")
         effort = [] if subproblems is None else [f"{subproblems:,} subproblems"]
         effort.append(f"{result.stats.seconds:.2f} s")
+        if result.parts:
+            return "; ".join(
+                [*(_part_text(part) for part in self._told_parts(result)), ", ".join([*_stop_words(result), *effort])]
+            )
         bound = f"lower bound {_shown(result.lower_bound)}"
         objective = f"objective {_shown(result.objective)}"
         if result.unit not in ("errors", "weighted errors"):
@@ -387,8 +425,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         return (
             f"{_stopped(result)} before the proof was complete: objective {_shown(result.objective)} {result.unit}, "
             f"lower bound {_shown(result.lower_bound)}, gap {_shown(result.gap)}{_relative(result)}. The model is the "
-            "best found so far. To finish, raise time_limit (None for no limit), or ask for less: a smaller max_depth "
-            "or a max_gap."
+            f"best found so far. To finish, raise time_limit (None for no limit), or ask for less: {self._less()}."
         )
 
     # ----------------------------------------------------------------------------------------------------- input
@@ -398,9 +435,10 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         check_is_fitted(self)
         if is_frame(X):
             validate_data(self, _with_names(X), reset=False, skip_check_array=True)
-            values = check_array(_numbers(X), dtype=np.float64, estimator=self, input_name="X")
+            values = check_array(self._read(X, fitting=False), dtype=np.float64, estimator=self, input_name="X")
         else:
-            values = validate_data(self, _numbers(X), reset=False, dtype=np.float64, ensure_all_finite=False)
+            read = self._read(X, fitting=False)
+            values = validate_data(self, read, reset=False, dtype=np.float64, ensure_all_finite=False)
         require_finite(values)
         return np.asarray(values)
 
@@ -427,7 +465,7 @@ def _with_names(frame: Any) -> Any:
     return _Names(frame) if _NAMES_BY_PROTOCOL and not is_pandas(frame) else frame
 
 
-def _numbers(X: Any) -> Any:
+def numbers_of(X: Any) -> Any:
     """A frame as float64 columns; anything else as it is, once text and integers too large for float64 are refused."""
     if is_frame(X):
         columns = read_columns(X)
@@ -489,7 +527,8 @@ def _labels(y: Any) -> Any:
     return array
 
 
-def _is_integer(value: object) -> bool:
+def is_integer(value: object) -> bool:
+    """Whether ``value`` is an integer of Python or numpy, and no boolean."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
 
 
@@ -564,12 +603,25 @@ def _shown(value: float) -> str:
     return f"{value:,.0f}" if math.isfinite(value) and value == round(value) else f"{value:,.6g}"
 
 
+def _part_text(part: Part) -> str:
+    shown = f"{part.unit} {_shown(part.objective)}"
+    if part.status is Status.OPTIMAL:
+        return f"{shown} proved optimal"
+    return f"{shown} not proved best (lower bound {_shown(part.lower_bound)})"
+
+
+def _stop_words(result: Result) -> list[str]:
+    return [] if result.stats.stopped_by is None else [_stopped(result)]
+
+
 def _relative(result: Result) -> str:
     return f" ({result.gap / result.objective:.1%} of the objective)" if result.objective > 0 else ""
 
 
 def _stopped(result: Result) -> str:
     by = result.stats.stopped_by
+    if by is None:
+        return f"by the {result.stats.engine} engine"
     return {
         "time_limit": f"stopped by the time limit after {result.stats.seconds:.1f} s",
         "interrupt": f"interrupted after {result.stats.seconds:.1f} s",

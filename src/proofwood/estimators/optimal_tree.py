@@ -9,6 +9,7 @@ from proofwood.engines.search import SearchOptions, solve
 from proofwood.estimators.base import ProvedClassifier
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.problem import TreeProblem
+from proofwood.problem.recount import objective
 from proofwood.result import Limits, Progress, Result
 
 
@@ -117,3 +118,10 @@ class OptimalTreeClassifier(ProvedClassifier):
 
     def _solve(self, problem: TreeProblem, limits: Limits, progress: Progress | None) -> Result:
         return solve(problem, options=SearchOptions(), limits=limits, progress=progress)
+
+    def _cost(self, problem: TreeProblem) -> float:
+        return objective(self.model_, problem)
+
+    def _claim(self) -> str:
+        better = "makes fewer errors" if self.result_.unit == "errors" else "costs less"
+        return f"no tree of depth at most {self.max_depth} {better}"

@@ -12,7 +12,7 @@ from proofwood.engines.registry import learner_of_class
 from proofwood.estimators.base import ProvedClassifier
 from proofwood.model import storage
 from proofwood.model.storage import ModelFileError, SavedModel, SavedResult
-from proofwood.result import ProgressEvent, Result, Stats, Status
+from proofwood.result import Part, ProgressEvent, Result, Stats, Status
 
 NOT_SAVED = frozenset({"callback"})
 """Parameters that are functions; a loaded estimator has their default."""
@@ -29,6 +29,7 @@ def save(estimator: ProvedClassifier, path: str | os.PathLike[str]) -> None:
             classes=estimator.classes_,
             n_features=estimator.n_features_in_,
             feature_names=None if names is None else tuple(str(name) for name in names),
+            columns=estimator._columns_to_save(),
             estimator=type(estimator).__name__,
             parameters={k: v for k, v in estimator.get_params(deep=False).items() if k not in NOT_SAVED},
             result=SavedResult(
@@ -41,6 +42,7 @@ def save(estimator: ProvedClassifier, path: str | os.PathLike[str]) -> None:
                 stopped_by=result.stats.stopped_by,
                 counters=dict(result.stats.counters),
                 trace=tuple((event.seconds, event.objective, event.lower_bound) for event in result.trace),
+                parts=tuple((p.unit, p.objective, p.lower_bound, str(p.status)) for p in result.parts),
             ),
         ),
         path,
@@ -82,6 +84,12 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     estimator.n_features_in_ = saved.n_features
     if saved.feature_names is not None:
         estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
+    try:
+        estimator._restore_columns(saved.columns)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ModelFileError(
+            f"{os.fspath(path)!r} is damaged: model.columns: {error}. Save the model again."
+        ) from error
     estimator._keep(result, saved.table)
     return estimator
 
@@ -95,4 +103,5 @@ def _result(saved: SavedModel, told: SavedResult) -> Result:
         status=Status(told.status),
         stats=Stats(told.seconds, told.engine, told.stopped_by, dict(told.counters)),
         trace=tuple(ProgressEvent(*event) for event in told.trace),
+        parts=tuple(Part(unit, objective, bound, Status(status)) for unit, objective, bound, status in told.parts),
     )

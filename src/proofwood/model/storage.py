@@ -46,6 +46,7 @@ class SavedResult:
     stopped_by : None if it ran to its end, else the limit that stopped it
     counters : the engine's counters by name
     trace : (seconds, objective, lower_bound) at each improvement
+    parts : (unit, objective, lower_bound, status) of each quantity, where the answer is best in several
     """
 
     status: str
@@ -57,6 +58,7 @@ class SavedResult:
     stopped_by: str | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
     trace: tuple[tuple[float, float, float], ...] = ()
+    parts: tuple[tuple[str, float, float, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -311,6 +313,10 @@ def _result_out(result: SavedResult) -> dict[str, Any]:
         "stopped_by": result.stopped_by,
         "counters": {str(key): int(value) for key, value in result.counters.items()},
         "trace": [[_number(float(value)) for value in event] for event in result.trace],
+        "parts": [
+            [unit, _number(float(objective)), _number(float(bound)), str(status)]
+            for unit, objective, bound, status in result.parts
+        ],
     }
 
 
@@ -488,7 +494,21 @@ def _result_in(result: dict[str, Any]) -> SavedResult:
         stopped_by=_get(result, "stopped_by", (str, type(None)), where),
         counters=counters,
         trace=tuple(trace),
+        parts=_parts_in(result.get("parts", []), f"{where}.parts"),
     )
+
+
+def _parts_in(parts: object, where: str) -> tuple[tuple[str, float, float, str], ...]:
+    """``result.parts``, which may be absent: most answers have one objective."""
+    if not isinstance(parts, list):
+        raise ValueError(f"{where} is {_short(parts)}, expected a list")
+    found = []
+    for i, part in enumerate(parts):
+        if not isinstance(part, list) or len(part) != 4 or part[3] not in STATUSES or not isinstance(part[0], str):
+            raise ValueError(f"{where}[{i}] is {_short(part)}, expected [unit, objective, lower_bound, status]")
+        objective, bound = _floats(part[1:3], f"{where}[{i}]")
+        found.append((part[0], objective, bound, part[3]))
+    return tuple(found)
 
 
 def _get(mapping: dict[str, Any], key: str, kind: type | tuple[type, ...], where: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,33 +18,39 @@ LARGEST_TOTAL = 2**52
 
 @dataclass(frozen=True, slots=True)
 class TreeCost:
-    """Cost of a tree in integers: ``error_price * wrong + leaf_price * (n_leaves - 1)``.
+    """Cost of a model in integers: ``error_price * wrong`` and ``leaf_price`` for each unit of its size.
+
+    The size of a tree is its leaves beyond the first, the size of a diagram its inner nodes.
 
     Parameters
     ----------
     total : sum of the integer weights of all rows
     unit : real weight of one integer weight
     error_price, leaf_price : integers with ``leaf_price / error_price == alpha * total``
+    priced : what the size counts, in the unit that results report
     """
 
     total: int
     unit: Fraction
     error_price: int = 1
     leaf_price: int = 0
+    priced: Literal["leaves", "nodes"] = "leaves"
 
     @classmethod
-    def of(cls, *, alpha: float | Fraction, total: int, unit: Fraction) -> TreeCost:
-        """Prices for ``alpha`` (share of the total weight per leaf beyond the first), read as the decimal it shows."""
+    def of(
+        cls, *, alpha: float | Fraction, total: int, unit: Fraction, priced: Literal["leaves", "nodes"] = "leaves"
+    ) -> TreeCost:
+        """Prices for ``alpha`` (share of the total weight per unit of size), read as the decimal it shows."""
         number = alpha if isinstance(alpha, Fraction) else _decimal(alpha)
         if number is None or not 0 <= number <= 1:
             raise ValueError(
                 f"alpha={alpha!r} is no price: expected a share of the total weight from 0 (size is free) to 1 "
-                "(a leaf must save everything). 0.01 asks one training row in a hundred."
+                f"(one of the {priced} must save everything). 0.01 asks one training row in a hundred."
             )
         ratio = number * total
         if ratio.denominator * total >= LARGEST_TOTAL:  # pragma: no cover - needs an alpha of 15 digits
             ratio = ratio.limit_denominator(max(1, LARGEST_TOTAL // (2 * total)))
-        return cls(total=total, unit=unit, error_price=ratio.denominator, leaf_price=ratio.numerator)
+        return cls(total=total, unit=unit, error_price=ratio.denominator, leaf_price=ratio.numerator, priced=priced)
 
     def of_tree(self, wrong: int, n_leaves: int) -> int:
         """Integer cost of a tree with ``wrong`` integer weight misclassified."""
@@ -81,7 +88,7 @@ class TreeCost:
     def name(self) -> str:
         """Unit of reported objectives."""
         errors = "errors" if self.unit == 1 else "weighted errors"
-        return errors if self.leaf_price == 0 else f"{errors} + price of leaves"
+        return errors if self.leaf_price == 0 else f"{errors} + price of {self.priced}"
 
 
 def integer_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> tuple[IntArray, Fraction]:

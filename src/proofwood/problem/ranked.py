@@ -176,6 +176,19 @@ class RankedRows:
         weights = self.groups[1]
         return int((weights.sum(axis=1) - weights.max(axis=1)).sum())
 
+    def select(self, tests: npt.ArrayLike) -> RankedRows:
+        """The same rows over the given tests only, each a 0/1 column of its own."""
+        bits = np.ascontiguousarray(self.bits(tests), dtype=np.int32)
+        return RankedRows(
+            ranks=bits,
+            tests_of=np.ones(bits.shape[1], dtype=np.int32),
+            codes=self.codes,
+            weights=self.weights,
+            n_classes=self.n_classes,
+            unit=self.unit,
+            kept=self.kept,
+        )
+
     def predict(self, table: NodeTable) -> IntArray:
         """(n_rows,) class codes that ``table``, a model over the tests (bits tested at 0.5), gives the rows."""
         return predict(*self._over_used_tests(table))

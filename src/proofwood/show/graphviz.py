@@ -25,6 +25,7 @@ def export_graphviz(
     digits: int | None = FEW_DIGITS,
     X: npt.ArrayLike | None = None,
     max_name: int | None = 32,
+    dashed: bool | None = None,
 ) -> str:
     """Dot source of the model, for ``dot -Tsvg`` and viewers of Graphviz files.
 
@@ -37,6 +38,7 @@ def export_graphviz(
     labels : Labels
     digits, X : as in :func:`proofwood.show.text.export_text`
     max_name : longest name of a column or class before it is shortened with an ellipsis, or None
+    dashed : whether the edges of tests that hold (the 0-edges of a diagram) are dashed; by default in diagrams
 
     Returns
     -------
@@ -64,8 +66,9 @@ def export_graphviz(
             parts, fill = [asks, *rows_texts(table, node)], ""
         text = "\\n".join(_escaped(part) for part in parts)
         lines.append(f'  {node} [label="{text}"{fill}];')
+    dash = ', style="dashed"' if (not table.is_tree if dashed is None else dashed) else ""
     for node in table.splits():
-        lines.append(f'  {node} -> {table.low[node]} [label="yes"];')
+        lines.append(f'  {node} -> {table.low[node]} [label="yes"{dash}];')
         lines.append(f'  {node} -> {table.high[node]} [label="no"];')
     return "\n".join([*lines, "}"]) + "\n"
 

@@ -101,6 +101,8 @@ def question(
         levels = ", ".join(labels.level(column, code, width) for code in sorted(codes))
         return f"{labels.feature(column, width)} in {{{levels}}}{end}"
     if column != OBLIQUE:
+        if column in labels.levels:  # the order of the codes is that of the levels
+            threshold = labels.level(column, math.floor(table.threshold[node]), width)
         return f"{labels.feature(column, width)} {at_most} {threshold}{end}"
     assert table.normals is not None
     terms = []

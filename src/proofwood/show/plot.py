@@ -62,6 +62,7 @@ def plot_tree(
     X: npt.ArrayLike | None = None,
     max_name: int | None = 22,
     legend: bool = True,
+    dashed: bool | None = None,
 ) -> Axes:
     """Draw the model: tests and training rows in boxes, a bar of class shares in each, leaves tinted by their class.
 
@@ -77,6 +78,7 @@ def plot_tree(
     digits, X : as in :func:`proofwood.show.text.export_text`, with few digits by default
     max_name : longest name of a column or class before it is shortened with an ellipsis, or None
     legend : whether to name the colours below the picture
+    dashed : whether the edges of tests that hold (the 0-edges of a diagram) are dashed; by default in diagrams
 
     Returns
     -------
@@ -95,7 +97,7 @@ def plot_tree(
 
         figure = plt.figure(figsize=picture.size)
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    _draw(table, labels, ax, picture, max_name)
+    _draw(table, labels, ax, picture, max_name, not table.is_tree if dashed is None else dashed)
     return ax
 
 
@@ -110,6 +112,7 @@ def save_plot(
     X: npt.ArrayLike | None = None,
     max_name: int | None = 22,
     legend: bool = True,
+    dashed: bool | None = None,
 ) -> None:
     """Draw the model into a file; needs no display and leaves no figure open.
 
@@ -117,7 +120,7 @@ def save_plot(
     ----------
     path : file; its ending says the format, such as ``.png``, ``.svg`` or ``.pdf``, unless ``format`` does
     dpi : pixels per inch, of formats made of pixels
-    digits, X, max_name, legend : as in :func:`plot_tree`
+    digits, X, max_name, legend, dashed : as in :func:`plot_tree`
 
     Raises
     ------
@@ -131,7 +134,14 @@ def save_plot(
     labels.check(table)
     picture = _compose(table, labels, digits, X, max_name, legend)
     figure = Figure(figsize=picture.size)
-    _draw(table, labels, figure.add_axes((0.0, 0.0, 1.0, 1.0)), picture, max_name)
+    _draw(
+        table,
+        labels,
+        figure.add_axes((0.0, 0.0, 1.0, 1.0)),
+        picture,
+        max_name,
+        not table.is_tree if dashed is None else dashed,
+    )
     kind = (format or os.fspath(path).rpartition(".")[2]).lower()
     # Equal models give equal files: no date, and identifiers that do not depend on chance.
     with rc_context({"svg.hashsalt": "proofwood"}):
@@ -225,7 +235,7 @@ def _text_width(text: str, bold: bool = False) -> float:
 # -------------------------------------------------------------------- draw
 
 
-def _draw(table: NodeTable, labels: Labels, ax: Axes, picture: _Picture, max_name: int | None) -> None:
+def _draw(table: NodeTable, labels: Labels, ax: Axes, picture: _Picture, max_name: int | None, dashed: bool) -> None:
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
     width, height = picture.size
@@ -242,7 +252,7 @@ def _draw(table: NodeTable, labels: Labels, ax: Axes, picture: _Picture, max_nam
         style = {"ha": "center", "va": "center", "fontsize": size, "color": _INK, "parse_math": False, **style}
         ax.text(x, y, text, **style)
 
-    _draw_edges(table, ax, picture, shift, scale, write)
+    _draw_edges(table, ax, picture, shift, scale, write, dashed)
     for node in range(table.n_nodes):
         leaf = table.feature[node] == LEAF
         label = int(table.label[node])
@@ -282,7 +292,9 @@ def _draw(table: NodeTable, labels: Labels, ax: Axes, picture: _Picture, max_nam
             write(x + 0.17, y, labels.class_name(code, max_name), ha="left")
 
 
-def _draw_edges(table: NodeTable, ax: Axes, picture: _Picture, shift: float, scale: float, write: Any) -> None:
+def _draw_edges(
+    table: NodeTable, ax: Axes, picture: _Picture, shift: float, scale: float, write: Any, dashed: bool
+) -> None:
     """Edges and their answers. In a diagram the two edges of a node leave its box apart, so that no answers meet."""
     total = max(int(table.rows[0]), 1)
     for (node, side), points in picture.layout.edges.items():
@@ -302,7 +314,8 @@ def _draw_edges(table: NodeTable, ax: Axes, picture: _Picture, shift: float, sca
             xs += [x + shift + (port if k == 0 else 0.0)] * len(ends)
             ys += ends
         width = (0.8 + 4.0 * share) * scale
-        ax.plot(xs, ys, color=(0.72, 0.72, 0.72), linewidth=width, zorder=1, solid_capstyle="round")
+        style = "dashed" if dashed and side == 0 else "solid"
+        ax.plot(xs, ys, color=(0.72, 0.72, 0.72), linewidth=width, linestyle=style, zorder=1, solid_capstyle="round")
         write(
             (xs[0] + xs[1]) / 2,
             (ys[0] + ys[1]) / 2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -125,6 +126,9 @@ def _step(table: NodeTable, node: int, row: npt.NDArray[np.float64], low: bool, 
         shown = labels.level(column, int(value)) if value == int(value) and value >= 0 else exact_text(value)
         levels = ", ".join(labels.level(column, code) for code in sorted(codes))
         return f"{name} = {shown}, {'one' if low else 'none'} of {{{levels}}}"
+    if column in labels.levels and value == int(value) and value >= 0:
+        highest = labels.level(column, math.floor(table.threshold[node]))
+        return f"{name} = {labels.level(column, int(value))} {'<=' if low else '>'} {highest}"
     text = short if (value <= float(short)) == low else exact_text(table.threshold[node])
     return f"{name} = {exact_text(value)} {'<=' if low else '>'} {text}"
 

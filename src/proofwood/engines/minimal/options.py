@@ -1,0 +1,62 @@
+"""Switches of the smallest-tree search: each rule can be turned off, and none changes the size found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+STRATEGIES = {"auto": 0, "rowsets": 1, "witness": 2}
+RULES = (
+    "boxes",
+    "cache",
+    "same_split",
+    "monotone",
+    "class_bound",
+    "clique_bound",
+    "packing_bound",
+    "depth_bound",
+    "canonical",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MinimalOptions:
+    """How to search.
+
+    Parameters
+    ----------
+    strategy : dynamic programming over row sets, refinement of witness trees [1]_, or the faster one as a rule
+    boxes : where there are few, fill in a number for every box of ranks instead of looking row sets up
+    cache : row sets reached by several paths are one subproblem
+    same_split : of the tests that part the rows at hand alike, one is tried
+    monotone : what a cut's sides need bounds what the sides of the column's other cuts need
+    class_bound : every class needs a leaf
+    clique_bound : rows that pairwise cannot share a leaf need one each
+    packing_bound : opposite rows whose differences have no test in common need a split each
+    depth_bound : leaves are counted only where the depth left is known to suffice, and bounds on leaves bound depth
+    canonical : finish with the least test at every node that permits the best below
+    memory : bytes of subproblems at which the search ends like at a time limit, ``stopped_by`` being "memory"
+
+    References
+    ----------
+    .. [1] Staus, Komusiewicz, Sommer, Sorge (2025), Witty: An Efficient Solver for Computing Minimum-Size Decision
+       Trees, AAAI.
+    """
+
+    strategy: Literal["auto", "rowsets", "witness"] = "auto"
+    boxes: bool = True
+    cache: bool = True
+    same_split: bool = True
+    monotone: bool = True
+    class_bound: bool = True
+    clique_bound: bool = True
+    packing_bound: bool = True
+    depth_bound: bool = True
+    canonical: bool = True
+    memory: int = 2**31
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise ValueError(f"strategy={self.strategy!r}: expected one of {', '.join(STRATEGIES)}")
+        if self.memory < 2**20:
+            raise ValueError(f"memory={self.memory!r}: expected a number of bytes from {2**20}")

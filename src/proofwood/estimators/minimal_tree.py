@@ -1,0 +1,233 @@
+"""``MinimalTreeClassifier``: the smallest tree that makes no error on the training rows, proved."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from proofwood.estimators.base import is_integer
+from proofwood.estimators.over_tests import ClassifierOverTests, Posed
+from proofwood.exceptions import DataError
+from proofwood.model.evaluate import predict
+from proofwood.model.node_table import FloatArray, IntArray, NodeTable
+from proofwood.model.reshape import canonical_thresholds, refresh
+from proofwood.problem.minimal import MinimalTreeProblem, Minimize
+from proofwood.problem.problem import check_depth
+from proofwood.problem.ranked import RankedRows
+from proofwood.result import Limits, Part, Progress, Result, Status
+
+ENGINES = ("auto", "search", "sat")
+ON_CONFLICT = ("error", "majority")
+_SHOWN_CONFLICTS = 3
+
+
+class MinimalTreeClassifier(ClassifierOverTests):
+    r"""Smallest decision tree that is right on every training row, with the proof that none is smaller.
+
+    Least depth, or least depth and then fewest nodes [1]_, or fewest nodes at any depth. Ordered columns are tested
+    at every threshold between neighbouring values, categories by one test per level. ``engine="search"`` is dynamic
+    programming over row sets, ``engine="sat"`` the incremental satisfiability method of the paper; both prove the
+    same optimum.
+
+    Parameters
+    ----------
+    minimize : {"depth", "nodes", "nodes-any-depth"}, default "depth"
+        ``"depth"``: least depth. ``"nodes"``: least depth, and the fewest nodes among trees of that depth.
+        ``"nodes-any-depth"``: fewest nodes, however deep the tree.
+    max_depth : int or None, default None
+        Consider only trees up to this depth; ValueError if the data needs a deeper one.
+    max_errors : int, default 0
+        Training weight that may be wrong, in rows if no weights are given.
+    on_conflict : {"error", "majority"}, default "error"
+        What to do with rows of equal values and different labels, which no tree can get right. ``"error"`` counts
+        and shows them. ``"majority"`` gives all rows of a contradictory group the label of largest weight (ties: the
+        first in sorted order) and learns the smallest tree that is right on these labels; ``max_errors`` is then
+        permitted on top.
+    engine : {"auto", "search", "sat"}, default "auto"
+        ``"auto"`` is the search; with ``n_jobs`` of 2 or more, search and sat run side by side in processes of their
+        own, and the first proof wins.
+    max_thresholds : int or None, default None
+        At most so many thresholds per ordered column, nearest to equal shares of the rows; None takes all. A limited
+        answer is optimal for these tests.
+    categorical_features : list of indices or names, boolean mask, or None
+        Columns whose numbers are codes without order. Text columns, and the categories of pandas and polars, are
+        recognised without it.
+    time_limit : float or None, default 60.0
+        Seconds for the search. Reaching it keeps the best tree and warns with :class:`OptimalityWarning`.
+    n_jobs : int or None
+        Threads, as joblib counts them: None is 1, -1 is all cores.
+    callback : function of one ProgressEvent, or None
+        Called at each improvement and about five times a second; an exception it raises ends the fit.
+    verbose : int, default 0
+        1 writes lines of progress to standard error, by way of ``logging``.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) labels, sorted
+    n_features_in_ : int
+    feature_names_in_ : (n_features_in_,) names, if the training data was a frame with text names
+    categories_ : dict from column index to the categories of that column
+    model_ : NodeTable
+        The tree, in the unit of the columns.
+    result_ : Result
+        ``result_.parts`` tells depth and number of nodes apart: objective, lower bound and status of each.
+    objective_, lower_bound_, gap_ : float
+        What is minimised: the depth, or the number of all nodes.
+    status_ : Status
+        ``"optimal"`` if all that was asked for is proved, or ``"feasible"``.
+    trace_ : tuple of ProgressEvent
+        Seconds, objective and lower bound at each improvement.
+
+    References
+    ----------
+    .. [1] Avellaneda (2020), Efficient Inference of Optimal Decision Trees, AAAI.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from proofwood import MinimalTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = MinimalTreeClassifier(minimize="nodes").fit(X, y)
+    >>> tree.status_ == "optimal", tree.model_.depth, tree.model_.n_nodes
+    (True, 4, 15)
+    """
+
+    class_weight = None  # a weight would change nothing: no error is an error of no class
+
+    def __init__(
+        self,
+        minimize: str = "depth",
+        *,
+        max_depth: int | None = None,
+        max_errors: int = 0,
+        on_conflict: str = "error",
+        engine: str = "auto",
+        max_thresholds: int | None = None,
+        categorical_features: Iterable[Any] | None = None,
+        time_limit: float | None = 60.0,
+        n_jobs: int | None = None,
+        callback: Progress | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.minimize = minimize
+        self.max_depth = max_depth
+        self.max_errors = max_errors
+        self.on_conflict = on_conflict
+        self.engine = engine
+        self.max_thresholds = max_thresholds
+        self.categorical_features = categorical_features
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    def _problem(
+        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
+    ) -> Posed[MinimalTreeProblem]:
+        self._check_parameters()
+        binarizer, rows = self._binarized(X, codes, n_classes, sample_weight)
+        learned = _by_majority(rows) if self.on_conflict == "majority" else rows
+        max_errors = math.floor(int(self.max_errors) / rows.unit)
+        if learned.unavoidable > max_errors:
+            raise DataError(self._conflict(rows))
+        problem = MinimalTreeProblem(learned, Minimize(self.minimize), self.max_depth, max_errors)
+        return self._posed(problem, binarizer, rows, X, sample_weight)
+
+    def _check_parameters(self) -> None:
+        for name, known in (
+            ("minimize", tuple(map(str, Minimize))),
+            ("engine", ENGINES),
+            ("on_conflict", ON_CONFLICT),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in known:
+                raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, known))}")
+        if self.max_depth is not None:
+            check_depth(self.max_depth)
+        if not is_integer(self.max_errors) or self.max_errors < 0:
+            raise ValueError(f"max_errors={self.max_errors!r}: expected an integer from 0, the rows that may be wrong")
+
+    def _conflict(self, rows: RankedRows) -> str:
+        """Counts and shows the rows that contradict each other."""
+        group, weights = rows.groups
+        torn = np.flatnonzero((weights > 0).sum(axis=1) > 1)
+        shown = []
+        for number in torn[:_SHOWN_CONFLICTS].tolist():
+            members = np.flatnonzero(group == number)
+            first = int(members[0])
+            other = int(members[rows.codes[members] != rows.codes[first]][0])
+            shown.append(f"{rows.kept[first]} and {rows.kept[other]}")
+        same = "no difference in the tests" if self._limited else "equal values"
+        thresholds = f"raise max_thresholds={self.max_thresholds}, or " if self._limited else ""
+        minority = rows.unavoidable * rows.unit
+        return (
+            f"{int(np.isin(group, torn).sum())} rows in {torn.size} groups have {same} and different labels, such as "
+            f"rows {', '.join(shown)}: at least {float(minority):g} of their weight is wrong in every tree, and "
+            f"max_errors={self.max_errors} are permitted. To learn the smallest tree that is right on the majority of "
+            f"each group, {thresholds}pass on_conflict='majority'; or raise max_errors, or correct the rows."
+        )
+
+    def _solve(self, problem: Posed[MinimalTreeProblem], limits: Limits, progress: Progress | None) -> Result:
+        result = _engine(self.engine, limits)(problem.problem, limits=limits, progress=progress)
+        if result.model is None:
+            depth = f"no tree of depth at most {self.max_depth} is right on all rows"
+            if result.status is Status.INFEASIBLE:
+                raise ValueError(f"{depth}, which is proved: raise max_depth, or permit errors with max_errors")
+            raise TimeoutError(
+                f"the time limit ended the search before it was known whether {depth}: raise either limit"
+            )
+        lifted = canonical_thresholds(problem.binarizer.lift(result.model), problem.X)
+        model = refresh(lifted, problem.X, problem.codes, problem.problem.rows.n_classes, problem.weights)
+        if _counted(model, problem) != result.objective:
+            raise AssertionError(f"the tree counts {_counted(model, problem)}, the engine reported {result.objective}")
+        return dataclasses.replace(result, model=model)
+
+    def _cost(self, problem: Posed[MinimalTreeProblem]) -> float:
+        return _counted(self.model_, problem)
+
+    def _told_parts(self, result: Result) -> tuple[Part, ...]:
+        """Depth alone where nothing else was minimised, nodes alone where the depth was free."""
+        wanted = {"depth": ("depth",), "nodes": ("depth", "nodes"), "nodes-any-depth": ("nodes",)}[self.minimize]
+        return tuple(part for part in result.parts if part.unit in wanted)
+
+    def _less(self) -> str:
+        return "minimize='depth', some max_errors, or fewer tests with max_thresholds"
+
+    def _claim(self) -> str:
+        right = "right on every training row" if self.max_errors == 0 else f"wrong on at most {self.max_errors} rows"
+        if self.max_errors == 0 and self.on_conflict == "majority":
+            right = "right on every training row, but for the minority of contradictory rows,"
+        smaller = {
+            "depth": f"no tree that is {right} has less depth",
+            "nodes": f"no tree that is {right} has less depth, and none of this depth has fewer nodes",
+            "nodes-any-depth": f"no tree that is {right} has fewer nodes",
+        }[self.minimize]
+        return smaller + (f" (for these tests: max_thresholds={self.max_thresholds})" if self._limited else "")
+
+
+def _engine(name: str, limits: Limits) -> Callable[..., Result]:
+    """The solve function of an engine; imported where used."""
+    if name == "sat":
+        from proofwood.engines.sat.tree_solve import solve as sat
+
+        return sat
+    from proofwood.engines.minimal import solve as search
+
+    return search
+
+
+def _counted(model: NodeTable, posed: Posed[MinimalTreeProblem]) -> float:
+    """Depth or number of nodes of a tree over the columns; ``inf`` if it is wrong on more than is permitted."""
+    rows = posed.problem.rows
+    wrong = int(rows.weights[predict(model, posed.X) != rows.codes].sum())
+    return float(posed.problem.size(model)) if wrong <= posed.problem.max_errors else math.inf
+
+
+def _by_majority(rows: RankedRows) -> RankedRows:
+    """The rows with the label of largest weight in each group of equal rows."""
+    group, weights = rows.groups
+    return dataclasses.replace(rows, codes=weights.argmax(axis=1)[group])

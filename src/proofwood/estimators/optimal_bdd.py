@@ -1,0 +1,234 @@
+"""``OptimalBDDClassifier``: the best binary decision diagram over a limited number of tests, proved."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
+from typing import Any
+
+import numpy as np
+
+from proofwood.engines.diagrams.solve import ENGINES, solve
+from proofwood.estimators.base import is_integer
+from proofwood.estimators.over_tests import ClassifierOverTests, Posed
+from proofwood.model.evaluate import predict
+from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
+from proofwood.model.reshape import refresh
+from proofwood.problem.diagram import DiagramProblem, Unknown
+from proofwood.problem.objectives import TreeCost
+from proofwood.result import Limits, Progress, Result
+
+OBJECTIVES = ("errors", "features")
+
+
+class OptimalBDDClassifier(ClassifierOverTests):
+    r"""Binary decision diagram with provably the fewest training errors over at most ``max_features`` tests.
+
+    The diagram is ordered and reduced: every path asks its tests in one order, no two nodes are equal and no test is
+    idle [1]_. Its training errors depend on the set of tests alone, so that ``engine="search"`` is branch and bound
+    over such sets; the order, and what to predict where no training row goes, are then chosen for the smallest
+    diagram.
+
+    Parameters
+    ----------
+    max_features : int, default 4
+        Most tests of the diagram, at least 0.
+    objective : {"errors", "features"}, default "errors"
+        ``"errors"``: fewest errors within ``max_features`` tests. ``"features"``: fewest tests with no error that any
+        diagram could avoid; ``max_features`` is then no limit.
+    unknown : {"smallest", "parent", "merge", "solver"}, default "smallest"
+        What combinations of answers predict that no training row gives. ``"smallest"``: whatever makes the diagram
+        smallest, over all orders of the tests. ``"parent"``: the majority of the branch (BDD-P). ``"merge"``:
+        whatever merges subtrees, level by level (BDD-C). ``"solver"``: the values of the SAT or MaxSAT solver
+        (BDD-S), for the engines that have one.
+    tie_break : {None, "size"}, default None
+        ``"size"``: among sets of tests with equally few errors, the one with the smallest diagram.
+    engine : str, default "auto"
+        ``"auto"`` and ``"search"``: branch and bound over sets of tests. ``"sat"``: encoding BDD2 [1]_, for
+        ``objective="features"``. ``"maxsat"``, ``"rc2"``, ``"cpsat"``: the MaxSAT encoding, by an anytime loop, by
+        RC2, or by CP-SAT. ``"heuristic"``: search over the tests of a CART tree of the same depth. ``"greedy"``: the
+        oblivious trees of Kohavi and Li (ODT with ``unknown="parent"``, OODG with ``"merge"``). The last two prove
+        nothing about all tests.
+    alpha : float in [0, 1], default 0.0
+        Price of each inner node, as a share of the total weight. The objective is then errors plus the price of nodes.
+    max_thresholds : int or None, default None
+        At most so many thresholds per ordered column; None takes all. A limited answer is optimal for these tests.
+    class_weight : dict from label to weight, "balanced" or None
+        Multiplies ``sample_weight``. ``"balanced"`` gives each class the same total weight.
+    time_limit : float or None, default 60.0
+        Seconds for the search. Reaching it keeps the best diagram and warns with :class:`OptimalityWarning`.
+    n_jobs : int or None
+        Threads, as joblib counts them: None is 1, -1 is all cores.
+    callback : function of one ProgressEvent, or None
+        Called at each improvement and about five times a second; an exception it raises ends the fit.
+    verbose : int, default 0
+        1 writes lines of progress to standard error, by way of ``logging``.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) labels, sorted
+    n_features_in_ : int
+    feature_names_in_ : (n_features_in_,) names, if the training data was a frame with text names
+    categories_ : dict from column index to the categories of that column
+    order_ : (n_tests,) column of each test, from the top of the diagram to its bottom
+    model_ : NodeTable
+        The diagram, in the unit of the columns.
+    result_ : Result
+        ``result_.parts`` tells errors (or features) and inner nodes ("splits") apart: objective, lower bound and
+        status of each. The status of the result is that of the first.
+    objective_, lower_bound_, gap_ : float
+        Training weight that is wrong, plus the price of nodes; or the number of tests.
+    status_ : Status
+    trace_ : tuple of ProgressEvent
+        Seconds, objective and lower bound at each improvement.
+
+    References
+    ----------
+    .. [1] Hu, Huguet, Siala (2022), Optimizing Binary Decision Diagrams with MaxSAT for Classification, AAAI.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from proofwood import OptimalBDDClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> diagram = OptimalBDDClassifier(max_features=3).fit(X, y)
+    >>> diagram.status_ == "optimal", int(diagram.objective_)
+    (True, 1)
+    """
+
+    _dashed = True
+
+    def __init__(
+        self,
+        max_features: int = 4,
+        *,
+        objective: str = "errors",
+        unknown: str = "smallest",
+        tie_break: str | None = None,
+        engine: str = "auto",
+        alpha: float = 0.0,
+        max_thresholds: int | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
+        time_limit: float | None = 60.0,
+        n_jobs: int | None = None,
+        callback: Progress | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_features = max_features
+        self.objective = objective
+        self.unknown = unknown
+        self.tie_break = tie_break
+        self.engine = engine
+        self.alpha = alpha
+        self.max_thresholds = max_thresholds
+        self.class_weight = class_weight
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    def _problem(
+        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
+    ) -> Posed[DiagramProblem]:
+        self._check_parameters()
+        binarizer, rows = self._binarized(X, codes, n_classes, sample_weight)
+        problem = DiagramProblem(
+            rows=rows,
+            max_features=int(self.max_features),
+            fewest=self.objective == "features",
+            cost=TreeCost.of(alpha=self.alpha, total=rows.total, unit=rows.unit, priced="nodes"),
+            unknown=Unknown(self.unknown),
+            smallest_set=self.tie_break == "size",
+        )
+        return self._posed(problem, binarizer, rows, X, sample_weight)
+
+    def _check_parameters(self) -> None:
+        for name, known in (
+            ("objective", OBJECTIVES),
+            ("unknown", tuple(map(str, Unknown))),
+            ("tie_break", (None, "size")),
+            ("engine", ENGINES),
+        ):
+            value = getattr(self, name)
+            if value not in known or not isinstance(value, (str, type(None))):
+                raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, known))}")
+        if not is_integer(self.max_features) or self.max_features < 0:
+            raise ValueError(
+                f"max_features={self.max_features!r}: expected an integer from 0, the tests of the diagram"
+            )
+        if self.objective == "features" and self.alpha != 0:
+            raise ValueError(
+                f"alpha={self.alpha!r} prices nodes beside errors: with objective='features' leave it at 0"
+            )
+
+    def _solve(self, problem: Posed[DiagramProblem], limits: Limits, progress: Progress | None) -> Result:
+        result = solve(problem.problem, engine=self.engine, limits=limits, progress=progress)
+        if result.model is None:
+            raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise time_limit")
+        lifted = problem.binarizer.lift(result.model)
+        model = refresh(lifted, problem.X, problem.codes, problem.problem.rows.n_classes, problem.weights)
+        if _counted(model, problem) != result.objective:
+            raise AssertionError(
+                f"the diagram costs {_counted(model, problem)}, the engine reported {result.objective}"
+            )
+        return dataclasses.replace(result, model=model)
+
+    def _keep(self, result: Result, model: NodeTable) -> None:
+        super()._keep(result, model)
+        self.order_ = _order(model)
+
+    def _cost(self, problem: Posed[DiagramProblem]) -> float:
+        return _counted(self.model_, problem)
+
+    def _less(self) -> str:
+        return "fewer max_features, or fewer tests with max_thresholds"
+
+    def _claim(self) -> str:
+        if self.objective == "features":
+            claim = "no decision diagram over fewer tests is free of avoidable errors"
+        else:
+            better = "makes fewer errors" if self.alpha == 0 else "costs less"
+            claim = f"no decision diagram over at most {self.max_features} tests {better}"
+        return claim + (f" (for these tests: max_thresholds={self.max_thresholds})" if self._limited else "")
+
+
+def _counted(model: NodeTable, posed: Posed[DiagramProblem]) -> float:
+    """Cost of a diagram over the columns, or its number of tests (``inf`` if it makes an avoidable error)."""
+    problem = posed.problem
+    wrong = int(problem.rows.weights[predict(model, posed.X) != problem.rows.codes].sum())
+    if problem.fewest:
+        return float(len(_tests(model))) if wrong <= problem.rows.unavoidable else math.inf
+    return problem.cost.real(problem.cost.error_price * wrong + problem.cost.leaf_price * model.n_splits)
+
+
+Test = tuple[int, float, tuple[int, ...] | None]
+
+
+def _test(model: NodeTable, node: int) -> Test:
+    levels = None if model.levels is None else model.levels[node]
+    threshold = -math.inf if levels is not None else float(model.threshold[node])
+    return int(model.feature[node]), threshold, None if levels is None else tuple(sorted(levels))
+
+
+def _tests(model: NodeTable) -> set[Test]:
+    """The different tests of a diagram."""
+    return {_test(model, node) for node in model.splits()}
+
+
+def _order(model: NodeTable) -> IntArray:
+    """Columns of the tests in the order in which paths ask them; the smallest first where no path decides."""
+    after: dict[Test, set[Test]] = {test: set() for test in _tests(model)}
+    for node in model.splits():
+        for child in (int(model.low[node]), int(model.high[node])):
+            if model.feature[child] != LEAF:
+                after[_test(model, child)].add(_test(model, node))
+    sorter = TopologicalSorter(after)
+    sorter.prepare()
+    order: list[int] = []
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready(), key=lambda test: (test[0], test[1], test[2] or ()))
+        order += [test[0] for test in ready]
+        sorter.done(*ready)
+    return np.array(order, dtype=np.int64)

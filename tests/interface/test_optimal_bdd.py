@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from proofwood import OptimalBDDClassifier, OptimalityWarning, load
+
+
+@parametrize_with_checks([OptimalBDDClassifier()])
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def majority():
+    """The majority of three bits beside an idle one."""
+    X = np.array([[a, b, c, a ^ b ^ c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
+    return X, np.where(X[:, :3].sum(axis=1) >= 2, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return load_breast_cancer(return_X_y=True)
+
+
+def test_the_diagram_of_the_majority(majority):
+    X, y = majority
+    diagram = OptimalBDDClassifier(3).fit(X[:, :3], y)
+    assert (diagram.status_, diagram.objective_) == ("optimal", 0)
+    assert diagram.recount(X[:, :3], y) == 0
+    assert (diagram.model_.n_splits, diagram.model_.n_leaves, diagram.model_.depth) == (4, 2, 3)  # Figure 1 of the paper
+    assert sorted(diagram.order_.tolist()) == [0, 1, 2]
+    errors, splits = diagram.result_.part("errors"), diagram.result_.part("splits")
+    assert (errors.status, splits.status, splits.objective) == ("optimal", "optimal", 4)
+    assert not diagram.model_.is_tree
+
+
+@pytest.mark.parametrize("engine", ["auto", "search", "sat"])
+def test_fewest_features_without_error(majority, engine):
+    X, y = majority
+    diagram = OptimalBDDClassifier(objective="features", engine=engine).fit(X, y)
+    assert diagram.objective_ == diagram.lower_bound_ == 3
+    assert (diagram.predict(X) == y).all()
+    assert diagram.recount(X, y) == 3
+    assert "over fewer tests" in diagram._claim()
+
+
+@pytest.mark.parametrize("engine", ["search", "maxsat", "rc2", "cpsat"])
+def test_engines_agree_on_the_errors(engine):
+    if engine == "cpsat":
+        pytest.importorskip("ortools")
+    X, y = load_iris(return_X_y=True)
+    diagram = OptimalBDDClassifier(2, max_thresholds=3, engine=engine).fit(X, y)
+    assert diagram.status_ == "optimal"
+    assert diagram.objective_ == OptimalBDDClassifier(2, max_thresholds=3).fit(X, y).objective_
+
+
+@pytest.mark.parametrize("unknown", ["smallest", "parent", "merge"])
+@pytest.mark.parametrize("engine", ["search", "heuristic", "greedy"])
+def test_every_filling_makes_the_same_errors(cancer, unknown, engine):
+    X, y = cancer
+    diagram = OptimalBDDClassifier(4, max_thresholds=4, unknown=unknown, engine=engine).fit(X, y)
+    wrong = (diagram.predict(X) != y).sum()
+    assert diagram.objective_ == wrong == diagram.recount(X, y)
+    best = OptimalBDDClassifier(4, max_thresholds=4).fit(X, y)
+    assert diagram.lower_bound_ <= best.objective_ <= wrong
+    if engine == "search":
+        assert wrong == best.objective_
+        assert diagram.model_.n_splits >= best.model_.n_splits
+    else:
+        assert diagram.status_ == "feasible"
+        assert "not proved" in diagram.summary()
+
+
+def test_the_solver_fills_only_where_there_is_one(majority):
+    X, y = majority
+    diagram = OptimalBDDClassifier(3, unknown="solver", engine="maxsat").fit(X, y)
+    assert diagram.objective_ == 0
+    with pytest.raises(ValueError, match="unknown='solver'"):
+        OptimalBDDClassifier(3, unknown="solver").fit(X, y)
+
+
+def test_size_has_a_price():
+    random = np.random.default_rng(3)
+    X = random.integers(0, 2, (200, 6))
+    y = (X[:, 0] & X[:, 1]) ^ (random.random(200) < 0.1)
+    free, priced = (OptimalBDDClassifier(3, alpha=alpha).fit(X, y) for alpha in (0.0, 0.02))
+    assert priced.model_.n_splits <= free.model_.n_splits
+    wrong = (priced.predict(X) != y).sum()
+    assert priced.objective_ == pytest.approx(wrong + 0.02 * 200 * priced.model_.n_splits)
+    assert priced.objective_ <= free.objective_ + 0.02 * 200 * free.model_.n_splits
+    assert priced.status_ == "optimal"
+    assert OptimalBDDClassifier(3, alpha=1.0).fit(X, y).model_.n_nodes == 1
+
+
+def test_the_smallest_of_the_best_sets():
+    random = np.random.default_rng(5)
+    X = random.integers(0, 2, (40, 8))
+    y = random.integers(0, 2, 40)
+    first, smallest = (OptimalBDDClassifier(3, tie_break=tie).fit(X, y) for tie in (None, "size"))
+    assert smallest.objective_ == first.objective_
+    assert smallest.model_.n_splits <= first.model_.n_splits
+
+
+def test_more_tests_than_there_are():
+    diagram = OptimalBDDClassifier(10).fit([[0, 1], [1, 0], [1, 1]], [0, 1, 1])
+    assert diagram.objective_ == 0
+    assert OptimalBDDClassifier(0).fit([[0], [1], [1]], ["a", "b", "b"]).predict([[0]]).tolist() == ["b"]
+    assert OptimalBDDClassifier(2).fit([[5], [5]], [0, 1]).model_.n_nodes == 1
+
+
+def test_weights_and_classes(cancer):
+    X, y = cancer
+    even = OptimalBDDClassifier(2, max_thresholds=5).fit(X, y)
+    heavy = OptimalBDDClassifier(2, max_thresholds=5, class_weight={0: 50.0, 1: 1.0}).fit(X, y)
+    assert (heavy.predict(X)[y == 0] != 0).sum() <= (even.predict(X)[y == 0] != 0).sum()
+    assert heavy.result_.unit == "weighted errors" or heavy.result_.unit == "errors"
+    doubled = OptimalBDDClassifier(2, max_thresholds=5).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    assert doubled.objective_ == 2 * even.objective_
+
+
+def test_tests_of_three_classes_and_of_text(tmp_path):
+    X = pl.DataFrame({"shape": ["round", "square", "round", "oval"] * 3, "n": [1, 2, 3, 4] * 3})
+    y = ["a", "b", "c", "b"] * 3
+    diagram = OptimalBDDClassifier(3).fit(X, y)
+    assert diagram.objective_ == 0
+    assert diagram.predict(X).tolist() == y
+    diagram.save(tmp_path / "d.json")
+    again = load(tmp_path / "d.json")
+    assert again.predict(X).tolist() == y
+    assert again.order_.tolist() == diagram.order_.tolist()
+    assert again.result_.parts == diagram.result_.parts
+    assert pickle.loads(pickle.dumps(diagram)).order_.tolist() == diagram.order_.tolist()
+
+
+def test_the_picture_has_dashed_edges_where_tests_hold(majority):
+    pytest.importorskip("matplotlib").use("Agg")
+    diagram = OptimalBDDClassifier(3).fit(*majority)
+    assert diagram.export_graphviz().count('[label="yes", style="dashed"]') == diagram.model_.n_splits
+    lines = diagram.plot().get_lines()
+    assert [line.get_linestyle() for line in lines].count("--") == diagram.model_.n_splits
+    assert "see #" in diagram.export_text()
+
+
+def test_a_time_limit_keeps_a_diagram_and_a_bound():
+    random = np.random.default_rng(0)
+    X, y = random.random((800, 20)), random.integers(0, 2, 800)
+    with pytest.warns(OptimalityWarning, match="gap"):
+        diagram = OptimalBDDClassifier(6, time_limit=0.5).fit(X, y)
+    assert diagram.status_ == "feasible"
+    assert diagram.lower_bound_ <= diagram.objective_ == (diagram.predict(X) != y).sum()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_features": -1}, "max_features=-1"),
+        ({"max_features": 2.5}, "max_features=2.5"),
+        ({"objective": "size"}, "objective='size': expected one of 'errors', 'features'"),
+        ({"unknown": "zero"}, "unknown='zero'"),
+        ({"tie_break": "depth"}, "tie_break='depth'"),
+        ({"engine": "milp"}, "engine='milp'"),
+        ({"alpha": 2.0}, "alpha=2.0 is no price"),
+        ({"objective": "features", "alpha": 0.1}, "leave it at 0"),
+    ],
+)
+def test_wrong_parameters(majority, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        OptimalBDDClassifier(**parameters).fit(*majority)
+
+
+def test_the_callback_sees_bounds_that_close(cancer):
+    events = []
+    X, y = cancer
+    diagram = OptimalBDDClassifier(3, max_thresholds=10, callback=events.append).fit(X, y)
+    assert events[-1].lower_bound == events[-1].objective == diagram.objective_
+    assert all(event.lower_bound <= diagram.objective_ <= event.objective for event in events)
+
+
+def test_threads_change_nothing(cancer):
+    X, y = cancer
+    one, three = (OptimalBDDClassifier(3, max_thresholds=10, n_jobs=jobs).fit(X, y) for jobs in (1, 3))
+    assert one.model_ == three.model_
+
+
+def test_the_tools_of_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    search = GridSearchCV(OptimalBDDClassifier(max_thresholds=4), {"max_features": [1, 2, 3]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.9

@@ -1,0 +1,118 @@
+"""Rows as ranks: the bits of tests, groups of equal rows, and counts of models over tests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import below, matrices
+
+from proofwood.data.binarize import Binarizer
+from proofwood.data.columns import Column, Columns, Kind
+from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.problem.ranked import RankedRows
+
+X = np.array([[1.0, 0.0, 2.0], [2.0, 1.0, 5.0], [3.0, 0.0, 7.0], [2.0, 1.0, 5.0]])
+KINDS = (Kind.NUMERIC, Kind.INTEGER, Kind.NOMINAL)
+COLUMNS = Columns(X, tuple(Column(f"c{j}", kind) for j, kind in enumerate(KINDS)))
+
+
+def stump(test: int, low: int, high: int, n_classes: int = 2) -> NodeTable:
+    return NodeTable(
+        feature=np.array([test, LEAF, LEAF]),
+        threshold=np.array([0.5, np.nan, np.nan]),
+        low=np.array([1, LEAF, LEAF]),
+        high=np.array([2, LEAF, LEAF]),
+        label=np.array([low, low, high]),
+        weight=np.zeros((3, n_classes)),
+        rows=np.zeros(3, dtype=np.int64),
+        missing_low=np.ones(3, dtype=bool),
+    )
+
+
+def test_thresholds_of_one_column_share_ranks_and_levels_stand_alone():
+    rows = RankedRows.from_columns(Binarizer.of(COLUMNS), X, [0, 1, 0, 1])
+    assert rows.tests_of.tolist() == [2, 1, 1, 1, 1]
+    assert rows.offsets.tolist() == [0, 2, 3, 4, 5, 6]
+    assert rows.ranks[:, 0].tolist() == [0, 1, 2, 1]
+    assert rows.n_tests == Binarizer.of(COLUMNS).n_tests == 6
+
+
+@given(st.data())
+def test_bits_are_those_of_the_binarizer(data: st.DataObject):
+    n_rows = data.draw(st.integers(1, 9))
+    values = data.draw(matrices(n_rows, data.draw(st.integers(1, 4))))
+    binarizer = Binarizer.of(values)
+    rows = RankedRows.from_columns(binarizer, values, np.zeros(n_rows, dtype=int))
+    assert np.array_equal(rows.bits(), binarizer.transform(values))
+    chosen = data.draw(st.lists(st.integers(0, rows.n_tests - 1), max_size=4)) if rows.n_tests else []
+    assert np.array_equal(rows.bits(chosen), rows.bits()[:, chosen])
+    assert np.array_equal(rows.select(chosen).bits(), rows.bits()[:, chosen])
+
+
+@given(st.data())
+def test_groups_are_the_rows_that_no_test_tells_apart(data: st.DataObject):
+    n_rows, n_classes = data.draw(st.integers(1, 9)), data.draw(st.integers(2, 3))
+    values = data.draw(matrices(n_rows, 2))
+    codes = np.array(data.draw(below(n_classes, n_rows)))
+    weights = np.array(data.draw(below(4, n_rows))) + 1
+    rows = RankedRows.from_columns(
+        Binarizer.of(values), values, codes, n_classes=n_classes, sample_weight=weights.astype(float)
+    )
+    index, totals = rows.groups
+    minority = 0
+    for group in range(index.max() + 1):
+        members = np.flatnonzero(index == group)
+        assert np.all(rows.ranks[members] == rows.ranks[members[0]])
+        per_class = np.bincount(codes[members], weights[members], n_classes)
+        scale = weights.sum() / rows.total
+        assert np.array_equal(totals[group] * scale, per_class)
+        minority += per_class.sum() - per_class.max()
+    assert len({tuple(r) for r in rows.ranks.tolist()}) == index.max() + 1
+    assert rows.unavoidable * float(rows.unit) == pytest.approx(minority)
+
+
+def test_rows_of_weight_zero_are_dropped_and_remembered():
+    rows = RankedRows.from_bits([[0], [1], [1]], [0, 1, 0], sample_weight=[2.0, 0.0, 4.0])
+    assert rows.kept.tolist() == [0, 2]
+    assert (rows.weights * float(rows.unit)).tolist() == [2.0, 4.0]
+    assert rows.n_rows == 2
+
+
+def test_models_over_tests_are_counted():
+    rows = RankedRows.from_columns(Binarizer.of(COLUMNS), X, [0, 1, 0, 1], sample_weight=[1.0, 2.0, 3.0, 4.0])
+    table = stump(2, 0, 1)  # the only test of the second column
+    assert rows.predict(table).tolist() == [0, 1, 0, 1]
+    assert rows.errors(table) == 0
+    assert rows.errors(stump(2, 1, 0)) == rows.total
+    told = rows.refresh(stump(0, 1, 1), relabel=True)
+    assert told.feature.tolist() == [0, LEAF, LEAF]
+    assert told.weight.tolist() == [[4.0, 6.0], [1.0, 0.0], [3.0, 6.0]]
+    assert told.rows.tolist() == [4, 1, 3]
+    assert told.label.tolist() == [1, 0, 1]
+
+
+def test_no_test_at_all():
+    rows = RankedRows.from_columns(Binarizer.of(np.ones((3, 2))), np.ones((3, 2)), [0, 1, 1])
+    assert rows.n_tests == 0
+    assert rows.unavoidable == 1
+    assert rows.bits().shape == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[0, 2]], [0]), "hold 0 and 1 only"),
+        (([0, 1], [0, 1]), "two-dimensional"),
+        (([[0], [1]], [0]), "codes have shape"),
+    ],
+)
+def test_bad_bits(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        RankedRows.from_bits(*arguments)
+
+
+def test_no_row_of_positive_weight():
+    with pytest.raises(ValueError, match="no row has a positive weight"):
+        RankedRows.from_bits([[0], [1]], [0, 1], sample_weight=[0.0, 0.0])
