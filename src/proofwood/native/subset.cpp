@@ -59,12 +59,22 @@ void Search::Worker::refine(const Node& parent, u32 test, Node& child) const {
   child.excess.clear();
   child.error = 0;
   std::vector<u32> side[2];
+  const u64* const column = table.column(test);
   u32 begin = 0;
   for (const u32 end : parent.ends) {
-    side[0].clear();
-    side[1].clear();
-    for (u32 i = begin; i < end; ++i) side[table.bit(table.items[parent.items[i]].group, test)].push_back(parent.items[i]);
-    for (const auto& items : side) add_cell(table, items, child);
+    side[0].resize(end - begin);
+    side[1].resize(end - begin);
+    std::size_t n[2] = {0, 0};
+    for (u32 i = begin; i < end; ++i) {
+      const u32 item = parent.items[i], group = table.items[item].group;
+      const std::size_t high = column[group / 64] >> (group % 64) & 1;
+      side[0][n[0]] = side[1][n[1]] = item;  // one of the two is overwritten or cut off
+      ++n[high];
+    }
+    for (const int high : {0, 1}) {
+      side[high].resize(n[high]);
+      add_cell(table, side[high], child);
+    }
     begin = end;
   }
 }
@@ -90,7 +100,7 @@ i64 Search::Worker::expand(Node& node) {
   if (!rules.matching) {
     plain();
   } else {
-    match(node, *node.given);
+    match<true>(node, *node.given);
     pack_matches(node);
     bound = std::max(bound, choose_prefix(node));
     // Rounds are worth it where many sets are below.
@@ -109,7 +119,7 @@ i64 Search::Worker::expand(Node& node) {
       std::vector<std::uint8_t> shift = node.shift;
       std::vector<Match> matches = node.matches;
       reweight(node, round);
-      match(node, node.edges);
+      match<true>(node, node.edges);
       pack_matches(node);
       const i64 now = choose_prefix(node);
       bound = std::max(bound, now);
@@ -236,6 +246,8 @@ bool Search::Worker::descend(const Node& node, u32 slot, Node& child) {
     child.candidates.push_back(node.candidates[t]);
     child.inherited.push_back(cover);
   }
+  // Every set with a test more is ruled out, and so is the one without: it errs no less.
+  if (child.candidates.empty() && slot + 1 < k) return false;
   refine(node, node.candidates[slot], child);
   child.given = &node.edges;
   return true;
@@ -246,12 +258,13 @@ bool Search::Worker::descend(const Node& node, u32 slot, Node& child) {
 // be opposite: the side of the first row decides.
 bool Search::Worker::similar(const Node& node, u32 test, u32 other, i64 most) const {
   i64 differ = 0;
+  const u64 *const one = table.column(test), *const two = table.column(other);
   u32 begin = 0;
   for (const u32 end : node.ends) {
     bool opposite = false;
     for (u32 i = begin; i < end; ++i) {
       const Item& item = table.items[node.items[i]];
-      const bool apart = table.bit(item.group, test) != table.bit(item.group, other);
+      const bool apart = ((one[item.group / 64] ^ two[item.group / 64]) >> (item.group % 64) & 1) != 0;
       if (i == begin) opposite = apart;
       if (apart != opposite && (differ += item.weight) > most) return false;
     }

@@ -33,6 +33,7 @@ struct Edge {
 struct Table {
   u32 groups = 0, tests = 0, words = 0;
   std::vector<u64> bits;      // (groups, words): one bit per distinct test
+  std::vector<u64> columns;   // (tests, words of all groups): the same bits by test
   std::vector<u32> number;    // (tests,) original test number, ascending
   std::vector<Item> items;    // by class, then group
   std::vector<u32> heaviest;  // (groups,) class
@@ -42,7 +43,7 @@ struct Table {
   bool narrow = true;         // no weight reaches 2^31
   std::vector<Edge> edges;    // near pairs, nearest first
 
-  bool bit(u32 group, u32 test) const { return (bits[static_cast<std::size_t>(group) * words + test / 64] >> (test % 64)) & 1; }
+  const u64* column(u32 test) const { return columns.data() + static_cast<std::size_t>(test) * ((groups + 63) / 64); }
 };
 
 // `ranks` (groups, columns), `cuts` tests per column, `weights` (groups, classes). Constant tests are dropped, and of tests

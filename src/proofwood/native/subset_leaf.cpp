@@ -49,7 +49,9 @@ void Search::Worker::pack_cells(const Node& node, const std::vector<u32>& tests)
           if ((planes >> p & 1) == 0) continue;
           u64 mask = 0;
           for (u32 i = 0; i < n; ++i) mask |= (static_cast<u64>(table.items[chunk[i]].weight) >> p & 1) << i;
-          for (u32 s = 0; s < m.stride; ++s) m.data.push_back(scratch_[s] & mask);
+          const std::size_t at = m.data.size();
+          m.data.insert(m.data.end(), scratch_.begin(), scratch_.begin() + m.stride);
+          for (u32 s = 0; planes != 1 && s < m.stride; ++s) m.data[at + s] &= mask;
           m.shift.push_back(static_cast<std::uint8_t>(p));
           ++words;
         }
@@ -112,7 +114,7 @@ i64 Search::Worker::leaf(Node& node) {
   const double word_count = static_cast<double>(node.items.size()) / 64 + 2 * static_cast<double>(node.ends.size());
   if (rules.matching && rules.leaf_matching && node.left == 2 &&
       most() * word_count * 0.4 > 6.0 * static_cast<double>(node.given->size()) + 300.0 * table.words * static_cast<double>(node.error) / 64) {
-    match(node, *node.given);
+    match<false>(node, *node.given);
     pack_matches(node);
     const i64 bound = choose_prefix(node);
     if (bound >= search.upper()) {

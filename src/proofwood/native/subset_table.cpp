@@ -86,6 +86,7 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
   for (u32 t = 0; t < table.tests; ++t)
     for (u32 g = 0; g < table.groups; ++g)
       table.bits[static_cast<std::size_t>(g) * table.words + t / 64] |= ((found[t][g / 64] >> (g % 64)) & 1) << (t % 64);
+  for (const auto& one : found) table.columns.insert(table.columns.end(), one.begin(), one.end());
   return table;
 }
 

@@ -41,6 +41,7 @@ struct Search::Worker {
   bool similar(const Node& node, u32 test, u32 other, i64 most) const;
 
   // ---- bounds (subset_match.cpp)
+  template <bool kKeepEdges>
   void match(Node& node, const std::vector<Edge>& edges);
   void pack_matches(Node& node);
   i64 choose_prefix(Node& node);
