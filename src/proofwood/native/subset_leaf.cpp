@@ -1,6 +1,5 @@
 // The last two levels of the subset search, where errors are counted exactly, and the greedy first set.
 #include <algorithm>
-#include <limits>
 
 #include "subset_worker.hpp"
 
@@ -82,6 +81,20 @@ i64 Search::Worker::single_error(u32 slot) const {
     error += cell.total - high - low;
   }
   return error;
+}
+
+// Least error after one more test, and the candidate.
+std::pair<i64, u32> Search::Worker::best_single(const Node& node) {
+  std::vector<i64> errors;
+  if (table.by_rank) {
+    sweep(node, errors);
+  } else {
+    pack_cells(node, node.candidates);
+    errors.resize(node.candidates.size());
+    for (u32 s = 0; s < errors.size(); ++s) errors[s] = single_error(s);
+  }
+  const auto least = std::min_element(errors.begin(), errors.end());
+  return {*least, static_cast<u32>(least - errors.begin())};
 }
 
 // The first pair of least error below `limit`; error == limit if there is none.
@@ -205,7 +218,7 @@ i64 Search::Worker::refine_all(const Set& set, Node& node) {
 // Removes two tests and adds the best two instead, while that lowers the error; with very many tests, one and one.
 void Search::Worker::improve(Set& set, i64& error) {
   constexpr u32 kMostForPairs = 600;
-  const bool pairs = table.tests <= kMostForPairs && set.size() >= 2;
+  const bool pairs = !table.by_rank && table.tests <= kMostForPairs && set.size() >= 2;
   Node node;
   for (bool better = true; better && error > 0 && !search.stopped();) {
     better = false;
@@ -222,12 +235,8 @@ void Search::Worker::improve(Set& set, i64& error) {
           rest.push_back(node.candidates[best.second]);
           error = best.error;
         } else {
-          pack_cells(node, node.candidates);
-          i64 least = error;
-          u32 choice = 0;
-          for (u32 s = 0; s < node.candidates.size(); ++s)
-            if (const i64 e = single_error(s); e < least) least = e, choice = s;
-          if (least >= error) continue;
+          const auto [least, choice] = best_single(node);
+          if (search.stopped() || least >= error) continue;
           rest.push_back(node.candidates[choice]);
           error = least;
         }
@@ -245,12 +254,7 @@ void Search::Worker::greedy() {
   i64 error = refine_all(set, node);
   search.offer(error, set);
   while (set.size() < size && error > 0 && !search.stopped()) {
-    pack_cells(node, node.candidates);
-    i64 least = std::numeric_limits<i64>::max();
-    u32 choice = 0;
-    for (u32 s = 0; s < node.candidates.size(); ++s)
-      if (const i64 e = single_error(s); e < least) least = e, choice = s;
-    set.push_back(node.candidates[choice]);
+    set.push_back(node.candidates[best_single(node).second]);
     error = refine_all(set, node);
   }
   improve(set, error);

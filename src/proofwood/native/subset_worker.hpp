@@ -49,9 +49,16 @@ struct Search::Worker {
   void keep(Node& node, const std::vector<u32>& slots);
   i64 equivalent_points(const Node& node);
 
+  // ---- columns of many cuts (subset_ranks.cpp)
+  i64 rank_cover(Node& node);
+  void sweep(const Node& node, std::vector<i64>& errors);
+  i64 rank_leaf(Node& node);
+  void weigh_ranks(const Node& node, std::vector<i64>& below) const;
+
   // ---- the last two levels and the first set (subset_leaf.cpp)
   void pack_cells(const Node& node, const std::vector<u32>& tests);
   i64 single_error(u32 slot) const;
+  std::pair<i64, u32> best_single(const Node& node);
   Pairs best_pair(const Node& node, const std::vector<u32>& tests, i64 limit);
   void greedy();
   void improve(Set& set, i64& error);
@@ -78,6 +85,8 @@ struct Search::Worker {
   u32 stamp_ = 0;
   std::vector<i64> line_, cost_;
   std::vector<u64> scratch_;
+  std::vector<i64> raw_;                      // per place of a cut
+  std::vector<u32> spot_, first_item_, by_group_;  // (groups,) cell; items of each group
 };
 
 // The r largest of n values, added up; `largest` gets them in descending order.
