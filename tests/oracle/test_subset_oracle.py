@@ -58,6 +58,7 @@ def subset_options() -> st.SearchStrategy[SubsetOptions]:
         lexicographic=st.booleans(),
         neighbours=st.sampled_from([10, 1, 3]),
         restarts=st.sampled_from([6, 0, 1]),
+        columns=st.sampled_from(["bits", "ranks"]),
         simd=st.sampled_from(["auto", "baseline"]),
     )
 
@@ -146,8 +147,8 @@ def wide_rows(seed: int, n_rows: int, n_tests: int, n_classes: int, largest: int
 def test_wide_problems_with_each_rule_off(n_classes: int, largest: int, rule: str | None) -> None:
     rows = wide_rows(n_classes, 150, 14, n_classes, largest)
     switches: dict[str, Any] = {} if rule is None else {rule: False}
-    for simd in ("auto", "baseline"):
-        options = SubsetOptions(simd=simd, **switches)
+    for simd, columns in (("auto", "bits"), ("baseline", "bits"), ("auto", "ranks")):
+        options = SubsetOptions(simd=simd, columns=columns, **switches)
         result = best_subset(rows, 3, options=options)
         least = min(naive_by_table(rows, 3))
         assert result.errors == result.lower_bound == least

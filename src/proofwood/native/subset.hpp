@@ -33,8 +33,8 @@ struct Edge {
 struct Table {
   u32 groups = 0, tests = 0, words = 0;
   std::vector<u64> bits;      // (groups, words): one bit per distinct test
+  std::vector<u64> columns;   // (tests, words of all groups): the same bits by test
   std::vector<u32> number;    // (tests,) original test number, ascending
-  std::vector<u32> column;    // (tests,) column of the test; its cuts are ascending
   std::vector<std::uint8_t> flipped;  // (tests,) whether `bits` holds the opposite of the test
   std::vector<Item> items;    // by class, then group
   std::vector<u32> heaviest;  // (groups,) class
@@ -44,13 +44,27 @@ struct Table {
   bool narrow = true;         // no weight reaches 2^31
   std::vector<Edge> edges;    // near pairs, nearest first
 
-  bool bit(u32 group, u32 test) const { return (bits[static_cast<std::size_t>(group) * words + test / 64] >> (test % 64)) & 1; }
+  // Instead of the bits, over many cuts (subset_ranks.cpp):
+  bool by_rank = false;
+  u32 classes = 0;
+  std::vector<u32> ranks, orders;          // (columns, groups) dense ranks, and groups in their order
+  std::vector<u32> raw_begin;              // (columns + 1,) place of the first cut of each column, one place spare in each
+  std::vector<u32> column_of, cut_of, raw_of;  // (tests,)
+
+  bool high(u32 group, u32 test) const {
+    return by_rank ? ranks[column_of[test] * std::size_t{groups} + group] > cut_of[test] : (column(test)[group / 64] >> (group % 64) & 1) != 0;
+  }
+  const u64* column(u32 test) const { return columns.data() + static_cast<std::size_t>(test) * ((groups + 63) / 64); }
 };
 
 // `ranks` (groups, columns), `cuts` tests per column, `weights` (groups, classes). Constant tests are dropped, and of tests
 // that are equal or opposite on all rows the one of the smallest number stays.
 Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t columns, const std::int32_t* cuts, const i64* weights,
-                 std::size_t classes, const std::atomic<int>& stop);
+                 std::size_t classes, bool by_rank, const std::atomic<int>& stop);
+// Fills the places of cuts; called by make_table where the tests shall not become bits.
+void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, const std::int32_t* cuts,
+               const std::vector<std::size_t>& kept, const std::atomic<int>& stop);
+void add_rank_edges(Table& table, u32 per_group, const std::atomic<int>& stop);
 // Fills `edges`: for each group the nearest ones of another heaviest class. Ends early if `stop` is set.
 void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const std::atomic<int>& stop);
 
@@ -154,7 +168,7 @@ class Search {
   std::vector<i64> counters_;
   std::vector<std::vector<Set>> collected_;  // per child of the root
   std::vector<std::atomic<std::size_t>> gathered_;
-  std::atomic<std::size_t> next_{0};
+  std::atomic<std::size_t> gathered_all_{0}, next_{0};
 };
 
 }  // namespace proofwood::subset

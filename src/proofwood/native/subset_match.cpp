@@ -39,7 +39,8 @@ void Search::Worker::prepare_slots(const std::vector<u32>& tests) {
 }
 
 // Greedy: along `edges` in their order, then what is left of each cell in the order of the groups, first against last.
-// node.edges gets those of `edges` that lie within a cell.
+// With kKeepEdges node.edges gets those of `edges` that lie within a cell.
+template <bool kKeepEdges>
 void Search::Worker::match(Node& node, const std::vector<Edge>& edges) {
   ++counters[kMatchings];
   if (stamp_ > 0xf0000000u || place_.empty()) {
@@ -52,27 +53,29 @@ void Search::Worker::match(Node& node, const std::vector<Edge>& edges) {
   for (const u32 end : node.ends) {
     for (u32 i = begin; i < end; ++i) {
       const u32 group = table.items[node.items[i]].group;
-      place_[group] = stamp_;
       residual_[group] = table.margin[group];
+      place_[group] = kKeepEdges || residual_[group] > 0 ? stamp_ : 0;
     }
     begin = end;
     ++stamp_;
   }
   node.matches.clear();
   std::size_t kept = 0;
-  const bool same = &edges == &node.edges;
-  if (!same) node.edges.resize(edges.size());
-  for (std::size_t e = 0; e < edges.size(); ++e) {
-    const Edge edge = edges[e];
+  if (kKeepEdges && &edges != &node.edges) node.edges.resize(edges.size());
+  for (const Edge edge : edges) {
     if (place_[edge.a] != place_[edge.b] || place_[edge.a] < base) continue;
-    node.edges[kept++] = edge;
+    if constexpr (kKeepEdges) node.edges[kept++] = edge;
     const i64 weight = std::min(residual_[edge.a], residual_[edge.b]);
-    if (weight == 0) continue;
+    if (kKeepEdges && weight == 0) continue;
     residual_[edge.a] -= weight;
     residual_[edge.b] -= weight;
+    if constexpr (!kKeepEdges) {  // rows that are used up leave their cell
+      if (residual_[edge.a] == 0) place_[edge.a] = 0;
+      if (residual_[edge.b] == 0) place_[edge.b] = 0;
+    }
     node.matches.push_back({edge.a, edge.b, weight});
   }
-  node.edges.resize(kept);
+  if (kKeepEdges) node.edges.resize(kept);
   begin = 0;
   for (const u32 end : node.ends) {  // two ends walk towards each other; equal classes in the middle stay alone
     u32 low = begin, high = end;
@@ -94,6 +97,9 @@ void Search::Worker::match(Node& node, const std::vector<Edge>& edges) {
     begin = end;
   }
 }
+
+template void Search::Worker::match<true>(Node&, const std::vector<Edge>&);
+template void Search::Worker::match<false>(Node&, const std::vector<Edge>&);
 
 // Columns of the candidates over the pairs, 64 pairs to a chunk, a word per bit plane of the weights in it.
 void Search::Worker::pack_matches(Node& node) {
@@ -117,9 +123,9 @@ void Search::Worker::pack_matches(Node& node) {
       if ((planes >> p & 1) == 0) continue;
       u64 mask = 0;
       for (u32 i = 0; i < n; ++i) mask |= (static_cast<u64>(pairs[i].weight) >> p & 1) << i;
-      node.packed.resize(node.packed.size() + node.stride);
-      u64* const to = node.packed.data() + static_cast<std::size_t>(node.words) * node.stride;
-      for (u32 s = 0; s < node.stride; ++s) to[s] = chunk[s] & mask;
+      const std::size_t at = node.packed.size();
+      node.packed.insert(node.packed.end(), chunk.begin(), chunk.begin() + node.stride);
+      for (u32 s = 0; planes != 1 && s < node.stride; ++s) node.packed[at + s] &= mask;
       node.shift.push_back(static_cast<std::uint8_t>(p));
       ++node.words;
     }
