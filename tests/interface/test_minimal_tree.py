@@ -117,7 +117,7 @@ def test_permitted_errors_may_be_contradictions():
 def test_few_thresholds_may_contradict():
     X = np.arange(8.0).reshape(-1, 1)
     y = [0, 1, 0, 1, 0, 1, 0, 1]
-    with pytest.raises(DataError, match="no difference in the tests.*raise max_thresholds=2"):
+    with pytest.raises(DataError, match=r"no difference in the tests.*raise max_thresholds=2"):
         MinimalTreeClassifier(max_thresholds=2).fit(X, y)
     tree = MinimalTreeClassifier(max_thresholds=7).fit(X, y)
     assert tree.model_.depth == 3

@@ -34,11 +34,6 @@ def fewest_tests(
     options : engine and switches; none changes the number of tests
     limits : wall-clock seconds and threads
     progress : called from this thread with numbers of tests; the objective is inf before the first set
-
-    Raises
-    ------
-    ImportError
-        If the engine "hitting" is asked for and python-sat is not installed.
     """
     run = FewestRun(rows, limits, progress)
     run.begin(options.search)
