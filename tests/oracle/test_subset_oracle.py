@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def subset_options() -> st.SearchStrategy[SubsetOptions]:
     )
 
 
-@examples(4)
+@examples(2)
 @given(rows=ranked_rows(), size=st.integers(0, 4), options=subset_options(), threads=thread_counts())
 def test_best_subset_errs_least(rows: RankedRows, size: int, options: SubsetOptions, threads: int) -> None:
     every = naive.sets(rows, size)
@@ -81,7 +82,7 @@ def test_best_subset_errs_least(rows: RankedRows, size: int, options: SubsetOpti
     assert (result.trace[-1].objective, result.trace[-1].lower_bound) == (least, least)
 
 
-@examples(2)
+@examples(1)
 @given(rows=ranked_rows(), size=st.integers(0, 4), options=subset_options(), more=st.integers(-2, 2))
 def test_only_sets_below_the_upper_bound_are_found(
     rows: RankedRows, size: int, options: SubsetOptions, more: int
@@ -95,7 +96,7 @@ def test_only_sets_below_the_upper_bound_are_found(
         assert result.lower_bound == min(least, max(least + more, rows.unavoidable))
 
 
-@examples(3)
+@examples(1)
 @given(
     rows=ranked_rows(),
     size=st.integers(0, 4),
@@ -116,7 +117,7 @@ def test_all_sets_are_listed(
     assert complete == (len(wanted) <= max_sets)
 
 
-@examples(2)
+@examples(0.6)
 @pytest.mark.parametrize("engine", ["auto", "search", "hitting"])
 @given(rows=ranked_rows(), options=subset_options())
 def test_fewest_tests_without_avoidable_error(engine: Any, rows: RankedRows, options: SubsetOptions) -> None:
@@ -159,8 +160,6 @@ _TABLES: dict[tuple[int, int, int], list[int]] = {}
 
 def naive_by_table(rows: RankedRows, size: int) -> list[int]:
     """Errors of every set of ``size`` tests; kept, for the twin is slow."""
-    from itertools import combinations
-
     key = (rows.n_classes, rows.total, size)
     if key not in _TABLES:
         bits = rows.bits().astype(np.int64)
