@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from pysat.formula import WCNF
 
 import naive_subset as naive
 from diagram_problems import problem_of, rows, table_1
-from proofwood.engines.sat import maxsat_cpsat, maxsat_rc2
+from proofwood.engines.sat import maxsat_anytime, maxsat_cpsat, maxsat_rc2
 from proofwood.engines.sat.bdd_clauses import BddVariables, classified_by_values, structure, values_of_features
 from proofwood.engines.sat.bdd_examples import Examples
 from proofwood.engines.sat.bdd_solve import FAITHFUL, BddSatOptions, solve
@@ -105,17 +105,18 @@ def test_the_example_of_the_paper() -> None:
     options=st.builds(
         BddSatOptions,
         structure=st.sampled_from(["pairs", "cells"]),
+        below=st.sampled_from(["steps", "cores", "nothing"]),
         **FORMULAS,
     ),
-    searches=st.sampled_from([(True, True), (True, False), (False, True)]),
+    largest_sum=st.sampled_from([400_000, 400_000, 0]),
     unknown=st.sampled_from(list(Unknown)),
 )
 def test_fewest_errors_by_the_anytime_loop(
-    rows: RankedRows, size: int, options: BddSatOptions, searches: tuple[bool, bool], unknown: Unknown
+    rows: RankedRows, size: int, options: BddSatOptions, largest_sum: int, unknown: Unknown
 ) -> None:
-    options = replace(options, core_guided=searches[0], model_improving=searches[1])
     problem = problem_of(rows, size, unknown=unknown)
-    result, events = run(problem, options)
+    with patch.object(maxsat_anytime, "LARGEST_SUM", largest_sum):
+        result, events = run(problem, options)
     assert_best(result, events, fewest_errors(rows, size), problem)
 
 
@@ -292,11 +293,15 @@ def test_refusals(monkeypatch) -> None:
     cost = type(problem_of(rows).cost).of(alpha=0.1, total=8, unit=rows.unit)
     with pytest.raises(ValueError, match="engine='search'"):
         solve(DiagramProblem(rows, 2, False, cost))
-    for wrong in ({"encoding": "BDD3"}, {"engine": "smt"}, {"solver": "kissat"}, {"first_depth": 0}):
+    for wrong in (
+        {"encoding": "BDD3"},
+        {"engine": "smt"},
+        {"solver": "kissat"},
+        {"first_depth": 0},
+        {"below": "above"},
+    ):
         with pytest.raises(ValueError, match="expected"):
             BddSatOptions(**wrong)
-    with pytest.raises(ValueError, match="both off"):
-        BddSatOptions(core_guided=False, model_improving=False)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install \"proofwood\[cpsat\]\""):
         solve(problem_of(noisy(30, 5), 2), options=BddSatOptions(engine="cpsat", greedy=False))

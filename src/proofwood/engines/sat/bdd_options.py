@@ -27,7 +27,8 @@ class BddSatOptions:
         that is best is found all the same, as it is tried apart
     first_depth : the number of features that the engine "sat" tries first, H_0 of the paper
     greedy : features found greedily are known from the start
-    core_guided, model_improving : of the engine "maxsat": the search from below, from above; not both off
+    below : of the engine "maxsat": what raises the lower bound while models lower the upper one, as told in
+        :mod:`~proofwood.engines.sat.maxsat_anytime`
     reduce : equal rows are merged, tests that are constant, equal or opposite to another are dropped
     solver : of the engines "sat" and "maxsat", as python-sat knows it
     """
@@ -39,8 +40,7 @@ class BddSatOptions:
     bead: bool = False
     first_depth: int = 7
     greedy: bool = True
-    core_guided: bool = True
-    model_improving: bool = True
+    below: Literal["steps", "cores", "nothing"] = "steps"
     reduce: bool = True
     solver: str = "cadical195"
 
@@ -52,13 +52,12 @@ class BddSatOptions:
             raise ValueError(f"solver={self.solver!r}: expected one of {', '.join(SOLVERS)}")
         if self.first_depth < 1:
             raise ValueError(f"first_depth={self.first_depth}: expected a number of features from 1")
-        if not (self.core_guided or self.model_improving):
-            raise ValueError("core_guided and model_improving are both off: keep one of the two searches")
 
 
 _KNOWN = {
     "engine": ("auto", "sat", "maxsat", "rc2", "cpsat"),
     "encoding": ("BDD1", "BDD2", "pairs"),
+    "below": ("steps", "cores", "nothing"),
     "structure": ("auto", "cells", "pairs"),
 }
 

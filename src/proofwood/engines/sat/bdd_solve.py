@@ -246,14 +246,7 @@ def _errors(run: DiagramRun, engine: str, options: BddSatOptions, threads: int) 
                 found = CellFormula(sink, run.examples, depth, symmetry=options.symmetry, bead=options.bead)
             else:
                 found = PairFormula(sink, run.examples, depth, lazy=True)
-            maxsat_anytime.minimize(
-                session,
-                turns,
-                found,
-                run,
-                core_guided=options.core_guided,
-                model_improving=options.model_improving,
-            )
+            maxsat_anytime.minimize(session, turns, found, run, below=options.below)
         return
     formula = Formula()
     made = _whole_formula(formula, run, depth, options)
