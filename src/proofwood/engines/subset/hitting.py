@@ -68,8 +68,8 @@ class Differences:
         return [groups[kept]]
 
 
-def smallest_hitting(run: FewestRun) -> None:
-    """Take ``run`` to the fewest tests, or to its limit."""
+def smallest_hitting(run: FewestRun, most_conflicts: int | None = None) -> None:
+    """Take ``run`` to the fewest tests, to its limit, or to about ``most_conflicts`` conflicts of the solver."""
     try:
         from pysat.card import ITotalizer
         from pysat.solvers import Solver
@@ -84,7 +84,7 @@ def smallest_hitting(run: FewestRun) -> None:
         while run.lower < run.upper and run.stopped_by is None:
             counters["proposals"] += 1
             bound = [-totalizer.rhs[run.lower]] if run.lower < len(totalizer.rhs) else []
-            answer = _solve(solver, bound, run)
+            answer = _solve(solver, bound, run, most_conflicts)
             if answer is None:
                 break
             if not answer:
@@ -115,8 +115,8 @@ def _bad_cells(differences: Differences, tests: list[int]) -> list[npt.NDArray[n
     return [np.flatnonzero(cell == number) for number in bad]
 
 
-def _solve(solver: Any, assumptions: list[int], run: FewestRun) -> bool | None:
-    """Answer of the solver, in slices of conflicts; None at the limit or at Ctrl-C, told by ``run.stopped_by``."""
+def _solve(solver: Any, assumptions: list[int], run: FewestRun, most_conflicts: int | None) -> bool | None:
+    """Answer of the solver, in slices of conflicts; None at a limit or at Ctrl-C, told by ``run.stopped_by``."""
     try:
         while run.stopped_by is None:
             left = run.left().seconds
@@ -127,6 +127,8 @@ def _solve(solver: Any, assumptions: list[int], run: FewestRun) -> bool | None:
             answer = solver.solve_limited(assumptions=assumptions)
             if answer is not None:
                 return bool(answer)
+            if most_conflicts is not None and solver.accum_stats()["conflicts"] >= most_conflicts:
+                return None
             run.tell()
     except KeyboardInterrupt:
         run.stopped_by = "interrupt"
