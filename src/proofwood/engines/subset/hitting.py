@@ -7,6 +7,8 @@ do, whatever differences are still unknown (implicit hitting sets, Chandrasekara
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import numpy.typing as npt
 
@@ -67,29 +69,40 @@ class Differences:
         return [groups[kept]]
 
 
-def smallest_hitting(run: FewestRun) -> None:
-    """Take ``run`` to the fewest tests, or to its limit."""
+class _EnoughConflicts(Exception):
+    """The solver was given as many conflicts as it may have."""
+
+
+def smallest_hitting(run: FewestRun, most_conflicts: int | None = None) -> None:
+    """Take ``run`` to the fewest tests, to its limit, or to about ``most_conflicts`` conflicts of the solver."""
     differences = Differences(run.rows)
     n = run.rows.n_tests
     proposals, added = 0, 0
-    with SatSession(solver="minisat22", seconds=run.left().seconds, on_slice=run.tell) as session:
+
+    def between_slices() -> None:
+        run.tell()
+        if most_conflicts is not None and session.counters["conflicts"] >= most_conflicts:
+            raise _EnoughConflicts
+
+    with SatSession(solver="minisat22", seconds=run.left().seconds, on_slice=between_slices) as session:
         tests = list(range(session.block(n), session.n_variables + 1)) if n else []
         totalizer = Totalizer(session, tests, cap=int(min(run.upper, n)))
-        while run.lower < run.upper and run.stopped_by is None:
-            proposals += 1
-            answer = session.solve(totalizer.at_most(run.lower))
-            if answer is None:
-                run.stopped_by = session.stopped_by
-            elif not answer:
-                run.prove(run.lower + 1)
-            else:
-                proposal = [test for test, literal in enumerate(tests) if session.value(literal)]
-                bad = _bad_cells(differences, proposal)
-                if not bad:
-                    run.improve(proposal)
-                for conflict in [c for cell in bad for c in differences.conflicts(cell)]:
-                    added += 1
-                    session.add([tests[test] for test in differences.of(conflict)])
+        with contextlib.suppress(_EnoughConflicts):
+            while run.lower < run.upper and run.stopped_by is None:
+                proposals += 1
+                answer = session.solve(totalizer.at_most(run.lower))
+                if answer is None:
+                    run.stopped_by = session.stopped_by
+                elif not answer:
+                    run.prove(run.lower + 1)
+                else:
+                    proposal = [test for test, literal in enumerate(tests) if session.value(literal)]
+                    bad = _bad_cells(differences, proposal)
+                    if not bad:
+                        run.improve(proposal)
+                    for conflict in [c for cell in bad for c in differences.conflicts(cell)]:
+                        added += 1
+                        session.add([tests[test] for test in differences.of(conflict)])
         run.count({"differences": added, "proposals": proposals, "conflicts": session.counters.get("conflicts", 0)})
 
 
