@@ -77,6 +77,7 @@ def assert_best(result: Result, events: list[ProgressEvent], optimum: int, probl
         BddSatOptions,
         encoding=st.sampled_from(["BDD2", "BDD1", "pairs"]),
         first_depth=st.sampled_from([7, 1, 2]),
+        lazy=BOOLEANS,
         **FORMULAS,
     ),
     unknown=st.sampled_from(list(Unknown)),
