@@ -31,6 +31,7 @@ class BddSatOptions:
     below : of the engine "maxsat": what raises the lower bound while models lower the upper one, as told in
         :mod:`~proofwood.engines.sat.maxsat_anytime`
     reduce : equal rows are merged, tests that are constant, equal or opposite to another are dropped
+    canonical : of equally good sets of features the first is returned, which may take as long as the proof
     solver : of the engines "sat" and "maxsat", as python-sat knows it
     """
 
@@ -44,6 +45,7 @@ class BddSatOptions:
     greedy: bool = True
     below: Literal["steps", "cores", "nothing"] = "steps"
     reduce: bool = True
+    canonical: bool = True
     solver: str = "cadical195"
 
     def __post_init__(self) -> None:
@@ -63,5 +65,7 @@ _KNOWN = {
     "structure": ("auto", "cells", "pairs"),
 }
 
-FAITHFUL = BddSatOptions(structure="cells", symmetry=False, bead=True, lazy=False, greedy=False, reduce=False)
+FAITHFUL = BddSatOptions(
+    structure="cells", symmetry=False, bead=True, lazy=False, greedy=False, reduce=False, canonical=False
+)
 """BDD2, or its MaxSAT form, as printed."""

@@ -14,6 +14,7 @@ from proofwood.engines.diagrams.cells import MOST_TESTS, CellTable, diagram
 from proofwood.engines.diagrams.fill import fill_merge, fill_parent
 from proofwood.engines.diagrams.smallest import essential_tests, smallest_diagram
 from proofwood.engines.sat import maxsat_anytime, maxsat_cpsat, maxsat_rc2
+from proofwood.engines.sat.bdd_canonical import first_features
 from proofwood.engines.sat.bdd_clauses import BddVariables, Encoding, classified, structure
 from proofwood.engines.sat.bdd_examples import Examples, enough_features, greedy_features
 from proofwood.engines.sat.bdd_options import FAITHFUL, BddSatOptions
@@ -58,10 +59,12 @@ def solve(
     Returns
     -------
     Result
-        In units of features (tests) or errors; parts are these and the splits. Tests stand in the order of the solver,
-        ascending with ``symmetry`` and with pairs, but for ``unknown="smallest"``, which chooses order and labels. With
-        ``unknown="solver"``, and a formula that has no cells, a last formula over the chosen tests asks the SAT solver
-        for a table.
+        In units of features (tests) or errors; parts are these and the splits. Tests stand in the order of the solver
+        (ascending with ``symmetry``, with pairs, and if ``canonical``), but for ``unknown="smallest"``, which chooses
+        order and labels. With ``unknown="solver"``, and a formula that has no cells, a last formula over the chosen
+        tests asks the SAT solver for a table. A run that completes returns the lexicographically first of the best
+        sets of tests, for any order of the rows and any engine, if ``canonical`` is on, ``unknown`` is not "solver",
+        and time is left for it.
 
     Raises
     ------
@@ -90,6 +93,8 @@ def solve(
             _fewest(run, options)
         elif not run.done:
             _errors(run, engine, options, limits.threads)
+        if options.canonical and run.done and problem.unknown is not Unknown.SOLVER:
+            first_features(run, int(run.upper) if problem.fewest else problem.max_features, options.solver)
     except Stopped as stop:
         stopped_by = str(stop)
     except KeyboardInterrupt:
