@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
@@ -27,7 +28,7 @@ from proofwood.result import Limits, ProgressEvent, Result, Status
 from strategies import examples
 
 BOOLEANS = st.sampled_from([True, False])
-FORMULAS = {"symmetry": BOOLEANS, "bead": BOOLEANS, "greedy": BOOLEANS, "reduce": BOOLEANS}
+FORMULAS = {"symmetry": BOOLEANS, "bead": BOOLEANS, "greedy": BOOLEANS, "reduce": BOOLEANS, "canonical": BOOLEANS}
 
 
 def run(problem: DiagramProblem, options: BddSatOptions, **more: Any) -> tuple[Result, list[ProgressEvent]]:
@@ -77,6 +78,7 @@ def assert_best(result: Result, events: list[ProgressEvent], optimum: int, probl
         BddSatOptions,
         encoding=st.sampled_from(["BDD2", "BDD1", "pairs"]),
         first_depth=st.sampled_from([7, 1, 2]),
+        lazy=BOOLEANS,
         **FORMULAS,
     ),
     unknown=st.sampled_from(list(Unknown)),
@@ -215,6 +217,32 @@ def test_one_excuse_per_row_is_as_good_as_the_soft_clauses_of_the_paper(rows: Ra
     with RC2(soft) as solver:
         assert solver.compute() is not None
         assert solver.cost == fewest_errors(rows, size)
+
+
+@examples(0.7)
+@given(
+    rows=rows(), size=st.integers(0, 3), fewest=BOOLEANS, options=st.builds(BddSatOptions, **FORMULAS), data=st.data()
+)
+def test_completed_runs_return_the_first_of_the_best_sets(
+    rows: RankedRows, size: int, fewest: bool, options: BddSatOptions, data: st.DataObject
+) -> None:
+    options = replace(options, canonical=True, encoding=data.draw(st.sampled_from(["BDD2", "pairs"])))
+    order = np.array(data.draw(st.permutations(range(rows.n_rows))))
+    turned = replace(rows, ranks=rows.ranks[order], codes=rows.codes[order], weights=rows.weights[order])
+    results = [run(problem_of(given, size, fewest=fewest), options)[0] for given in (rows, turned)]
+    models = [result.model for result in results]
+    assert models[0] is not None
+    assert models[1] is not None
+    assert models[0].feature.tolist() == models[1].feature.tolist()
+    assert models[0].label.tolist() == models[1].label.tolist()
+    best = results[0].objective
+    if fewest:
+        every = naive.sets(rows, int(best))
+        first = min(chosen for chosen, errors in every if errors == rows.unavoidable and len(chosen) == best)
+    else:
+        first = min(chosen for chosen, errors in naive.sets(rows, size) if errors == best)
+    if options.reduce:
+        assert used(models[0]) <= set(first)
 
 
 # --------------------------------------------------------------------------------------- limits, starts, and refusals
