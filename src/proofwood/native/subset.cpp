@@ -89,8 +89,9 @@ void Search::Worker::refine(const Node& parent, u32 test, Node& child) const {
 i64 Search::Worker::expand(Node& node) {
   ++counters[kNodes];
   const bool collect = search.settings_.collect;
+  constexpr std::size_t kFewTests = 24;  // more tell nearly all rows apart
   i64 bound = 0;
-  if (rules.equivalent_points && !table.by_rank && node.candidates.size() * 4 <= table.tests * 3u) {
+  if (rules.equivalent_points && !table.by_rank && node.candidates.size() <= std::max<std::size_t>(kFewTests, table.tests / 8)) {
     bound = equivalent_points(node);
     if (bound >= search.upper()) {
       ++counters[kByEquivalent];

@@ -90,10 +90,22 @@ void Search::Worker::rematch(Node& node) {
   if (node.given_matches != nullptr)
     for (const Match& old : *node.given_matches)
       if (together(old.a, old.b)) pair(node, old.a, old.b);
-  for (const u32 item : node.items) {
-    const u32 group = table.group_of[item];
-    for (u32 n = table.near_begin[group]; n < table.near_begin[group + 1] && residual_[group] > 0; ++n)
-      if (together(group, table.near[n])) pair(node, group, table.near[n]);
+  u32 begin = 0;
+  for (const u32 end : node.ends) {  // every pair has an end outside the class of most items
+    u32 largest_begin = begin, largest_end = begin;
+    for (u32 i = begin, from = begin; i < end; ++i) {
+      if (i + 1 < end && table.items[node.items[i + 1]].label == table.items[node.items[from]].label) continue;
+      if (i + 1 - from > largest_end - largest_begin) largest_begin = from, largest_end = i + 1;
+      from = i + 1;
+    }
+    for (u32 i = begin; i < end; ++i) {
+      if (i == largest_begin) i = largest_end;
+      if (i == end) break;
+      const u32 group = table.group_of[node.items[i]];
+      for (u32 n = table.near_begin[group]; n < table.near_begin[group + 1] && residual_[group] > 0; ++n)
+        if (residual_[table.near[n]] > 0 && together(group, table.near[n])) pair(node, group, table.near[n]);
+    }
+    begin = end;
   }
   match_rest(node);
 }
