@@ -445,6 +445,7 @@ void Search::run() {
   const i64 bound = first.expand(root);
   if (bound < upper() && !stopped()) {
     const std::size_t n = root.candidates.size();
+    first.counters[kRootChildren] = static_cast<i64>(n);
     {
       const std::lock_guard lock(mutex_);
       open_ = root.child_bound;
@@ -485,6 +486,7 @@ void Search::run() {
         if (stopped()) break;
         const std::lock_guard lock(mutex_);
         open_[s] = std::numeric_limits<i64>::max();
+        ++worker.counters[kRootChildrenDone];
         if (cuts && proved >= upper()) {
           const std::size_t at = table_.raw_of[test];
           const i64 spare = proved - upper();

@@ -91,11 +91,13 @@ struct Settings {
 
 enum Counter : int {
   kNodes, kLeaves, kMatchings, kPairEvaluations, kByMatching, kByElimination, kByOverlap, kBySimilarity, kByEquivalent, kByLeafMatching,
+  kRootChildren, kRootChildrenDone,
   kCounters
 };
 inline constexpr const char* kCounterNames[kCounters] = {
     "nodes",      "leaves",        "matchings",     "pair_evaluations",   "pruned_matching",
-    "eliminated", "pruned_overlap", "pruned_similarity", "pruned_equivalent_points", "pruned_leaf_matching"};
+    "eliminated", "pruned_overlap", "pruned_similarity", "pruned_equivalent_points", "pruned_leaf_matching",
+    "root_children", "root_children_done"};
 
 using Set = std::vector<u32>;
 
