@@ -59,31 +59,39 @@ void Search::Worker::refine(const Node& parent, u32 test, Node& child) const {
   child.excess.clear();
   child.error = 0;
   std::vector<u32> side[2];
-  u32 begin = 0;
-  for (const u32 end : parent.ends) {
-    side[0].resize(end - begin);
-    side[1].resize(end - begin);
-    std::size_t n[2] = {0, 0};
-    for (u32 i = begin; i < end; ++i) {
-      const u32 item = parent.items[i], group = table.items[item].group;
-      const std::size_t high = table.high(group, test);
-      side[0][n[0]] = side[1][n[1]] = item;  // one of the two is overwritten or cut off
-      ++n[high];
+  const auto split = [&](const auto& high) {
+    u32 begin = 0;
+    for (const u32 end : parent.ends) {
+      side[0].resize(end - begin);
+      side[1].resize(end - begin);
+      u32 *low_end = side[0].data(), *high_end = side[1].data();
+      for (u32 i = begin; i < end; ++i) {
+        const u32 item = parent.items[i];
+        const bool up = high(table.group_of[item]);
+        *low_end = *high_end = item;  // one of the two is overwritten or cut off
+        low_end += !up;
+        high_end += up;
+      }
+      side[0].resize(static_cast<std::size_t>(low_end - side[0].data()));
+      side[1].resize(static_cast<std::size_t>(high_end - side[1].data()));
+      add_cell(table, side[0], child);
+      add_cell(table, side[1], child);
+      begin = end;
     }
-    for (const int high : {0, 1}) {
-      side[high].resize(n[high]);
-      add_cell(table, side[high], child);
-    }
-    begin = end;
-  }
+  };
+  if (table.by_rank)
+    split([rank = table.ranks.data() + table.column_of[test] * std::size_t{table.groups}, cut = table.cut_of[test]](u32 g) { return rank[g] > cut; });
+  else
+    split([column = table.column(test)](u32 g) { return (column[g / 64] >> (g % 64) & 1) != 0; });
 }
 
 // Without the two rules on overlaps and on elimination, children are still cut off by the largest covers that follow.
 i64 Search::Worker::expand(Node& node) {
   ++counters[kNodes];
   const bool collect = search.settings_.collect;
+  constexpr std::size_t kFewTests = 24;  // more tell nearly all rows apart
   i64 bound = 0;
-  if (rules.equivalent_points && !table.by_rank && node.candidates.size() * 4 <= table.tests * 3u) {
+  if (rules.equivalent_points && !table.by_rank && node.candidates.size() <= std::max<std::size_t>(kFewTests, table.tests / 8)) {
     bound = equivalent_points(node);
     if (bound >= search.upper()) {
       ++counters[kByEquivalent];
@@ -99,7 +107,7 @@ i64 Search::Worker::expand(Node& node) {
   if (!rules.matching) {
     plain();
   } else {
-    match<true>(node, *node.given);
+    match(node, *node.given);
     if (table.by_rank) {
       bound = std::max(bound, rank_cover(node));
     } else {
@@ -122,7 +130,7 @@ i64 Search::Worker::expand(Node& node) {
       std::vector<std::uint8_t> shift = node.shift;
       std::vector<Match> matches = node.matches;
       reweight(node, round);
-      match<true>(node, node.edges);
+      match(node, node.edges);
       pack_matches(node);
       const i64 now = choose_prefix(node);
       bound = std::max(bound, now);
@@ -274,6 +282,7 @@ bool Search::Worker::descend(const Node& node, u32 slot, Node& child) {
   if (child.candidates.empty() && slot + 1 < k) return false;
   refine(node, node.candidates[slot], child);
   child.given = &node.edges;
+  child.given_matches = &node.matches;
   return true;
 }
 
@@ -403,6 +412,7 @@ void Search::run() {
       add_rank_edges(table_, settings_.neighbours, stop_);
     else
       add_edges(table_, settings_.neighbours, kernels_, stop_);
+    index_edges(table_);
   }
   Worker first(*this);
   Node& root = first.nodes[0];
@@ -438,6 +448,7 @@ void Search::run() {
   const i64 bound = first.expand(root);
   if (bound < upper() && !stopped()) {
     const std::size_t n = root.candidates.size();
+    first.counters[kRootChildren] = static_cast<i64>(n);
     {
       const std::lock_guard lock(mutex_);
       open_ = root.child_bound;
@@ -478,6 +489,7 @@ void Search::run() {
         if (stopped()) break;
         const std::lock_guard lock(mutex_);
         open_[s] = std::numeric_limits<i64>::max();
+        ++worker.counters[kRootChildrenDone];
         if (cuts && proved >= upper()) {
           const std::size_t at = table_.raw_of[test];
           const i64 spare = proved - upper();

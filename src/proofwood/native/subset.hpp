@@ -43,6 +43,8 @@ struct Table {
   bool unit = true;           // every item weighs 1
   bool narrow = true;         // no weight reaches 2^31
   std::vector<Edge> edges;    // near pairs, nearest first
+  std::vector<u32> near_begin, near;  // (groups + 1,), and the partners of each group in the same order
+  std::vector<u32> group_of;  // (items,) as in `items`, closer together
 
   // Instead of the bits, over many cuts (subset_ranks.cpp):
   bool by_rank = false;
@@ -65,6 +67,8 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
 void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, const std::int32_t* cuts,
                const std::vector<std::size_t>& kept, const std::atomic<int>& stop);
 void add_rank_edges(Table& table, u32 per_group, const std::atomic<int>& stop);
+// Fills `near_begin` and `near` from `edges`.
+void index_edges(Table& table);
 // Fills `edges`: for each group the nearest ones of another heaviest class. Ends early if `stop` is set.
 void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const std::atomic<int>& stop);
 
@@ -88,12 +92,13 @@ struct Settings {
 
 enum Counter : int {
   kNodes, kLeaves, kMatchings, kPairEvaluations, kByMatching, kByElimination, kByOverlap, kBySimilarity, kByEquivalent, kByLeafMatching,
-  kBySweep, kCounters
+  kBySweep, kRootChildren, kRootChildrenDone,
+  kCounters
 };
 inline constexpr const char* kCounterNames[kCounters] = {
     "nodes",      "leaves",        "matchings",     "pair_evaluations",   "pruned_matching",
     "eliminated", "pruned_overlap", "pruned_similarity", "pruned_equivalent_points", "pruned_leaf_matching",
-    "pruned_sweep"};
+    "pruned_sweep", "root_children", "root_children_done"};
 
 using Set = std::vector<u32>;
 
@@ -115,6 +120,7 @@ struct Node {
 
   i64 floor = 0;                // least bound of a set that was ruled out together with a candidate
   const std::vector<Edge>* given = nullptr;  // edges of the parent
+  const std::vector<Match>* given_matches = nullptr;  // and its matching
   std::vector<Edge> edges;      // those within the cells, once matched
   std::vector<Match> matches;
   i64 size = 0;                 // weight of the matching in use

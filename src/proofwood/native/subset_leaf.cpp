@@ -126,8 +126,8 @@ i64 Search::Worker::leaf(Node& node) {
   const auto most = [&] { return static_cast<double>(tests.size()) * static_cast<double>(tests.size()) / 2; };
   const double word_count = static_cast<double>(node.items.size()) / 64 + 2 * static_cast<double>(node.ends.size());
   if (rules.matching && rules.leaf_matching && node.left == 2 &&
-      most() * word_count * 0.4 > 6.0 * static_cast<double>(node.given->size()) + 300.0 * table.words * static_cast<double>(node.error) / 64) {
-    match<false>(node, *node.given);
+      most() * word_count * 0.4 > 8.0 * static_cast<double>(node.items.size()) + 300.0 * table.words * static_cast<double>(node.error) / 64) {
+    rematch(node);
     pack_matches(node);
     const i64 bound = choose_prefix(node);
     if (bound >= search.upper()) {

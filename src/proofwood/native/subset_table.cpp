@@ -53,6 +53,7 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
     table.margin.push_back(w[top] - least - second);
   }
   std::stable_sort(table.items.begin(), table.items.end(), [](const Item& a, const Item& b) { return a.label < b.label; });
+  for (const Item& item : table.items) table.group_of.push_back(item.group);
   table.narrow = whole < std::numeric_limits<std::int32_t>::max();
   table.groups = static_cast<u32>(kept.size());
 
@@ -95,6 +96,15 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
       table.bits[static_cast<std::size_t>(g) * table.words + t / 64] |= ((found[t][g / 64] >> (g % 64)) & 1) << (t % 64);
   for (const auto& one : found) table.columns.insert(table.columns.end(), one.begin(), one.end());
   return table;
+}
+
+void index_edges(Table& table) {
+  table.near_begin.assign(table.groups + std::size_t{1}, 0);
+  for (const Edge& edge : table.edges) ++table.near_begin[edge.a + 1], ++table.near_begin[edge.b + 1];
+  for (u32 g = 0; g < table.groups; ++g) table.near_begin[g + 1] += table.near_begin[g];
+  table.near.resize(2 * table.edges.size());
+  std::vector<u32> next(table.near_begin.begin(), table.near_begin.end() - 1);
+  for (const Edge& edge : table.edges) table.near[next[edge.a]++] = edge.b, table.near[next[edge.b]++] = edge.a;
 }
 
 // Ties at the last distance are taken from a place of their own for each group, so that not all groups ask for the same

@@ -41,8 +41,11 @@ struct Search::Worker {
   bool similar(const Node& node, u32 test, u32 other, i64 most) const;
 
   // ---- bounds (subset_match.cpp)
-  template <bool kKeepEdges>
+  void place(const Node& node);
   void match(Node& node, const std::vector<Edge>& edges);
+  void rematch(Node& node);
+  void match_rest(Node& node);
+  void pair(Node& node, u32 a, u32 b);
   void pack_matches(Node& node);
   i64 choose_prefix(Node& node);
   void reweight(Node& node, u32 round);
@@ -84,7 +87,7 @@ struct Search::Worker {
   std::vector<u32> slot_order_, word_begin_;  // slots by the word their test is in
   std::vector<u32> place_;                    // (groups,) stamp + cell of the group
   std::vector<i64> residual_;
-  u32 stamp_ = 0;
+  u32 stamp_ = 0, base_ = 0;
   std::vector<i64> line_, cost_;
   std::vector<u64> scratch_;
   std::vector<i64> raw_;                      // per place of a cut
