@@ -54,7 +54,7 @@ def smallest(problem: MinimalTreeProblem) -> tuple[int | None, int | None, int |
 
 
 def check_table(table: NodeTable, problem: MinimalTreeProblem) -> None:
-    """Assert that ``table`` is an admissible tree in preorder, its sizes, weights, rows and labels those of the rows."""
+    """Assert that ``table`` is an admissible tree in preorder, its weights, rows and labels those of the rows."""
     rows = problem.rows
     offsets = rows.offsets.tolist()
     visited: list[int] = []

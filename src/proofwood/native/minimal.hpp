@@ -47,9 +47,9 @@ struct TreeNode {
 using Tree = std::vector<TreeNode>;  // preorder
 int depth_of(const Tree& tree);
 
-enum Counter { kSubproblems, kHits, kExpanded, kCliquePrunings, kPackingPrunings, kDepthPrunings, kBoxes, kRefinements, kCounters };
+enum Counter { kSubproblems, kHits, kExpanded, kBoundPrunings, kDepthPrunings, kBoxes, kRefinements, kCounters };
 inline constexpr const char* kCounterNames[kCounters] = {
-    "subproblems", "cache_hits", "expanded", "clique_prunings", "packing_prunings", "depth_prunings", "boxes", "refinements"};
+    "subproblems", "cache_hits", "expanded", "bound_prunings", "depth_prunings", "boxes", "refinements"};
 
 // Distinct groups and distinct tests. Of tests that part the groups alike the one of least number is kept.
 struct Rows {

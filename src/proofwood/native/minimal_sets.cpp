@@ -316,80 +316,111 @@ class SetSearch {
 
   // ------------------------------------------------------------------------------------------------ bounds on leaves
 
-  // Rows p and q cannot share a leaf if no class is right on all rows that agree with both wherever they agree with each
-  // other: the tests on the path to the leaf are among those on which p and q agree, so those rows are in the leaf too.
-  // Rows that pairwise cannot share a leaf each need one of their own.
-  int clique(const u64* set) {
-    std::vector<int> chosen, all;
-    each_row(set, [&](int row) { all.push_back(row); });
-    const auto apart = [&](int p, int q) {
-      labels_.assign(at(rows_.n_classes), 1);
-      const auto both = [&](int row) {
-        const u8* allows = &rows_.kind_allows[at(rows_.kind[at(row)]) * at(rows_.n_classes)];
-        u8 some = 0;
-        for (int c = 0; c < rows_.n_classes; ++c) some |= labels_[at(c)] &= allows[c];
-        return some != 0;
-      };
-      if (!both(p) || !both(q)) return true;
+  // Opposite rows have no class in common. For every row its opposites, the nearest first, distance being the number of
+  // tests that part the two: those are the ones that tell most in both bounds below.
+  void list_opposites() {
+    const std::size_t n = at(rows_.n), longest = std::max<std::size_t>(kNear, std::min<std::size_t>(n, (std::size_t{1} << 22) / n));
+    opposites_.resize(n);
+    std::vector<std::pair<int, int>> found;
+    for (int p = 0; p < rows_.n; ++p) {
+      found.clear();
+      for (int q = 0; q < rows_.n; ++q) {
+        if (have_common_class(p, q)) continue;
+        int distance = 0;
+        for (std::size_t w = 0; w < test_words_; ++w) distance += std::popcount(rows_.bits(p)[w] ^ rows_.bits(q)[w]);
+        found.emplace_back(distance, q);
+      }
+      const std::size_t kept = std::min(found.size(), longest);
+      std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(kept), found.end());
+      for (std::size_t i = 0; i < kept; ++i) opposites_[at(p)].push_back({found[i].first, found[i].second});
+    }
+  }
+
+  bool have_common_class(int p, int q) const {
+    const int one = rows_.kind[at(p)], other = rows_.kind[at(q)];
+    if (rows_.single) return one == other;
+    bool common = false;
+    for (int c = 0; c < rows_.n_classes; ++c)
+      common = common || (rows_.kind_allows[at(one) * at(rows_.n_classes) + at(c)] & rows_.kind_allows[at(other) * at(rows_.n_classes) + at(c)]) != 0;
+    return common;
+  }
+
+  // Up to kNear nearest opposites of every row within the set.
+  void find_near(const u64* set) {
+    members_.clear();
+    near_.clear();
+    each_row(set, [&](int row) {
+      members_.push_back(row);
+      std::size_t kept = 0;
+      for (const Opposite& other : opposites_[at(row)]) {
+        if ((set[at(other.row) >> 6] >> (other.row & 63) & 1) == 0) continue;
+        near_.push_back(other);
+        if (++kept == kNear) break;
+      }
+      for (; kept < kNear; ++kept) near_.push_back({0, -1});
+    });
+  }
+
+  // Rows p and q cannot share a leaf if they are opposite, or if an opposite r of one agrees with both wherever they agree
+  // with each other: the tests on the path to a common leaf are among those on which p and q agree, so r is in it too.
+  // Rows that pairwise cannot share a leaf each need one of their own. (Only the nearest opposites are looked at.)
+  int clique() {
+    const auto between = [&](std::size_t of, int p, int q) {
       const u64 *a = rows_.bits(p), *b = rows_.bits(q);
-      for (const int r : all) {
-        if (rows_.kind[at(r)] == rows_.kind[at(p)]) continue;
-        const u64* c = rows_.bits(r);
+      for (std::size_t i = of * kNear; i < (of + 1) * kNear && near_[i].row >= 0; ++i) {
+        const u64* c = rows_.bits(near_[i].row);
         u64 outside = 0;
         for (std::size_t w = 0; w < test_words_ && outside == 0; ++w) outside = (a[w] ^ c[w]) & ~(a[w] ^ b[w]);
-        if (outside == 0 && !both(r)) return true;
+        if (outside == 0) return true;
       }
       return false;
     };
-    for (const int row : all)
-      if (std::all_of(chosen.begin(), chosen.end(), [&](int other) { return apart(row, other); })) chosen.push_back(row);
-    return static_cast<int>(chosen.size());
+    chosen_.clear();
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const int p = members_[i];
+      const bool fits = std::all_of(chosen_.begin(), chosen_.end(), [&](std::size_t k) {
+        const int q = members_[k];
+        return !have_common_class(p, q) || between(i, p, q) || between(k, q, p);
+      });
+      if (fits) chosen_.push_back(i);
+    }
+    return static_cast<int>(chosen_.size());
   }
 
-  // Two rows without a common class are parted by a test on which they differ. Pairs whose differences have no test in
-  // common need a split each, so there are at least as many inner nodes, and one leaf more.
-  int packing(const u64* set) {
-    std::vector<int> all;
-    each_row(set, [&](int row) { all.push_back(row); });
-    struct Pair {
-      int distance, p, q;
-    };
-    std::vector<Pair> pairs;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      for (std::size_t k = i + 1; k < all.size(); ++k) {
-        const u8* one = &rows_.kind_allows[at(rows_.kind[at(all[i])]) * at(rows_.n_classes)];
-        const u8* other = &rows_.kind_allows[at(rows_.kind[at(all[k])]) * at(rows_.n_classes)];
-        bool common = false;
-        for (int c = 0; c < rows_.n_classes; ++c) common = common || (one[c] & other[c]) != 0;
-        if (common) continue;
-        int distance = 0;
-        for (std::size_t w = 0; w < test_words_; ++w) distance += std::popcount(rows_.bits(all[i])[w] ^ rows_.bits(all[k])[w]);
-        pairs.push_back({distance, all[i], all[k]});
-      }
-    std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) { return a.distance < b.distance; });
-    std::vector<u64> used(test_words_, 0);
+  // Opposite rows are parted by a test on which they differ. Pairs whose differences have no test in common need a split
+  // each, so there are at least as many inner nodes, and one leaf more.
+  int packing() {
+    constexpr std::size_t kPairs = 3;  // per row
+    pairs_.clear();
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      for (std::size_t k = i * kNear; k < i * kNear + kPairs && near_[k].row >= 0; ++k)
+        pairs_.push_back((static_cast<u64>(near_[k].distance) << 48) | (static_cast<u64>(members_[i]) << 24) | static_cast<u64>(near_[k].row));
+    std::sort(pairs_.begin(), pairs_.end());
+    used_tests_.assign(test_words_, 0);
     int packed = 0;
-    for (const Pair& pair : pairs) {
-      const u64 *a = rows_.bits(pair.p), *b = rows_.bits(pair.q);
+    for (const u64 pair : pairs_) {
+      const u64 *a = rows_.bits(static_cast<int>(pair >> 24 & 0xFFFFFF)), *b = rows_.bits(static_cast<int>(pair & 0xFFFFFF));
       u64 common = 0;
-      for (std::size_t w = 0; w < test_words_ && common == 0; ++w) common = (a[w] ^ b[w]) & used[w];
+      for (std::size_t w = 0; w < test_words_ && common == 0; ++w) common = (a[w] ^ b[w]) & used_tests_[w];
       if (common != 0) continue;
       ++packed;
-      for (std::size_t w = 0; w < test_words_; ++w) used[w] |= a[w] ^ b[w];
+      for (std::size_t w = 0; w < test_words_; ++w) used_tests_[w] |= a[w] ^ b[w];
     }
     return packed + 1;
   }
 
-  // The bounds that cost more than parting the set once.
+  // The bounds that cost more than parting the set once; where fewer than one in 24 prunes, most are left out.
   void bound(Entry* e) {
-    constexpr int kMostRows = 2000;  // they take time quadratic in the rows
     if (e->bounded) return;
     e->bounded = true;
-    if (e->two || e->size > kMostRows) return;
-    const u64* set = cache_.words(e);
+    if (bounds_tried_ >= 512 && 24 * bounds_pruned_ < bounds_tried_ && ++bounds_skipped_ % 16 != 0) return;
+    ++bounds_tried_;
+    if (e->two || !(rules_.clique_bound || rules_.packing_bound)) return;
+    if (opposites_.empty()) list_opposites();
+    find_near(cache_.words(e));
     int lower = e->leaves_lower;
-    if (rules_.clique_bound) lower = std::max(lower, clique(set));
-    if (rules_.packing_bound) lower = std::max(lower, packing(set));
+    if (rules_.clique_bound) lower = std::max(lower, clique());
+    if (rules_.packing_bound) lower = std::max(lower, packing());
     e->leaves_lower = static_cast<u16>(lower);
     e->depth_lower = static_cast<u16>(std::max<int>(e->depth_lower, log2_up(lower)));  // (D)
   }
@@ -423,7 +454,7 @@ class SetSearch {
       f.pure_low[w] = tests.pure_low;
       f.pure_high[w] = tests.pure_high;
     }
-    seen_splits_.clear();
+    clear_seen();
     const std::vector<int> kinds(present_);
     std::vector<int>& total = kind_sizes_;
     total.clear();
@@ -463,16 +494,7 @@ class SetSearch {
             hash = (hash ^ (set[v] & (bits[v] ^ flip))) * 0xD6E8FEB86659FD93u;
             hash ^= hash >> 32;
           }
-          const auto twin = std::find_if(seen_splits_.begin(), seen_splits_.end(), [&](const auto& seen) {
-            if (seen.first != hash) return false;
-            const u64* other = rows_.high(seen.second);
-            const u64 other_flip = (other[first_word] & first_row) != 0 ? ~u64{0} : 0;
-            u64 differ = 0;
-            for (std::size_t v = 0; v < words_; ++v) differ |= set[v] & (bits[v] ^ flip ^ other[v] ^ other_flip);
-            return differ == 0;
-          });
-          if (twin != seen_splits_.end()) continue;
-          seen_splits_.emplace_back(hash, t);
+          if (seen_before(set, t, flip, hash, first_word, first_row)) continue;
         }
         const int me = static_cast<int>(f.splits.size());
         const bool chained = rules_.monotone && same_column;
@@ -485,6 +507,28 @@ class SetSearch {
         last_high = high;
       }
     order_splits(f);
+  }
+
+  // A table of the splits listed so far, by the hash of their sides without the first row; -1: a free place.
+  void clear_seen() {
+    if (seen_splits_.empty()) seen_splits_.resize(std::bit_ceil(2 * at(rows_.n_tests) + 2));
+    std::fill(seen_splits_.begin(), seen_splits_.end(), std::pair<u64, int>(0, -1));
+  }
+
+  bool seen_before(const u64* set, int t, u64 flip, u64 hash, std::size_t first_word, u64 first_row) {
+    const u64* bits = rows_.high(t);
+    const std::size_t mask = seen_splits_.size() - 1;
+    std::size_t place = hash & mask;
+    for (; seen_splits_[place].second >= 0; place = (place + 1) & mask) {
+      if (seen_splits_[place].first != hash) continue;
+      const u64* other = rows_.high(seen_splits_[place].second);
+      const u64 other_flip = (other[first_word] & first_row) != 0 ? ~u64{0} : 0;
+      u64 differ = 0;
+      for (std::size_t w = 0; w < words_; ++w) differ |= set[w] & (bits[w] ^ flip ^ other[w] ^ other_flip);
+      if (differ == 0) return true;
+    }
+    seen_splits_[place] = {hash, t};
+    return false;
   }
 
   void order_splits(Frame& f) {
@@ -522,9 +566,10 @@ class SetSearch {
     if (d >= e->depth_upper) return true;
     if (d < e->depth_lower) return false;
     board_.poll();
-    if (rules_.depth_bound && d > 2) {
+    if (rules_.depth_bound && d > 2 && !e->bounded) {
       bound(e);
       if (d < e->depth_lower) {
+        ++bounds_pruned_;
         ++board_.counts[kDepthPrunings];
         return false;
       }
@@ -652,7 +697,8 @@ class SetSearch {
       bound(e);
       const Slot& s = slot(e, d);
       if (s.lower > cap) {
-        ++board_.counts[kCliquePrunings];
+        ++board_.counts[kBoundPrunings];
+        ++bounds_pruned_;
         return s.lower;
       }
     }
@@ -816,6 +862,10 @@ class SetSearch {
     grow_canonical(tree, high, below, fewest);
   }
 
+  static constexpr std::size_t kNear = 6;
+  struct Opposite {
+    int distance, row;
+  };
   struct ColumnSpan {  // the splits of one column, and the purest of them
     double score;
     int first, best, last;
@@ -833,7 +883,13 @@ class SetSearch {
   std::vector<u64> some_, every_;  // summarize
   std::vector<int> present_;       // summarize
   std::vector<char> seen_;         // summarize
-  std::vector<u8> labels_;         // clique
+  i64 bounds_tried_ = 0, bounds_pruned_ = 0, bounds_skipped_ = 0;  // bound
+  std::vector<std::vector<Opposite>> opposites_;  // list_opposites
+  std::vector<int> members_;       // find_near
+  std::vector<Opposite> near_;     // find_near: kNear per member, those beyond the last have row -1
+  std::vector<std::size_t> chosen_;  // clique
+  std::vector<u64> pairs_;         // packing: distance and two rows
+  std::vector<u64> used_tests_;    // packing
   std::vector<int> kind_sizes_;    // list_splits
   std::vector<std::pair<u64, int>> seen_splits_;  // list_splits
   std::vector<ColumnSpan> column_spans_;          // list_splits

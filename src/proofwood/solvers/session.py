@@ -130,7 +130,7 @@ class SatSession:
         self.extend(sequential_counter(self, literals, k))
 
     def phases(self, literals: Iterable[int]) -> None:
-        """The value that the solver should try first for the variables of ``literals``."""
+        """Values that the solver should try first; CaDiCaL may keep to those of its last model while they fit."""
         self._solver.set_phases(list(literals))
 
     # -------------------------------------------------------------------------------------------------------- solving

@@ -124,11 +124,8 @@ def _result(found: dict[str, Any], problem: MinimalTreeProblem, start: NodeTable
     depth, nodes, depth_lower, nodes_lower, depth_proved = found["state"]
     stopped_by = "memory" if found["out_of_memory"] else _STOPPED_BY[found["stopped"]]
     table = _table(found["tree"], problem.rows) if found["tree"] else None
-    if table is not None:
-        if (table.depth, table.n_nodes) != (depth, nodes) or not problem.admits(table):
-            raise AssertionError(
-                f"the tree has depth {table.depth}, {table.n_nodes} nodes and too many errors or levels"
-            )
+    if table is not None and ((table.depth, table.n_nodes) != (depth, nodes) or not problem.admits(table)):
+        raise AssertionError(f"a tree of depth {depth} and {nodes} nodes was told, {table.depth} and {table.n_nodes} came")
     if (
         start is not None
         and not found["infeasible"]
@@ -170,7 +167,7 @@ def _parts(
     nodes: tuple[int, bool],
     infeasible: bool,
 ) -> tuple[Part, Part]:
-    """Depth and nodes, each with what is proved of it; ``depth`` and ``nodes`` are bounds and whether they are tight."""
+    """Depth and nodes and what is proved of each; ``depth`` and ``nodes`` are bounds and whether they are tight."""
     if table is None:
         status = Status.INFEASIBLE if infeasible else Status.UNKNOWN
         bounds = (math.inf, math.inf) if infeasible else (depth[0], nodes[0])

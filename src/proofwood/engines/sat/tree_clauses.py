@@ -34,6 +34,7 @@ class TreeVariables:
     tests_of : number of tests of each column, at least one
     n_classes : int
     leaves_counted : the counter of labelled leaves goes up to this number; None for no counter
+    idle : nodes may ask nothing and send every row low
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class TreeVariables:
         n_classes: int,
         *,
         leaves_counted: int | None = None,
+        idle: bool = False,
     ) -> None:
         self.depth = depth
         self.tests_of = tuple(tests_of)
@@ -61,6 +63,8 @@ class TreeVariables:
             self._above.append([*range(size, size + tests - 1), first + tests - 1, -1])
             size += tests - 1
             first += tests
+        self._idle = size if idle else None
+        size += idle
         self._node_size = size
         self._tests = session.block(size * (2**depth - 1))
         self._labels = session.block(n_classes * 2**depth)
@@ -95,6 +99,16 @@ class TreeVariables:
         assert self.leaves_counted is not None
         return self._counts + leaf * (self.leaves_counted + 1) + number
 
+    def idle(self, node: int) -> int:
+        """The node sends every row low."""
+        assert self._idle is not None
+        return self.test(node, self._idle)
+
+    @property
+    def may_idle(self) -> bool:
+        """Whether nodes may ask nothing."""
+        return self._idle is not None
+
     def chains(self, node: int) -> Iterator[tuple[list[int], list[int], list[int]]]:
         """Per column: its tests, and the chain literals of the ranks 1..T (below) and 0..T-1 (above)."""
         first = 0
@@ -113,16 +127,16 @@ class TreeVariables:
         """
         high = [above[rank] for above, rank in zip(self._above, ranks, strict=True) if above[rank] >= 0]
         low = [below[rank] for below, rank in zip(self._below, ranks, strict=True) if below[rank] >= 0]
-        return high, low
+        return (high if self._idle is None else [*high, self._idle]), low
 
 
 # -------------------------------------------------------------------------------------------------- the tree by itself
 
 
 def some_test(tree: TreeVariables) -> Clauses:
-    """(1): every inner node has a test."""
+    """(1): every inner node has a test, or is idle where that is permitted."""
     for node in tree.inner:
-        yield [tree.test(node, test) for test in range(tree.n_tests)]
+        yield [*(tree.test(node, test) for test in range(tree.n_tests)), *([tree.idle(node)] if tree.may_idle else [])]
 
 
 def one_test(tree: TreeVariables) -> Clauses:
@@ -147,8 +161,8 @@ def chained_tests(tree: TreeVariables) -> Clauses:
 def distinct_tests(tree: TreeVariables) -> Clauses:
     """No test twice on a path: it would send all rows one way, and any other test serves as well.
 
-    Not in the paper. Sound where every path can be filled with different tests (``n_tests >= depth``) and splits that
-    are not needed cost nothing, that is while leaves are not counted.
+    Not in the paper. Sound where every path can be filled: by idle nodes, or, while leaves are not counted, by
+    different tests (``n_tests >= depth``).
     """
     for node in tree.inner:
         above = node // 2
@@ -156,6 +170,46 @@ def distinct_tests(tree: TreeVariables) -> Clauses:
             for test in range(tree.n_tests):
                 yield [-tree.test(above, test), -tree.test(node, test)]
             above //= 2
+
+
+# -------------------------------------------------------------------------------- idle nodes, in place of repeated tests
+
+
+def idle_below(tree: TreeVariables) -> Clauses:
+    """Below an idle node all are idle, and its high side has no class: leaves above depth k have one form only.
+
+    Not in the paper, where a leaf above depth k is a subtree that repeats some test of its path.
+    """
+    for node in tree.inner:
+        if 2 * node in tree.inner:
+            yield [-tree.idle(node), tree.idle(2 * node)]
+            yield [-tree.idle(node), tree.idle(2 * node + 1)]
+        for leaf in _leaves_below(tree, 2 * node + 1):
+            for code in range(tree.n_classes):
+                yield [-tree.idle(node), -tree.label(leaf, code)]
+
+
+def splits_are_needed(tree: TreeVariables) -> Clauses:
+    """If a side of a split is a single leaf it has a class, and two leaves have different ones.
+
+    Not in the paper. A tree of which this is not true becomes smaller by taking the split away.
+    """
+    for node in tree.inner:
+        sides = (2 * node, 2 * node + 1)
+        is_leaf = [[-tree.idle(side)] if side in tree.inner else [] for side in sides]
+        leaf = [_leaves_below(tree, side)[0] for side in sides]
+        for one, clause in zip(leaf, is_leaf, strict=True):
+            yield [tree.idle(node), *clause, *(tree.label(one, code) for code in range(tree.n_classes))]
+        for code in range(tree.n_classes):
+            same = [-tree.label(leaf[0], code), -tree.label(leaf[1], code)]
+            yield [tree.idle(node), *is_leaf[0], *is_leaf[1], *same]
+
+
+def _leaves_below(tree: TreeVariables, node: int) -> range:
+    """Leaves under a node, itself if ``node`` is the place of a leaf."""
+    levels = tree.depth + 1 - node.bit_length()
+    first = (node << levels) - 2**tree.depth
+    return range(first, first + 2**levels)
 
 
 # ------------------------------------------------------------------------------------------------------------- one row

@@ -53,7 +53,12 @@ class TreeFormula:
         self.session = SatSession(solver=options.solver, seconds=seconds, proof=options.proof, on_slice=on_slice)
         counted = None if leaves_counted is None else min(leaves_counted, 2**depth)
         self.tree = clauses.TreeVariables(
-            self.session, depth, groups.tests_of, groups.weights.shape[1], leaves_counted=counted
+            self.session,
+            depth,
+            groups.tests_of,
+            groups.weights.shape[1],
+            leaves_counted=counted,
+            idle=options.idle_nodes and counted is not None,
         )
         self._excess = groups.costs - groups.costs.min(axis=1, keepdims=True)
         self._added = np.zeros(self._excess.shape[0], dtype=bool)
@@ -88,7 +93,11 @@ class TreeFormula:
             self._extend(clauses.counts_carry(self.tree))
             self._extend(clauses.counts_step(self.tree))
             self._extend(clauses.counts_start(self.tree))
-        elif self.options.distinct_tests and self.groups.n_tests >= self.depth:
+        if self.tree.may_idle:
+            self._extend(clauses.idle_below(self.tree))
+            self._extend(clauses.splits_are_needed(self.tree))
+        padded = self.tree.may_idle or (self.tree.leaves_counted is None and self.groups.n_tests >= self.depth)
+        if padded and self.options.distinct_tests:
             self._extend(clauses.distinct_tests(self.tree))
 
     def add(self, members: Iterable[int]) -> None:

@@ -18,7 +18,9 @@ class SatTreeOptions:
     thresholds : "order" gives each node one chain of literals per column, so that a row needs two clauses per column
         where "direct" needs one per test, as the paper has it
     one_test : clauses (2), at most one test per node; they are implied in the sense that surplus tests can be dropped
-    distinct_tests : while only the depth counts, no test is repeated on the path to it (symmetry breaking)
+    distinct_tests : no test is repeated on a path (symmetry breaking); where leaves are counted, with idle nodes only
+    idle_nodes : where leaves are counted, a leaf above the full depth is made of nodes that ask nothing, in one way
+        only, and splits that are not needed are forbidden (symmetry breaking); else of repeated tests, as in the paper
     merge_columns : equal tests, and columns that order the rows alike or in reverse, are merged
     relabel : a tree is accepted if it is right once every leaf has the majority label of its rows
     at_once : rows added after a wrong tree: so many, or one from each leaf that is wrong if 0
@@ -33,6 +35,7 @@ class SatTreeOptions:
     thresholds: Literal["order", "direct"] = "order"
     one_test: bool = False
     distinct_tests: bool = True
+    idle_nodes: bool = True
     merge_columns: bool = True
     relabel: bool = True
     at_once: int = 0
@@ -64,6 +67,7 @@ FAITHFUL = SatTreeOptions(
     thresholds="direct",
     one_test=True,
     distinct_tests=False,
+    idle_nodes=False,
     merge_columns=False,
     relabel=False,
     at_once=1,

@@ -1,0 +1,195 @@
+"""A SAT session: answers, cores, phases, the clock, Ctrl-C, cardinality."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formulas import pigeonholes
+from proofwood.solvers import SatSession, Totalizer, network_at_most, sequential_counter
+from proofwood.solvers.session import SOLVERS
+from strategies import examples
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_answers_values_and_cores(solver: str) -> None:
+    with SatSession(solver=solver) as session:
+        a, b, c = (session.new() for _ in range(3))
+        session.extend([[a, b], [-a, c]])
+        assert session.solve([a]) is True
+        assert session.value(a)
+        assert session.value(c)
+        assert not session.value(-c)
+        assert session.solve([-a, -b, c]) is False
+        assert set(session.core()) == {-a, -b}
+        session.phases([a, -b])
+        assert session.solve() is True
+        session.add([-a])
+        assert session.solve([-b]) is False
+        assert session.core() == [-b]
+        session.add([])
+        assert session.solve() is False
+        assert session.core() == []
+        assert session.stopped_by is None
+        assert session.counters["solver_calls"] == 5
+        assert session.counters["clauses"] == 4
+        assert session.counters["literals"] == 5
+        assert session.counters["variables"] == 3
+
+
+def test_phases_are_tried_first() -> None:
+    for wanted in ([1, -2, 3, -4, 5, -6], [-1, 2, -3, 4, -5, 6]):
+        with SatSession() as session:
+            session.add([session.new() for _ in range(6)])
+            session.phases(wanted)
+            assert session.solve() is True
+            assert session.model() == wanted
+
+
+@pytest.mark.parametrize("solver", ["cadical195", "cadical153", "glucose42"])
+def test_the_deadline_is_kept_and_the_session_lives_on(solver: str) -> None:
+    calls = []
+    with SatSession(solver=solver, seconds=0.6, on_slice=lambda: calls.append(time.monotonic())) as session:
+        pigeonholes(session, 12)
+        begun = time.monotonic()
+        assert session.solve() is None
+        assert session.stopped_by == "time_limit"
+        assert time.monotonic() - begun < 1.1
+        assert len(calls) > 3
+        assert session.solve() is None  # nothing is left of the budget
+        assert session.seconds_left < 0
+
+
+def test_a_keyboard_interrupt_between_slices_ends_the_solve() -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with SatSession(on_slice=interrupt) as session:
+        pigeonholes(session, 10)
+        assert session.solve() is None
+        assert session.stopped_by == "interrupt"
+        free = session.new()
+        session.add([free])
+        assert session.solve([-free]) is False
+        assert session.core() == [-free]
+
+
+def test_other_exceptions_of_the_callback_propagate() -> None:
+    def fail() -> None:
+        raise LookupError("told so")
+
+    with SatSession(on_slice=fail) as session:
+        pigeonholes(session, 10)
+        with pytest.raises(LookupError, match="told so"):
+            session.solve()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize("solver", ["cadical195", "glucose4"])
+def test_ctrl_c_reaches_a_running_solver(solver: str) -> None:
+    program = f"""
+import time
+from formulas import pigeonholes
+from proofwood.solvers import SatSession
+session = SatSession(solver={solver!r})
+pigeonholes(session, 12)
+for _ in range(2):
+    print("ready", flush=True)
+    answer = session.solve()
+    print(answer, session.stopped_by, time.monotonic(), flush=True)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
+    assert child.stdout is not None
+    for _ in range(2):  # the second time shows that the solver survived the first
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        sent = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        answer, stopped_by, ended = child.stdout.readline().split()
+        assert (answer, stopped_by) == ("None", "interrupt")
+        assert float(ended) - sent < 0.5
+    assert child.wait(10) == 0
+    child.stdout.close()
+
+
+def test_unfit_solvers_are_refused_with_those_that_fit() -> None:
+    with pytest.raises(ValueError, match="cannot be run in slices: expected one of cadical153"):
+        SatSession(solver="kissat404")
+    with pytest.raises(ValueError, match="writes no such proof: expected one of cadical153"):
+        SatSession(solver="minisat22", proof=True)
+    with pytest.raises(ValueError, match="keeps no proof"):
+        SatSession().proof()
+
+
+# --------------------------------------------------------------------------------------------------------- cardinality
+
+
+def allowed(session: SatSession, literals: list[int]) -> set[tuple[bool, ...]]:
+    """Values of the literals that the clauses leave possible."""
+    possible = set()
+    for signs in product([False, True], repeat=len(literals)):
+        if session.solve([literal if sign else -literal for literal, sign in zip(literals, signs, strict=True)]):
+            possible.add(signs)
+    return possible
+
+
+@pytest.mark.parametrize("network", ["sinz", "seqcounter", "sortnetwrk", "cardnetwrk", "totalizer", "mtotalizer"])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_at_most_k(network: str, n: int) -> None:
+    for k in range(-1, n + 2):
+        with SatSession() as session:
+            literals = [session.new() * (-1) ** i for i in range(n)]
+            if network == "sinz":
+                session.at_most(literals, k)
+            else:
+                session.extend(network_at_most(session, literals, k, network))  # type: ignore[arg-type]
+            extra = session.new()  # not one of the network's own
+            session.add([extra])
+            expected = {signs for signs in product([False, True], repeat=n) if sum(signs) <= k}
+            assert allowed(session, literals) == expected
+
+
+@pytest.mark.parametrize(("n", "k"), [(2, 1), (5, 2), (7, 6), (9, 4)])
+def test_the_sequential_counter_has_the_size_that_sinz_states(n: int, k: int) -> None:
+    with SatSession() as session:
+        literals = [session.new() for _ in range(n)]
+        clauses = list(sequential_counter(session, literals, k))
+        assert len(clauses) == 2 * n * k + n - 3 * k - 1
+        assert session.n_variables == n + k * (n - 1)
+
+
+@examples(0.2)
+@given(st.lists(st.integers(1, 4), max_size=6), st.lists(st.integers(1, 4), max_size=3), st.integers(0, 12))
+def test_the_totalizer_bounds_the_sum_and_can_be_tightened(first: list[int], more: list[int], cap: int) -> None:
+    weights = first + more
+    with SatSession() as session:
+        literals = [session.new() for _ in weights]
+        totalizer = Totalizer(session, literals[: len(first)], first, cap=cap)
+        totalizer.append(literals[len(first) :], more)
+        for bound in range(cap + 1):
+            for signs in product([False, True], repeat=len(weights)):
+                chosen = [x if sign else -x for x, sign in zip(literals, signs, strict=True)]
+                total = sum(weight for weight, sign in zip(weights, signs, strict=True) if sign)
+                assert session.solve([*chosen, *totalizer.at_most(bound)]) is (total <= bound)
+        assert set(totalizer.sums) <= {*range(cap + 2)}
+
+
+def test_bounds_and_weights_out_of_range_are_refused() -> None:
+    with SatSession() as session:
+        literals = [session.new(), session.new()]
+        totalizer = Totalizer(session, literals, cap=1)
+        with pytest.raises(ValueError, match="expected 0 to the cap of this totalizer, 1"):
+            totalizer.at_most(2)
+        with pytest.raises(ValueError, match="positive integers"):
+            Totalizer(session, literals, [1, 0], cap=1)
+        with pytest.raises(ValueError, match="cap=-1"):
+            Totalizer(session, literals, cap=-1)

@@ -1,0 +1,160 @@
+"""Work in a child process: answers, messages, limits, deaths, races."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from proofwood.solvers import WorkerError, race, run
+from proofwood.solvers.worker import Send
+
+posix = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+
+
+def doubled(send: Send, number: int) -> int:
+    send(number)
+    return 2 * number
+
+
+def sleeper(send: Send, seconds: float, answer: str) -> str:
+    send("asleep")
+    time.sleep(seconds)
+    return answer
+
+
+def deaf_to_sigterm(send: Send) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    send(os.getpid())
+    while True:
+        time.sleep(1)
+
+
+def crash(send: Send, number: int) -> None:
+    os.kill(os.getpid(), number)
+    time.sleep(10)
+
+
+def leave(send: Send, code: int) -> None:
+    os._exit(code)
+
+
+def fail(send: Send) -> None:
+    raise ArithmeticError("no such number")
+
+
+def unpicklable(send: Send) -> Any:
+    return lambda: 0
+
+
+@pytest.fixture(autouse=True)
+def _no_child_is_left() -> Any:
+    yield
+    assert multiprocessing.active_children() == []
+
+
+def test_value_and_messages() -> None:
+    messages: list[Any] = []
+    outcome = run(doubled, 21, on_message=messages.append)
+    assert outcome.value == 42
+    assert outcome.last == 21
+    assert outcome.stopped_by is None
+    assert messages == [21]
+
+
+def test_the_time_limit_ends_the_child_and_keeps_its_last_message() -> None:
+    outcome = run(sleeper, 60.0, "late", seconds=1.5)
+    assert outcome.stopped_by == "time_limit"
+    assert outcome.value is None
+    assert outcome.last == "asleep"
+    assert outcome.seconds < 3
+
+
+@posix
+def test_a_child_that_ignores_sigterm_is_killed() -> None:
+    outcome = run(deaf_to_sigterm, seconds=1.5)
+    assert outcome.stopped_by == "time_limit"
+    assert outcome.seconds < 3
+    with pytest.raises(ProcessLookupError):  # gone, and no zombie
+        os.kill(outcome.last, 0)
+
+
+@posix
+def test_ctrl_c_ends_the_child_and_keeps_its_last_message() -> None:
+    timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    outcome = run(sleeper, 60.0, "late")
+    timer.join()
+    assert outcome.stopped_by == "interrupt"
+    assert outcome.last == "asleep"
+    assert outcome.seconds < 3
+
+
+def test_ctrl_c_raised_by_the_callback_counts() -> None:
+    def interrupt(message: Any) -> None:
+        raise KeyboardInterrupt
+
+    assert run(sleeper, 60.0, "late", on_message=interrupt).stopped_by == "interrupt"
+
+
+def test_other_exceptions_of_the_callback_propagate_and_end_the_child() -> None:
+    def break_down(message: Any) -> None:
+        raise LookupError("told so")
+
+    with pytest.raises(LookupError, match="told so"):
+        run(sleeper, 60.0, "late", on_message=break_down)
+
+
+def test_what_the_child_raises_is_told_with_its_traceback() -> None:
+    with pytest.raises(WorkerError, match=r"(?s)in fail.*ArithmeticError: no such number"):
+        run(fail)
+
+
+def test_an_answer_that_cannot_be_sent_is_an_error() -> None:
+    with pytest.raises(WorkerError, match="pickle"):
+        run(unpicklable)
+
+
+@posix
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (signal.SIGSEGV, "ended by SIGSEGV and left no answer"),
+        (signal.SIGKILL, r"ended by SIGKILL \(often for want of"),
+    ],
+)
+def test_a_child_that_dies_is_told_with_the_cause(number: int, message: str) -> None:
+    with pytest.raises(WorkerError, match=message):
+        run(crash, number)
+
+
+def test_a_child_that_leaves_is_told_with_its_exit_code() -> None:
+    with pytest.raises(WorkerError, match="exit code 3"):
+        run(leave, 3)
+
+
+def test_the_first_of_a_race_wins_and_failures_are_passed_over() -> None:
+    outcome = race([(sleeper, (60.0, "late")), (fail, ()), (sleeper, (0.2, "early"))])
+    assert outcome.value == "early"
+    assert outcome.winner == 2
+    assert outcome.seconds < 5
+
+
+def test_a_race_that_nobody_finishes() -> None:
+    heard: list[tuple[int, Any]] = []
+    outcome = race([(sleeper, (60.0, "a")), (sleeper, (60.0, "b"))], seconds=2, on_message=lambda *m: heard.append(m))
+    assert outcome.winner is None
+    assert outcome.stopped_by == "time_limit"
+    assert sorted(heard) == [(0, "asleep"), (1, "asleep")]
+
+
+def test_a_race_that_all_lose() -> None:
+    with pytest.raises(WorkerError, match="ArithmeticError"):
+        race([(fail, ()), (fail, ())])
+    with pytest.raises(ValueError, match="at least one job"):
+        race([])
