@@ -27,3 +27,13 @@ def minimal_tree(
     progress: Callable[[float, tuple[int, int, int, int, bool]], None] | None,
 ) -> dict[str, Any]:
     """Smallest tree for distinct (n_rows, n_columns) ranks and the (n_rows, n_classes) costs of the labels."""
+
+def solve_subset(
+    ranks: npt.NDArray[np.int32],
+    cuts: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.int64],
+    settings: dict[str, Any],
+    seconds: float | None,
+    progress: Callable[[float, int, int], None] | None,
+) -> dict[str, Any]:
+    """Sets of tests of least error, for ranks and class weights of groups of rows."""

@@ -11,27 +11,24 @@ References
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from proofwood.engines.diagrams.cells import CellTable, diagram
 from proofwood.engines.diagrams.fill import fill_merge, fill_parent
-from proofwood.engines.diagrams.smallest import best_order, cheapest_diagram, smallest_diagram
+from proofwood.engines.diagrams.smallest import Smallest, best_order, smallest_diagram
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
-from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status
 
 ENGINES = ("auto", "search", "sat", "maxsat", "rc2", "cpsat", "heuristic", "greedy")
 SOLVERS = ("sat", "maxsat", "rc2", "cpsat")
 """Engines that hand the whole problem to a solver."""
 
-FOR_SIZE = 0.5
-"""Share of the time that is left when the tests are found, kept for the size of the diagram at the least."""
+FOR_SIZE = 0.1, 2.0
+"""Share of the time limit, and most seconds, that the search for tests leaves for the size of the diagram."""
 MAX_SETS = 10_000
-"""Most sets of tests that are compared by size."""
+"""Most sets of tests that are compared by the size of their diagrams, or by their priced cost."""
 
 
 def solve(
@@ -79,34 +76,34 @@ def solve(
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """Tests that an engine chose, and what it proved: integer errors, or the number of tests."""
+    """Tests that an engine chose, and what it proved of their integer errors, or of their number."""
 
     tests: tuple[int, ...]
     value: int
     lower_bound: int
     engine: str
-    counters: dict[str, int]
     stopped_by: str | None
+    counters: Mapping[str, int]
     trace: tuple[ProgressEvent, ...] = ()
 
 
 def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> Result:
-    """Fewest errors over at most ``max_features`` tests; the size counts only among equals."""
+    """Fewest errors over at most ``max_features`` tests; size counts only among equals."""
     rows = problem.rows
-    chosen = _choose(rows, problem.max_features, engine, clock, _in_errors(progress, rows))
-    tables = [chosen.tests]
-    complete = True
-    if problem.smallest_set and chosen.stopped_by is None and engine in ("auto", "search"):
+    chosen = _choose(problem, engine, clock, _in_errors(problem, progress))
+    sets, complete = [chosen.tests], not problem.smallest_set
+    proved = chosen.value == chosen.lower_bound
+    if problem.smallest_set and proved and engine in ("auto", "search"):
         from proofwood.engines.subset import optimal_subsets
 
-        sets, complete = optimal_subsets(
-            rows, problem.max_features, chosen.value, max_sets=MAX_SETS, limits=clock.rest(FOR_SIZE)
+        found, complete = optimal_subsets(
+            rows, problem.max_features, chosen.value, max_sets=MAX_SETS, limits=clock.rest()
         )
-        tables = list(sets) or tables
-    best, size = _smallest_of(problem, tables, clock)
-    if problem.smallest_set and not complete:
-        size = replace(size, lower_bound=min(size.lower_bound, 0.0), status=Status.FEASIBLE)
-    return _result(problem, best, chosen, "errors", size, clock)
+        sets = list(dict.fromkeys([chosen.tests, *found]))
+    table, size = _smallest_of(problem, sets, clock)
+    if not complete:  # a set that was not looked at may have a smaller diagram
+        size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective > 0 else Status.OPTIMAL)
+    return _result(problem, table, chosen, size, clock)
 
 
 def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> Result:
@@ -115,35 +112,242 @@ def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
 
     if engine in ("heuristic", "greedy"):
         raise ValueError(
-            f"engine={engine!r} looks for few errors within max_features: for objective='features' pass 'auto', "
+            f"engine={engine!r} looks for few errors within max_features: for the fewest features pass 'auto', "
             "'search' or 'sat'"
         )
-    rows = problem.rows
-    found = fewest_tests(rows, limits=clock.rest(), progress=progress)
-    chosen = _Chosen(
-        found.tests, len(found.tests), found.lower_bound, "search", dict(found.counters), found.stopped_by, found.trace
-    )
-    best, size = _smallest_of(problem, [chosen.tests], clock)
-    return _result(problem, best, chosen, "features", size, clock)
+    found = fewest_tests(problem.rows, limits=clock.for_tests(), progress=progress)
+    if found.tests is None:
+        return Result(
+            None,
+            float("inf"),
+            "features",
+            found.lower_bound,
+            Status.UNKNOWN,
+            Stats(clock.elapsed(), "search", found.stopped_by, dict(found.counters)),
+        )
+    value, trace = len(found.tests), tuple(event for event in found.trace if event.objective < float("inf"))
+    chosen = _Chosen(found.tests, value, found.lower_bound, "search", found.stopped_by, found.counters, trace)
+    table, size = _smallest_of(problem, [chosen.tests], clock)
+    return _result(problem, table, chosen, size, clock)
 
 
-def _choose(rows: RankedRows, size: int, engine: str, clock: _Clock, progress: Progress | None) -> _Chosen:
-    """Tests of at most ``size`` with few errors, by the named engine."""
-    from proofwood.engines.subset import best_subset
+def _choose(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> _Chosen:
+    """At most ``max_features`` tests with few errors, by the named engine."""
+    from proofwood.engines.subset import best_subset, subset_errors
 
+    rows, size = problem.rows, problem.max_features
     if engine == "greedy":
         from proofwood.engines.greedy.oblivious import choose_tests
 
-        tests = tuple(choose_tests(rows, size))
-        return _Chosen(tests, CellTable.of(rows, tests).errors, rows.unavoidable, "greedy", {}, None)
+        tests = choose_tests(rows, size)
+        return _Chosen(tests, subset_errors(rows, tests), rows.unavoidable, "greedy", None, {})
     if engine == "heuristic":
         from proofwood.engines.greedy.heuristic import tests_of_cart
 
-        among = np.array(sorted(tests_of_cart(rows, size)), dtype=np.int64)
-        found = best_subset(rows.select(among), size, limits=clock.rest(1 - FOR_SIZE), progress=None)
-        tests = tuple(int(among[test]) for test in found.tests)
-        return _Chosen(tests, found.errors, rows.unavoidable, "heuristic", dict(found.counters), found.stopped_by)
-    found = best_subset(rows, size, limits=clock.rest(1 - FOR_SIZE), progress=progress)
+        among = sorted(tests_of_cart(rows, size))
+        found = best_subset(rows.select(among), size, limits=clock.for_tests())
+        tests = tuple(among[test] for test in found.tests or ())
+        errors = subset_errors(rows, tests)
+        return _Chosen(tests, errors, rows.unavoidable, "heuristic", found.stopped_by, found.counters)
+    found = best_subset(rows, size, limits=clock.for_tests(), progress=progress)
+    tests = found.tests or ()
+    trace = tuple(_real_event(problem, event) for event in found.trace if event.objective <= rows.total)
     return _Chosen(
-        found.tests, found.errors, found.lower_bound, "search", dict(found.counters), found.stopped_by, found.trace
+        tests, subset_errors(rows, tests), found.lower_bound, "search", found.stopped_by, found.counters, trace
     )
+
+
+def _by_solver(problem: DiagramProblem, engine: str, limits: Limits, progress: Progress | None) -> Result:
+    from proofwood.engines.sat.bdd_solve import BddSatOptions
+    from proofwood.engines.sat.bdd_solve import solve as by_sat
+
+    return by_sat(problem, options=BddSatOptions(engine=engine), limits=limits, progress=progress)  # type: ignore[arg-type]
+
+
+# ----------------------------------------------------------------------------------------- order, labels, and size
+
+
+def _smallest_of(problem: DiagramProblem, sets: Sequence[tuple[int, ...]], clock: _Clock) -> tuple[NodeTable, Part]:
+    """The smallest diagram over one of ``sets``, by the rule for unknown cells; the first of equals."""
+    best: Smallest | None = None
+    lower: int | None = None
+    for tests in sets:
+        if best is not None and clock.over():
+            lower = 0
+            break
+        found = _diagram_of(problem, tests, None if best is None else best.n_splits, clock)
+        lower = found.lower_bound if lower is None else min(lower, found.lower_bound)
+        if best is None or found.n_splits < best.n_splits:
+            best = found
+    assert best is not None
+    assert lower is not None
+    lower = min(lower, best.n_splits)
+    status = Status.OPTIMAL if lower == best.n_splits else Status.FEASIBLE
+    table = diagram(best.tests, best.labels, problem.rows.n_classes)
+    return problem.rows.refresh(table), Part("splits", float(best.n_splits), float(lower), status)
+
+
+def _diagram_of(problem: DiagramProblem, tests: Sequence[int], upper: int | None, clock: _Clock) -> Smallest:
+    cells = CellTable.of(problem.rows, tests)
+    if problem.unknown is Unknown.SMALLEST:
+        return smallest_diagram(cells, upper=upper, limits=clock.rest())
+    fill = fill_parent if problem.unknown is Unknown.PARENT else fill_merge
+    return best_order(cells, fill, limits=clock.rest())
+
+
+# ---------------------------------------------------------------------------------------- nodes that have a price
+
+
+def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> Result:
+    """Least errors plus price of nodes.
+
+    A diagram that needs ``h`` tests has at least ``h`` inner nodes, and at least the errors of its set of tests. So
+    for each ``h`` the sets of ``h`` tests whose errors and ``h`` nodes cost less than the best diagram are listed, and
+    each is given its cheapest labels; diagrams that leave tests of their set unused belong to smaller sets.
+    """
+    from proofwood.engines.diagrams.priced import cheapest_diagram
+    from proofwood.engines.subset import best_subset, optimal_subsets
+
+    if engine not in ("auto", "search"):
+        raise ValueError(f"engine={engine!r} knows no price of nodes: with alpha above 0 pass 'auto' or 'search'")
+    if problem.unknown is not Unknown.SMALLEST:
+        raise ValueError(
+            f"unknown={str(problem.unknown)!r} and a price of nodes exclude each other: where nodes cost, cells that "
+            "no row reaches take what makes the diagram cheapest, unknown='smallest'"
+        )
+    rows, cost = problem.rows, problem.cost
+    best = cheapest_diagram(CellTable.of(rows, ()), cost.error_price, cost.leaf_price)
+    upper, open_bounds, trace = best.cost, [], []
+    stopped_by: str | None = None
+    counters = {"sets": 0}
+
+    def told(lower: int) -> None:
+        event = ProgressEvent(clock.elapsed(), cost.real(upper), cost.real(min(lower, upper)))
+        trace.append(event)
+        if progress is not None:
+            progress(event)
+
+    try:
+        for size in range(1, min(problem.max_features, rows.n_tests) + 1):
+            least = best_subset(rows, size, limits=clock.rest())
+            bound = cost.error_price * least.lower_bound + cost.leaf_price * size
+            if least.tests is not None and len(least.tests) == size:
+                found = cheapest_diagram(
+                    CellTable.of(rows, least.tests), cost.error_price, cost.leaf_price, upper=upper, limits=clock.rest()
+                )
+                if found.cost < upper:
+                    best, upper = found, found.cost
+            if bound >= upper:
+                continue
+            most = (upper - 1 - cost.leaf_price * size) // cost.error_price
+            sets, complete = optimal_subsets(rows, size, most, max_sets=MAX_SETS, limits=clock.rest())
+            if not complete:
+                open_bounds.append(bound)
+            for tests in sets:
+                if len(tests) != size:
+                    continue
+                cells = CellTable.of(rows, tests)
+                own = cost.error_price * cells.errors + cost.leaf_price * size
+                if own >= upper:
+                    continue
+                if clock.over():
+                    stopped_by = "time_limit"
+                    open_bounds.append(own)
+                    continue
+                found = cheapest_diagram(cells, cost.error_price, cost.leaf_price, upper=upper, limits=clock.rest())
+                counters["sets"] += 1
+                if found.cost < upper:
+                    best, upper = found, found.cost
+                if found.lower_bound < upper and found.status is not Status.OPTIMAL:
+                    open_bounds.append(max(own, found.lower_bound))
+            told(0)
+    except KeyboardInterrupt:
+        stopped_by = "interrupt"
+        open_bounds.append(cost.error_price * rows.unavoidable)
+    if clock.over() and open_bounds:
+        stopped_by = stopped_by or "time_limit"
+    lower = min([upper, *open_bounds])
+    table = rows.refresh(diagram(best.tests, best.labels, rows.n_classes))
+    if problem.integer_cost(table) != upper:
+        raise AssertionError(f"the diagram costs {problem.integer_cost(table)}, the search counted {upper}")
+    status = Status.OPTIMAL if lower == upper else Status.FEASIBLE
+    told(lower)
+    return Result(
+        table,
+        cost.real(upper),
+        cost.name,
+        cost.real(lower),
+        status,
+        Stats(clock.elapsed(), "search", None if status is Status.OPTIMAL else stopped_by, counters),
+        tuple(trace),
+        (Part(cost.name, cost.real(upper), cost.real(lower), status),),
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- results
+
+
+def _result(problem: DiagramProblem, table: NodeTable, chosen: _Chosen, size: Part, clock: _Clock) -> Result:
+    """The answer, recounted from the table."""
+    rows, cost = problem.rows, problem.cost
+    errors = rows.errors(table)
+    if problem.fewest:
+        if errors != rows.unavoidable:
+            raise AssertionError(f"the diagram gets {errors} wrong, where {rows.unavoidable} is unavoidable")
+        unit, objective, lower = "features", float(chosen.value), float(chosen.lower_bound)
+    else:
+        if errors != chosen.value:
+            raise AssertionError(f"the diagram gets {errors} wrong, the search counted {chosen.value}")
+        unit, objective = cost.name, cost.real(cost.error_price * errors)
+        lower = cost.real(cost.error_price * min(chosen.lower_bound, errors))
+    status = Status.OPTIMAL if lower == objective else Status.FEASIBLE
+    final = ProgressEvent(clock.elapsed(), objective, lower)
+    trace = list(chosen.trace)
+    if not trace or (trace[-1].objective, trace[-1].lower_bound) != (objective, lower):
+        trace.append(final)
+    part = Part("features" if problem.fewest else "errors", objective, lower, status)
+    stopped_by = None if status is Status.OPTIMAL else chosen.stopped_by
+    stats = Stats(clock.elapsed(), chosen.engine, stopped_by, dict(chosen.counters))
+    return Result(table, objective, unit, lower, status, stats, tuple(trace), (part, size))
+
+
+def _real_event(problem: DiagramProblem, event: ProgressEvent) -> ProgressEvent:
+    price = problem.cost.error_price
+    objective, lower = (problem.cost.real(price * int(value)) for value in (event.objective, event.lower_bound))
+    return ProgressEvent(event.seconds, objective, lower)
+
+
+def _in_errors(problem: DiagramProblem, progress: Progress | None) -> Progress | None:
+    """Events of integer errors as the caller wants them, in real weight."""
+    if progress is None:
+        return None
+    return lambda event: progress(_real_event(problem, event)) if event.objective <= problem.rows.total else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """What is left of the limits."""
+
+    started: float
+    limits: Limits
+
+    @classmethod
+    def start(cls, limits: Limits) -> _Clock:
+        return cls(time.perf_counter(), limits)
+
+    def elapsed(self) -> float:
+        return time.perf_counter() - self.started
+
+    def over(self) -> bool:
+        return self.limits.seconds is not None and self.elapsed() >= self.limits.seconds
+
+    def rest(self, keep: float = 0.0) -> Limits:
+        """The time that is left, but for ``keep`` seconds."""
+        if self.limits.seconds is None:
+            return self.limits
+        return replace(self.limits, seconds=max(0.0, self.limits.seconds - self.elapsed() - keep))
+
+    def for_tests(self) -> Limits:
+        """The time for choosing the tests: some is kept for the size of the diagram."""
+        share, most = FOR_SIZE
+        return self.rest(0.0 if self.limits.seconds is None else min(share * self.limits.seconds, most))

@@ -1,0 +1,133 @@
+"""Fewest tests without avoidable error as a smallest hitting set whose sets are made when they are needed.
+
+A SAT solver proposes a set of tests that hits all differences known so far, with at most k tests; each cell of the
+proposal that has an avoidable error yields further differences. If the solver refutes k, fewer than k + 1 tests cannot
+do, whatever differences are still unknown (implicit hitting sets, Chandrasekaran et al. 2011).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.engines.subset.fewest_run import FewestRun
+from proofwood.problem.ranked import RankedRows
+
+_SLICE = 2_000  # conflicts between two looks at the clock
+_PER_CELL = 4  # differences taken from one bad cell of a proposal
+
+
+class Differences:
+    """Sets of tests that every answer must hit."""
+
+    def __init__(self, rows: RankedRows) -> None:
+        index, weights = rows.groups
+        first = np.unique(index, return_index=True)[1]
+        self.ranks = rows.ranks[first]
+        self.offsets = rows.offsets
+        self.heaviest = np.asarray(weights == weights.max(axis=1, keepdims=True))
+
+    def __len__(self) -> int:
+        return int(self.ranks.shape[0])
+
+    def of(self, groups: npt.NDArray[np.int64]) -> list[int]:
+        """Tests on which ``groups`` are not all alike: those between the least and the largest rank of a column."""
+        low, high = self.ranks[groups].min(axis=0), self.ranks[groups].max(axis=0)
+        return [
+            int(self.offsets[column] + cut)
+            for column in np.flatnonzero(low < high)
+            for cut in range(low[column], high[column])
+        ]
+
+    def bits(self, tests: list[int]) -> npt.NDArray[np.bool_]:
+        """(n_groups, n_tests) bits of the groups."""
+        column = np.searchsorted(self.offsets, tests, side="right") - 1
+        return np.asarray(self.ranks[:, column] > np.asarray(tests) - self.offsets[column])
+
+    def conflicts(self, groups: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+        """Small subsets of the groups of a cell without a heaviest class in common, the nearest pairs first."""
+        heaviest = self.heaviest[groups]
+        if heaviest.all(axis=0).any():
+            return []
+        found: list[tuple[int, npt.NDArray[np.int64]]] = []
+        for place in np.unique(np.linspace(0, len(groups) - 1, 3 * _PER_CELL).astype(np.int64)):
+            others = np.flatnonzero(~(heaviest & heaviest[place]).any(axis=1))
+            if others.size:
+                distance = np.abs(self.ranks[groups[others]] - self.ranks[groups[place]]).sum(axis=1)
+                nearest = others[int(np.argmin(distance))]
+                found.append((int(distance.min()), groups[[place, nearest]]))
+        if found:
+            return [pair for _, pair in sorted(found, key=lambda item: item[0])[:_PER_CELL]]
+        kept = np.ones(len(groups), dtype=bool)  # ties between classes: drop groups while a conflict remains
+        for place in range(len(groups)):
+            kept[place] = False
+            if heaviest[kept].all(axis=0).any():
+                kept[place] = True
+        return [groups[kept]]
+
+
+def smallest_hitting(run: FewestRun) -> None:
+    """Take ``run`` to the fewest tests, or to its limit."""
+    try:
+        from pysat.card import ITotalizer
+        from pysat.solvers import Solver
+    except ImportError as error:
+        raise ImportError("the engine 'hitting' needs python-sat: pip install python-sat") from error
+    differences = Differences(run.rows)
+    n = run.rows.n_tests
+    counters = {"differences": 0, "proposals": 0, "conflicts": 0}
+    with Solver(name="minisat22") as solver, ITotalizer(range(1, n + 1), ubound=int(min(run.upper, n))) as totalizer:
+        for clause in totalizer.cnf.clauses:
+            solver.add_clause(clause)
+        while run.lower < run.upper and run.stopped_by is None:
+            counters["proposals"] += 1
+            bound = [-totalizer.rhs[run.lower]] if run.lower < len(totalizer.rhs) else []
+            answer = _solve(solver, bound, run)
+            if answer is None:
+                break
+            if not answer:
+                run.prove(run.lower + 1)
+                continue
+            proposal = [literal - 1 for literal in solver.get_model()[:n] if literal > 0] if n else []
+            bad = _bad_cells(differences, proposal)
+            if not bad:
+                run.improve(proposal)
+                continue
+            for conflict in [c for cell in bad for c in differences.conflicts(cell)]:
+                counters["differences"] += 1
+                solver.add_clause([test + 1 for test in differences.of(conflict)])
+        counters["conflicts"] = int(solver.accum_stats().get("conflicts", 0))
+    run.count(counters)
+
+
+def _bad_cells(differences: Differences, tests: list[int]) -> list[npt.NDArray[np.int64]]:
+    """Groups of each cell of ``tests`` that has an avoidable error."""
+    if tests:
+        cell = np.unique(differences.bits(tests), axis=0, return_inverse=True)[1].reshape(-1)
+    else:
+        cell = np.zeros(len(differences), dtype=np.int64)
+    n_cells = int(cell.max()) + 1
+    common = np.zeros((n_cells, differences.heaviest.shape[1]), dtype=np.int64)
+    np.add.at(common, cell, differences.heaviest.astype(np.int64))
+    bad = np.flatnonzero(~(common == np.bincount(cell, minlength=n_cells)[:, None]).any(axis=1))
+    return [np.flatnonzero(cell == number) for number in bad]
+
+
+def _solve(solver: Any, assumptions: list[int], run: FewestRun) -> bool | None:
+    """Answer of the solver, in slices of conflicts; None at the limit or at Ctrl-C, told by ``run.stopped_by``."""
+    try:
+        while run.stopped_by is None:
+            left = run.left().seconds
+            if left is not None and left <= 0:
+                run.stopped_by = "time_limit"
+                break
+            solver.conf_budget(_SLICE)
+            answer = solver.solve_limited(assumptions=assumptions)
+            if answer is not None:
+                return bool(answer)
+            run.tell()
+    except KeyboardInterrupt:
+        run.stopped_by = "interrupt"
+    return None

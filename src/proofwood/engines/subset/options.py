@@ -1,0 +1,70 @@
+"""Switches of the subset search: each rule can be turned off, and none changes the least error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+INSTRUCTION_SETS = {"auto": 0, "baseline": 1, "avx2": 2}
+FEWEST_ENGINES = ("auto", "search", "hitting")
+
+
+@dataclass(frozen=True, slots=True)
+class SubsetOptions:
+    """How to search for the best set of tests.
+
+    Parameters
+    ----------
+    matching : bound by a matching of rows of different class and by what the remaining tests can separate of it
+    reweighting : high in the tree, rows are matched again so that the pairs avoid the tests the bound suffers from
+    overlap : pairs that two tests both separate are counted once
+    elimination : a test that no set below a node can take without reaching the cut-off is dropped there
+    leaf_matching : a matching of its own for nodes where two tests are still to be added
+    similarity : what was proved of a test bounds the tests that treat nearly all rows of a node alike
+    equivalent_points : rows that no remaining test tells apart are counted at once
+    greedy : begin with a greedy set improved by exchanging two tests at a time, and ``restarts`` random ones
+    lexicographic : return the lexicographically smallest of the best sets, at the price of a second search
+    neighbours : pairs per row that a matching may choose from
+    restarts : random sets that the exchange also begins from
+    simd : instruction set of the kernels
+    """
+
+    matching: bool = True
+    reweighting: bool = True
+    overlap: bool = True
+    elimination: bool = True
+    leaf_matching: bool = True
+    similarity: bool = True
+    equivalent_points: bool = True
+    greedy: bool = True
+    lexicographic: bool = False
+    neighbours: int = 10
+    restarts: int = 6
+    simd: Literal["auto", "baseline", "avx2"] = "auto"
+
+    def __post_init__(self) -> None:
+        if self.simd not in INSTRUCTION_SETS:
+            raise ValueError(f"simd={self.simd!r}: expected one of {', '.join(INSTRUCTION_SETS)}")
+        if self.neighbours < 1:
+            raise ValueError(f"neighbours={self.neighbours!r}: expected at least 1")
+        if self.restarts < 0:
+            raise ValueError(f"restarts={self.restarts!r}: expected at least 0")
+
+
+@dataclass(frozen=True, slots=True)
+class FewestOptions:
+    """How to find the fewest tests without avoidable error.
+
+    Parameters
+    ----------
+    engine : "search": the subset search for sizes 0, 1, 2, ...; "hitting": a smallest hitting set of differences of
+        rows, made one by one, with a SAT solver (python-sat); "auto": the first, faster wherever both were measured
+    search : switches of the subset search
+    """
+
+    engine: Literal["auto", "search", "hitting"] = "auto"
+    search: SubsetOptions = field(default_factory=SubsetOptions)
+
+    def __post_init__(self) -> None:
+        if self.engine not in FEWEST_ENGINES:
+            raise ValueError(f"engine={self.engine!r}: expected one of {', '.join(FEWEST_ENGINES)}")

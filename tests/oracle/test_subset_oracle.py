@@ -1,0 +1,172 @@
+"""The subset search against the enumeration of all sets: least errors, all sets, fewest tests, whatever rule is off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive_subset as naive
+from proofwood.engines.subset import FewestOptions, SubsetOptions, best_subset, fewest_tests, optimal_subsets
+from proofwood.problem.ranked import RankedRows
+from proofwood.result import Limits
+from strategies import below, examples, sample_weights, thread_counts
+
+RULES = (
+    "matching",
+    "reweighting",
+    "overlap",
+    "elimination",
+    "leaf_matching",
+    "similarity",
+    "equivalent_points",
+    "greedy",
+)
+"""Switches that may not change a result."""
+
+
+@st.composite
+def ranked_rows(draw: st.DrawFn, most_tests: int = 8) -> RankedRows:
+    """1-30 rows of 2-4 classes over at most ``most_tests`` tests, some columns with several cuts, at times weighted."""
+    cuts: list[int] = []
+    for cut in draw(st.lists(st.sampled_from([1, 1, 1, 2, 3]), max_size=most_tests)):
+        if sum(cuts) + cut <= most_tests:
+            cuts.append(cut)
+    n_rows = draw(st.integers(1, 30))
+    n_classes = draw(st.sampled_from([2, 3, 2, 4]))
+    columns = [draw(below(cut + 1, n_rows)) for cut in cuts]
+    ranks = np.array(columns, dtype=np.int32).reshape(len(cuts), n_rows).T
+    if draw(st.booleans()):  # labels that the ranks explain but for some noise
+        noise = np.array(draw(below(4, n_rows))) == 0
+        codes = (ranks.sum(axis=1) + noise) % n_classes
+    else:
+        codes = np.array(draw(below(n_classes, n_rows)))
+    weights = draw(sample_weights(n_rows))
+    return RankedRows.from_ranks(ranks, cuts, codes, n_classes=n_classes, sample_weight=weights)
+
+
+def subset_options() -> st.SearchStrategy[SubsetOptions]:
+    """Every rule on or off."""
+    switches: dict[str, st.SearchStrategy[Any]] = {rule: st.sampled_from([True, False]) for rule in RULES}
+    return st.builds(
+        SubsetOptions,
+        **switches,
+        lexicographic=st.booleans(),
+        neighbours=st.sampled_from([10, 1, 3]),
+        restarts=st.sampled_from([6, 0, 1]),
+        simd=st.sampled_from(["auto", "baseline"]),
+    )
+
+
+@examples(4)
+@given(rows=ranked_rows(), size=st.integers(0, 4), options=subset_options(), threads=thread_counts())
+def test_best_subset_errs_least(rows: RankedRows, size: int, options: SubsetOptions, threads: int) -> None:
+    every = naive.sets(rows, size)
+    least = min(errors for _, errors in every)
+    result = best_subset(rows, size, options=options, limits=Limits(threads=threads))
+    assert result.errors == result.lower_bound == least
+    assert result.optimal
+    assert result.stopped_by is None
+    assert result.tests is not None
+    assert naive.errors(rows, result.tests) == least
+    if options.lexicographic or not options.greedy:
+        assert result.tests == min(chosen for chosen, errors in every if errors == least)
+    for event in result.trace:
+        assert event.lower_bound <= least <= event.objective
+    assert (result.trace[-1].objective, result.trace[-1].lower_bound) == (least, least)
+
+
+@examples(2)
+@given(rows=ranked_rows(), size=st.integers(0, 4), options=subset_options(), more=st.integers(-2, 2))
+def test_only_sets_below_the_upper_bound_are_found(
+    rows: RankedRows, size: int, options: SubsetOptions, more: int
+) -> None:
+    least = min(errors for _, errors in naive.sets(rows, size))
+    result = best_subset(rows, size, options=options, upper=least + more)
+    if more > 0:
+        assert result.errors == least
+    else:
+        assert (result.tests, result.errors) == (None, None)
+        assert result.lower_bound == min(least, max(least + more, rows.unavoidable))
+
+
+@examples(3)
+@given(
+    rows=ranked_rows(),
+    size=st.integers(0, 4),
+    options=subset_options(),
+    more=st.integers(0, 4),
+    max_sets=st.sampled_from([10_000, 1, 2, 7]),
+    threads=thread_counts(),
+)
+def test_all_sets_are_listed(
+    rows: RankedRows, size: int, options: SubsetOptions, more: int, max_sets: int, threads: int
+) -> None:
+    every = naive.sets(rows, size)
+    errors = min(errors for _, errors in every) + more
+    wanted = [chosen for chosen, wrong in every if wrong <= errors]
+    limits = Limits(threads=threads)
+    found, complete = optimal_subsets(rows, size, errors, max_sets=max_sets, options=options, limits=limits)
+    assert list(found) == wanted[:max_sets]
+    assert complete == (len(wanted) <= max_sets)
+
+
+@examples(2)
+@pytest.mark.parametrize("engine", ["auto", "search", "hitting"])
+@given(rows=ranked_rows(), options=subset_options())
+def test_fewest_tests_without_avoidable_error(engine: Any, rows: RankedRows, options: SubsetOptions) -> None:
+    if engine == "hitting":
+        pytest.importorskip("pysat")
+    fewest = naive.fewest(rows)
+    result = fewest_tests(rows, options=FewestOptions(engine, options))
+    assert result.tests is not None
+    assert len(result.tests) == result.lower_bound == fewest
+    assert result.optimal
+    assert naive.errors(rows, result.tests) == rows.unavoidable
+    for event in result.trace:
+        assert event.lower_bound <= fewest <= event.objective
+
+
+def wide_rows(seed: int, n_rows: int, n_tests: int, n_classes: int, largest: int) -> RankedRows:
+    """Rows and tests enough for several words of bits and bit planes of weights."""
+    rng = np.random.default_rng(seed)
+    bits = (rng.random((n_rows, n_tests)) < rng.random(n_tests)).astype(np.int32)
+    signal = bits[:, :3].sum(axis=1) + (rng.random(n_rows) < 0.15)
+    weights = rng.integers(1, largest, n_rows, endpoint=True)
+    return RankedRows.from_bits(bits, signal % n_classes, n_classes=n_classes, sample_weight=weights)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("largest", [1, 6, 2**33])
+@pytest.mark.parametrize("rule", [None, *RULES])
+def test_wide_problems_with_each_rule_off(n_classes: int, largest: int, rule: str | None) -> None:
+    rows = wide_rows(n_classes, 150, 14, n_classes, largest)
+    switches: dict[str, Any] = {} if rule is None else {rule: False}
+    for simd in ("auto", "baseline"):
+        options = SubsetOptions(simd=simd, **switches)
+        result = best_subset(rows, 3, options=options)
+        least = min(naive_by_table(rows, 3))
+        assert result.errors == result.lower_bound == least
+
+
+_TABLES: dict[tuple[int, int, int], list[int]] = {}
+
+
+def naive_by_table(rows: RankedRows, size: int) -> list[int]:
+    """Errors of every set of ``size`` tests; kept, for the twin is slow."""
+    from itertools import combinations
+
+    key = (rows.n_classes, rows.total, size)
+    if key not in _TABLES:
+        bits = rows.bits().astype(np.int64)
+        found = []
+        for chosen in combinations(range(rows.n_tests), size):
+            cell = bits[:, chosen] @ (1 << np.arange(size))
+            weights = np.zeros((1 << size, rows.n_classes), dtype=np.int64)
+            np.add.at(weights, (cell, rows.codes), rows.weights)
+            found.append(int((weights.sum(axis=1) - weights.max(axis=1)).sum()))
+        _TABLES[key] = found
+    return _TABLES[key]
