@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import cases
-from benchmarks.harness import RESULTS, Table, markdown_table, number, seconds_text, write_page
+from benchmarks.harness import RESULTS, Table, markdown_table, number, write_page
 from benchmarks.papers import inferdt_published as published
 from benchmarks.papers.measuring import Session, add_session_arguments, decimals, make_one, seconds_cell
 
@@ -341,8 +341,8 @@ def table3(
         line = [case, paper["depth_accuracy"], decimals(ours[0]["accuracy"]), paper["size_accuracy"]]
         line += [decimals(ours[1]["accuracy"]), paper["cart"], f"{best:.1f}", decimals(carts[-1]["accuracy"])]
         accuracies.append([*line, paper["binoct"], paper["oct"]])
-    header = ("set", "DT_depth (paper)", "ours", "DT_size (paper)", "ours", "CART, best of d2 to d4 (paper)")
-    header += ("CART, best of d2 to d4, here", "CART, no limit, here", "BinOCT (paper)", "OCT (paper)")
+    header = ["set", "DT_depth (paper)", "ours", "DT_size (paper)", "ours", "CART, best of d2 to d4 (paper)"]
+    header += ["CART, best of d2 to d4, here", "CART, no limit, here", "BinOCT (paper)", "OCT (paper)"]
     return write_page(
         session.out / "table3.md",
         "Table 3: six data sets in five folds",

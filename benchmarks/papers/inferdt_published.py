@@ -1,7 +1,7 @@
 """Figures of the InferDT paper (Avellaneda, AAAI 2020), transcribed from its tables.
 
-A cell is kept as printed. Seconds are from an Intel Core i7-2600K at 3.40 GHz with MiniSat, averages of 100 runs (mouse)
-or ten runs (car). The column ``n`` counts all nodes; for DT_depth it is that of the perfect tree, 2^(k+1) - 1.
+A cell is kept as printed. Seconds are from an Intel Core i7-2600K at 3.40 GHz with MiniSat, averages of 100 runs
+(mouse) or ten runs (car). The column ``n`` counts all nodes; for DT_depth it is that of the perfect tree, 2^(k+1) - 1.
 """
 
 from __future__ import annotations

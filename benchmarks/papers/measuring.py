@@ -59,7 +59,7 @@ class Session:
 
 
 def read_published(text: str) -> Published:
-    """Rows by name, cells by column name, from a table in plain text; a dot stands for a cell that is empty in print."""
+    """Rows by name, cells by column name, from a table in plain text; a dot stands for an empty cell."""
     header, *lines = text.strip().splitlines()
     names = header.split()[1:]
     table = {}
