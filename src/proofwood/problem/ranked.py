@@ -98,6 +98,24 @@ class RankedRows:
         return cls._checked(ranks, np.ones(ranks.shape[1], dtype=np.int32), codes, n_classes, sample_weight)
 
     @classmethod
+    def from_ranks(
+        cls,
+        ranks: npt.ArrayLike,
+        tests_of: npt.ArrayLike,
+        codes: npt.ArrayLike,
+        *,
+        n_classes: int | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> RankedRows:
+        """Rows given as ranks, (n_samples, n_columns), over columns of ``tests_of`` tests each."""
+        places, counts = np.asarray(ranks, dtype=np.int32), np.asarray(tests_of, dtype=np.int32)
+        if places.ndim != 2 or counts.shape != places.shape[1:]:
+            raise ValueError(f"ranks of shape {places.shape} do not belong to {counts.size} columns of tests")
+        if np.any((places < 0) | (places > counts)):
+            raise ValueError("a rank is below 0 or above the number of tests of its column")
+        return cls._checked(places, counts, codes, n_classes, sample_weight)
+
+    @classmethod
     def _checked(
         cls,
         ranks: RankArray,
