@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from pysat.card import CardEnc, EncType  # type: ignore[import-untyped]
 
@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 Network = Literal["seqcounter", "sortnetwrk", "cardnetwrk", "totalizer", "mtotalizer", "kmtotalizer"]
 
 
-def sequential_counter(session: SatSession, literals: Sequence[int], k: int) -> Iterator[list[int]]:
+class Numbering(Protocol):
+    """What gives out fresh variables: a session, or a formula to be written out."""
+
+    def block(self, size: int) -> int:
+        """The first of ``size`` fresh variables in a row."""
+
+
+def sequential_counter(session: Numbering, literals: Sequence[int], k: int) -> Iterator[list[int]]:
     """Clauses that let at most ``k`` of ``literals`` be true: LT_SEQ of Sinz [1]_.
 
     Register ``s[i, j]`` is true if at least ``j`` of the first ``i`` literals are. There are ``k (n - 1)`` registers

@@ -1,0 +1,97 @@
+"""What a SAT or MaxSAT engine for diagrams knows at one moment: the best features, and a bound."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from proofwood.engines.sat.bdd_examples import Examples
+from proofwood.model.node_table import IntArray
+from proofwood.problem.diagram import DiagramProblem
+from proofwood.result import Progress, ProgressEvent
+
+REPORT_SECONDS = 0.2
+
+
+class Stopped(Exception):  # noqa: N818 - a limit is no error
+    """The clock or Ctrl-C ended the work; the text says which, as in :class:`~proofwood.result.Stats`."""
+
+
+@dataclass(eq=False)
+class DiagramRun:
+    """The best features so far and the bound, in integer weight of errors or in numbers of features.
+
+    Parameters
+    ----------
+    problem : DiagramProblem
+    examples : what the formulas see
+    seconds : budget of the whole run from now on, None for no limit
+    progress : told at news and about five times a second
+    """
+
+    problem: DiagramProblem
+    examples: Examples
+    seconds: float | None
+    progress: Progress | None
+    started: float = field(default_factory=time.monotonic)
+    features: tuple[int, ...] | None = None
+    table: IntArray | None = None  # class numbers of the cells over ``features``, if a solver chose them
+    upper: float = math.inf
+    lower: int = 0
+    counters: Counter[str] = field(default_factory=Counter)
+    trace: list[ProgressEvent] = field(default_factory=list)
+    _reported: float = -math.inf
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Rest of the budget, None without limit."""
+        return None if self.seconds is None else self.seconds - (time.monotonic() - self.started)
+
+    @property
+    def done(self) -> bool:
+        """Whether the best features are proved to be best."""
+        return self.lower >= self.upper
+
+    def offer(self, features: Sequence[int], table: IntArray | None = None) -> int:
+        """Take up features if they are better than the best; what they are worth is counted here and returned."""
+        errors = self.examples.errors(features)
+        value = len(features) if self.problem.fewest else errors
+        if self.problem.fewest and errors > self.examples.constant:
+            raise AssertionError(f"features {list(features)} leave {errors - self.examples.constant} avoidable errors")
+        if value < self.upper:
+            self.features, self.table, self.upper = tuple(features), table, value
+            self.report(news=True)
+        elif value == self.upper and self.table is None and table is not None:
+            self.features, self.table = tuple(features), table
+        return value
+
+    def prove(self, lower: int) -> None:
+        """Nothing is better than ``lower``, or than the best there is."""
+        lower = int(min(lower, self.upper))
+        if lower > self.lower:
+            self.lower = lower
+            self.report(news=True)
+
+    def event(self) -> ProgressEvent:
+        """The state in the unit of the result."""
+        return ProgressEvent(time.monotonic() - self.started, self.real(self.upper), self.real(self.lower))
+
+    def real(self, value: float) -> float:
+        """``value`` in the unit of the result."""
+        if self.problem.fewest or math.isinf(value):
+            return float(value)
+        return self.problem.cost.real(self.problem.cost.error_price * int(value))
+
+    def report(self, *, news: bool = False) -> None:
+        """Tell the caller, at news and every now and then."""
+        event = self.event()
+        if news:
+            self.trace.append(event)
+        elif event.seconds - self._reported < REPORT_SECONDS:
+            return
+        self._reported = event.seconds
+        if self.progress is not None:
+            self.progress(event)
