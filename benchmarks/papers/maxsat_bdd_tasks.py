@@ -38,7 +38,7 @@ def crossed(*, case: str, depth: int, learner: str, runs: int, seconds: float) -
     Returns
     -------
     dict
-        Accuracies in percent: ``train``, ``test`` (unknown cells as the diagram is smallest), and ``test_p``, ``test_c``,
+        Accuracies in percent: ``train``; ``test`` (unknown cells as the diagram is smallest); ``test_p``, ``test_c`` and
         ``test_s`` by the biases of the paper. ``size`` and ``size_c`` count all nodes, both sinks included, of the
         smallest diagram and of the one with merged subtrees. ``proved`` is a share of the fits.
     """
@@ -240,7 +240,7 @@ def _fewest_sat(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: flo
     rows = RankedRows.from_columns(binarizer, X, codes)
     cost = TreeCost.of(alpha=0.0, total=rows.total, unit=rows.unit, priced="nodes")
     problem = DiagramProblem(rows, X.shape[1], fewest=True, cost=cost, unknown=Unknown.SOLVER)
-    options = dataclasses.replace(FAITHFUL, engine="sat", encoding=learner)
+    options = dataclasses.replace(FAITHFUL, engine="sat", encoding=learner)  # type: ignore[arg-type]
     start = time.perf_counter()
     result = solve(problem, options=options, limits=Limits(seconds=seconds))
     elapsed = time.perf_counter() - start
@@ -254,5 +254,5 @@ def _fewest_sat(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: flo
         model = binarizer.lift(result.model)
         values["accuracy"] = 100 * float(np.mean(labels[predict(model, Z)] == w))
         deep = int(result.objective)
-        values["literals"] = encoding_size(len(y), X.shape[1], deep, learner) if deep else 0
+        values["literals"] = encoding_size(len(y), X.shape[1], deep, learner) if deep else 0  # type: ignore[arg-type]
     return values
