@@ -127,6 +127,11 @@ def _tiny(rng: np.random.Generator) -> Arrays:
     return X, (X[:, 0] * X[:, 1] > 0).astype(np.int64) ^ (rng.random(80) < 0.1)
 
 
+def _bits(rng: np.random.Generator) -> Arrays:
+    X = rng.integers(0, 2, size=(120, 8))
+    return X, (X[:, 0] & X[:, 1] | X[:, 2] & X[:, 3]) ^ (rng.random(120) < 0.05)
+
+
 def _blobs(n: int, p: int, classes: int) -> Callable[[np.random.Generator], Arrays]:
     def make(rng: np.random.Generator) -> Arrays:
         X, y = make_classification(
@@ -151,6 +156,7 @@ _CASES: dict[str, Case] = {
         *(_from_file("cp4im", name, full_name=True) for name in CP4IM),
         *(_from_file("inferdt", name, full_name=True) for name in INFERDT),
         _generated("tiny", _tiny),
+        _generated("bits", _bits),
         _generated("two-class", _blobs(2000, 8, 2)),
         _generated("five-class", _blobs(2000, 8, 5)),
         _generated("long", _blobs(200_000, 4, 2)),

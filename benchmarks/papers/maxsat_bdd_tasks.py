@@ -5,7 +5,8 @@ from __future__ import annotations
 import statistics
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,9 @@ from benchmarks import cases
 
 Rows = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
-Split = tuple[Rows, Codes, Rows, Codes]
 Values = dict[str, float]
 
-BIASES = {"parent": "test_p", "merge": "test_c", "solver": "test_s"}
+BIASES = {"parent": "test_p", "merge": "test_c"}
 
 
 def _load(case: str) -> tuple[Rows, Codes]:
@@ -28,43 +28,69 @@ def _load(case: str) -> tuple[Rows, Codes]:
 # ------------------------------------------------------------------ five folds
 
 
-def crossed(*, case: str, depth: int, learner: str, runs: int, seconds: float) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One fit to make: train part, test part, depth, seconds, and features if they are given."""
+
+    X: Rows
+    y: Codes
+    test_X: Rows
+    test_y: Codes
+    depth: int
+    seconds: float
+    features: tuple[int, ...] = ()
+
+    def percent(self, model: Any, part: str, features: Sequence[int] | None = None) -> float:
+        """Accuracy on the "train" or the "test" part, of a model over all columns or some."""
+        X, y = (self.X, self.y) if part == "train" else (self.test_X, self.test_y)
+        return 100 * float(np.mean(model.predict(X if features is None else X[:, features]) == y))
+
+
+Found = tuple[Values, tuple[int, ...]]
+"""What is measured, and the features that the model tests."""
+
+
+def crossed(*, case: str, depth: int, learner: str, runs: int, seconds: float, features: str = "") -> dict[str, Any]:
     """Means over five random folds for each of ``runs`` seeds.
 
     Parameters
     ----------
-    learner : "exact", "heuristic", "greedy" (all ``OptimalBDDClassifier``), "tree" (``OptimalTreeClassifier``), "cart"
+    learner : "exact", "heuristic", "greedy" (``OptimalBDDClassifier``), "tree" (``OptimalTreeClassifier``) or "cart";
+        "solver" is the MaxSAT engine over features that were chosen before
+    features : for "solver": those of each fold, as ``each`` of another learner tells them
 
     Returns
     -------
     dict
-        Accuracies in percent: ``train``; ``test`` (unknown cells as the diagram is smallest); ``test_p``, ``test_c`` and
-        ``test_s`` by the biases of the paper. ``size`` and ``size_c`` count all nodes, both sinks included, of the
-        smallest diagram and of the one with merged subtrees. ``proved`` is a share of the fits.
+        Accuracies in percent: ``train``; ``test`` with unknown cells as the diagram is smallest; ``test_p``, ``test_c``
+        and ``test_s`` by the biases of the paper. ``size`` and ``size_c`` count all nodes, both sinks included, of the
+        smallest diagram and of the one with merged subtrees. ``proved`` is a share of the fits; ``each`` has the
+        features of each fold, with dots between them.
     """
-    fit = {"exact": _diagram, "heuristic": _diagram, "greedy": _greedy, "tree": _tree, "cart": _cart}[learner]
-    found: list[Values] = []
-    for split in _folds(case, runs):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # a limit is seen in the status
-            found.append(fit(learner, depth, split, seconds))
-    names = {name: None for values in found for name in values}
-    means = {name: statistics.fmean(values[name] for values in found if name in values) for name in names}
-    done = means["proved"] == 1 or learner in ("cart", "greedy")
-    return {**means, "fits": len(found), "status": "done" if done else "feasible"}
-
-
-def _folds(case: str, runs: int) -> Iterator[Split]:
     from sklearn.model_selection import KFold
 
     X, y = _load(case)
+    given = iter(features.split())
+    found: list[Found] = []
     for seed in range(runs):
         for train, test in KFold(5, shuffle=True, random_state=seed).split(X):
-            yield np.ascontiguousarray(X[train]), y[train], np.ascontiguousarray(X[test]), y[test]
+            chosen = next(given).split(".") if features else []
+            parts = np.ascontiguousarray(X[train]), y[train], np.ascontiguousarray(X[test]), y[test]
+            fold = Fold(*parts, depth, seconds, tuple(int(name) for name in chosen if name != NONE))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # a limit is seen in the status
+                found.append(_FIT[learner](fold))
+    names = dict.fromkeys(name for values, _ in found for name in values)
+    means = {name: statistics.fmean(values[name] for values, _ in found if name in values) for name in names}
+    each = (
+        " ".join(".".join(map(str, used)) or NONE for _, used in found) if learner in ("exact", "heuristic") else None
+    )
+    done = means["proved"] == 1 or learner in ("cart", "greedy")
+    return {**means, "fits": len(found), "each": each, "status": "done" if done else "feasible"}
 
 
-def _percent(model: Any, X: Rows, y: Codes) -> float:
-    return 100 * float(np.mean(model.predict(X) == y))
+NONE = "-"
+"""Stands for no feature in a list of folds."""
 
 
 def _size(model: Any) -> int:
@@ -72,108 +98,139 @@ def _size(model: Any) -> int:
     return int(model.n_splits) + 2 if model.n_splits else 1
 
 
-def _diagram(learner: str, depth: int, split: Split, seconds: float) -> Values:
-    """The diagram of an engine, and its tests again under every bias for cells that no row reaches."""
+def _exact(fold: Fold) -> Found:
+    from proofwood import OptimalBDDClassifier
+
+    diagram = OptimalBDDClassifier(fold.depth, engine="search", time_limit=fold.seconds)
+    return _diagram(diagram, fold, fold.X.shape[1])
+
+
+def _heuristic(fold: Fold) -> Found:
+    from proofwood import OptimalBDDClassifier
+
+    diagram = OptimalBDDClassifier(fold.depth, engine="heuristic", time_limit=fold.seconds)
+    return _diagram(diagram, fold, len(_cart_features(fold)))
+
+
+def _diagram(diagram: Any, fold: Fold, among: int) -> Found:
+    """The diagram of an engine that chose among so many features, and its features under other biases."""
     from proofwood import OptimalBDDClassifier
     from proofwood.engines.sat.bdd_clauses import encoding_size
 
-    X, y, Z, w = split
-    engine = "search" if learner == "exact" else learner
-    diagram = OptimalBDDClassifier(depth, engine=engine, time_limit=seconds)
     start = time.perf_counter()
-    diagram.fit(X, y)
-    values: Values = {
-        "seconds": time.perf_counter() - start,
-        "train": _percent(diagram, X, y),
-        "test": _percent(diagram, Z, w),
-        "size": _size(diagram.model_),
-        "features": len(set(diagram.order_.tolist())),
-    }
-    among = X.shape[1]
-    if learner == "heuristic":
-        among = len(_cart_features(depth, X, y))
-        values["proved"] = float(diagram.result_.stats.stopped_by is None)
-    else:
-        values["proved"] = float(diagram.status_ == "optimal")
-    deep = min(depth, among)
-    values["literals"] = encoding_size(len(y), among, deep, "BDD2") if deep else 0
+    diagram.fit(fold.X, fold.y)
+    seconds = time.perf_counter() - start
     used = sorted(set(diagram.order_.tolist()))
+    deep = min(fold.depth, among)
+    values: Values = {
+        "seconds": seconds,
+        "train": fold.percent(diagram, "train"),
+        "test": fold.percent(diagram, "test"),
+        "size": _size(diagram.model_),
+        "features": len(used),
+        "proved": float(diagram.result_.stats.stopped_by is None),
+        "literals": encoding_size(len(fold.y), among, deep, "BDD2") if deep else 0,
+    }
     for bias, name in BIASES.items():
-        if not used:
-            values[name] = values["test"]
-            continue
-        # the tests are chosen: what remains to an engine is the table over them
-        same = OptimalBDDClassifier(len(used), unknown=bias, engine="maxsat" if bias == "solver" else "search")
-        same.fit(X[:, used], y)
-        if same.objective_ != diagram.objective_:
-            raise AssertionError(f"{same.objective_} errors over the tests of a diagram with {diagram.objective_}")
-        values[name] = _percent(same, Z[:, used], w)
+        if used:
+            same = OptimalBDDClassifier(len(used), unknown=bias).fit(fold.X[:, used], fold.y)
+            if same.objective_ != diagram.objective_:
+                raise AssertionError(f"{same.objective_} errors over the features of {diagram.objective_}")
+        values[name] = fold.percent(same, "test", used) if used else values["test"]
         if bias == "merge":
-            values["size_c"] = _size(same.model_)
-    values.setdefault("size_c", values["size"])
-    return values
+            values["size_c"] = _size(same.model_) if used else values["size"]
+    return values, tuple(used)
 
 
-def _greedy(learner: str, depth: int, split: Split, seconds: float) -> Values:
-    """ODT (test_p) and OODG (test_c): the same tests, other predictions where no row goes."""
+def _solver(fold: Fold) -> Found:
+    """The table that a MaxSAT solver makes of given features."""
     from proofwood import OptimalBDDClassifier
 
-    X, y, Z, w = split
+    used = list(fold.features)
+    if not used:
+        used = [0]  # a constant is best: any feature will do
+    diagram = OptimalBDDClassifier(len(used), engine="maxsat", unknown="solver", time_limit=fold.seconds)
+    start = time.perf_counter()
+    diagram.fit(fold.X[:, used], fold.y)
+    values: Values = {
+        "seconds": time.perf_counter() - start,
+        "train": fold.percent(diagram, "train", used),
+        "test_s": fold.percent(diagram, "test", used),
+        "size": _size(diagram.model_),
+        "proved": float(diagram.status_ == "optimal"),
+    }
+    return values, fold.features
+
+
+def _greedy(fold: Fold) -> Found:
+    """ODT (test_p) and OODG (test_c): the same features, other predictions where no row goes."""
+    from proofwood import OptimalBDDClassifier
+
     start = time.perf_counter()
     tree, graph = (
-        OptimalBDDClassifier(depth, engine=learner, unknown=unknown, time_limit=seconds).fit(X, y)
+        OptimalBDDClassifier(fold.depth, engine="greedy", unknown=unknown).fit(fold.X, fold.y)
         for unknown in ("parent", "merge")
     )
-    return {
+    values: Values = {
         "seconds": (time.perf_counter() - start) / 2,
-        "train": _percent(graph, X, y),
-        "test": _percent(graph, Z, w),
-        "test_p": _percent(tree, Z, w),
-        "test_c": _percent(graph, Z, w),
-        "size": _size(graph.model_),
+        "train": fold.percent(graph, "train"),
+        "test_p": fold.percent(tree, "test"),
+        "test_c": fold.percent(graph, "test"),
+        "size_c": _size(graph.model_),
         "proved": 0.0,
     }
+    return values, ()
 
 
-def _tree(learner: str, depth: int, split: Split, seconds: float) -> Values:
+def _tree(fold: Fold) -> Found:
     from proofwood import OptimalTreeClassifier
 
-    X, y, Z, w = split
-    tree = OptimalTreeClassifier(max_depth=depth, time_limit=seconds)
+    tree = OptimalTreeClassifier(max_depth=fold.depth, time_limit=fold.seconds)
     start = time.perf_counter()
-    tree.fit(X, y)
-    return {
+    tree.fit(fold.X, fold.y)
+    values: Values = {
         "seconds": time.perf_counter() - start,
-        "train": _percent(tree, X, y),
-        "test": _percent(tree, Z, w),
+        "train": fold.percent(tree, "train"),
+        "test": fold.percent(tree, "test"),
         "size": tree.model_.n_nodes,
         "features": len(set(tree.model_.feature[tree.model_.feature >= 0].tolist())),
         "proved": float(tree.status_ == "optimal"),
     }
+    return values, ()
 
 
-def _cart(learner: str, depth: int, split: Split, seconds: float) -> Values:
+def _cart(fold: Fold) -> Found:
     from sklearn.tree import DecisionTreeClassifier
 
-    X, y, Z, w = split
-    tree = DecisionTreeClassifier(max_depth=depth, random_state=0)
+    tree = DecisionTreeClassifier(max_depth=fold.depth, random_state=0)
     start = time.perf_counter()
-    tree.fit(X, y)
-    return {
+    tree.fit(fold.X, fold.y)
+    values: Values = {
         "seconds": time.perf_counter() - start,
-        "train": _percent(tree, X, y),
-        "test": _percent(tree, Z, w),
+        "train": fold.percent(tree, "train"),
+        "test": fold.percent(tree, "test"),
         "size": tree.tree_.node_count,
-        "features": len(_cart_features(depth, X, y)),
+        "features": len(_cart_features(fold)),
         "proved": 0.0,
     }
+    return values, ()
 
 
-def _cart_features(depth: int, X: Rows, y: Codes) -> set[int]:
+def _cart_features(fold: Fold) -> set[int]:
     from sklearn.tree import DecisionTreeClassifier
 
-    features = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y).tree_.feature
+    features = DecisionTreeClassifier(max_depth=fold.depth, random_state=0).fit(fold.X, fold.y).tree_.feature
     return set(features[features >= 0].tolist())
+
+
+_FIT: dict[str, Callable[[Fold], Found]] = {
+    "exact": _exact,
+    "heuristic": _heuristic,
+    "solver": _solver,
+    "greedy": _greedy,
+    "tree": _tree,
+    "cart": _cart,
+}
 
 
 # ------------------------------------------------------------------ small training parts
@@ -215,7 +272,7 @@ def _fewest_search(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: 
         "seconds": time.perf_counter() - start,
         "features": diagram.objective_,
         "lower_bound": diagram.lower_bound_,
-        "accuracy": _percent(diagram, Z, w),
+        "accuracy": 100 * float(np.mean(diagram.predict(Z) == w)),
         "literals": 0.0,
         "proved": float(diagram.status_ == "optimal"),
     }
