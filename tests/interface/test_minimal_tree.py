@@ -89,7 +89,9 @@ TORN_LABELS = np.array(["a", "b", "b", "b", "a", "a"])
 
 
 def test_contradictory_rows_are_counted_and_shown():
-    with pytest.raises(DataError, match=r"5 rows in 2 groups .* rows 0 and 1, 2 and 4: at least 2 .*on_conflict='majority'"):
+    with pytest.raises(
+        DataError, match=r"5 rows in 2 groups .* rows 0 and 1, 2 and 4: at least 2 .*on_conflict='majority'"
+    ):
         MinimalTreeClassifier().fit(TORN, TORN_LABELS)
 
 

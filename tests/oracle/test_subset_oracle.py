@@ -23,6 +23,7 @@ RULES = (
     "leaf_matching",
     "similarity",
     "equivalent_points",
+    "sweep",
     "greedy",
 )
 """Switches that may not change a result."""

@@ -49,6 +49,7 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   settings.rules.leaf_matching = number("leaf_matching", true);
   settings.rules.similarity = number("similarity", true);
   settings.rules.equivalent_points = number("equivalent_points", true);
+  settings.rules.sweep = number("sweep", true);
   settings.rules.greedy = number("greedy", true);
   if (proofwood::subset_kernels(settings.isa) == nullptr)
     throw std::invalid_argument("this machine lacks the instruction set asked for");

@@ -96,8 +96,8 @@ i64 Search::Worker::expand(Node& node) {
     // Rounds are worth it where many sets are below.
     double below = 1;
     for (u32 i = 0; i < node.left; ++i) below *= static_cast<double>(node.candidates.size()) / (i + 1);
-    const double price = 300.0 * static_cast<double>(node.edges.size() + 1) * (table.words + 1);
-    const u32 rounds = !rules.reweighting || bound >= search.upper() ? 0 : below * 5 > 50 * price ? 4 : below * 5 > 5 * price ? 2 : 0;
+    const double price = static_cast<double>(node.edges.size() + 1) * (8 * table.words + 100);
+    const u32 rounds = !rules.reweighting || bound >= search.upper() ? 0 : below > 4 * price ? 1 : 0;
     Node best;
     for (u32 round = 0; round < rounds && bound < search.upper(); ++round) {
       const i64 size = node.size;
@@ -159,7 +159,8 @@ i64 Search::Worker::expand(Node& node) {
   }
 
   auto k = static_cast<u32>(node.candidates.size());
-  if (rules.matching && rules.overlap && k > 0) {
+  constexpr u32 kMostForOverlap = 2000;  // the table of overlaps has as many entries squared
+  if (rules.matching && rules.overlap && k > 0 && k <= kMostForOverlap) {
     const auto fill = [&] {
       const Packed bits{node.packed.data(), node.stride, node.words, table.unit ? nullptr : node.shift.data()};
       node.shared.resize(static_cast<std::size_t>(k) * node.stride);
@@ -197,8 +198,11 @@ i64 Search::Worker::expand(Node& node) {
   std::vector<i64> rest;
   i64 least = search.upper();
   for (u32 s = 0; s < k; ++s) {
+    if (search.stopped()) return 0;
     rest.clear();
-    for (u32 t = s + 1; t < k; ++t)
+    // without overlaps the candidates are in descending order of cover, but for collect
+    const u32 end = node.shared.empty() && !collect ? std::min(k, s + r) : k;
+    for (u32 t = s + 1; t < end; ++t)
       rest.push_back(node.cover[t] - (node.shared.empty() ? 0 : node.shared[static_cast<std::size_t>(s) * node.stride + t]));
     node.child_bound[s] = std::max(bound, node.size - node.cover[s] - top_sum(rest.data(), rest.size(), r - 1, largest));
     least = std::min(least, node.child_bound[s]);
@@ -306,7 +310,7 @@ i64 Search::Worker::visit(Node& node, u32 depth) {
 }
 
 i64 Search::Worker::visit_children(Node& node, u32 depth) {
-  constexpr std::size_t kRemembered = 8;
+  constexpr std::size_t kRemembered = 2;
   i64 least = std::min(search.upper(), node.error);
   struct Done {
     u32 test;

@@ -34,6 +34,8 @@ struct Table {
   u32 groups = 0, tests = 0, words = 0;
   std::vector<u64> bits;      // (groups, words): one bit per distinct test
   std::vector<u32> number;    // (tests,) original test number, ascending
+  std::vector<u32> column;    // (tests,) column of the test; its cuts are ascending
+  std::vector<std::uint8_t> flipped;  // (tests,) whether `bits` holds the opposite of the test
   std::vector<Item> items;    // by class, then group
   std::vector<u32> heaviest;  // (groups,) class
   std::vector<i64> margin;    // (groups,) weight of the heaviest class less that of the second
@@ -56,7 +58,7 @@ void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const 
 
 struct Rules {
   bool matching = true, reweighting = true, overlap = true, elimination = true, leaf_matching = true, similarity = true,
-       equivalent_points = true, greedy = true;
+       equivalent_points = true, sweep = true, greedy = true;
 };
 
 struct Settings {
@@ -72,11 +74,12 @@ struct Settings {
 
 enum Counter : int {
   kNodes, kLeaves, kMatchings, kPairEvaluations, kByMatching, kByElimination, kByOverlap, kBySimilarity, kByEquivalent, kByLeafMatching,
-  kCounters
+  kBySweep, kCounters
 };
 inline constexpr const char* kCounterNames[kCounters] = {
     "nodes",      "leaves",        "matchings",     "pair_evaluations",   "pruned_matching",
-    "eliminated", "pruned_overlap", "pruned_similarity", "pruned_equivalent_points", "pruned_leaf_matching"};
+    "eliminated", "pruned_overlap", "pruned_similarity", "pruned_equivalent_points", "pruned_leaf_matching",
+    "pruned_sweep"};
 
 using Set = std::vector<u32>;
 

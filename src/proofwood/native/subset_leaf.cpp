@@ -139,6 +139,7 @@ i64 Search::Worker::leaf(Node& node) {
     cover.resize(kept);
   }
   if (tests.empty()) return floor;
+  if (node.left == 2 && rules.sweep && sweeps(tests)) return std::min(floor, sweep(node, tests));
   const auto k = static_cast<u32>(tests.size());
   if (!collect && rules.matching && !cover.empty()) {  // descending coverage, so that partners form a range
     std::vector<u32> order(k);

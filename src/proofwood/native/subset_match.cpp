@@ -9,7 +9,7 @@
 // does not. With many classes a row of a group of equal rows counts with its margin: whatever class its cell
 // predicts other than its heaviest, the group costs at least that much more than its unavoidable error.
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "subset_worker.hpp"
@@ -133,7 +133,7 @@ i64 Search::Worker::choose_prefix(Node& node) {
   std::vector<i64> running(node.stride, 0), largest;
   node.cover.assign(node.stride, 0);
   node.size = 0;
-  i64 best = 0, size = 0;
+  i64 best = std::numeric_limits<i64>::min(), size = 0;
   u32 best_words = 0, word = 0;
   const Packed bits{node.packed.data(), node.stride, node.words, table.unit ? nullptr : node.shift.data()};
   for (std::size_t first = 0; first < node.matches.size(); first += 64) {
@@ -154,7 +154,7 @@ i64 Search::Worker::choose_prefix(Node& node) {
     }
   }
   node.words = best_words;
-  return best;
+  return std::max(best, i64{0});
 }
 
 // Sorts the edges by the price of the candidates that separate them; the price of a test grows with what it covers, so
@@ -169,11 +169,11 @@ void Search::Worker::reweight(Node& node, u32 round) {
   if (round == 0) std::fill(cost_.begin(), cost_.end(), 0);
   for (std::size_t s = 0; s < k; ++s) {
     const double share = static_cast<double>(node.cover[s]) / scale;
-    cost_[node.candidates[s]] += static_cast<i64>(1000.0 * std::exp2(6.0 * (share - 1.0)));
+    cost_[node.candidates[s]] += static_cast<i64>(60.0 * share);
   }
   std::vector<i64> sums(bytes * 256, 0);  // price of each value of each byte of a difference
   std::vector<i64> price(bytes * 8, 0);
-  for (const u32 test : node.candidates) price[test] = cost_[test] + 20;
+  for (const u32 test : node.candidates) price[test] = cost_[test] + 100;
   for (std::size_t b = 0; b < bytes; ++b)
     for (u32 value = 1; value < 256; ++value)
       sums[b * 256 + value] = sums[b * 256 + (value & (value - 1))] + price[b * 8 + static_cast<u32>(__builtin_ctz(value))];

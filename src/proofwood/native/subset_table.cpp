@@ -78,6 +78,8 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
       same.push_back(static_cast<u32>(found.size()));
       found.push_back(column);
       table.number.push_back(number);
+      table.column.push_back(static_cast<u32>(j));
+      table.flipped.push_back(flip);
     }
   }
   table.tests = static_cast<u32>(found.size());

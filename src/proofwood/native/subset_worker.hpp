@@ -51,6 +51,8 @@ struct Search::Worker {
   // ---- the last two levels and the first set (subset_leaf.cpp)
   void pack_cells(const Node& node, const std::vector<u32>& tests);
   i64 single_error(u32 slot) const;
+  bool sweeps(const std::vector<u32>& tests) const;
+  i64 sweep(const Node& node, const std::vector<u32>& tests);
   Pairs best_pair(const Node& node, const std::vector<u32>& tests, i64 limit);
   void greedy();
   void improve(Set& set, i64& error);

@@ -22,6 +22,7 @@ class SubsetOptions:
     leaf_matching : a matching of its own for nodes where two tests are still to be added
     similarity : what was proved of a test bounds the tests that treat nearly all rows of a node alike
     equivalent_points : rows that no remaining test tells apart are counted at once
+    sweep : where the last two tests are mostly cuts of few columns, neighbouring cuts bound each other
     greedy : begin with a greedy set improved by exchanging two tests at a time, and ``restarts`` random ones
     lexicographic : return the lexicographically smallest of the best sets, at the price of a second search
     neighbours : pairs per row that a matching may choose from
@@ -36,6 +37,7 @@ class SubsetOptions:
     leaf_matching: bool = True
     similarity: bool = True
     equivalent_points: bool = True
+    sweep: bool = True
     greedy: bool = True
     lexicographic: bool = False
     neighbours: int = 10

@@ -29,6 +29,7 @@ _RULES = (
     "leaf_matching",
     "similarity",
     "equivalent_points",
+    "sweep",
     "greedy",
     "neighbours",
     "restarts",
