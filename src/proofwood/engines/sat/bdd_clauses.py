@@ -40,7 +40,7 @@ class ClauseSink(Protocol):
 
 def rel(i: int, j: int, depth: int) -> int:
     """Value of the i-th feature of the ordering in cell j, eq. (4)."""
-    return (j - 1) // 2 ** (depth - i) % 2
+    return (j - 1) // (1 << depth - i) % 2
 
 
 class BddVariables:
@@ -59,7 +59,7 @@ class BddVariables:
         self.n_features = examples.n_features
         self.n_examples = examples.n_examples
         self.n_classes = examples.n_classes
-        self.n_cells = 2**depth
+        self.n_cells = 1 << depth
         self.per_cell = 1 if self.n_classes <= 2 else self.n_classes
         self._a = sink.block(depth * self.n_features)
         self._c = sink.block(self.n_cells * self.per_cell)
@@ -248,7 +248,7 @@ def bdd_clauses(
 def encoding_size(n_examples: int, n_features: int, depth: int, encoding: Encoding, *, bead: bool = True) -> int:
     """Literals of BDD1 or BDD2 as in the paper, for two classes and no symmetry breaking, without making a clause."""
     counter = [0, 0, *(2 * (3 * n - 4) for n in range(2, max(n_features, depth) + 1))]
-    cells = 2**depth
+    cells = 1 << depth
     size = n_features * counter[depth] + depth * (counter[n_features] + n_features)
     if bead:
         size += 7 * cells // 2

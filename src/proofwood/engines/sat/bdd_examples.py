@@ -13,6 +13,9 @@ from proofwood.data.binarize import BitArray
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.problem.ranked import RankedRows
 
+MOST_BITS = 60
+"""Answers that fit an integer."""
+
 
 @dataclass(frozen=True, eq=False)
 class Examples:
@@ -24,12 +27,14 @@ class Examples:
     tests : (n_features,) the test of the problem that each feature is, ascending
     weights : (n_examples, n_classes) integer weight of each class
     classes : (n_classes,) class codes of the problem, ascending; classes of no row are left out
+    feature_of : (n_tests,) the feature that does what a test does, -1 for a test that does nothing
     """
 
     bits: BitArray
     tests: IntArray
     weights: IntArray
     classes: IntArray
+    feature_of: IntArray
 
     @classmethod
     def of(cls, rows: RankedRows, *, reduce: bool = True, settle: bool = False) -> Examples:
@@ -50,13 +55,13 @@ class Examples:
         if reduce:
             first = np.unique(index, return_index=True)[1]
             bits = bits[first]
-            kept = _distinct_columns(bits)
-            return cls(np.ascontiguousarray(bits[:, kept]), tests[kept], weights, classes)
+            kept, feature_of = _distinct_columns(bits)
+            return cls(np.ascontiguousarray(bits[:, kept]), tests[kept], weights, classes, feature_of)
         if settle:
-            return cls(bits, tests, weights[index], classes)
+            return cls(bits, tests, weights[index], classes, tests)
         alone = np.zeros((rows.n_rows, classes.size), dtype=np.int64)
         alone[np.arange(rows.n_rows), np.searchsorted(classes, rows.codes)] = rows.weights
-        return cls(bits, tests, alone, classes)
+        return cls(bits, tests, alone, classes, tests)
 
     @property
     def n_examples(self) -> int:
@@ -89,7 +94,10 @@ class Examples:
         return int((self.weights.sum(axis=1) - self.weights.max(axis=1)).sum())
 
     def cells(self, features: Sequence[int] | IntArray) -> IntArray:
-        """(n_examples,) cell number of each example, the first feature being the most significant bit."""
+        """(n_examples,) the same number for examples that ``features`` do not tell apart."""
+        if len(features) > MOST_BITS:
+            found = np.unique(self.bits[:, list(features)], axis=0, return_inverse=True)[1]
+            return np.asarray(found.reshape(-1), dtype=np.int64)
         cell = np.zeros(self.n_examples, dtype=np.int64)
         for feature in features:
             cell = 2 * cell + self.bits[:, feature]
@@ -152,14 +160,15 @@ def _best_addition(examples: Examples, chosen: Sequence[int]) -> tuple[int, int]
     return min((errors_of_cells(2 * cell + examples.bits[:, f], examples.weights), f) for f in free)
 
 
-def _distinct_columns(bits: npt.NDArray[np.uint8]) -> IntArray:
-    """Columns that are not constant and neither equal nor opposite to one before them."""
-    seen: set[bytes] = set()
-    kept = []
+def _distinct_columns(bits: npt.NDArray[np.uint8]) -> tuple[IntArray, IntArray]:
+    """Columns that are not constant nor equal or opposite to one before; which of them each column is, or -1."""
+    places: dict[bytes, int] = {}
+    kept: list[int] = []
+    place_of = np.full(bits.shape[1], -1, dtype=np.int64)
     for column in range(bits.shape[1]):
         values = bits[:, column] ^ bits[0, column]
-        key = values.tobytes()
-        if values.any() and key not in seen:
-            seen.add(key)
-            kept.append(column)
-    return np.array(kept, dtype=np.int64)
+        if values.any():
+            place_of[column] = place = places.setdefault(values.tobytes(), len(kept))
+            if place == len(kept):
+                kept.append(column)
+    return np.array(kept, dtype=np.int64), place_of

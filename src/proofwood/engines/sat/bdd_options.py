@@ -20,21 +20,27 @@ class BddSatOptions:
         "sat" or "maxsat", as the problem asks
     encoding : of the engine "sat": "BDD1" or "BDD2" of the paper, or "pairs", features that separate each pair
     structure : of the other engines: "cells", the paper's truth table with one excuse per distinct row, or "pairs",
-        which knows sets of features only; they are told apart in :mod:`~proofwood.engines.sat.maxsat_encode`
+        which knows sets of features only; they are told apart in :mod:`~proofwood.engines.sat.maxsat_encode`. "auto"
+        is "pairs", but "cells" where an engine that must have all pairs at once would have very many
     symmetry : features in ascending order (BDD1, BDD2, cells)
     bead : constraint (3), or with ``symmetry`` that the table is not constant (BDD1, BDD2, cells). A constant table
         that is best is found all the same, as it is tried apart
     first_depth : the number of features that the engine "sat" tries first, H_0 of the paper
+    greedy : features found greedily are known from the start
+    core_guided, model_improving : of the engine "maxsat": the search from below, from above; not both off
     reduce : equal rows are merged, tests that are constant, equal or opposite to another are dropped
     solver : of the engines "sat" and "maxsat", as python-sat knows it
     """
 
     engine: Literal["auto", "sat", "maxsat", "rc2", "cpsat"] = "auto"
     encoding: Literal["BDD1", "BDD2", "pairs"] = "BDD2"
-    structure: Literal["cells", "pairs"] = "pairs"
+    structure: Literal["auto", "cells", "pairs"] = "auto"
     symmetry: bool = True
     bead: bool = False
     first_depth: int = 7
+    greedy: bool = True
+    core_guided: bool = True
+    model_improving: bool = True
     reduce: bool = True
     solver: str = "cadical195"
 
@@ -46,13 +52,15 @@ class BddSatOptions:
             raise ValueError(f"solver={self.solver!r}: expected one of {', '.join(SOLVERS)}")
         if self.first_depth < 1:
             raise ValueError(f"first_depth={self.first_depth}: expected a number of features from 1")
+        if not (self.core_guided or self.model_improving):
+            raise ValueError("core_guided and model_improving are both off: keep one of the two searches")
 
 
 _KNOWN = {
     "engine": ("auto", "sat", "maxsat", "rc2", "cpsat"),
     "encoding": ("BDD1", "BDD2", "pairs"),
-    "structure": ("cells", "pairs"),
+    "structure": ("auto", "cells", "pairs"),
 }
 
-FAITHFUL = BddSatOptions(structure="cells", symmetry=False, bead=True, reduce=False)
+FAITHFUL = BddSatOptions(structure="cells", symmetry=False, bead=True, greedy=False, reduce=False)
 """BDD2, or its MaxSAT form, as printed."""

@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
+from proofwood.engines.sat.bdd_clauses import ClauseSink
 from proofwood.engines.sat.bdd_examples import Examples
 from proofwood.model.node_table import IntArray
 from proofwood.problem.diagram import DiagramProblem
 from proofwood.result import Progress, ProgressEvent
 
 REPORT_SECONDS = 0.2
+CLAUSES_AT_ONCE = 5_000
+"""Clauses made between two looks at the clock."""
 
 
-class Stopped(Exception):  # noqa: N818 - a limit is no error
+class Stopped(Exception):
     """The clock or Ctrl-C ended the work; the text says which, as in :class:`~proofwood.result.Stats`."""
 
 
@@ -95,3 +99,35 @@ class DiagramRun:
         self._reported = event.seconds
         if self.progress is not None:
             self.progress(event)
+
+
+class ClockedSink:
+    """Passes clauses on while there is time: large formulas take seconds to make.
+
+    Parameters
+    ----------
+    sink : where the clauses go
+    run : whose time it is; its progress is reported meanwhile
+    """
+
+    def __init__(self, sink: ClauseSink, run: DiagramRun) -> None:
+        self._sink = sink
+        self._run = run
+        self._unseen = 0
+
+    def block(self, size: int) -> int:
+        """The first of ``size`` fresh variables in a row."""
+        return self._sink.block(size)
+
+    def extend(self, clauses: Iterable[Iterable[int]]) -> None:
+        """Add clauses; Stopped at the end of the budget."""
+        rest = iter(clauses)
+        while some := list(islice(rest, CLAUSES_AT_ONCE - self._unseen)):
+            self._sink.extend(some)
+            self._unseen += len(some)
+            if self._unseen >= CLAUSES_AT_ONCE:
+                self._unseen = 0
+                self._run.report()
+                left = self._run.seconds_left
+                if left is not None and left <= 0:
+                    raise Stopped("time_limit")

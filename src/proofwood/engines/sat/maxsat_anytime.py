@@ -34,7 +34,7 @@ LARGEST_SUM = 400_000
 """Clauses of a totalizer over all costs; if it needed more, the search from above is left out."""
 
 
-class _TurnOver(Exception):  # noqa: N818 - a turn that ends is no error
+class _TurnOver(Exception):
     """The slice of time of one search is used up."""
 
 
@@ -46,6 +46,7 @@ class Turns:
         self._until = float("inf")
 
     def __call__(self) -> None:
+        """Look at the clock."""
         self._run.report()
         if time.monotonic() > self._until:
             raise _TurnOver
@@ -70,8 +71,15 @@ class Turns:
         return answer
 
 
-def minimize(session: SatSession, turns: Turns, formula: ErrorFormula, run: DiagramRun, *, core_guided: bool = True,
-             model_improving: bool = True) -> None:
+def minimize(
+    session: SatSession,
+    turns: Turns,
+    formula: ErrorFormula,
+    run: DiagramRun,
+    *,
+    core_guided: bool = True,
+    model_improving: bool = True,
+) -> None:
     """Close the gap of ``run``, which has a model.
 
     Parameters

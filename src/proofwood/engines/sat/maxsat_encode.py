@@ -26,6 +26,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
@@ -219,7 +220,9 @@ class PairFormula:
         if held.size == 1:
             self.costs.append((wrong[0], int(weights[held[0]])))
             return
-        excess = np.append(weights.max(initial=0) - weights[held], weights.max(initial=0))  # the last: no class is right
+        excess = np.append(
+            weights.max(initial=0) - weights[held], weights.max(initial=0)
+        )  # the last: no class is right
         levels = np.unique(excess)
         before = 0
         for least, level in zip(levels[:-1].tolist(), levels[1:].tolist(), strict=True):
@@ -285,7 +288,7 @@ class PairFormula:
         for number in np.unique(cell):
             rows = right[cell == number]
             groups = [rows[self._label[rows] == k].tolist() for k in np.unique(self._label[rows])]
-            for one, other in zip(groups[:-1], groups[1:], strict=True):
+            for one, other in pairwise(groups):
                 longer = range(max(len(one), len(other)))
                 pairs += [(one[place % len(one)], other[place % len(other)]) for place in longer]
         return self._add(pairs)
