@@ -91,11 +91,13 @@ def add_session_arguments(command: argparse.ArgumentParser, out: Path, *, second
     command.add_argument("--runs", type=int, default=runs, help=f"{what} (default: {runs})")
     command.add_argument("--out", type=Path, default=out, help="folder of the results")
     command.add_argument("--fresh", action="store_true", help="measure again what is stored")
+    command.add_argument("--in-process", action="store_true", help="no child per cell: no hard cap, and no start-up")
 
 
 def make_one(make: Mapping[str, Callable[..., Path]], parsed: argparse.Namespace) -> Path:
     """The page of the subcommand that was given."""
     values = dict(vars(parsed))
     function = make[values.pop("what")]
-    session = Session(**{name: values.pop(name) for name in ("seconds", "runs", "out", "fresh")})
+    isolate = not values.pop("in_process")
+    session = Session(isolate=isolate, **{name: values.pop(name) for name in ("seconds", "runs", "out", "fresh")})
     return function(session=session, **values)
