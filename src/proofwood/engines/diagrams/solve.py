@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from proofwood.engines.diagrams.cells import CellTable, diagram
 from proofwood.engines.diagrams.fill import fill_merge, fill_parent
+from proofwood.engines.diagrams.filling import count_splits
 from proofwood.engines.diagrams.smallest import Smallest, best_order, smallest_diagram
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
@@ -100,7 +101,7 @@ def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
             rows, problem.max_features, chosen.value, max_sets=MAX_SETS, limits=clock.rest()
         )
         sets = list(dict.fromkeys([chosen.tests, *found]))
-    table, size = _smallest_of(problem, sets, clock)
+    table, size = _smallest_of(problem, sets, clock, in_order=engine == "greedy")
     if not complete:  # a set that was not looked at may have a smaller diagram
         size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective > 0 else Status.OPTIMAL)
     return _result(problem, table, chosen, size, clock)
@@ -167,15 +168,20 @@ def _by_solver(problem: DiagramProblem, engine: str, limits: Limits, progress: P
 # ----------------------------------------------------------------------------------------- order, labels, and size
 
 
-def _smallest_of(problem: DiagramProblem, sets: Sequence[tuple[int, ...]], clock: _Clock) -> tuple[NodeTable, Part]:
-    """The smallest diagram over one of ``sets``, by the rule for unknown cells; the first of equals."""
+def _smallest_of(
+    problem: DiagramProblem, sets: Sequence[tuple[int, ...]], clock: _Clock, *, in_order: bool = False
+) -> tuple[NodeTable, Part]:
+    """The smallest diagram over one of ``sets``, by the rule for unknown cells; the first of equals.
+
+    ``in_order``: the tests were chosen in the order they have, which a rule that fills cells branch by branch keeps.
+    """
     best: Smallest | None = None
     lower: int | None = None
     for tests in sets:
         if best is not None and clock.over():
             lower = 0
             break
-        found = _diagram_of(problem, tests, None if best is None else best.n_splits, clock)
+        found = _diagram_of(problem, tests, None if best is None else best.n_splits, clock, in_order)
         lower = found.lower_bound if lower is None else min(lower, found.lower_bound)
         if best is None or found.n_splits < best.n_splits:
             best = found
@@ -187,11 +193,17 @@ def _smallest_of(problem: DiagramProblem, sets: Sequence[tuple[int, ...]], clock
     return problem.rows.refresh(table), Part("splits", float(best.n_splits), float(lower), status)
 
 
-def _diagram_of(problem: DiagramProblem, tests: Sequence[int], upper: int | None, clock: _Clock) -> Smallest:
+def _diagram_of(
+    problem: DiagramProblem, tests: Sequence[int], upper: int | None, clock: _Clock, in_order: bool
+) -> Smallest:
     cells = CellTable.of(problem.rows, tests)
     if problem.unknown is Unknown.SMALLEST:
         return smallest_diagram(cells, upper=upper, limits=clock.rest())
     fill = fill_parent if problem.unknown is Unknown.PARENT else fill_merge
+    if in_order:
+        labels = fill(cells)
+        splits = count_splits(labels)
+        return Smallest(cells.tests, labels, splits, splits, Status.OPTIMAL)
     return best_order(cells, fill, limits=clock.rest())
 
 
