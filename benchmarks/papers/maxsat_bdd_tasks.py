@@ -236,17 +236,27 @@ _FIT: dict[str, Callable[[Fold], Found]] = {
 # ------------------------------------------------------------------ small training parts
 
 
+MOST_LITERALS = 10_000_000
+"""Formulas above this size are not made: Python needs a minute and gigabytes for them."""
+
+
 def fewest(*, case: str, share: float, learner: str, runs: int, seconds: float) -> dict[str, Any]:
     """Means over random training parts of the fewest features without avoidable error; the first limit ends it.
 
     ``learner`` is "search", or the paper's encoding "BDD1" or "BDD2".
     """
+    from proofwood.engines.sat.bdd_clauses import encoding_size
+
     X, y = _load(case)
+    count = max(1, int(share * len(y)))
+    if learner != "search":
+        first = encoding_size(count, X.shape[1], min(7, X.shape[1]), learner)  # type: ignore[arg-type]
+        if first > MOST_LITERALS:
+            return {"fits": 0, "status": "too large", "error": f"the first formula has {first} literals"}
     found: list[Values] = []
     last: Mapping[str, float] = {}
     for seed in range(runs):
         order = np.random.default_rng(seed).permutation(len(y))
-        count = max(1, int(share * len(y)))
         train, test = order[:count], order[count:]
         one = _fewest_search if learner == "search" else _fewest_sat
         with warnings.catch_warnings():

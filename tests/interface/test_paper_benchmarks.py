@@ -166,7 +166,7 @@ def test_picture_of_generators(session: measuring.Session) -> None:
 @needs_pictures
 @pytest.mark.parametrize("name", list(maxsat_bdd.MAKE))
 def test_pages_of_diagrams(name: str, session: measuring.Session) -> None:
-    options = {"shares": [0.25]} if name == "table4" else {"depths": [2, 3]}
+    options = {"shares": [0.15]} if name == "table4" else {"depths": [2, 3]}
     text = maxsat_bdd.MAKE[name](sets=BITS, session=session, **options).read_text()
     assert "failed" not in text
     assert name.startswith("figure") or "| generated-bits |" in text
