@@ -62,7 +62,7 @@ def scatters(panels: Sequence[tuple[str, str, str, Points]], path: Path, title: 
     from matplotlib.lines import Line2D
 
     rows = -(-len(panels) // columns)
-    figure, axes = _figure(3.9 * columns + 1.3, 3.7 * rows + 0.6, rows, columns)
+    figure, axes = _figure(3.9 * columns + 1.5, 3.7 * rows + 0.6, rows, columns)
     names = sorted({name for *_, points in panels for name, _ in points})
     depths = sorted({depth for *_, points in panels for _, depth in points})
     style = {name: (_COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]) for i, name in enumerate(names)}
