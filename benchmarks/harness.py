@@ -31,7 +31,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-PACKAGES = ("proofwood", "pycontree", "pystreed", "scikit-learn", "numpy")
+PACKAGES = ("proofwood", "pycontree", "pystreed", "python-sat", "ortools", "scikit-learn", "numpy")
 
 # ------------------------------------------------------------------ one measured call
 

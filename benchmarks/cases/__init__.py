@@ -29,6 +29,22 @@ QUANTBNB = (
 """The sixteen sets of Quant-BnB and ConTree: numeric features, training parts only."""
 
 
+CP4IM = (
+    "anneal", "audiology", "australian-credit", "breast-wisconsin", "car", "heart-cleveland", "hypothyroid", "kr-vs-kp",
+    "lymph", "mushroom", "primary-tumor", "soybean", "splice-1", "tic-tac-toe", "vote",
+)  # fmt: skip
+"""The fifteen sets of MaxSAT-BDD: 0/1 features, two classes; as cases they are named ``cp4im/anneal`` and so on."""
+
+FOLDED = ("iris", "monks-1", "monks-2", "monks-3", "wine", "balance-scale")
+"""The sets of InferDT that come with five train-test splits; as cases, ``inferdt/folds/iris.train0`` and so on."""
+
+INFERDT = (
+    "mouse",
+    "car",
+    *(f"folds/{name}.{part}{k}" for name in FOLDED for part in ("train", "test") for k in range(5)),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A data set: its name, where it comes from, and how to get it."""
@@ -84,7 +100,7 @@ def load(name: str) -> Arrays:
     return X, y
 
 
-def _from_file(suite: str, name: str) -> Case:
+def _from_file(suite: str, name: str, *, full_name: bool = False) -> Case:
     def read() -> Arrays:
         folder = data_folder() / suite
         for ending in (".csv", ".csv.gz"):
@@ -95,7 +111,7 @@ def _from_file(suite: str, name: str) -> Case:
                 return X, frame["target"].cast(pl.Int64).to_numpy().copy()
         raise FileNotFoundError(f"no file {name}.csv or {name}.csv.gz in {str(folder)!r}")
 
-    return Case(name, suite, read)
+    return Case(f"{suite}/{name}" if full_name else name, suite, read)
 
 
 def _generated(name: str, make: Callable[[np.random.Generator], Arrays]) -> Case:
@@ -109,6 +125,11 @@ def _generated(name: str, make: Callable[[np.random.Generator], Arrays]) -> Case
 def _tiny(rng: np.random.Generator) -> Arrays:
     X = rng.normal(size=(80, 3)).round(1)
     return X, (X[:, 0] * X[:, 1] > 0).astype(np.int64) ^ (rng.random(80) < 0.1)
+
+
+def _bits(rng: np.random.Generator) -> Arrays:
+    X = rng.integers(0, 2, size=(120, 8))
+    return X, (X[:, 0] & X[:, 1] | X[:, 2] & X[:, 3]) ^ (rng.random(120) < 0.05)
 
 
 def _blobs(n: int, p: int, classes: int) -> Callable[[np.random.Generator], Arrays]:
@@ -132,7 +153,10 @@ _CASES: dict[str, Case] = {
     case.name: case
     for case in (
         *(_from_file("quantbnb", name) for name in QUANTBNB),
+        *(_from_file("cp4im", name, full_name=True) for name in CP4IM),
+        *(_from_file("inferdt", name, full_name=True) for name in INFERDT),
         _generated("tiny", _tiny),
+        _generated("bits", _bits),
         _generated("two-class", _blobs(2000, 8, 2)),
         _generated("five-class", _blobs(2000, 8, 5)),
         _generated("long", _blobs(200_000, 4, 2)),

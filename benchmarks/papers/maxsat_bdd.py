@@ -1,0 +1,512 @@
+"""Tables 4 to 6 and figures 6 to 8 of the MaxSAT-BDD paper, measured again: a function and a subcommand for each.
+
+``python -m benchmarks.papers.maxsat_bdd table5 --seconds 5 --runs 2`` measures what is not stored yet under
+``benchmarks/results/maxsat_bdd``, stores every cell as one line of CSV, and writes a page with the paper's figures
+beside ours. What reached its limit is measured again only if the new limit is longer.
+
+The paper's splits are not published: ours are random as well, so that accuracies agree within the noise of splits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.harness import RESULTS, Table, markdown_table, number, seconds_text, write_page
+from benchmarks.papers import maxsat_bdd_published as published
+from benchmarks.papers.maxsat_bdd_pictures import Points, boxes, scatters
+from benchmarks.papers.measuring import Session, add_session_arguments, decimals, make_one, seconds_cell
+
+OUT = RESULTS / "maxsat_bdd"
+SETS = tuple(published.CASES)
+DEPTHS = (2, 3, 4, 5, 6)
+SHARES = (0.05, 0.1, 0.15, 0.2, 0.25)
+TASKS = "benchmarks.papers.maxsat_bdd_tasks"
+
+Row = dict[str, str]
+
+# ------------------------------------------------------------------ cells
+
+
+class Crossed:
+    """Stored means over folds, one row per set, depth and learner."""
+
+    def __init__(self, session: Session) -> None:
+        names = ("fits", "seconds", "train", "test", "test_p", "test_c", "test_s", "size", "size_c", "features")
+        columns = ("limit", *names, "literals", "proved", "each", "status", "error")
+        self.session = session
+        self.table = Table(session.out / "crossed.csv", ("set", "depth", "learner", "runs"), columns)
+        self.used: list[Row] = []
+
+    def row(self, name: str, depth: int, learner: str, session: Session | None = None) -> Row:
+        """The cell; measured if it is not stored, under the limits of ``session`` where they are others."""
+        session = session or self.session
+        runs = session.runs
+        values = {"depth": depth, "learner": learner, "runs": runs}
+        task = {"case": published.CASES.get(name, name), **values}
+        if learner == "solver":
+            task["features"] = self.row(name, depth, "exact")["each"]
+        cap = 60 + 5 * runs * (3 * session.seconds + 10)
+        self.used.append(session.row(self.table, {"set": name, **values}, f"{TASKS}:crossed", task, cap))
+        return self.used[-1]
+
+
+def _paper(table: Mapping[str, Mapping[str, str]], key: str, column: str, digits: int = 1) -> str:
+    text = table.get(key, {}).get(column, "–")
+    return decimals(text, digits) if text not in ("–", "TO") else text
+
+
+def _percent(row: Mapping[str, str], column: str) -> str:
+    return decimals(row[column], 1) if row["status"] in ("done", "feasible") else row["status"] or "–"
+
+
+def _share(row: Mapping[str, str]) -> str:
+    return f"{100 * number(row['proved']):.0f}" if row["proved"] else "–"
+
+
+def _literals(row: Mapping[str, str]) -> str:
+    return f"{number(row['literals']) / published.LITERALS:.2f}" if row["literals"] else "–"
+
+
+def _mean(values: Iterable[float]) -> float:
+    kept = [value for value in values if not math.isnan(value)]
+    return statistics.fmean(kept) if kept else math.nan
+
+
+_SPLITS = (
+    "Means over random five-fold cross-validation, repeated with {runs} seeds (the paper: five); the paper's splits "
+    "are not published, so that its accuracies and ours differ by the noise of splits as well."
+)
+_LIMIT = (
+    "A fit may take {seconds:g} s here, 15 minutes in the paper; the best model at the limit counts. "
+    "`proved` is the share of fits in percent whose errors are proved least."
+)
+_LITERALS = (
+    "Literals are those of the paper's MaxSAT formula (hard (1), (2), (3), (7), soft (8), (9)), in units of ten "
+    "thousand, for the rows and columns of the train parts; our search uses no formula. The paper's column is headed "
+    "10^3, which cannot be: its figures are those of its clauses (within 3 %) in units of 10^4."
+)
+
+# ------------------------------------------------------------------ table 4
+
+
+def table4(
+    *,
+    sets: Sequence[str] = SETS,
+    session: Session,
+    shares: Sequence[float] = SHARES,
+    learners: Sequence[str] = ("search", "BDD2", "BDD1"),
+) -> Path:
+    """Table 4: fewest features with no error on small training parts, by BDD1, BDD2, and our search."""
+    columns = ("limit", "fits", "seconds", "accuracy", "features", "literals", "lower_bound", "upper_bound")
+    key = ("set", "share", "learner", "runs")
+    table = Table(session.out / "fewest.csv", key, (*columns, "status", "error"))
+    used, rows = [], []
+    solved: dict[str, list[bool]] = {learner: [] for learner in learners}
+    for name in sets:
+        for share in shares:
+            label = f"{name}/{share:.2f}"
+            if name in published.CASES and label not in published.TABLE_4_BDD2:
+                continue  # what no encoding of the paper solved
+            line = [name, f"{share:.2f}"]
+            for learner in learners:
+                values = {"share": share, "learner": learner, "runs": session.runs}
+                task = {"case": published.CASES.get(name, name), **values}
+                cap = 120 + 3 * session.runs * session.seconds
+                row = session.row(table, {"set": name, **values}, f"{TASKS}:fewest", task, cap)
+                used.append(row)
+                solved[learner].append(row["status"] == "done")
+                paper = {"BDD1": published.TABLE_4_BDD1, "BDD2": published.TABLE_4_BDD2}.get(learner)
+                if paper is not None:
+                    line.append(_paper(paper, label, "accuracy"))
+                line.append(decimals(row["accuracy"]))
+                if paper is not None:
+                    line.append(_paper(paper, label, "features", 2))
+                line.append(_features(row))
+                if paper is not None:
+                    line += [_paper(paper, label, "literals", 2), _literals(row)]
+                    line.append(_paper(paper, label, "seconds", 2))
+                line.append(seconds_cell(row))
+            rows.append(line)
+    header = ["set", "share"]
+    for learner in learners:
+        if learner == "search":
+            header += ["acc., search", "features, search", "s, search"]
+            continue
+        for what in ("acc.", "features", "literals", "s"):
+            header += [f"{what}, {learner} (paper)", f"{what}, {learner} here"]
+    count = ", ".join(f"{learner} {sum(done)} of {len(done)}" for learner, done in solved.items())
+    text = (
+        "A random share of the rows is learned without error (but for rows that contradict each other) from as few "
+        f"features as possible, the others are the test; means over {session.runs} seeds (the paper: ten, 20 hours "
+        "each, Kissat; here CaDiCaL). Both encodings are as printed and tried from seven features, without merged "
+        f"rows or symmetry breaking. A fit may take {session.seconds:g} s: `> t` tells that one of the seeds reached "
+        "it, after which no other is tried, and the means are those of the seeds before; `≥ a` is a proved bound; "
+        "`too large` that the first formula, for seven features, would have more than ten million literals. Rows of "
+        "the paper are means over what all its methods solved, so that few features are over-represented."
+    )
+    return write_page(
+        session.out / "table4.md",
+        "Table 4: fewest features without error",
+        text,
+        f"Rows solved for all seeds: {count}.",
+        markdown_table(header, rows),
+        _LITERALS.replace(
+            "the paper's MaxSAT formula (hard (1), (2), (3), (7), soft (8), (9))",
+            "the formula with the fewest features",
+        ),
+        _TABLE_4_FINDING,
+        rows=used,
+    )
+
+
+_TABLE_4_FINDING = (
+    "Features needed differ by the splits and by what was solved. Where the paper has exactly 2 (a share of 0.05 of "
+    "`audiology` and `lymph`), one feature is enough in most of our splits, so that its search seems to stop at two. "
+    "Accuracy depends on which of many sets of features is found, and on what unreached cells predict (the solver's "
+    "values for the encodings, the smallest diagram for the search): none is better throughout."
+)
+
+
+def _features(row: Mapping[str, str]) -> str:
+    if row["features"]:
+        return decimals(row["features"], 2)
+    bound, upper = number(row["lower_bound"]), number(row["upper_bound"])
+    if math.isnan(bound):
+        return "–"
+    return f"≥ {bound:g}" + (f", ≤ {upper:g}" if math.isfinite(upper) else "")
+
+
+# ------------------------------------------------------------------ table 5
+
+
+def table5(
+    *,
+    sets: Sequence[str] = SETS,
+    session: Session,
+    depths: Sequence[int] = DEPTHS,
+    tree_runs: int = 1,
+    tree_seconds: float = 2.0,
+) -> Path:
+    """Table 5: optimal diagrams and optimal trees of the same depth: accuracy, size, encoding size."""
+    crossed = Crossed(session)
+    for_trees = dataclasses.replace(session, seconds=tree_seconds, runs=tree_runs)
+    diagrams, trees = [], []
+    gains: list[tuple[float, str]] = []
+    proved = {"exact": 0, "tree": 0}
+    for name in sets:
+        for depth in depths:
+            key = f"{name}/{depth}"
+            row, tree = crossed.row(name, depth, "exact"), crossed.row(name, depth, "tree", for_trees)
+            line = [name, str(depth), _paper(published.TABLE_5, key, "train"), _percent(row, "train")]
+            line += [_paper(published.TABLE_5, key, "test"), _percent(row, "test_c"), _percent(row, "test")]
+            line += [_paper(published.TABLE_5, key, "size"), decimals(row["size_c"]), decimals(row["size"])]
+            line += [
+                _paper(published.TABLE_5, key, "literals", 2),
+                _literals(row),
+                seconds_text(number(row["seconds"])),
+            ]
+            diagrams.append([*line, _share(row)])
+            line = [name, str(depth)]
+            for column, ours in (("train", "train"), ("test", "test"), ("size", "size"), ("features", "features")):
+                line += [_paper(published.TABLE_5, key, f"tree_{column}"), decimals(tree[ours])]
+            trees.append([*line, seconds_text(number(tree["seconds"])), _share(tree)])
+            if key in published.TABLE_5:
+                gains.append((number(row["train"]) - float(published.TABLE_5[key]["train"]), key))
+            proved["exact"] += row["proved"] == "1"
+            proved["tree"] += tree["proved"] == "1"
+    header = ["set", "H", "train (paper)", "train", "test, C (paper)", "test, C", "test, smallest"]
+    header += ["size, C (paper)", "size, C", "size, smallest", "literals (paper)", "literals", "s", "proved"]
+    tree_header = ["set", "depth"]
+    for what in ("train", "test", "size", "features"):
+        tree_header += [f"{what} (paper)", what]
+    tree_header += ["s", "proved"]
+    cells = len(diagrams)
+    found = f"All diagrams of {proved['exact']} of {cells} rows are proved optimal, and all trees of {proved['tree']}."
+    if gains:
+        most = "; ".join(f"{key.replace('/', ' H = ')} {gain:+.1f}" for gain, key in sorted(gains, reverse=True)[:6])
+        found += (
+            f" Train accuracy against the paper's, in points: {_mean(gain for gain, _ in gains):+.2f} in the mean, "
+            f"at least {min(gains)[0]:+.2f} ({min(gains)[1].replace('/', ' H = ')}), the most in {most}."
+        )
+    return write_page(
+        session.out / "table5.md",
+        "Table 5: optimal diagrams and optimal trees",
+        _SPLITS.format(runs=session.runs)
+        + f" Trees: {tree_runs} seed{'s' if tree_runs > 1 else ''}, {tree_seconds:g} s a fit.",
+        _LIMIT.format(seconds=session.seconds)
+        + " Accuracies are percent. Size counts inner nodes and two sinks for diagrams, all nodes for trees.",
+        found,
+        "## Diagrams over H features",
+        markdown_table(header, diagrams),
+        _LITERALS,
+        *_TABLE_5_DIAGRAMS,
+        "## Trees of depth H",
+        markdown_table(tree_header, trees),
+        _TABLE_5_TREES,
+        rows=crossed.used,
+    )
+
+
+_TABLE_5_DIAGRAMS = (
+    "Where our train accuracy is higher, the paper's solver (Loandra, incomplete) stopped at its limit short of the "
+    "optimum: its table 6 has depth two proved for all sets but `kr-vs-kp` and `splice-1` (its text says all but "
+    "one), and hardly any larger depth. Small differences either way where both are proved are splits, but for "
+    "`mushroom` at H = 2: the paper has 95.13 as proved in all folds, and 95.72 is right. Over all rows the best two "
+    "features get 95.72 % by an exclusive or of their answers, and the best two without one 95.13 %, so that the "
+    "paper's program seems to have left out such tables, which are beads by its constraint (3).",
+    "Size depends on the order of the tests and on the cells that no row reaches: the paper takes the solver's order "
+    "and merges level by level (C); `size, C` merges likewise under the best order, and `smallest` is the least over "
+    "all orders and all values of those cells.",
+)
+_TABLE_5_TREES = (
+    "The paper's trees are those of MaxSAT-DT (Hu et al. 2020), ours those of `OptimalTreeClassifier`. A tree of "
+    "depth H may test 2^H - 1 features, a diagram H, so that the trees' train accuracy is higher; MaxSAT-DT stayed "
+    "below the diagrams at depths five and six only where it was cut off. Its trees have idle splits, ours none, so "
+    "that ours are smaller where the optimum needs fewer splits."
+)
+
+# ------------------------------------------------------------------ table 6
+
+
+def table6(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[int] = DEPTHS) -> Path:
+    """Table 6: CART, diagrams over CART's features, and diagrams over all: accuracy, size, seconds, share proved."""
+    crossed = Crossed(session)
+    carts, diagrams = [], []
+    lost: list[float] = []
+    for name in sets:
+        for depth in depths:
+            key = f"{name}/{depth}"
+            cart, heuristic, exact = (crossed.row(name, depth, learner) for learner in ("cart", "heuristic", "exact"))
+            line = [name, str(depth)]
+            for column in ("train", "test", "size", "features"):
+                line += [_paper(published.TABLE_6_CART, key, column), decimals(cart[column])]
+            carts.append(line)
+            line = [name, str(depth)]
+            for paper, row in ((published.TABLE_6_HEURISTIC, heuristic), (published.TABLE_6_EXACT, exact)):
+                line += [_paper(paper, key, "proved", 0), _share(row)]
+                line += [_paper(paper, key, "train"), _percent(row, "train")]
+                line += [_paper(paper, key, "test"), _percent(row, "test_c")]
+                line += [_paper(paper, key, "size"), decimals(row["size_c"])]
+                if row is heuristic:
+                    line += [_paper(paper, key, "literals", 2), _literals(row)]
+                line += [_paper(paper, key, "seconds", 2), seconds_text(number(row["seconds"]))]
+            diagrams.append(line)
+            lost.append(number(exact["train"]) - number(heuristic["train"]))
+    cart_header = ["set", "depth"]
+    for what in ("train", "test", "size", "features"):
+        cart_header += [f"{what} (paper)", what]
+    header = ["set", "H"]
+    for which in ("heuristic", "exact"):
+        for what in ("proved", "train", "test, C", "size, C", *(("literals",) if which == "heuristic" else ()), "s"):
+            header += [f"{what}, {which} (paper)", f"{what}, {which}"]
+    finding = (
+        "The heuristic diagram is the best over the features of a CART tree of the same depth; `proved` tells for it "
+        "that it is the best over these, which says nothing of the others. What the restriction costs in train "
+        f"accuracy is {_mean(lost):.2f} points in the mean of all rows and {max(lost, default=math.nan):.1f} at most, "
+        "now that the exact diagrams are found: in the paper's test accuracies the heuristic is often the better "
+        "one, because its solver came further with fewer features. CART's figures differ from the paper's by splits "
+        "and by the version of scikit-learn alone, which shows how large that noise is. The literals of the exact "
+        "formula are in table 5."
+    )
+    return write_page(
+        session.out / "table6.md",
+        "Table 6: CART, and diagrams over its features and over all",
+        _SPLITS.format(runs=session.runs),
+        _LIMIT.format(seconds=session.seconds),
+        finding,
+        "## CART",
+        markdown_table(cart_header, carts),
+        "## Diagrams",
+        markdown_table(header, diagrams),
+        _LITERALS,
+        rows=crossed.used,
+    )
+
+
+# ------------------------------------------------------------------ figures 6 to 8
+
+
+def figure6(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[int] = DEPTHS) -> Path:
+    """Figure 6: test accuracy by what unreached cells predict, and of the greedy ODT and OODG."""
+    crossed = Crossed(session)
+    kinds = {
+        "BDD-P": ("exact", "test_p"),
+        "BDD-C": ("exact", "test_c"),
+        "BDD-S": ("solver", "test_s"),
+        "BDD-smallest": ("exact", "test"),
+        "ODT": ("greedy", "test_p"),
+        "OODG": ("greedy", "test_c"),
+    }
+    values: dict[str, dict[int, list[float]]] = {kind: {depth: [] for depth in depths} for kind in kinds}
+    for depth in depths:
+        for name in sets:
+            for kind, (learner, column) in kinds.items():
+                found = number(crossed.row(name, depth, learner)[column])
+                if not math.isnan(found):
+                    values[kind][depth].append(found)
+    values = {kind: per_depth for kind, per_depth in values.items() if all(per_depth.values())}
+    picture = boxes(values, session.out / "figure6.png", f"Test accuracy over {len(sets)} data sets")
+    lines = [[kind, *(f"{_mean(per_depth[depth]):.2f}" for depth in depths)] for kind, per_depth in values.items()]
+    text = (
+        "Test accuracy by what cells predict that no training row reaches: the majority of the branch (P), whatever "
+        "lets subtrees merge level by level (C), the solver's value (S), or whatever makes the diagram smallest over "
+        "all orders. The tests are the same in all four, those of the diagram with proved fewest errors; for S, the "
+        "MaxSAT engine fills the table over these tests. ODT and OODG are the greedy diagrams of Kohavi and Li, with "
+        "P and C."
+    )
+    finding = (
+        "As in the paper, the optimal diagrams are ahead of the greedy ones, most at small depths, and the bias "
+        "matters little: few test rows reach a cell that no training row reached. The paper prints no numbers for "
+        "this figure."
+    )
+    image = f"![Boxes of test accuracy by depth and bias]({picture.name})"
+    return write_page(
+        session.out / "figure6.md",
+        "Figure 6: test accuracy by bias",
+        f"{_SPLITS.format(runs=session.runs)} A fit may take {session.seconds:g} s.",
+        text,
+        image,
+        "Means over the data sets, in percent:",
+        markdown_table(("", *(f"H = {depth}" for depth in depths)), lines),
+        finding,
+        rows=crossed.used,
+    )
+
+
+def figure7(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[int] = DEPTHS) -> Path:
+    """Figure 7: train accuracy of the greedy OODG against that of the optimal diagram."""
+    crossed = Crossed(session)
+    points: dict[tuple[str, int], tuple[float, float]] = {}
+    for name in sets:
+        for depth in depths:
+            greedy, exact = (number(crossed.row(name, depth, which)["train"]) for which in ("greedy", "exact"))
+            if not math.isnan(greedy + exact):
+                points[name, depth] = greedy, exact
+    panel = ("train accuracy", "OODG", "optimal diagram", points)
+    picture = scatters([panel], session.out / "figure7.png", "Greedy and optimal diagrams", columns=1)
+    differences = [exact - greedy for greedy, exact in points.values()]
+    below = sum(difference < -1e-9 for difference in differences)
+    text = (
+        f"Each point is a data set at one depth. The optimal diagram is better by {_mean(differences):.2f} points in "
+        f"the mean and {max(differences, default=math.nan):.1f} at most, and worse in {below} of {len(points)} (which "
+        "only a time limit can cause): as in the paper, whose figure has no numbers."
+    )
+    image = f"![Train accuracy of OODG and of the optimal diagram]({picture.name})"
+    lines = [
+        [str(depth), *(f"{_mean(p[side] for (_, d), p in points.items() if d == depth):.2f}" for side in (0, 1))]
+        for depth in depths
+    ]
+    return write_page(
+        session.out / "figure7.md",
+        "Figure 7: train accuracy, greedy and optimal",
+        f"{_SPLITS.format(runs=session.runs)} A fit may take {session.seconds:g} s.",
+        image,
+        text,
+        markdown_table(("H", "OODG, mean over sets", "optimal diagram"), lines),
+        rows=crossed.used,
+    )
+
+
+def figure8(*, sets: Sequence[str] = SETS, session: Session, depths: Sequence[int] = DEPTHS) -> Path:
+    """Figure 8: heuristic against exact diagrams (test), heuristic diagrams against CART (train, test)."""
+    crossed = Crossed(session)
+    plan = (
+        ("test", "exact diagram", "exact", "test_c", published.TABLE_6_EXACT),
+        ("train", "CART", "cart", "train", published.TABLE_6_CART),
+        ("test", "CART", "cart", "test", published.TABLE_6_CART),
+    )
+    panels: list[tuple[str, str, str, Points]] = []
+    lines = []
+    for source in ("paper", "here"):
+        for what, other, learner, column, printed in plan:
+            points: dict[tuple[str, int], tuple[float, float]] = {}
+            for name in sets:
+                for depth in depths:
+                    if source == "paper":
+                        key = f"{name}/{depth}"
+                        if key in printed:
+                            points[name, depth] = (
+                                float(printed[key][what]),
+                                float(published.TABLE_6_HEURISTIC[key][what]),
+                            )
+                        continue
+                    heuristic = crossed.row(name, depth, "heuristic")["train" if what == "train" else "test_c"]
+                    pair = number(crossed.row(name, depth, learner)[column]), number(heuristic)
+                    if not math.isnan(sum(pair)):
+                        points[name, depth] = pair
+            if points:
+                panels.append((f"{what} accuracy, {source}", other, "heuristic diagram", points))
+                higher = sum(y > x + 1e-9 for x, y in points.values())
+                mean = _mean(y - x for x, y in points.values())
+                lines.append([f"{what} accuracy against {other}", source, f"{mean:+.2f}", f"{higher} of {len(points)}"])
+    picture = scatters(panels, session.out / "figure8.png", "Diagrams over the features of a CART tree", columns=3)
+    text = (
+        "Above: the figures of the paper's table 6; below: ours. Heuristic diagrams are those over the features of a "
+        "CART tree of the same depth, with subtrees merged (C). The caption of the paper calls the picture on the "
+        "right one of training accuracy as well; its text says that it is one of testing accuracy, and the table "
+        "agrees."
+    )
+    finding = (
+        "CART fits the training rows better, as a tree may test more features than a diagram, and is no better on "
+        "test rows. The paper's heuristic diagrams are often better than its exact ones on test rows, by far for "
+        "`splice-1` at depths three to six (the points high above the line in the first picture) and for `mushroom` "
+        "at five and six: there its solver came further with fewer features. Here the exact diagrams are the best "
+        "there are, and the heuristic is behind where the best features are not those of CART."
+    )
+    image = f"![Scatter plots of the heuristic diagrams against exact ones and CART]({picture.name})"
+    return write_page(
+        session.out / "figure8.md",
+        "Figure 8: diagrams over the features of CART",
+        f"{_SPLITS.format(runs=session.runs)} A fit may take {session.seconds:g} s.",
+        text,
+        image,
+        markdown_table(("", "source", "mean difference, points", "heuristic higher"), lines),
+        finding,
+        rows=crossed.used,
+    )
+
+
+# ------------------------------------------------------------------ command line
+
+MAKE: dict[str, Callable[..., Path]] = {
+    "table4": table4,
+    "table5": table5,
+    "table6": table6,
+    "figure6": figure6,
+    "figure7": figure7,
+    "figure8": figure8,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Command line: one subcommand per table or figure."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.papers.maxsat_bdd",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=__doc__,
+    )
+    commands = parser.add_subparsers(dest="what", required=True, metavar="TABLE")
+    for name, make in MAKE.items():
+        command = commands.add_parser(name, help=(make.__doc__ or "").splitlines()[0].replace("%", "%%"))
+        command.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME")
+        what = "seeds; the paper: 10" if name == "table4" else "seeds of five folds; the paper: 5"
+        add_session_arguments(command, OUT, seconds=5.0, runs=2, what=what)
+        if name == "table4":
+            command.add_argument("--shares", nargs="+", type=float, default=list(SHARES))
+            learners = ["search", "BDD2", "BDD1"]
+            command.add_argument("--learners", nargs="+", default=learners, choices=learners)
+        else:
+            command.add_argument("--depths", nargs="+", type=int, default=list(DEPTHS))
+        if name == "table5":
+            command.add_argument("--tree-runs", type=int, default=1, help="seeds for the trees (default: 1)")
+            command.add_argument("--tree-seconds", type=float, default=2.0, help="limit of a tree (default: 2)")
+    print(make_one(MAKE, parser.parse_args(arguments)))
+
+
+if __name__ == "__main__":
+    main()
