@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 DATA = Path(os.environ.get("PROOFWOOD_DATA", Path(__file__).parents[2] / "shared" / "data"))
 """Folder of the benchmark data: one folder per suite, a CSV file per data set, its last column being the target."""
+
+@pytest.fixture(autouse=True)
+def ctrl_c_raises() -> None:
+    """Python's handler of SIGINT, anew for each test.
+
+    A background job starts with the signal ignored, and python-sat, where a test runs one of its solvers directly,
+    leaves behind a state in which it ends the process.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 LoadData = Callable[..., tuple[FloatArray, IntArray]]
 

@@ -1,4 +1,4 @@
-"""Decision trees that are provably the best of their size.
+"""Decision trees and diagrams that are provably the best of their size.
 
 Learn, look and keep::
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from proofwood.model.node_table import NodeTable
     from proofwood.model.storage import ModelFileError
     from proofwood.problem.problem import TreeProblem
-    from proofwood.result import Limits, ProgressEvent, Result, Stats, Status
+    from proofwood.result import Limits, Part, ProgressEvent, Result, Stats, Status
     from proofwood.show.graphviz import export_graphviz
     from proofwood.show.labels import Labels
     from proofwood.show.plot import plot_tree
@@ -71,6 +71,7 @@ __all__ = [
     "OptimalBDDClassifier",
     "OptimalTreeClassifier",
     "OptimalityWarning",
+    "Part",
     "ProgressEvent",
     "Result",
     "SearchOptions",
@@ -98,6 +99,7 @@ _HOME = {
     "OptimalBDDClassifier": "estimators.optimal_bdd",
     "OptimalTreeClassifier": "estimators.optimal_tree",
     "OptimalityWarning": "exceptions",
+    "Part": "result",
     "ProgressEvent": "result",
     "Result": "result",
     "SearchOptions": "engines.search",

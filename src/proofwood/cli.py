@@ -31,7 +31,7 @@ P = ParamSpec("P")
 
 app = typer.Typer(
     name="proofwood",
-    help="Decision trees that are provably the best of their size.",
+    help="Decision trees and diagrams that are provably the best of their size.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -58,11 +59,12 @@ def subset_options() -> st.SearchStrategy[SubsetOptions]:
         lexicographic=st.booleans(),
         neighbours=st.sampled_from([10, 1, 3]),
         restarts=st.sampled_from([6, 0, 1]),
+        columns=st.sampled_from(["bits", "ranks"]),
         simd=st.sampled_from(["auto", "baseline"]),
     )
 
 
-@examples(4)
+@examples(2)
 @given(rows=ranked_rows(), size=st.integers(0, 4), options=subset_options(), threads=thread_counts())
 def test_best_subset_errs_least(rows: RankedRows, size: int, options: SubsetOptions, threads: int) -> None:
     every = naive.sets(rows, size)
@@ -80,7 +82,7 @@ def test_best_subset_errs_least(rows: RankedRows, size: int, options: SubsetOpti
     assert (result.trace[-1].objective, result.trace[-1].lower_bound) == (least, least)
 
 
-@examples(2)
+@examples(1)
 @given(rows=ranked_rows(), size=st.integers(0, 4), options=subset_options(), more=st.integers(-2, 2))
 def test_only_sets_below_the_upper_bound_are_found(
     rows: RankedRows, size: int, options: SubsetOptions, more: int
@@ -94,7 +96,7 @@ def test_only_sets_below_the_upper_bound_are_found(
         assert result.lower_bound == min(least, max(least + more, rows.unavoidable))
 
 
-@examples(3)
+@examples(1)
 @given(
     rows=ranked_rows(),
     size=st.integers(0, 4),
@@ -115,7 +117,7 @@ def test_all_sets_are_listed(
     assert complete == (len(wanted) <= max_sets)
 
 
-@examples(2)
+@examples(0.6)
 @pytest.mark.parametrize("engine", ["auto", "search", "hitting"])
 @given(rows=ranked_rows(), options=subset_options())
 def test_fewest_tests_without_avoidable_error(engine: Any, rows: RankedRows, options: SubsetOptions) -> None:
@@ -146,8 +148,8 @@ def wide_rows(seed: int, n_rows: int, n_tests: int, n_classes: int, largest: int
 def test_wide_problems_with_each_rule_off(n_classes: int, largest: int, rule: str | None) -> None:
     rows = wide_rows(n_classes, 150, 14, n_classes, largest)
     switches: dict[str, Any] = {} if rule is None else {rule: False}
-    for simd in ("auto", "baseline"):
-        options = SubsetOptions(simd=simd, **switches)
+    for simd, columns in (("auto", "bits"), ("baseline", "bits"), ("auto", "ranks")):
+        options = SubsetOptions(simd=simd, columns=columns, **switches)
         result = best_subset(rows, 3, options=options)
         least = min(naive_by_table(rows, 3))
         assert result.errors == result.lower_bound == least
@@ -158,8 +160,6 @@ _TABLES: dict[tuple[int, int, int], list[int]] = {}
 
 def naive_by_table(rows: RankedRows, size: int) -> list[int]:
     """Errors of every set of ``size`` tests; kept, for the twin is slow."""
-    from itertools import combinations
-
     key = (rows.n_classes, rows.total, size)
     if key not in _TABLES:
         bits = rows.bits().astype(np.int64)

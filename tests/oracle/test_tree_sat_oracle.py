@@ -55,7 +55,7 @@ def options(*, proof: bool = False) -> st.SearchStrategy[SatTreeOptions]:
         "size_search": st.sampled_from(["bisect", "descend"]),
         **{
             name: st.booleans()
-            for name in ("one_test", "distinct_tests", "idle_nodes", "merge_columns", "relabel", "carry")
+            for name in ("arrivals", "one_test", "distinct_tests", "idle_nodes", "merge_columns", "relabel", "carry")
         },
     }
     made = st.builds(SatTreeOptions, **switches, seed=st.integers(0, 9), proof=st.just(proof))

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import below, matrices
 
 from proofwood.data.binarize import Binarizer
 from proofwood.data.columns import Column, Columns, Kind
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.ranked import RankedRows
+from strategies import below, matrices
 
 X = np.array([[1.0, 0.0, 2.0], [2.0, 1.0, 5.0], [3.0, 0.0, 7.0], [2.0, 1.0, 5.0]])
 KINDS = (Kind.NUMERIC, Kind.INTEGER, Kind.NOMINAL)

@@ -13,14 +13,16 @@ from itertools import product
 import pytest
 
 from proofwood.engines.sat import tree_clauses
-from proofwood.engines.sat.tree_clauses import TreeVariables
+from proofwood.engines.sat.tree_clauses import RowVariables, TreeVariables
 from proofwood.solvers import SatSession
 
 
 class Names:
     """A tree over given columns, and clauses as sets of names."""
 
-    def __init__(self, depth: int, tests_of: list[int], classes: str = "xy", counted: int | None = None) -> None:
+    def __init__(
+        self, depth: int, tests_of: list[int], classes: str = "xy", counted: int | None = None, arrivals: bool = False
+    ) -> None:
         self.session = SatSession()
         self.tree = TreeVariables(self.session, depth, tests_of, len(classes), leaves_counted=counted)
         letters = "abcdefgh"
@@ -32,8 +34,10 @@ class Names:
                 self.names[self.tree.used(leaf)] = f"U{leaf}"
             for leaf, number in product(range(2**depth + 1), range(counted + 1)):
                 self.names[self.tree.count(leaf, number)] = f"H{leaf}{number}"
-        self.X = tree_clauses.turns(self.tree, self.session)
-        self.names |= {x: f"X{level}" for level, x in enumerate(self.X)}
+        self.row = RowVariables(self.tree, self.session, arrivals=arrivals)
+        self.names |= {x: f"X{level}" for level, x in enumerate(self.row.turns)}
+        if arrivals:
+            self.names |= {self.row.arrival(node): f"R{node}" for node in range(2, 2 ** (depth + 1))}
 
     def of(self, clauses: Iterable[list[int]]) -> list[set[str]]:
         return [{("" if literal > 0 else "-") + self.names[abs(literal)] for literal in clause} for clause in clauses]
@@ -61,16 +65,27 @@ def test_2_one_test() -> None:
 
 def test_3_and_4_routing() -> None:
     n = Names(2, [1, 1])
-    found = n.of(tree_clauses.routing(n.tree, n.X, [0, 1]))  # the row passes test a (bit 0) and fails test b (bit 1)
+    found = n.of(tree_clauses.routing(n.tree, n.row, [0, 1]))  # the row passes test a (bit 0) and fails test b (bit 1)
     assert same(found, text("-X0 -F1a", "-X0 -X1 -F3a", "-X0 X1 -F3b", "X0 -F1b", "X0 -X1 -F2a", "X0 X1 -F2b"))
 
 
 def test_5_and_6_labelling() -> None:
     n = Names(2, [1], "xyz")
-    found = n.of(tree_clauses.labelling(n.tree, n.X, 1))
+    found = n.of(tree_clauses.labelling(n.tree, n.row, 1))
     places = {0: "X0 X1", 1: "X0 -X1", 2: "-X0 X1", 3: "-X0 -X1"}
     expected = [f"{place} {c}" for v, place in places.items() for c in (f"C{v}y", f"-C{v}x", f"-C{v}z")]
     assert same(found, text(*expected))
+
+
+def test_arrivals_shorten_the_clauses_of_a_row() -> None:
+    n = Names(2, [1, 1], arrivals=True)
+    found = n.of(tree_clauses.arrivals(n.tree, n.row))
+    assert same(found, text("X0 R2", "-X0 R3", "-R2 X1 R4", "-R2 -X1 R5", "-R3 X1 R6", "-R3 -X1 R7"))
+    found = n.of(tree_clauses.routing(n.tree, n.row, [0, 1]))
+    assert same(found, text("-R3 -F1a", "-R7 -F3a", "-R6 -F3b", "-R2 -F1b", "-R5 -F2a", "-R4 -F2b"))
+    found = n.of(tree_clauses.labelling(n.tree, n.row, 0))
+    assert same(found, text(*(f"-R{v + 4} {c}" for v in range(4) for c in (f"C{v}x", f"-C{v}y"))))
+    assert list(tree_clauses.arrivals(n.tree, Names(2, [1]).row)) == []
 
 
 def test_7_used_leaves() -> None:
@@ -118,9 +133,9 @@ def test_chains_of_a_column_with_three_cuts() -> None:
     downs = text("-F1c A1", "-F1b A1", "-A1 A0", "-F1a A0")
     assert same(n.of(tree_clauses.chained_tests(n.tree)), ups + downs)
     # rank 1: going high the cut is below 1 (a), so none at or above 1; going low none below 1
-    assert same(n.of(tree_clauses.routing(n.tree, n.X, [1])), text("-X0 -A1", "X0 -F1a"))
-    assert same(n.of(tree_clauses.routing(n.tree, n.X, [0])), text("-X0 -A0"))
-    assert same(n.of(tree_clauses.routing(n.tree, n.X, [3])), text("X0 -B3"))
+    assert same(n.of(tree_clauses.routing(n.tree, n.row, [1])), text("-X0 -A1", "X0 -F1a"))
+    assert same(n.of(tree_clauses.routing(n.tree, n.row, [0])), text("-X0 -A0"))
+    assert same(n.of(tree_clauses.routing(n.tree, n.row, [3])), text("X0 -B3"))
 
 
 def test_distinct_tests_on_a_path() -> None:
@@ -133,7 +148,7 @@ def test_relaxed_labelling() -> None:
     n = Names(1, [1], "xyz")
     leave = n.session.new()
     n.names[leave] = "E"
-    found = n.of(tree_clauses.relaxed_labelling(n.tree, n.X, [0, 2, 5], [(2, leave), (5, None)]))
+    found = n.of(tree_clauses.relaxed_labelling(n.tree, n.row, [0, 2, 5], [(2, leave), (5, None)]))
     expected = [
         clause
         for v, place in ((0, "X0"), (1, "-X0"))

@@ -48,8 +48,8 @@ class MinimalTreeClassifier(ClassifierOverTests):
         first in sorted order) and learns the smallest tree that is right on these labels; ``max_errors`` is then
         permitted on top.
     engine : {"auto", "search", "sat"}, default "auto"
-        ``"auto"`` is the search; with ``n_jobs`` of 2 or more, search and sat run side by side in processes of their
-        own, and the first proof wins.
+        ``"search"`` is dynamic programming over row sets, ``"sat"`` incremental satisfiability. ``"auto"`` is the
+        search, which was faster at every width measured.
     max_thresholds : int or None, default None
         At most so many thresholds per ordered column, nearest to equal shares of the rows; None takes all. A limited
         answer is optimal for these tests.

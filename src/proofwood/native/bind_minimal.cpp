@@ -46,6 +46,7 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   rule("clique_bound", rules.clique_bound);
   rule("packing_bound", rules.packing_bound);
   rule("depth_bound", rules.depth_bound);
+  rule("last_leaf", rules.last_leaf);
   rule("canonical", rules.canonical);
 
   std::atomic<int> stop{proofwood::kRunning};

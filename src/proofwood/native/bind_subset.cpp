@@ -41,6 +41,7 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   settings.threads = number("threads", settings.threads);
   settings.neighbours = number("neighbours", settings.neighbours);
   settings.restarts = number("restarts", settings.restarts);
+  const bool by_rank = number("by_rank", false);
   settings.isa = number("isa", settings.isa);
   settings.rules.matching = number("matching", true);
   settings.rules.reweighting = number("reweighting", true);
@@ -63,7 +64,7 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
 
   const auto work = [&] {
     subset::Table table =
-        subset::make_table(ranks.data(), ranks.shape(0), ranks.shape(1), cuts.data(), weights.data(), weights.shape(1), stop);
+        subset::make_table(ranks.data(), ranks.shape(0), ranks.shape(1), cuts.data(), weights.data(), weights.shape(1), by_rank, stop);
     if (stop.load() != kRunning) return;
     {
       const std::lock_guard lock(mutex);

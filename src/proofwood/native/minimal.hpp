@@ -29,7 +29,8 @@ enum class Strategy { kAuto, kRowSets, kWitness };
 
 struct Rules {  // each may be off; none changes the answer
   bool boxes = true, cache = true, same_split = true, monotone = true, class_bound = true, clique_bound = true;
-  bool packing_bound = true, depth_bound = true, canonical = true;
+  bool packing_bound = true, depth_bound = true, last_leaf = true;
+  bool canonical = true;
 };
 
 struct Settings {

@@ -128,7 +128,18 @@ class WitnessSearch {
     const i64 left = board_.settings.slack - tree.spent;
     const int spare = most_ - tree.leaves;
     if (left == 0 && pruned(tree, rows, spare)) return false;
-    const Dirty next = left == 0 && spare == 1 ? rows.front() : fewest_ways(tree, rows);
+    // The last leaf must take all dirty groups: one that does not move stays dirty.
+    const bool last = board_.settings.rules.last_leaf && left == 0 && spare == 1;
+    const Dirty next = last ? rows.front() : fewest_ways(tree, rows);
+    std::vector<u64> same, movers;  // tests that send all dirty groups to one side; these groups
+    if (last) {
+      same.assign(test_words_, ~u64{0});
+      movers.assign(words_, 0);
+      for (const Dirty& d : rows) {
+        movers[at(d.row) >> 6] |= u64{1} << (d.row & 63);
+        for (std::size_t w = 0; w < test_words_; ++w) same[w] &= ~(rows_.bits(d.row)[w] ^ rows_.bits(next.row)[w]);
+      }
+    }
     const int label_here = tree.nodes[at(next.leaf)].label, fixed = tree.chosen[at(next.row)];
     for (int label = 0; label < rows_.n_classes; ++label) {
       if (fixed >= 0 && label != fixed) continue;
@@ -139,7 +150,7 @@ class WitnessSearch {
         given_up.chosen[at(next.row)] = label;
         given_up.spent += price;
         if (refine(given_up)) return true;
-      } else if (spare > 0 && insert_everywhere(tree, next, label, price)) {
+      } else if (spare > 0 && insert_everywhere(tree, next, label, price, same, movers)) {
         return true;
       }
     }
@@ -210,14 +221,18 @@ class WitnessSearch {
     int u, test, score;
   };
 
-  bool insert_everywhere(const Witnessed& tree, const Dirty& d, int label, i64 price) {
+  // `same` and `movers`, unless empty, limit the tests and say which groups all have to move.
+  bool insert_everywhere(const Witnessed& tree, const Dirty& d, int label, i64 price, const std::vector<u64>& same,
+                         const std::vector<u64>& movers) {
     std::vector<Way> ways;
     std::vector<std::vector<u64>> seen;
     std::vector<u64> gone(words_);
     each_place(tree, d, [&](int u, const std::vector<u64>& tests) {
       seen.clear();
+      for (std::size_t w = 0; w < movers.size(); ++w)
+        if ((movers[w] & ~tree.sets[at(u) * words_ + w]) != 0) return;
       for (std::size_t w = 0; w < test_words_; ++w)
-        for (u64 left = tests[w]; left != 0; left &= left - 1) {
+        for (u64 left = same.empty() ? tests[w] : tests[w] & same[w]; left != 0; left &= left - 1) {
           const int t = static_cast<int>(w * 64) + std::countr_zero(left);
           const bool high = on_high(d.row, t);
           for (std::size_t v = 0; v < words_; ++v) gone[v] = tree.sets[at(u) * words_ + v] & (high ? rows_.high(t)[v] : ~rows_.high(t)[v]);

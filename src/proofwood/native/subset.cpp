@@ -59,22 +59,39 @@ void Search::Worker::refine(const Node& parent, u32 test, Node& child) const {
   child.excess.clear();
   child.error = 0;
   std::vector<u32> side[2];
-  u32 begin = 0;
-  for (const u32 end : parent.ends) {
-    side[0].clear();
-    side[1].clear();
-    for (u32 i = begin; i < end; ++i) side[table.bit(table.items[parent.items[i]].group, test)].push_back(parent.items[i]);
-    for (const auto& items : side) add_cell(table, items, child);
-    begin = end;
-  }
+  const auto split = [&](const auto& high) {
+    u32 begin = 0;
+    for (const u32 end : parent.ends) {
+      side[0].resize(end - begin);
+      side[1].resize(end - begin);
+      u32 *low_end = side[0].data(), *high_end = side[1].data();
+      for (u32 i = begin; i < end; ++i) {
+        const u32 item = parent.items[i];
+        const bool up = high(table.group_of[item]);
+        *low_end = *high_end = item;  // one of the two is overwritten or cut off
+        low_end += !up;
+        high_end += up;
+      }
+      side[0].resize(static_cast<std::size_t>(low_end - side[0].data()));
+      side[1].resize(static_cast<std::size_t>(high_end - side[1].data()));
+      add_cell(table, side[0], child);
+      add_cell(table, side[1], child);
+      begin = end;
+    }
+  };
+  if (table.by_rank)
+    split([rank = table.ranks.data() + table.column_of[test] * std::size_t{table.groups}, cut = table.cut_of[test]](u32 g) { return rank[g] > cut; });
+  else
+    split([column = table.column(test)](u32 g) { return (column[g / 64] >> (g % 64) & 1) != 0; });
 }
 
 // Without the two rules on overlaps and on elimination, children are still cut off by the largest covers that follow.
 i64 Search::Worker::expand(Node& node) {
   ++counters[kNodes];
   const bool collect = search.settings_.collect;
+  constexpr std::size_t kFewTests = 24;  // more tell nearly all rows apart
   i64 bound = 0;
-  if (rules.equivalent_points && node.candidates.size() * 4 <= table.tests * 3u) {
+  if (rules.equivalent_points && !table.by_rank && node.candidates.size() <= std::max<std::size_t>(kFewTests, table.tests / 8)) {
     bound = equivalent_points(node);
     if (bound >= search.upper()) {
       ++counters[kByEquivalent];
@@ -91,13 +108,17 @@ i64 Search::Worker::expand(Node& node) {
     plain();
   } else {
     match(node, *node.given);
-    pack_matches(node);
-    bound = std::max(bound, choose_prefix(node));
+    if (table.by_rank) {
+      bound = std::max(bound, rank_cover(node));
+    } else {
+      pack_matches(node);
+      bound = std::max(bound, choose_prefix(node));
+    }
     // Rounds are worth it where many sets are below.
     double below = 1;
     for (u32 i = 0; i < node.left; ++i) below *= static_cast<double>(node.candidates.size()) / (i + 1);
     const double price = static_cast<double>(node.edges.size() + 1) * (8 * table.words + 100);
-    const u32 rounds = !rules.reweighting || bound >= search.upper() ? 0 : below > 4 * price ? 1 : 0;
+    const u32 rounds = !rules.reweighting || table.by_rank || bound >= search.upper() ? 0 : below > 4 * price ? 1 : 0;
     Node best;
     for (u32 round = 0; round < rounds && bound < search.upper(); ++round) {
       const i64 size = node.size;
@@ -149,18 +170,19 @@ i64 Search::Worker::expand(Node& node) {
     if (!collect && node.cover[x] != node.cover[y]) return node.cover[x] > node.cover[y];
     return node.candidates[x] < node.candidates[y];
   });
-  if (rules.matching) {
+  if (rules.matching && !table.by_rank) {
     keep(node, slots);
   } else {
     std::vector<u32> tests;
-    for (const u32 s : slots) tests.push_back(node.candidates[s]);
+    std::vector<i64> cover;
+    for (const u32 s : slots) tests.push_back(node.candidates[s]), cover.push_back(node.cover[s]);
     node.candidates.swap(tests);
-    plain();
+    node.cover.swap(cover);
   }
 
+  constexpr u32 kMostShared = 2048;  // the table of overlaps has k * k entries
   auto k = static_cast<u32>(node.candidates.size());
-  constexpr u32 kMostForOverlap = 2000;  // the table of overlaps has as many entries squared
-  if (rules.matching && rules.overlap && k > 0 && k <= kMostForOverlap) {
+  if (rules.matching && rules.overlap && !table.by_rank && k > 0 && k <= kMostShared) {
     const auto fill = [&] {
       const Packed bits{node.packed.data(), node.stride, node.words, table.unit ? nullptr : node.shift.data()};
       node.shared.resize(static_cast<std::size_t>(k) * node.stride);
@@ -194,9 +216,25 @@ i64 Search::Worker::expand(Node& node) {
     node.shared.clear();
   }
 
-  node.child_bound.assign(k, 0);
+  node.child_bound.assign(k, bound);
   std::vector<i64> rest;
   i64 least = search.upper();
+  if (table.by_rank) {  // from the last to the first; the largest covers that follow
+    std::vector<i64> after;
+    i64 sum = 0;
+    for (u32 s = k; s-- > 0;) {
+      node.child_bound[s] = std::max(bound, node.size - node.cover[s] - sum);
+      least = std::min(least, node.child_bound[s]);
+      if (r == 1) continue;
+      after.insert(std::upper_bound(after.begin(), after.end(), node.cover[s], std::greater<>()), node.cover[s]);
+      sum += node.cover[s];
+      if (after.size() >= r) {
+        sum -= after.back();
+        after.pop_back();
+      }
+    }
+    return std::min(least, node.error);
+  }
   for (u32 s = 0; s < k; ++s) {
     if (search.stopped()) return 0;
     rest.clear();
@@ -240,8 +278,11 @@ bool Search::Worker::descend(const Node& node, u32 slot, Node& child) {
     child.candidates.push_back(node.candidates[t]);
     child.inherited.push_back(cover);
   }
+  // Every set with a test more is ruled out, and so is the one without: it errs no less.
+  if (child.candidates.empty() && slot + 1 < k) return false;
   refine(node, node.candidates[slot], child);
   child.given = &node.edges;
+  child.given_matches = &node.matches;
   return true;
 }
 
@@ -255,7 +296,7 @@ bool Search::Worker::similar(const Node& node, u32 test, u32 other, i64 most) co
     bool opposite = false;
     for (u32 i = begin; i < end; ++i) {
       const Item& item = table.items[node.items[i]];
-      const bool apart = table.bit(item.group, test) != table.bit(item.group, other);
+      const bool apart = table.high(item.group, test) != table.high(item.group, other);
       if (i == begin) opposite = apart;
       if (apart != opposite && (differ += item.weight) > most) return false;
     }
@@ -271,12 +312,13 @@ void Search::Worker::found(i64 error, Set chosen) {
   }
   auto& sets = search.collected_[task];
   if (sets.size() >= search.settings_.max_sets) {
-    search.gathered_[task] = search.settings_.max_sets + 1;
+    search.gathered_all_ += search.settings_.max_sets + 1 - search.gathered_[task].exchange(search.settings_.max_sets + 1);
     return;
   }
   std::sort(chosen.begin(), chosen.end());
   sets.push_back(std::move(chosen));
   search.gathered_[task] = sets.size();
+  ++search.gathered_all_;
 }
 
 // Every way to add up to `left` of `tests` from number `from` on, in lexicographic order; none can err.
@@ -303,7 +345,8 @@ i64 Search::Worker::visit(Node& node, u32 depth) {
     std::sort(tests.begin(), tests.end());
     return collect ? collect_all(node, tests, 0, node.left, chosen) : 0;
   }
-  if (node.left <= 2) return std::min(leaf(node), node.error);
+  if (table.by_rank && node.left == 1) return std::min(rank_leaf(node), node.floor);
+  if (!table.by_rank && node.left <= 2) return std::min(leaf(node), node.error);
   const i64 bound = expand(node);
   if (bound >= search.upper()) return bound;
   return visit_children(node, depth);
@@ -317,6 +360,10 @@ i64 Search::Worker::visit_children(Node& node, u32 depth) {
     i64 bound;
   };
   std::vector<Done> done;  // children finished with a bound of at least upper()
+  const bool cuts = table.by_rank && rules.similarity;
+  std::vector<i64> below;
+  std::vector<bool> ruled_out(cuts ? table.raw_begin.back() : 0, false);  // by a cut of the same column
+  if (cuts) weigh_ranks(node, below);
   for (u32 s = 0; s < node.candidates.size() && !search.stopped(); ++s) {
     if (search.settings_.collect && search.surplus(task)) return 0;
     if (node.child_bound[s] >= search.upper()) {
@@ -329,11 +376,21 @@ i64 Search::Worker::visit_children(Node& node, u32 depth) {
       ++counters[kBySimilarity];
       continue;
     }
+    const u32 test = node.candidates[s];
+    if (cuts && ruled_out[table.raw_of[test]]) {
+      ++counters[kBySimilarity];
+      continue;
+    }
     Node& child = nodes[depth + 1];
     if (!descend(node, s, child)) continue;
     const i64 bound = std::min(visit(child, depth + 1), child.floor);
     least = std::min(least, bound);
-    if (rules.similarity && bound >= search.upper()) {
+    if (cuts && bound >= search.upper()) {
+      const u32 column = table.column_of[test], at = table.raw_of[test];
+      const i64 spare = bound - search.upper();
+      for (u32 p = at; p-- > table.raw_begin[column] && below[at] - below[p] <= spare;) ruled_out[p] = true;
+      for (u32 p = at + 1; p < table.raw_begin[column + 1] && below[p] - below[at] <= spare; ++p) ruled_out[p] = true;
+    } else if (rules.similarity && !cuts && bound >= search.upper()) {
       if (done.size() == kRemembered) done.erase(std::min_element(done.begin(), done.end(), [](const Done& x, const Done& y) { return x.bound < y.bound; }));
       done.push_back({node.candidates[s], bound});
     }
@@ -350,7 +407,13 @@ Search::Search(Table&& given, const Settings& settings, std::atomic<int>& stop)
 }
 
 void Search::run() {
-  if (settings_.rules.matching && settings_.size > 1) add_edges(table_, settings_.neighbours, kernels_, stop_);
+  if (settings_.rules.matching && settings_.size > 1) {
+    if (table_.by_rank)
+      add_rank_edges(table_, settings_.neighbours, stop_);
+    else
+      add_edges(table_, settings_.neighbours, kernels_, stop_);
+    index_edges(table_);
+  }
   Worker first(*this);
   Node& root = first.nodes[0];
   first.start(root);
@@ -375,7 +438,7 @@ void Search::run() {
     finish(first);
     return;
   }
-  if (root.left <= 2 || root.error == 0 || upper() <= 0) {
+  if (root.left <= (table_.by_rank ? 1u : 2u) || root.error == 0 || upper() <= 0) {
     if (upper() > 0) first.visit(root, 0);
     finish(first);
     conclude();
@@ -385,6 +448,7 @@ void Search::run() {
   const i64 bound = first.expand(root);
   if (bound < upper() && !stopped()) {
     const std::size_t n = root.candidates.size();
+    first.counters[kRootChildren] = static_cast<i64>(n);
     {
       const std::lock_guard lock(mutex_);
       open_ = root.child_bound;
@@ -396,6 +460,14 @@ void Search::run() {
     gathered_ = std::vector<std::atomic<std::size_t>>(n + 1);
     gathered_[0] = collected_[0].size();
     next_ = 0;
+    // Of the root's children, by place of the cut: the first child whose bound rules it out. Only earlier children count,
+    // for they have seen every set that a later one can still become.
+    constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
+    const bool cuts = table_.by_rank && settings_.rules.similarity;
+    std::vector<std::size_t> ruled_out(cuts ? table_.raw_begin.back() : 0, kNobody);
+    std::vector<i64> below;
+    if (cuts) first.weigh_ranks(root, below);
+    auto noted = std::chrono::steady_clock::now();
     const auto work = [&](Worker& worker) {
       for (;;) {
         const std::size_t s = next_.fetch_add(1);
@@ -403,10 +475,31 @@ void Search::run() {
         worker.task = s + 1;
         if (surplus(worker.task)) break;
         Node& child = worker.nodes[1];
-        if (worker.descend(root, static_cast<u32>(s), child)) worker.visit(child, 1);
+        const u32 test = root.candidates[s];
+        bool skip = false;
+        if (cuts) {
+          const std::lock_guard lock(mutex_);
+          skip = ruled_out[table_.raw_of[test]] < s;
+        }
+        i64 proved = 0;
+        if (skip)
+          ++worker.counters[kBySimilarity];
+        else if (worker.descend(root, static_cast<u32>(s), child))
+          proved = std::min(worker.visit(child, 1), child.floor);
         if (stopped()) break;
         const std::lock_guard lock(mutex_);
         open_[s] = std::numeric_limits<i64>::max();
+        ++worker.counters[kRootChildrenDone];
+        if (cuts && proved >= upper()) {
+          const std::size_t at = table_.raw_of[test];
+          const i64 spare = proved - upper();
+          const u32 column = table_.column_of[test];
+          for (std::size_t p = at; p-- > table_.raw_begin[column] && below[at] - below[p] <= spare;) ruled_out[p] = std::min(ruled_out[p], s);
+          for (std::size_t p = at + 1; p < table_.raw_begin[column + 1] && below[p] - below[at] <= spare; ++p) ruled_out[p] = std::min(ruled_out[p], s);
+        }
+        const auto now = std::chrono::steady_clock::now();
+        if (now - noted < std::chrono::milliseconds(5)) continue;  // the least of many bounds takes time
+        noted = now;
         note();
       }
       finish(worker);
@@ -425,6 +518,7 @@ void Search::run() {
 }
 
 bool Search::surplus(std::size_t task) const {
+  if (gathered_all_.load(std::memory_order_relaxed) <= settings_.max_sets) return false;
   std::size_t sum = 0;
   for (std::size_t t = 0; t <= task; ++t) {
     sum += gathered_[t].load(std::memory_order_relaxed);

@@ -33,8 +33,8 @@ struct Edge {
 struct Table {
   u32 groups = 0, tests = 0, words = 0;
   std::vector<u64> bits;      // (groups, words): one bit per distinct test
+  std::vector<u64> columns;   // (tests, words of all groups): the same bits by test
   std::vector<u32> number;    // (tests,) original test number, ascending
-  std::vector<u32> column;    // (tests,) column of the test; its cuts are ascending
   std::vector<std::uint8_t> flipped;  // (tests,) whether `bits` holds the opposite of the test
   std::vector<Item> items;    // by class, then group
   std::vector<u32> heaviest;  // (groups,) class
@@ -43,14 +43,32 @@ struct Table {
   bool unit = true;           // every item weighs 1
   bool narrow = true;         // no weight reaches 2^31
   std::vector<Edge> edges;    // near pairs, nearest first
+  std::vector<u32> near_begin, near;  // (groups + 1,), and the partners of each group in the same order
+  std::vector<u32> group_of;  // (items,) as in `items`, closer together
 
-  bool bit(u32 group, u32 test) const { return (bits[static_cast<std::size_t>(group) * words + test / 64] >> (test % 64)) & 1; }
+  // Instead of the bits, over many cuts (subset_ranks.cpp):
+  bool by_rank = false;
+  u32 classes = 0;
+  std::vector<u32> ranks, orders;          // (columns, groups) dense ranks, and groups in their order
+  std::vector<u32> raw_begin;              // (columns + 1,) place of the first cut of each column, one place spare in each
+  std::vector<u32> column_of, cut_of, raw_of;  // (tests,)
+
+  bool high(u32 group, u32 test) const {
+    return by_rank ? ranks[column_of[test] * std::size_t{groups} + group] > cut_of[test] : (column(test)[group / 64] >> (group % 64) & 1) != 0;
+  }
+  const u64* column(u32 test) const { return columns.data() + static_cast<std::size_t>(test) * ((groups + 63) / 64); }
 };
 
 // `ranks` (groups, columns), `cuts` tests per column, `weights` (groups, classes). Constant tests are dropped, and of tests
 // that are equal or opposite on all rows the one of the smallest number stays.
 Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t columns, const std::int32_t* cuts, const i64* weights,
-                 std::size_t classes, const std::atomic<int>& stop);
+                 std::size_t classes, bool by_rank, const std::atomic<int>& stop);
+// Fills the places of cuts; called by make_table where the tests shall not become bits.
+void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, const std::int32_t* cuts,
+               const std::vector<std::size_t>& kept, const std::atomic<int>& stop);
+void add_rank_edges(Table& table, u32 per_group, const std::atomic<int>& stop);
+// Fills `near_begin` and `near` from `edges`.
+void index_edges(Table& table);
 // Fills `edges`: for each group the nearest ones of another heaviest class. Ends early if `stop` is set.
 void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const std::atomic<int>& stop);
 
@@ -74,12 +92,13 @@ struct Settings {
 
 enum Counter : int {
   kNodes, kLeaves, kMatchings, kPairEvaluations, kByMatching, kByElimination, kByOverlap, kBySimilarity, kByEquivalent, kByLeafMatching,
-  kBySweep, kCounters
+  kBySweep, kRootChildren, kRootChildrenDone,
+  kCounters
 };
 inline constexpr const char* kCounterNames[kCounters] = {
     "nodes",      "leaves",        "matchings",     "pair_evaluations",   "pruned_matching",
     "eliminated", "pruned_overlap", "pruned_similarity", "pruned_equivalent_points", "pruned_leaf_matching",
-    "pruned_sweep"};
+    "pruned_sweep", "root_children", "root_children_done"};
 
 using Set = std::vector<u32>;
 
@@ -101,6 +120,7 @@ struct Node {
 
   i64 floor = 0;                // least bound of a set that was ruled out together with a candidate
   const std::vector<Edge>* given = nullptr;  // edges of the parent
+  const std::vector<Match>* given_matches = nullptr;  // and its matching
   std::vector<Edge> edges;      // those within the cells, once matched
   std::vector<Match> matches;
   i64 size = 0;                 // weight of the matching in use
@@ -154,7 +174,7 @@ class Search {
   std::vector<i64> counters_;
   std::vector<std::vector<Set>> collected_;  // per child of the root
   std::vector<std::atomic<std::size_t>> gathered_;
-  std::atomic<std::size_t> next_{0};
+  std::atomic<std::size_t> gathered_all_{0}, next_{0};
 };
 
 }  // namespace proofwood::subset

@@ -93,16 +93,36 @@ inline void weigh(const Packed& bits, uint32_t s, uint32_t begin, uint32_t end, 
   }
 }
 
+// Blocks of j x j bits change places across the diagonal, j = 32, 16, ..., 1; a vector holds four rows.
 void transpose(uint64_t* a) {
   uint64_t mask = 0x00000000ffffffffu;
-  for (uint32_t j = 32; j != 0; j >>= 1, mask ^= mask << j) {
+  for (uint32_t j = 32; j >= kLanes; j >>= 1, mask ^= mask << j) {
     for (uint32_t base = 0; base < 64; base += 2 * j) {
-      for (uint32_t k = base; k < base + j; ++k) {
-        const uint64_t t = ((a[k] >> j) ^ a[k + j]) & mask;
-        a[k] ^= t << j;
-        a[k + j] ^= t;
+      for (uint32_t k = base; k < base + j; k += kLanes) {
+        const U x = load(a + k), y = load(a + k + j);
+        const U t = ((x >> j) ^ y) & mask;
+        store(a + k, x ^ (t << j));
+        store(a + k + j, y ^ t);
       }
     }
+  }
+  constexpr uint64_t two = 0x3333333333333333u, one = 0x5555555555555555u;
+  const U keep2 = {two, two, ~two, ~two}, up2 = {2, 2, 0, 0}, down2 = {0, 0, 2, 2};
+  const U keep1 = {one, ~one, one, ~one}, up1 = {1, 0, 1, 0}, down1 = {0, 1, 0, 1};
+  for (uint32_t k = 0; k < 64; k += kLanes) {
+    U x = load(a + k);
+#ifdef __clang__
+    U y = __builtin_shufflevector(x, x, 2, 3, 0, 1);
+#else
+    U y = __builtin_shuffle(x, U{2, 3, 0, 1});
+#endif
+    x = (x & keep2) | (((y << up2) >> down2) & ~keep2);
+#ifdef __clang__
+    y = __builtin_shufflevector(x, x, 1, 0, 3, 2);
+#else
+    y = __builtin_shuffle(x, U{1, 0, 3, 2});
+#endif
+    store(a + k, (x & keep1) | (((y << up1) >> down1) & ~keep1));
   }
 }
 

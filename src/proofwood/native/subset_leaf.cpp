@@ -1,6 +1,5 @@
 // The last two levels of the subset search, where errors are counted exactly, and the greedy first set.
 #include <algorithm>
-#include <limits>
 
 #include "subset_worker.hpp"
 
@@ -49,7 +48,9 @@ void Search::Worker::pack_cells(const Node& node, const std::vector<u32>& tests)
           if ((planes >> p & 1) == 0) continue;
           u64 mask = 0;
           for (u32 i = 0; i < n; ++i) mask |= (static_cast<u64>(table.items[chunk[i]].weight) >> p & 1) << i;
-          for (u32 s = 0; s < m.stride; ++s) m.data.push_back(scratch_[s] & mask);
+          const std::size_t at = m.data.size();
+          m.data.insert(m.data.end(), scratch_.begin(), scratch_.begin() + m.stride);
+          for (u32 s = 0; planes != 1 && s < m.stride; ++s) m.data[at + s] &= mask;
           m.shift.push_back(static_cast<std::uint8_t>(p));
           ++words;
         }
@@ -82,6 +83,20 @@ i64 Search::Worker::single_error(u32 slot) const {
   return error;
 }
 
+// Least error after one more test, and the candidate.
+std::pair<i64, u32> Search::Worker::best_single(const Node& node) {
+  std::vector<i64> errors;
+  if (table.by_rank) {
+    sweep(node, errors);
+  } else {
+    pack_cells(node, node.candidates);
+    errors.resize(node.candidates.size());
+    for (u32 s = 0; s < errors.size(); ++s) errors[s] = single_error(s);
+  }
+  const auto least = std::min_element(errors.begin(), errors.end());
+  return {*least, static_cast<u32>(least - errors.begin())};
+}
+
 // The first pair of least error below `limit`; error == limit if there is none.
 Pairs Search::Worker::best_pair(const Node& node, const std::vector<u32>& tests, i64 limit) {
   pack_cells(node, tests);
@@ -111,8 +126,8 @@ i64 Search::Worker::leaf(Node& node) {
   const auto most = [&] { return static_cast<double>(tests.size()) * static_cast<double>(tests.size()) / 2; };
   const double word_count = static_cast<double>(node.items.size()) / 64 + 2 * static_cast<double>(node.ends.size());
   if (rules.matching && rules.leaf_matching && node.left == 2 &&
-      most() * word_count * 0.4 > 6.0 * static_cast<double>(node.given->size()) + 300.0 * table.words * static_cast<double>(node.error) / 64) {
-    match(node, *node.given);
+      most() * word_count * 0.4 > 8.0 * static_cast<double>(node.items.size()) + 300.0 * table.words * static_cast<double>(node.error) / 64) {
+    rematch(node);
     pack_matches(node);
     const i64 bound = choose_prefix(node);
     if (bound >= search.upper()) {
@@ -204,7 +219,7 @@ i64 Search::Worker::refine_all(const Set& set, Node& node) {
 // Removes two tests and adds the best two instead, while that lowers the error; with very many tests, one and one.
 void Search::Worker::improve(Set& set, i64& error) {
   constexpr u32 kMostForPairs = 600;
-  const bool pairs = table.tests <= kMostForPairs && set.size() >= 2;
+  const bool pairs = !table.by_rank && table.tests <= kMostForPairs && set.size() >= 2;
   Node node;
   for (bool better = true; better && error > 0 && !search.stopped();) {
     better = false;
@@ -221,12 +236,8 @@ void Search::Worker::improve(Set& set, i64& error) {
           rest.push_back(node.candidates[best.second]);
           error = best.error;
         } else {
-          pack_cells(node, node.candidates);
-          i64 least = error;
-          u32 choice = 0;
-          for (u32 s = 0; s < node.candidates.size(); ++s)
-            if (const i64 e = single_error(s); e < least) least = e, choice = s;
-          if (least >= error) continue;
+          const auto [least, choice] = best_single(node);
+          if (search.stopped() || least >= error) continue;
           rest.push_back(node.candidates[choice]);
           error = least;
         }
@@ -244,12 +255,7 @@ void Search::Worker::greedy() {
   i64 error = refine_all(set, node);
   search.offer(error, set);
   while (set.size() < size && error > 0 && !search.stopped()) {
-    pack_cells(node, node.candidates);
-    i64 least = std::numeric_limits<i64>::max();
-    u32 choice = 0;
-    for (u32 s = 0; s < node.candidates.size(); ++s)
-      if (const i64 e = single_error(s); e < least) least = e, choice = s;
-    set.push_back(node.candidates[choice]);
+    set.push_back(node.candidates[best_single(node).second]);
     error = refine_all(set, node);
   }
   improve(set, error);

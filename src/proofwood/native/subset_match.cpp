@@ -38,58 +38,93 @@ void Search::Worker::prepare_slots(const std::vector<u32>& tests) {
   for (u32 s = 0; s < tests.size(); ++s) slot_order_[next[tests[s] / 64]++] = s << 6 | tests[s] % 64;
 }
 
-// Greedy: along `edges` in their order, then what is left of each cell in the order of the groups, first against last.
-// node.edges gets those of `edges` that lie within a cell.
-void Search::Worker::match(Node& node, const std::vector<Edge>& edges) {
+// Notes the cell of every group that has a margin.
+void Search::Worker::place(const Node& node) {
   ++counters[kMatchings];
   if (stamp_ > 0xf0000000u || place_.empty()) {
     place_.assign(table.groups, 0);
     residual_.assign(table.groups, 0);
     stamp_ = 1;
   }
+  base_ = stamp_;
   u32 begin = 0;
-  const u32 base = stamp_;
   for (const u32 end : node.ends) {
     for (u32 i = begin; i < end; ++i) {
-      const u32 group = table.items[node.items[i]].group;
+      const u32 group = table.group_of[node.items[i]];
       place_[group] = stamp_;
       residual_[group] = table.margin[group];
     }
     begin = end;
     ++stamp_;
   }
+}
+
+void Search::Worker::pair(Node& node, u32 a, u32 b) {
+  const i64 weight = std::min(residual_[a], residual_[b]);
+  if (weight == 0) return;
+  residual_[a] -= weight;
+  residual_[b] -= weight;
+  node.matches.push_back({a, b, weight});
+}
+
+// Greedy: along `edges` in their order, then what is left of each cell. node.edges gets those that lie within a cell.
+void Search::Worker::match(Node& node, const std::vector<Edge>& edges) {
+  place(node);
   node.matches.clear();
   std::size_t kept = 0;
-  const bool same = &edges == &node.edges;
-  if (!same) node.edges.resize(edges.size());
-  for (std::size_t e = 0; e < edges.size(); ++e) {
-    const Edge edge = edges[e];
-    if (place_[edge.a] != place_[edge.b] || place_[edge.a] < base) continue;
+  if (&edges != &node.edges) node.edges.resize(edges.size());
+  for (const Edge edge : edges) {
+    if (place_[edge.a] != place_[edge.b] || place_[edge.a] < base_) continue;
     node.edges[kept++] = edge;
-    const i64 weight = std::min(residual_[edge.a], residual_[edge.b]);
-    if (weight == 0) continue;
-    residual_[edge.a] -= weight;
-    residual_[edge.b] -= weight;
-    node.matches.push_back({edge.a, edge.b, weight});
+    pair(node, edge.a, edge.b);
   }
   node.edges.resize(kept);
-  begin = 0;
-  for (const u32 end : node.ends) {  // two ends walk towards each other; equal classes in the middle stay alone
+  match_rest(node);
+}
+
+// The parent's pairs that stay together, then every free row with the nearest free one: less work than along all edges.
+void Search::Worker::rematch(Node& node) {
+  place(node);
+  node.matches.clear();
+  const auto together = [&](u32 a, u32 b) { return place_[a] == place_[b] && place_[a] >= base_; };
+  if (node.given_matches != nullptr)
+    for (const Match& old : *node.given_matches)
+      if (together(old.a, old.b)) pair(node, old.a, old.b);
+  u32 begin = 0;
+  for (const u32 end : node.ends) {  // every pair has an end outside the class of most items
+    u32 largest_begin = begin, largest_end = begin;
+    for (u32 i = begin, from = begin; i < end; ++i) {
+      if (i + 1 < end && table.items[node.items[i + 1]].label == table.items[node.items[from]].label) continue;
+      if (i + 1 - from > largest_end - largest_begin) largest_begin = from, largest_end = i + 1;
+      from = i + 1;
+    }
+    for (u32 i = begin; i < end; ++i) {
+      if (i == largest_begin) i = largest_end;
+      if (i == end) break;
+      const u32 group = table.group_of[node.items[i]];
+      for (u32 n = table.near_begin[group]; n < table.near_begin[group + 1] && residual_[group] > 0; ++n)
+        if (residual_[table.near[n]] > 0 && together(group, table.near[n])) pair(node, group, table.near[n]);
+    }
+    begin = end;
+  }
+  match_rest(node);
+}
+
+// Free rows of each cell: two ends walk towards each other; equal classes in the middle stay alone.
+void Search::Worker::match_rest(Node& node) {
+  u32 begin = 0;
+  for (const u32 end : node.ends) {
     u32 low = begin, high = end;
     while (low + 1 < high) {
-      const u32 a = table.items[node.items[low]].group, b = table.items[node.items[high - 1]].group;
-      if (residual_[a] == 0) {
+      const u32 a = table.group_of[node.items[low]], b = table.group_of[node.items[high - 1]];
+      if (residual_[a] == 0)
         ++low;
-      } else if (residual_[b] == 0) {
+      else if (residual_[b] == 0)
         --high;
-      } else if (table.heaviest[a] == table.heaviest[b]) {
+      else if (table.heaviest[a] == table.heaviest[b])
         break;
-      } else {
-        const i64 weight = std::min(residual_[a], residual_[b]);
-        residual_[a] -= weight;
-        residual_[b] -= weight;
-        node.matches.push_back({a, b, weight});
-      }
+      else
+        pair(node, a, b);
     }
     begin = end;
   }
@@ -117,9 +152,9 @@ void Search::Worker::pack_matches(Node& node) {
       if ((planes >> p & 1) == 0) continue;
       u64 mask = 0;
       for (u32 i = 0; i < n; ++i) mask |= (static_cast<u64>(pairs[i].weight) >> p & 1) << i;
-      node.packed.resize(node.packed.size() + node.stride);
-      u64* const to = node.packed.data() + static_cast<std::size_t>(node.words) * node.stride;
-      for (u32 s = 0; s < node.stride; ++s) to[s] = chunk[s] & mask;
+      const std::size_t at = node.packed.size();
+      node.packed.insert(node.packed.end(), chunk.begin(), chunk.begin() + node.stride);
+      for (u32 s = 0; planes != 1 && s < node.stride; ++s) node.packed[at + s] &= mask;
       node.shift.push_back(static_cast<std::uint8_t>(p));
       ++node.words;
     }

@@ -25,7 +25,7 @@ constexpr u32 kCutsPerColumn = 24; // on average, below which all pairs are coun
 bool Search::Worker::sweeps(const std::vector<u32>& tests) const {
   if (tests.size() < kFewest) return false;
   std::vector<u32> columns;
-  for (const u32 t : tests) columns.push_back(table.column[t]);
+  for (const u32 t : tests) columns.push_back(table.column_of[t]);
   std::sort(columns.begin(), columns.end());
   const auto distinct = static_cast<u32>(std::unique(columns.begin(), columns.end()) - columns.begin());
   return distinct * kCutsPerColumn <= tests.size();
@@ -41,7 +41,7 @@ i64 Search::Worker::sweep(const Node& node, const std::vector<u32>& given) {
   std::vector<u32> probes;  // places in `tests`
   for (u32 begin = 0; begin < k;) {
     u32 end = begin;
-    while (end < k && table.column[tests[end]] == table.column[tests[begin]]) ++end;
+    while (end < k && table.column_of[tests[end]] == table.column_of[tests[begin]]) ++end;
     Run run{begin, end, static_cast<u32>(probes.size()), 0};
     for (u32 p = begin; p < end; p += kStep) probes.push_back(p);
     if (probes.back() != end - 1) probes.push_back(end - 1);

@@ -23,8 +23,9 @@ u64 mix(u64 x) {  // finalizer of MurmurHash3
 // What every class weighs in a group at least is taken off: with k classes and least weight m, the weight of any cell
 // less that of its heaviest class falls by (k - 1) m. A group left with nothing cannot err avoidably.
 Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t columns, const std::int32_t* cuts, const i64* weights,
-                 std::size_t classes, const std::atomic<int>& stop) {
+                 std::size_t classes, bool by_rank, const std::atomic<int>& stop) {
   Table table;
+  table.classes = static_cast<u32>(classes);
   std::vector<std::size_t> kept;
   i64 whole = 0;
   for (std::size_t g = 0; g < groups; ++g) {
@@ -52,9 +53,14 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
     table.margin.push_back(w[top] - least - second);
   }
   std::stable_sort(table.items.begin(), table.items.end(), [](const Item& a, const Item& b) { return a.label < b.label; });
+  for (const Item& item : table.items) table.group_of.push_back(item.group);
   table.narrow = whole < std::numeric_limits<std::int32_t>::max();
   table.groups = static_cast<u32>(kept.size());
 
+  if (by_rank) {
+    add_ranks(table, ranks, columns, cuts, kept, stop);
+    return table;
+  }
   const std::size_t length = (kept.size() + 63) / 64;
   std::vector<std::vector<u64>> found;
   std::unordered_map<u64, std::vector<u32>> by_hash;
@@ -78,7 +84,7 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
       same.push_back(static_cast<u32>(found.size()));
       found.push_back(column);
       table.number.push_back(number);
-      table.column.push_back(static_cast<u32>(j));
+      table.column_of.push_back(static_cast<u32>(j));
       table.flipped.push_back(flip);
     }
   }
@@ -88,7 +94,17 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
   for (u32 t = 0; t < table.tests; ++t)
     for (u32 g = 0; g < table.groups; ++g)
       table.bits[static_cast<std::size_t>(g) * table.words + t / 64] |= ((found[t][g / 64] >> (g % 64)) & 1) << (t % 64);
+  for (const auto& one : found) table.columns.insert(table.columns.end(), one.begin(), one.end());
   return table;
+}
+
+void index_edges(Table& table) {
+  table.near_begin.assign(table.groups + std::size_t{1}, 0);
+  for (const Edge& edge : table.edges) ++table.near_begin[edge.a + 1], ++table.near_begin[edge.b + 1];
+  for (u32 g = 0; g < table.groups; ++g) table.near_begin[g + 1] += table.near_begin[g];
+  table.near.resize(2 * table.edges.size());
+  std::vector<u32> next(table.near_begin.begin(), table.near_begin.end() - 1);
+  for (const Edge& edge : table.edges) table.near[next[edge.a]++] = edge.b, table.near[next[edge.b]++] = edge.a;
 }
 
 // Ties at the last distance are taken from a place of their own for each group, so that not all groups ask for the same

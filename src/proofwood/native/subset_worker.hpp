@@ -41,18 +41,29 @@ struct Search::Worker {
   bool similar(const Node& node, u32 test, u32 other, i64 most) const;
 
   // ---- bounds (subset_match.cpp)
+  void place(const Node& node);
   void match(Node& node, const std::vector<Edge>& edges);
+  void rematch(Node& node);
+  void match_rest(Node& node);
+  void pair(Node& node, u32 a, u32 b);
   void pack_matches(Node& node);
   i64 choose_prefix(Node& node);
   void reweight(Node& node, u32 round);
   void keep(Node& node, const std::vector<u32>& slots);
   i64 equivalent_points(const Node& node);
 
+  // ---- columns of many cuts (subset_ranks.cpp)
+  i64 rank_cover(Node& node);
+  void sweep(const Node& node, std::vector<i64>& errors);
+  i64 rank_leaf(Node& node);
+  void weigh_ranks(const Node& node, std::vector<i64>& below) const;
+
   // ---- the last two levels and the first set (subset_leaf.cpp)
   void pack_cells(const Node& node, const std::vector<u32>& tests);
   i64 single_error(u32 slot) const;
   bool sweeps(const std::vector<u32>& tests) const;
   i64 sweep(const Node& node, const std::vector<u32>& tests);
+  std::pair<i64, u32> best_single(const Node& node);
   Pairs best_pair(const Node& node, const std::vector<u32>& tests, i64 limit);
   void greedy();
   void improve(Set& set, i64& error);
@@ -76,9 +87,11 @@ struct Search::Worker {
   std::vector<u32> slot_order_, word_begin_;  // slots by the word their test is in
   std::vector<u32> place_;                    // (groups,) stamp + cell of the group
   std::vector<i64> residual_;
-  u32 stamp_ = 0;
+  u32 stamp_ = 0, base_ = 0;
   std::vector<i64> line_, cost_;
   std::vector<u64> scratch_;
+  std::vector<i64> raw_;                      // per place of a cut
+  std::vector<u32> spot_, first_item_, by_group_;  // (groups,) cell; items of each group
 };
 
 // The r largest of n values, added up; `largest` gets them in descending order.

@@ -15,6 +15,7 @@ RULES = (
     "clique_bound",
     "packing_bound",
     "depth_bound",
+    "last_leaf",
     "canonical",
 )
 
@@ -25,7 +26,8 @@ class MinimalOptions:
 
     Parameters
     ----------
-    strategy : dynamic programming over row sets, refinement of witness trees [1]_, or the faster one as a rule
+    strategy : dynamic programming over row sets, or refinement of witness trees [1]_; "auto" is the former, which was
+        faster on every table tried, wide or long
     boxes : where there are few, fill in a number for every box of ranks instead of looking row sets up
     cache : row sets reached by several paths are one subproblem
     same_split : of the tests that part the rows at hand alike, one is tried
@@ -34,6 +36,7 @@ class MinimalOptions:
     clique_bound : rows that pairwise cannot share a leaf need one each
     packing_bound : opposite rows whose differences have no test in common need a split each
     depth_bound : leaves are counted only where the depth left is known to suffice, and bounds on leaves bound depth
+    last_leaf : a witness tree that may grow by one leaf must send all misclassified rows there
     canonical : finish with the least test at every node that permits the best below
     memory : bytes of subproblems at which the search ends like at a time limit, ``stopped_by`` being "memory"
 
@@ -52,6 +55,7 @@ class MinimalOptions:
     clique_bound: bool = True
     packing_bound: bool = True
     depth_bound: bool = True
+    last_leaf: bool = True
     canonical: bool = True
     memory: int = 2**31
 

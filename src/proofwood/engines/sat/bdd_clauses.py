@@ -226,23 +226,29 @@ def classified_by_values(v: BddVariables, q: int, classes: Sequence[int], also: 
         yield [*v.says(j, classes), *elsewhere, *also]
 
 
+def classified(v: BddVariables, examples: Examples, encoding: Encoding, q: int) -> Iterator[Clause]:
+    """(5), (6) or (7), (8), (9) for example q: it makes no avoidable error.
+
+    An example that may have any class (its rows are equally heavy in all) says nothing.
+    """
+    allowed = examples.allowed[q - 1]
+    if allowed.all():
+        return
+    classes = allowed.nonzero()[0].tolist()
+    if encoding == "BDD1":
+        yield from classified_by_features(v, examples, q, classes)
+    else:
+        yield from values_of_features(v, examples, q)
+        yield from classified_by_values(v, q, classes)
+
+
 def bdd_clauses(
     v: BddVariables, examples: Examples, encoding: Encoding, *, symmetry: bool, bead: bool
 ) -> Iterator[Clause]:
-    """BDD1 or BDD2: a diagram of depth H without avoidable error.
-
-    Examples that may have any class (their rows are equally heavy in all) say nothing.
-    """
+    """BDD1 or BDD2: a diagram of depth H without avoidable error."""
     yield from structure(v, symmetry=symmetry, bead=bead)
-    for q, allowed in enumerate(examples.allowed, start=1):
-        if allowed.all():
-            continue
-        classes = allowed.nonzero()[0].tolist()
-        if encoding == "BDD1":
-            yield from classified_by_features(v, examples, q, classes)
-        else:
-            yield from values_of_features(v, examples, q)
-            yield from classified_by_values(v, q, classes)
+    for q in range(1, examples.n_examples + 1):
+        yield from classified(v, examples, encoding, q)
 
 
 def encoding_size(n_examples: int, n_features: int, depth: int, encoding: Encoding, *, bead: bool = True) -> int:

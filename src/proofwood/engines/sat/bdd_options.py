@@ -26,9 +26,12 @@ class BddSatOptions:
     bead : constraint (3), or with ``symmetry`` that the table is not constant (BDD1, BDD2, cells). A constant table
         that is best is found all the same, as it is tried apart
     first_depth : the number of features that the engine "sat" tries first, H_0 of the paper
+    lazy : BDD1 and BDD2 begin with no example and take up those that a model gets wrong; off: all from the start
     greedy : features found greedily are known from the start
-    core_guided, model_improving : of the engine "maxsat": the search from below, from above; not both off
+    below : of the engine "maxsat": what raises the lower bound while models lower the upper one, as told in
+        :mod:`~proofwood.engines.sat.maxsat_anytime`
     reduce : equal rows are merged, tests that are constant, equal or opposite to another are dropped
+    canonical : of equally good sets of features the first is returned, which may take as long as the proof
     solver : of the engines "sat" and "maxsat", as python-sat knows it
     """
 
@@ -38,10 +41,11 @@ class BddSatOptions:
     symmetry: bool = True
     bead: bool = False
     first_depth: int = 7
+    lazy: bool = True
     greedy: bool = True
-    core_guided: bool = True
-    model_improving: bool = True
+    below: Literal["steps", "cores", "nothing"] = "steps"
     reduce: bool = True
+    canonical: bool = True
     solver: str = "cadical195"
 
     def __post_init__(self) -> None:
@@ -52,15 +56,16 @@ class BddSatOptions:
             raise ValueError(f"solver={self.solver!r}: expected one of {', '.join(SOLVERS)}")
         if self.first_depth < 1:
             raise ValueError(f"first_depth={self.first_depth}: expected a number of features from 1")
-        if not (self.core_guided or self.model_improving):
-            raise ValueError("core_guided and model_improving are both off: keep one of the two searches")
 
 
 _KNOWN = {
     "engine": ("auto", "sat", "maxsat", "rc2", "cpsat"),
     "encoding": ("BDD1", "BDD2", "pairs"),
+    "below": ("steps", "cores", "nothing"),
     "structure": ("auto", "cells", "pairs"),
 }
 
-FAITHFUL = BddSatOptions(structure="cells", symmetry=False, bead=True, greedy=False, reduce=False)
+FAITHFUL = BddSatOptions(
+    structure="cells", symmetry=False, bead=True, lazy=False, greedy=False, reduce=False, canonical=False
+)
 """BDD2, or its MaxSAT form, as printed."""

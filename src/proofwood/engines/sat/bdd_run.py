@@ -72,6 +72,15 @@ class DiagramRun:
             self.features, self.table = tuple(features), table
         return value
 
+    def settle(self, features: Sequence[int]) -> None:
+        """Put equally good features in the place of the best."""
+        if tuple(features) == self.features:
+            return
+        value = len(features) if self.problem.fewest else self.examples.errors(features)
+        if value > self.upper:
+            raise AssertionError(f"features {list(features)} are worth {value}, those they replace {self.upper}")
+        self.features, self.table = tuple(features), None
+
     def prove(self, lower: int) -> None:
         """Nothing is better than ``lower``, or than the best there is."""
         lower = int(min(lower, self.upper))

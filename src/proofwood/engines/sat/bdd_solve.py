@@ -14,7 +14,8 @@ from proofwood.engines.diagrams.cells import MOST_TESTS, CellTable, diagram
 from proofwood.engines.diagrams.fill import fill_merge, fill_parent
 from proofwood.engines.diagrams.smallest import essential_tests, smallest_diagram
 from proofwood.engines.sat import maxsat_anytime, maxsat_cpsat, maxsat_rc2
-from proofwood.engines.sat.bdd_clauses import BddVariables, Encoding, bdd_clauses
+from proofwood.engines.sat.bdd_canonical import first_features
+from proofwood.engines.sat.bdd_clauses import BddVariables, Encoding, classified, structure
 from proofwood.engines.sat.bdd_examples import Examples, enough_features, greedy_features
 from proofwood.engines.sat.bdd_options import FAITHFUL, BddSatOptions
 from proofwood.engines.sat.bdd_run import ClockedSink, DiagramRun, Stopped
@@ -58,10 +59,12 @@ def solve(
     Returns
     -------
     Result
-        In units of features (tests) or errors; parts are these and the splits. Tests stand in the order of the solver,
-        ascending with ``symmetry`` and with pairs, but for ``unknown="smallest"``, which chooses order and labels. With
-        ``unknown="solver"``, and a formula that has no cells, a last formula over the chosen tests asks the SAT solver
-        for a table.
+        In units of features (tests) or errors; parts are these and the splits. Tests stand in the order of the solver
+        (ascending with ``symmetry``, with pairs, and if ``canonical``), but for ``unknown="smallest"``, which chooses
+        order and labels. With ``unknown="solver"``, and a formula that has no cells, a last formula over the chosen
+        tests asks the SAT solver for a table. A run that completes returns the lexicographically first of the best
+        sets of tests, for any order of the rows and any engine, if ``canonical`` is on, ``unknown`` is not "solver",
+        and time is left for it.
 
     Raises
     ------
@@ -90,6 +93,8 @@ def solve(
             _fewest(run, options)
         elif not run.done:
             _errors(run, engine, options, limits.threads)
+        if options.canonical and run.done and problem.unknown is not Unknown.SOLVER:
+            first_features(run, int(run.upper) if problem.fewest else problem.max_features, options.solver)
     except Stopped as stop:
         stopped_by = str(stop)
     except KeyboardInterrupt:
@@ -176,9 +181,10 @@ def _fewest(run: DiagramRun, options: BddSatOptions) -> None:
         _fewest_by_pairs(run, options)
         return
     depth = options.first_depth
+    needed: list[int] = [] if options.lazy else list(range(1, run.examples.n_examples + 1))
     while not run.done:
         depth = int(min(max(depth, run.lower), run.upper - 1, run.examples.n_features))
-        found = _diagram_of_depth(run, depth, options.encoding, options)
+        found = _diagram_of_depth(run, depth, options.encoding, options, needed)
         if found is None:
             run.prove(depth + 1)
             depth += 1
@@ -189,21 +195,37 @@ def _fewest(run: DiagramRun, options: BddSatOptions) -> None:
 
 
 def _diagram_of_depth(
-    run: DiagramRun, depth: int, encoding: Encoding, options: BddSatOptions
+    run: DiagramRun, depth: int, encoding: Encoding, options: BddSatOptions, needed: list[int]
 ) -> tuple[list[int], IntArray] | None:
-    """Features and table of a diagram of this depth that makes no avoidable error, None if there is none."""
+    """Features and table of a diagram of this depth that makes no avoidable error, None if there is none.
+
+    The formula is about the examples ``needed``, to which examples are added that its models get wrong, one per cell,
+    until a model has features that are enough for all; cells may then need other labels.
+    """
+    examples = run.examples
     with _session(run, options) as session:
         sink = ClockedSink(session, run)
-        v = BddVariables(sink, depth, run.examples, values=encoding == "BDD2")
-        sink.extend(bdd_clauses(v, run.examples, encoding, symmetry=options.symmetry, bead=options.bead))
-        answer = session.solve()
-        if answer is None:
-            raise Stopped(session.stopped_by)
-        if not answer:
-            return None
-        positions = range(1, depth + 1)
-        features = [r - 1 for i in positions for r in range(1, v.n_features + 1) if session.value(v.a(r, i))]
-        return features, table_of(v, session.value)
+        v = BddVariables(sink, depth, examples, values=encoding == "BDD2")
+        sink.extend(structure(v, symmetry=options.symmetry, bead=options.bead))
+        fresh = list(needed)
+        while True:
+            for q in fresh:
+                sink.extend(classified(v, examples, encoding, q))
+            answer = session.solve()
+            run.counters["examples"] = max(run.counters["examples"], len(needed))
+            if answer is None:
+                raise Stopped(session.stopped_by)
+            if not answer:
+                return None
+            positions = range(1, depth + 1)
+            features = [r - 1 for i in positions for r in range(1, v.n_features + 1) if session.value(v.a(r, i))]
+            table = table_of(v, session.value)
+            if examples.errors(features) == examples.constant:
+                return features, table
+            cell = examples.cells(features)
+            wrong = np.flatnonzero(~examples.allowed[np.arange(cell.size), table[cell]])
+            fresh = (wrong[np.unique(cell[wrong], return_index=True)[1]] + 1).tolist()
+            needed += fresh
 
 
 def _fewest_by_pairs(run: DiagramRun, options: BddSatOptions) -> None:
@@ -246,14 +268,7 @@ def _errors(run: DiagramRun, engine: str, options: BddSatOptions, threads: int) 
                 found = CellFormula(sink, run.examples, depth, symmetry=options.symmetry, bead=options.bead)
             else:
                 found = PairFormula(sink, run.examples, depth, lazy=True)
-            maxsat_anytime.minimize(
-                session,
-                turns,
-                found,
-                run,
-                core_guided=options.core_guided,
-                model_improving=options.model_improving,
-            )
+            maxsat_anytime.minimize(session, turns, found, run, below=options.below)
         return
     formula = Formula()
     made = _whole_formula(formula, run, depth, options)

@@ -1,14 +1,20 @@
-"""MaxSAT with bounds that close in from both sides: cores raise the lower one, models lower the upper one.
+"""MaxSAT with bounds that close in from both sides, on one solver that is told what both searches learn.
 
-Two searches take turns on one solver, in slices of time that grow, and share all that it learns:
+Three searches, in slices of time that grow:
 
-*from below*: the costs are assumed to be avoided, the heaviest first (stratification). A core of assumptions that
-cannot all hold proves a cost, and is replaced by a counter of its members, whose next output is assumed in their place
-(OLL [1]_). The lower bound is the sum of the weights that the cores had.
+*Disjoint cores* come first. The costs are assumed to be avoided, the heaviest first (stratification); assumptions that
+cannot all hold prove the least of their weights, are relieved of that much, and the next core is sought. The lower
+bound is the sum.
 
-*from above*: a totalizer over all costs demands less than the best known, until nothing less is possible.
+*From below*, in steps: a totalizer over all costs is assumed to stay below a sum not far above the lower bound. If
+that is impossible, the sum is a bound and the next step is twice as long; if it is not decided in time, half as long.
 
-A bound that was demanded stays: what follows is proved of everything better than the best known, which is enough.
+*From above*: the same totalizer demands less than the best known, until nothing less is possible. What was demanded
+stays demanded: what follows is proved of everything better than the best known, which is enough.
+
+Where the weights have too many sums for a totalizer, or if the options say so, OLL [1]_ takes the place of the steps:
+a core is replaced by a counter of its members, whose next output is assumed in their place. Its counters slow the
+search from above down: on the CP4IM data, steps had better bounds at any time.
 
 References
 ----------
@@ -18,13 +24,20 @@ References
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
 
 from proofwood.engines.sat.bdd_run import DiagramRun, Stopped
 from proofwood.engines.sat.maxsat_encode import ErrorFormula
 from proofwood.solvers import SatSession, Totalizer
 
+Below: TypeAlias = Literal["steps", "cores", "nothing"]
+Search: TypeAlias = Callable[[float], None]
+
+CORE_SECONDS = 1.0
+"""Spent at most on disjoint cores."""
 FIRST_SLICE = 0.1
 """Seconds of the first turn of either search."""
 SLICE_GROWTH = 1.3
@@ -72,13 +85,7 @@ class Turns:
 
 
 def minimize(
-    session: SatSession,
-    turns: Turns,
-    formula: ErrorFormula,
-    run: DiagramRun,
-    *,
-    core_guided: bool = True,
-    model_improving: bool = True,
+    session: SatSession, turns: Turns, formula: ErrorFormula, run: DiagramRun, *, below: Below = "steps"
 ) -> None:
     """Close the gap of ``run``, which has a model.
 
@@ -87,67 +94,108 @@ def minimize(
     session : holds the clauses of ``formula``; made with ``turns`` as its ``on_slice``
     formula : knows the costs
     run : its best features are the start; ends with ``run.done``
-    core_guided, model_improving : the two searches; one of them at least
+    below : what raises the lower bound: steps of the totalizer, OLL, or nothing before the last proof from above
 
     Raises
     ------
     Stopped
         At the end of the budget and after Ctrl-C; the bounds of ``run`` hold.
     """
-    below = _FromBelow(session, turns, formula, run) if core_guided else None
-    above = _FromAbove(session, turns, formula, run) if model_improving else None
-    if above is not None and not above.usable:
-        above = None
-    if above is None and below is None:
-        below = _FromBelow(session, turns, formula, run)
-    seconds = FIRST_SLICE if above is not None and below is not None else float("inf")
+    usable = sum_size(formula, int(run.upper)) <= LARGEST_SUM
+    if not usable:
+        _Cores(session, turns, formula, run, relax=True).turn(math.inf)
+        return
+    searches: list[Search] = []
+    if below != "nothing":
+        cores = _Cores(session, turns, formula, run, relax=below == "cores")
+        cores.turn(CORE_SECONDS)
+        if below == "cores":
+            searches.append(cores.turn)
+    if not run.done:
+        both = _Sum(session, turns, formula, run)
+        if below == "steps":
+            searches.append(both.step)
+        searches.append(both.improve)
+    seconds = FIRST_SLICE if len(searches) > 1 else math.inf
     while not run.done:
-        for search in (below, above):
-            if search is not None and not run.done:
-                search.turn(seconds)
+        for search in searches:
+            if not run.done:
+                search(seconds)
         seconds *= SLICE_GROWTH
 
 
-class _FromAbove:
-    """Ever better models, by a totalizer over all costs."""
+class _Sum:
+    """A totalizer over all costs, bounded from above and, by assumption, near the lower bound."""
 
     def __init__(self, session: SatSession, turns: Turns, formula: ErrorFormula, run: DiagramRun) -> None:
         self._session, self._turns, self._formula, self._run = session, turns, formula, run
-        self._sum: Totalizer | None = None
-        self._cap = int(run.upper) - formula.constant - 1
-        weights = [min(weight, self._cap + 1) for _, weight in formula.costs]
-        self.usable = sum_size(weights, self._cap) <= LARGEST_SUM
+        literals, weights = zip(*formula.costs, strict=True)
+        self._sum = Totalizer(session, literals, weights, cap=self._below_best)
+        self._step = max(1, (int(run.upper) - run.lower) // 4)
+        self._added = 0  # clauses that the last model broke
 
-    def turn(self, seconds: float) -> None:
+    @property
+    def _below_best(self) -> int:
+        """Largest sum of costs that is better than the best known."""
+        return int(self._run.upper) - self._formula.constant - 1
+
+    def improve(self, seconds: float) -> None:
         """Search for ``seconds`` for less than the best."""
         end = time.monotonic() + seconds
-        session, run, formula = self._session, self._run, self._formula
-        session.phases(formula.hint(run.features or ()))
-        while not run.done:
-            bound = int(run.upper) - formula.constant - 1
-            if bound < 0:
-                run.prove(formula.constant)
+        self._session.phases(self._formula.hint(self._run.features or ()))
+        while not self._run.done:
+            bound = self._below_best
+            self._session.extend([literal] for literal in self._sum.at_most(bound))
+            if self._decide((), end) is None:
                 return
-            if self._sum is None:
-                literals, weights = zip(*formula.costs, strict=True)
-                self._sum = Totalizer(session, literals, weights, cap=self._cap)
-            session.extend([literal] for literal in self._sum.at_most(bound))
-            left = end - time.monotonic()
-            answer = self._turns.ask(session, (), left) if left > 0 else None
+
+    def step(self, seconds: float) -> None:
+        """Raise the lower bound for ``seconds``."""
+        end = time.monotonic() + seconds
+        while not self._run.done:
+            target = min(self._run.lower + self._step, int(self._run.upper))
+            answer = self._decide(self._sum.at_most(target - 1 - self._formula.constant), end)
             if answer is None:
+                self._step = max(1, self._step // 2)
                 return
             if not answer:
-                run.prove(int(run.upper))
-                return
-            run.counters["models"] += 1
-            run.offer(formula.chosen(session.value), formula.table(session.value))
-            run.counters["pairs_added"] += formula.refine(session.value)
+                self._run.prove(target)
+                self._step *= 2
+            elif not self._added:
+                self._step = max(1, self._step // 2)
+
+    def _decide(self, assumed: Sequence[int], end: float) -> bool | None:
+        """Ask until ``end``; a model is offered, and nothing better than the best is proved if nothing was assumed."""
+        left = end - time.monotonic()
+        answer = self._turns.ask(self._session, assumed, left) if left > 0 else None
+        if answer:
+            self._added = _take_model(self._session, self._formula, self._run)
+        elif answer is False and (not assumed or not self._session.core()):
+            self._run.prove(int(self._run.upper))
+        return answer
 
 
-class _FromBelow:
-    """Ever more cores."""
+def _take_model(session: SatSession, formula: ErrorFormula, run: DiagramRun) -> int:
+    """Offer a model, and add the clauses that it breaks; their number."""
+    run.counters["models"] += 1
+    run.offer(formula.chosen(session.value), formula.table(session.value))
+    added = formula.refine(session.value)
+    run.counters["pairs_added"] += added
+    return added
 
-    def __init__(self, session: SatSession, turns: Turns, formula: ErrorFormula, run: DiagramRun) -> None:
+
+class _Cores:
+    """Ever more cores, each of which is relaxed (OLL) or taken away.
+
+    Parameters
+    ----------
+    relax : assume from then on that one member of a core is enough; False: disjoint cores
+    """
+
+    def __init__(
+        self, session: SatSession, turns: Turns, formula: ErrorFormula, run: DiagramRun, *, relax: bool
+    ) -> None:
+        self._relaxing = relax
         self._session, self._turns, self._formula, self._run = session, turns, formula, run
         self._weights = {-literal: weight for literal, weight in formula.costs}
         self._counts: dict[int, tuple[Totalizer, int]] = {}  # assumption -> its counter and the bound that it is
@@ -173,12 +221,11 @@ class _FromBelow:
                 self._relax(core)
                 run.prove(self._proved)
                 continue
-            run.offer(formula.chosen(session.value), formula.table(session.value))
-            added = formula.refine(session.value)
-            run.counters["pairs_added"] += added
-            if added:
+            if _take_model(session, formula, run):
                 continue
             lighter = [weight for weight in self._weights.values() if weight < self._stratum]
+            if not lighter and not self._relaxing:
+                return
             if not lighter:
                 if run.upper > self._proved:
                     raise AssertionError(f"a model that costs {self._proved} was counted as {run.upper}")
@@ -226,7 +273,7 @@ class _FromBelow:
         if room <= 0:
             return
         session.add([-literal for literal in core])
-        if len(core) > 1:
+        if len(core) > 1 and self._relaxing:
             counter = Totalizer(session, [-literal for literal in core], cap=min(len(core) - 1, room))
             if room < len(core) - 1:
                 session.extend([literal] for literal in counter.at_most(room))
@@ -245,9 +292,10 @@ class _FromBelow:
             self._counts[literal] = counter, bound
 
 
-def sum_size(weights: Sequence[int], cap: int) -> int:
-    """About the clauses of a totalizer of these weights with this cap; counting ends beyond ``LARGEST_SUM``."""
-    nodes: list[set[int]] = [{weight} for weight in sorted(weights)]
+def sum_size(formula: ErrorFormula, upper: int) -> int:
+    """About the clauses of a totalizer for sums below ``upper``; counting ends beyond ``LARGEST_SUM``."""
+    cap = upper - formula.constant - 1
+    nodes: list[set[int]] = [{min(weight, cap + 1)} for weight in sorted(weight for _, weight in formula.costs)]
     size = 0
     while len(nodes) > 1:
         joined = []

@@ -16,7 +16,10 @@ fewest errors e if, for every two rows of different classes, one is wrong or a f
 
 In a cell of S no pair is separated, so the rows that are not wrong have one class, and any choice of that class is
 possible: the lightest vertex cover of a complete multipartite graph. Neither 2^H nor the order of the features
-appears; there are as many clauses as unlike pairs, which can be added as they are needed.
+appears; there are as many clauses as unlike pairs, which can be added as they are needed. Rows of one class in one
+cell may as well be all right or all wrong; saying so for the nearest of them halves the search::
+
+    not wrong_p  or  wrong_q  or  OR {u_r : sigma(r, p) != sigma(r, q)}
 
 References
 ----------
@@ -42,16 +45,16 @@ from proofwood.engines.sat.bdd_clauses import (
     values_of_features,
 )
 from proofwood.engines.sat.bdd_examples import Examples
-from proofwood.model.node_table import IntArray
+from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.solvers import sequential_counter
 
 Value = Callable[[int], bool]
 """Whether a literal is true in a model."""
 
-NEAREST = 8
+NEAREST = 16
 """Unlike rows that each row is paired with from the start, where pairs are added as needed."""
-ALL_PAIRS = 20_000
-"""Up to so many pairs, all are there from the start."""
+ALIKE = 6
+"""Rows of its class that each row is bound to."""
 
 
 class Formula:
@@ -204,8 +207,10 @@ class PairFormula:
         if not errors:
             sink.extend([-cost] for cost, _ in self.costs)
         self._known: set[tuple[int, int]] = set()
-        unlike = self.n_pairs
-        self._add(self._nearest() if lazy and unlike > ALL_PAIRS else self._every())
+        unlike, alike = self._nearest()
+        self._add(unlike if lazy else self._every())
+        if errors:
+            sink.extend(self._alike(alike))
 
     def _rows(self, q: int) -> Iterator[Clause]:
         """Rows of an example, one per class; of two classes the heavier alone, for the rest of its weight."""
@@ -233,40 +238,45 @@ class PairFormula:
             self.costs.append((cost, level - least))
             before = cost
 
-    @property
-    def n_pairs(self) -> int:
-        """Number of unlike pairs of rows."""
-        sizes = np.bincount(self._label) if self._label.size else np.zeros(1, dtype=np.int64)
-        return int((sizes.sum() ** 2 - (sizes**2).sum()) // 2)
-
     def _every(self) -> Iterator[tuple[int, int]]:
         for one in range(self._label.size):
             for other in np.flatnonzero(self._label[one + 1 :] != self._label[one]):
                 yield one, one + 1 + int(other)
 
-    def _nearest(self) -> Iterator[tuple[int, int]]:
-        """For each row the rows of other classes that fewest features separate from it; the first of equals."""
+    def _nearest(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """For each row the rows of other classes, and of its own, that fewest features separate from it."""
         bits = self.examples.bits[self._owner].astype(np.float32)
         ones = bits.sum(axis=1)
+        unlike, alike = [], []
         for start in range(0, self._label.size, 512):
-            part = slice(start, start + 512)
+            part = np.arange(start, min(start + 512, self._label.size))
             distance = ones[part, None] + ones[None, :] - 2 * (bits[part] @ bits.T)
-            distance[self._label[part, None] == self._label[None, :]] = np.inf
-            take = min(NEAREST, self._label.size)
-            for row, near in enumerate(np.argsort(distance, axis=1, kind="stable")[:, :take], start=start):
-                yield from ((row, int(other)) for other in near if distance[row - start, other] < np.inf)
+            same = self._label[part, None] == self._label[None, :]
+            unlike += _first(np.where(same, np.inf, distance), NEAREST, part)
+            same[np.arange(part.size), part] = False
+            alike += _first(np.where(same, distance, np.inf), ALIKE, part)
+        return unlike, alike
+
+    def _separated(self, one: int, other: int) -> list[int]:
+        """Literals one of which is true if the features selected separate two rows."""
+        bits, owner = self.examples.bits, self._owner
+        return [self.selected[r] for r in np.flatnonzero(bits[owner[one]] != bits[owner[other]]).tolist()]
+
+    def _alike(self, pairs: Iterable[tuple[int, int]]) -> Iterator[Clause]:
+        """Rows of one class that no feature selected separates are both right or both wrong."""
+        for one, other in {(min(pair), max(pair)): None for pair in pairs}:
+            separated = self._separated(one, other)
+            yield [-self._wrong[one], self._wrong[other], *separated]
+            yield [self._wrong[one], -self._wrong[other], *separated]
 
     def _add(self, pairs: Iterable[tuple[int, int]]) -> int:
         """Add the clauses of pairs that are not there yet; their number."""
-        bits, owner, wrong, selected = self.examples.bits, self._owner, self._wrong, self.selected
         before = len(self._known)
         for one, other in pairs:
             pair = (one, other) if one < other else (other, one)
-            if pair in self._known:
-                continue
-            self._known.add(pair)
-            separating = np.flatnonzero(bits[owner[one]] != bits[owner[other]]).tolist()
-            self._sink.extend([[wrong[one], wrong[other], *(selected[r] for r in separating)]])
+            if pair not in self._known:
+                self._known.add(pair)
+                self._sink.extend([[self._wrong[one], self._wrong[other], *self._separated(one, other)]])
         return len(self._known) - before
 
     def chosen(self, value: Value) -> list[int]:
@@ -297,6 +307,13 @@ class PairFormula:
         """Selected or not, for every feature."""
         chosen = set(features)
         return [literal if r in chosen else -literal for r, literal in enumerate(self.selected)]
+
+
+def _first(distance: FloatArray, most: int, rows: IntArray) -> list[tuple[int, int]]:
+    """Up to ``most`` pairs (row, column) per row, of least finite distance; the first of equals."""
+    nearest = np.argsort(distance, axis=1, kind="stable")[:, :most]
+    finite = np.isfinite(np.take_along_axis(distance, nearest, axis=1))
+    return [(int(rows[i]), int(nearest[i, k])) for i, k in zip(*np.nonzero(finite), strict=True)]
 
 
 def wcnf(formula: Formula, costs: Iterable[tuple[int, int]]) -> WCNF:

@@ -172,7 +172,7 @@ def distinct_tests(tree: TreeVariables) -> Clauses:
             above //= 2
 
 
-# -------------------------------------------------------------------------------- idle nodes, in place of repeated tests
+# ------------------------------------------------------------------------------- idle nodes, in place of repeated tests
 
 
 def idle_below(tree: TreeVariables) -> Clauses:
@@ -215,41 +215,83 @@ def _leaves_below(tree: TreeVariables, node: int) -> range:
 # ------------------------------------------------------------------------------------------------------------- one row
 
 
-def turns(tree: TreeVariables, session: SatSession) -> list[int]:
-    """X: fresh variables for the turns of a row, true for high, the root's first."""
-    first = session.block(tree.depth)
-    return list(range(first, first + tree.depth))
+class RowVariables:
+    """Variables of one row.
+
+    Parameters
+    ----------
+    tree : the tree that it passes through
+    session : gives the variables
+    arrivals : one more variable per node, true if the row comes there, so that the row's clauses are short; else every
+        clause about a node names the turns that lead to it, as in the paper
+    """
+
+    def __init__(self, tree: TreeVariables, session: SatSession, *, arrivals: bool = False) -> None:
+        first = session.block(tree.depth)
+        self.turns = list(range(first, first + tree.depth))
+        """X: true for high, the root's first."""
+        self._arrivals = session.block(2 ** (tree.depth + 1) - 2) if arrivals else None
+
+    @property
+    def has_arrivals(self) -> bool:
+        """Whether there is a variable per node."""
+        return self._arrivals is not None
+
+    def arrival(self, node: int) -> int:
+        """The row comes to this node, or leaf ``node - 2^k``; not for the root."""
+        assert self._arrivals is not None
+        return self._arrivals + node - 2
+
+    def elsewhere(self, node: int) -> list[int]:
+        """Literals of which one is true if the row does not come to this node, or leaf ``node - 2^k``."""
+        if node == 1:
+            return []
+        if self._arrivals is not None:
+            return [-self.arrival(node)]
+        path = bin(node)[3:]  # the binary number 1 X_0 X_1 ...
+        return [-turn if bit == "1" else turn for turn, bit in zip(self.turns, path, strict=False)]
 
 
-def routing(tree: TreeVariables, X: Sequence[int], ranks: Sequence[int]) -> Clauses:
+def arrivals(tree: TreeVariables, row: RowVariables) -> Clauses:
+    """Where a row comes next; nothing without arrival variables. Not in the paper."""
+    if row.has_arrivals:
+        for node in tree.inner:
+            turn = row.turns[node.bit_length() - 1]
+            yield [*row.elsewhere(node), turn, row.arrival(2 * node)]
+            yield [*row.elsewhere(node), -turn, row.arrival(2 * node + 1)]
+
+
+def routing(tree: TreeVariables, row: RowVariables, ranks: Sequence[int]) -> Clauses:
     """(3), (4) by Algorithm 1: where the row turns high, the node asks no test that it passes, and vice versa."""
     high, low = tree.forbidden(ranks)
 
-    def generate(clause: list[int], node: int, level: int) -> Clauses:
+    def generate(node: int, level: int) -> Clauses:
         if level == tree.depth:
             return
-        turn = X[level]
+        there = row.elsewhere(2 * node + 1)
         for place in high:
-            yield [*clause, -turn, -tree.test(node, place)]
-        yield from generate([*clause, -turn], 2 * node + 1, level + 1)
+            yield [*there, -tree.test(node, place)]
+        yield from generate(2 * node + 1, level + 1)
+        there = row.elsewhere(2 * node)
         for place in low:
-            yield [*clause, turn, -tree.test(node, place)]
-        yield from generate([*clause, turn], 2 * node, level + 1)
+            yield [*there, -tree.test(node, place)]
+        yield from generate(2 * node, level + 1)
 
-    yield from generate([], 1, 0)
+    yield from generate(1, 0)
 
 
-def labelling(tree: TreeVariables, X: Sequence[int], code: int) -> Clauses:
-    """(5), (6) by Algorithm 2: the leaf of the row has the row's class and no other."""
-    for clause, leaf in _at_each_leaf(tree, X):
-        yield [*clause, tree.label(leaf, code)]
+def labelling(tree: TreeVariables, row: RowVariables, code: int) -> Clauses:
+    """(5), (6) by Algorithm 2, its recursion a loop over the leaves: that of the row has its class and no other."""
+    for leaf in tree.leaves:
+        there = row.elsewhere(2**tree.depth + leaf)
+        yield [*there, tree.label(leaf, code)]
         for other in range(tree.n_classes):
             if other != code:
-                yield [*clause, -tree.label(leaf, other)]
+                yield [*there, -tree.label(leaf, other)]
 
 
 def relaxed_labelling(
-    tree: TreeVariables, X: Sequence[int], costs: Sequence[int], exceeds: Sequence[tuple[int, int | None]]
+    tree: TreeVariables, row: RowVariables, costs: Sequence[int], exceeds: Sequence[tuple[int, int | None]]
 ) -> Clauses:
     """(5), (6) where errors are permitted: the leaf has some class, and one too dear only with leave.
 
@@ -258,25 +300,13 @@ def relaxed_labelling(
     costs : per class, weight of the rows that are wrong if the leaf has it
     exceeds : pairs of a cost and a literal that allows costs from there on; None where they are never allowed
     """
-    for clause, leaf in _at_each_leaf(tree, X):
-        yield [*clause, *(tree.label(leaf, code) for code in range(tree.n_classes))]
+    for leaf in tree.leaves:
+        there = row.elsewhere(2**tree.depth + leaf)
+        yield [*there, *(tree.label(leaf, code) for code in range(tree.n_classes))]
         for threshold, leave in exceeds:
             for code, cost in enumerate(costs):
                 if cost >= threshold:
-                    yield [*clause, -tree.label(leaf, code), *([] if leave is None else [leave])]
-
-
-def _at_each_leaf(tree: TreeVariables, X: Sequence[int]) -> Iterator[tuple[list[int], int]]:
-    """Recursion of Algorithm 2: for every leaf, literals of which one is true if the row is elsewhere."""
-
-    def generate(clause: list[int], leaf: int, level: int) -> Iterator[tuple[list[int], int]]:
-        if level == tree.depth:
-            yield clause, leaf
-            return
-        yield from generate([*clause, X[level]], 2 * leaf, level + 1)
-        yield from generate([*clause, -X[level]], 2 * leaf + 1, level + 1)
-
-    yield from generate([], 0, 0)
+                    yield [*there, -tree.label(leaf, code), *([] if leave is None else [leave])]
 
 
 # ----------------------------------------------------------------------------------------------------- number of leaves

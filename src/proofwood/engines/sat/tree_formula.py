@@ -105,12 +105,13 @@ class TreeFormula:
         allowances: list[tuple[int, int]] = []
         for group in members:
             self._added[group] = True
-            X = clauses.turns(self.tree, self.session)
-            self._extend(clauses.routing(self.tree, X, self.groups.ranks[group].tolist()))
+            row = clauses.RowVariables(self.tree, self.session, arrivals=self.options.arrivals)
+            self._extend(clauses.arrivals(self.tree, row))
+            self._extend(clauses.routing(self.tree, row, self.groups.ranks[group].tolist()))
             excess = self._excess[group]
             steps = np.unique(excess[excess > 0]).tolist()
             if np.count_nonzero(excess == 0) == 1 and all(step > self.slack for step in steps):
-                self._extend(clauses.labelling(self.tree, X, int(np.argmin(excess))))
+                self._extend(clauses.labelling(self.tree, row, int(np.argmin(excess))))
                 continue
             exceeds: list[tuple[int, int | None]] = []
             for before, step in zip([0, *steps], steps, strict=False):
@@ -120,7 +121,7 @@ class TreeFormula:
                 leave = self.session.new()
                 exceeds.append((step, leave))
                 allowances.append((leave, step - before))
-            self._extend(clauses.relaxed_labelling(self.tree, X, excess.tolist(), exceeds))
+            self._extend(clauses.relaxed_labelling(self.tree, row, excess.tolist(), exceeds))
         if allowances:
             literals, weights = zip(*allowances, strict=True)
             self._errors.append(literals, weights)

@@ -17,6 +17,7 @@ class SatTreeOptions:
     solver : name as python-sat knows it
     thresholds : "order" gives each node one chain of literals per column, so that a row needs two clauses per column
         where "direct" needs one per test, as the paper has it
+    arrivals : one variable per row and node makes the row's clauses short; else they name all turns, as in the paper
     one_test : clauses (2), at most one test per node; they are implied in the sense that surplus tests can be dropped
     distinct_tests : no test is repeated on a path (symmetry breaking); where leaves are counted, with idle nodes only
     idle_nodes : where leaves are counted, a leaf above the full depth is made of nodes that ask nothing, in one way
@@ -33,6 +34,7 @@ class SatTreeOptions:
 
     solver: str = "cadical195"
     thresholds: Literal["order", "direct"] = "order"
+    arrivals: bool = True
     one_test: bool = False
     distinct_tests: bool = True
     idle_nodes: bool = True
@@ -65,6 +67,7 @@ _KNOWN = {
 
 FAITHFUL = SatTreeOptions(
     thresholds="direct",
+    arrivals=False,
     one_test=True,
     distinct_tests=False,
     idle_nodes=False,

@@ -286,10 +286,14 @@ class _Run:
         unit = "depth" if self.problem.minimize is Minimize.DEPTH else "nodes"
         best = self.best
         if best is None:
-            lower = self.depth_lower if unit == "depth" else 2 * self.leaves_lower - 1
-            objective, lower_bound = math.inf, math.inf if infeasible else float(lower)
             status = Status.INFEASIBLE if infeasible else Status.UNKNOWN
-            parts: tuple[Part, ...] = (Part(unit, objective, lower_bound, status),)
+            bounds = {"depth": float(self.depth_lower), "nodes": float(2 * self.leaves_lower - 1)}
+            parts: tuple[Part, ...] = tuple(
+                Part(name, math.inf, math.inf if infeasible else bound, status)
+                for name, bound in bounds.items()
+                if name == unit or (depth_first and name == "depth")
+            )
+            objective, lower_bound = math.inf, parts[-1].lower_bound
         else:
             depth = Part("depth", best.depth, min(self.depth_lower, best.depth), Status.FEASIBLE)
             nodes = Part("nodes", best.n_nodes, min(2 * self.leaves_lower - 1, best.n_nodes), Status.FEASIBLE)

@@ -9,6 +9,8 @@ classes these are the pairs of groups of opposite majority (a shortest reduct of
 
 from __future__ import annotations
 
+import importlib.util
+
 from proofwood.engines.subset.fewest_run import FewestResult, FewestRun
 from proofwood.engines.subset.hitting import smallest_hitting
 from proofwood.engines.subset.options import FewestOptions
@@ -17,6 +19,7 @@ from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress
 
 DEFAULT_OPTIONS = FewestOptions()
+_FIRST_CONFLICTS = 20_000  # a second or two, in which hitting sets settle what they are good at
 
 
 def fewest_tests(
@@ -34,25 +37,22 @@ def fewest_tests(
     options : engine and switches; none changes the number of tests
     limits : wall-clock seconds and threads
     progress : called from this thread with numbers of tests; the objective is inf before the first set
-
-    Raises
-    ------
-    ImportError
-        If the engine "hitting" is asked for and python-sat is not installed.
     """
     run = FewestRun(rows, limits, progress)
     run.begin(options.search)
     if run.stopped_by is None and run.lower < run.upper:
         if options.engine == "hitting":
             smallest_hitting(run)
-        else:
+        elif options.engine == "auto" and importlib.util.find_spec("pysat") is not None:
+            smallest_hitting(run, _FIRST_CONFLICTS)
+        if options.engine != "hitting" and run.stopped_by is None and run.lower < run.upper:
             _by_size(run, options)
     return run.result()
 
 
 def _by_size(run: FewestRun, options: FewestOptions) -> None:
-    """Sizes 0, 1, 2, ...: the first with a set, or the size of the set at hand if all smaller ones have none."""
-    for size in range(run.rows.n_tests + 1):
+    """Sizes from the bound on: the first with a set, or the size of the set at hand if all smaller ones have none."""
+    for size in range(run.lower, run.rows.n_tests + 1):
         if run.upper <= size:
             break
         found = best_subset(

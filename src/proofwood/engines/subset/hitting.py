@@ -7,15 +7,16 @@ do, whatever differences are still unknown (implicit hitting sets, Chandrasekara
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
 
 import numpy as np
 import numpy.typing as npt
 
 from proofwood.engines.subset.fewest_run import FewestRun
 from proofwood.problem.ranked import RankedRows
+from proofwood.solvers.cardinality import Totalizer
+from proofwood.solvers.session import SatSession
 
-_SLICE = 2_000  # conflicts between two looks at the clock
 _PER_CELL = 4  # differences taken from one bad cell of a proposal
 
 
@@ -68,38 +69,41 @@ class Differences:
         return [groups[kept]]
 
 
-def smallest_hitting(run: FewestRun) -> None:
-    """Take ``run`` to the fewest tests, or to its limit."""
-    try:
-        from pysat.card import ITotalizer
-        from pysat.solvers import Solver
-    except ImportError as error:
-        raise ImportError("the engine 'hitting' needs python-sat: pip install python-sat") from error
+class _EnoughConflicts(Exception):
+    """The solver was given as many conflicts as it may have."""
+
+
+def smallest_hitting(run: FewestRun, most_conflicts: int | None = None) -> None:
+    """Take ``run`` to the fewest tests, to its limit, or to about ``most_conflicts`` conflicts of the solver."""
     differences = Differences(run.rows)
     n = run.rows.n_tests
-    counters = {"differences": 0, "proposals": 0, "conflicts": 0}
-    with Solver(name="minisat22") as solver, ITotalizer(range(1, n + 1), ubound=int(min(run.upper, n))) as totalizer:
-        for clause in totalizer.cnf.clauses:
-            solver.add_clause(clause)
-        while run.lower < run.upper and run.stopped_by is None:
-            counters["proposals"] += 1
-            bound = [-totalizer.rhs[run.lower]] if run.lower < len(totalizer.rhs) else []
-            answer = _solve(solver, bound, run)
-            if answer is None:
-                break
-            if not answer:
-                run.prove(run.lower + 1)
-                continue
-            proposal = [literal - 1 for literal in solver.get_model()[:n] if literal > 0] if n else []
-            bad = _bad_cells(differences, proposal)
-            if not bad:
-                run.improve(proposal)
-                continue
-            for conflict in [c for cell in bad for c in differences.conflicts(cell)]:
-                counters["differences"] += 1
-                solver.add_clause([test + 1 for test in differences.of(conflict)])
-        counters["conflicts"] = int(solver.accum_stats().get("conflicts", 0))
-    run.count(counters)
+    proposals, added = 0, 0
+
+    def between_slices() -> None:
+        run.tell()
+        if most_conflicts is not None and session.counters["conflicts"] >= most_conflicts:
+            raise _EnoughConflicts
+
+    with SatSession(solver="minisat22", seconds=run.left().seconds, on_slice=between_slices) as session:
+        tests = list(range(session.block(n), session.n_variables + 1)) if n else []
+        totalizer = Totalizer(session, tests, cap=int(min(run.upper, n)))
+        with contextlib.suppress(_EnoughConflicts):
+            while run.lower < run.upper and run.stopped_by is None:
+                proposals += 1
+                answer = session.solve(totalizer.at_most(run.lower))
+                if answer is None:
+                    run.stopped_by = session.stopped_by
+                elif not answer:
+                    run.prove(run.lower + 1)
+                else:
+                    proposal = [test for test, literal in enumerate(tests) if session.value(literal)]
+                    bad = _bad_cells(differences, proposal)
+                    if not bad:
+                        run.improve(proposal)
+                    for conflict in [c for cell in bad for c in differences.conflicts(cell)]:
+                        added += 1
+                        session.add([tests[test] for test in differences.of(conflict)])
+        run.count({"differences": added, "proposals": proposals, "conflicts": session.counters.get("conflicts", 0)})
 
 
 def _bad_cells(differences: Differences, tests: list[int]) -> list[npt.NDArray[np.int64]]:
@@ -113,21 +117,3 @@ def _bad_cells(differences: Differences, tests: list[int]) -> list[npt.NDArray[n
     np.add.at(common, cell, differences.heaviest.astype(np.int64))
     bad = np.flatnonzero(~(common == np.bincount(cell, minlength=n_cells)[:, None]).any(axis=1))
     return [np.flatnonzero(cell == number) for number in bad]
-
-
-def _solve(solver: Any, assumptions: list[int], run: FewestRun) -> bool | None:
-    """Answer of the solver, in slices of conflicts; None at the limit or at Ctrl-C, told by ``run.stopped_by``."""
-    try:
-        while run.stopped_by is None:
-            left = run.left().seconds
-            if left is not None and left <= 0:
-                run.stopped_by = "time_limit"
-                break
-            solver.conf_budget(_SLICE)
-            answer = solver.solve_limited(assumptions=assumptions)
-            if answer is not None:
-                return bool(answer)
-            run.tell()
-    except KeyboardInterrupt:
-        run.stopped_by = "interrupt"
-    return None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 INSTRUCTION_SETS = {"auto": 0, "baseline": 1, "avx2": 2}
+COLUMNS = ("auto", "bits", "ranks")
 FEWEST_ENGINES = ("auto", "search", "hitting")
 
 
@@ -27,6 +28,8 @@ class SubsetOptions:
     lexicographic : return the lexicographically smallest of the best sets, at the price of a second search
     neighbours : pairs per row that a matching may choose from
     restarts : random sets that the exchange also begins from
+    columns : how tests are kept: "bits", a column of bits each; "ranks", one column of ranks for all cuts of a column,
+        which takes no memory per cut; "auto": ranks where there are more than 1,000 tests
     simd : instruction set of the kernels
     """
 
@@ -42,9 +45,12 @@ class SubsetOptions:
     lexicographic: bool = False
     neighbours: int = 10
     restarts: int = 6
+    columns: Literal["auto", "bits", "ranks"] = "auto"
     simd: Literal["auto", "baseline", "avx2"] = "auto"
 
     def __post_init__(self) -> None:
+        if self.columns not in COLUMNS:
+            raise ValueError(f"columns={self.columns!r}: expected one of {', '.join(COLUMNS)}")
         if self.simd not in INSTRUCTION_SETS:
             raise ValueError(f"simd={self.simd!r}: expected one of {', '.join(INSTRUCTION_SETS)}")
         if self.neighbours < 1:
@@ -60,7 +66,9 @@ class FewestOptions:
     Parameters
     ----------
     engine : "search": the subset search for sizes 0, 1, 2, ...; "hitting": a smallest hitting set of differences of
-        rows, made one by one, with a SAT solver (python-sat); "auto": the first, faster wherever both were measured
+        rows, made one by one, with a SAT solver (python-sat); "auto": hitting sets for some thousand conflicts, where
+        python-sat is installed, and then the search for the sizes that are left: the former are faster where many
+        tests are needed, the latter where few suffice but the data are noisy
     search : switches of the subset search
     """
 

@@ -35,6 +35,8 @@ _RULES = (
     "restarts",
 )
 _MOST = 2**31 - 1
+MOST_BITS = 1_000
+"""More tests than this are kept as ranks unless the options say otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +209,7 @@ def run_native(
         "size": min(size, _MOST),
         "upper": below,
         "threads": max(1, limits.threads),
+        "by_rank": options.columns == "ranks" or (options.columns == "auto" and rows.n_tests > MOST_BITS),
         "isa": INSTRUCTION_SETS[options.simd],
         **{name: getattr(options, name) for name in _RULES},
         **(more or {}),

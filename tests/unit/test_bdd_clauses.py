@@ -1,0 +1,214 @@
+"""The encodings of decision diagrams clause by clause, and their sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from math import comb, perm
+
+import numpy as np
+import pytest
+from pysat.solvers import Solver
+
+from diagram_problems import table_1
+from proofwood.engines.sat import bdd_clauses as clauses
+from proofwood.engines.sat.bdd_clauses import BddVariables, Clause, encoding_size, rel
+from proofwood.engines.sat.bdd_examples import Examples, enough_features, greedy_features
+from proofwood.engines.sat.maxsat_encode import Formula
+from proofwood.problem.ranked import RankedRows
+
+
+def formula(depth: int, rows: RankedRows | None = None, **how: bool) -> tuple[Formula, BddVariables, Examples]:
+    """An empty formula with the variables for the examples as they are."""
+    examples = Examples.of(table_1() if rows is None else rows, reduce=False, settle=True)
+    made = Formula()
+    return made, BddVariables(made, depth, examples, **how), examples
+
+
+def projections(made: Iterable[Clause], onto: list[int]) -> set[tuple[bool, ...]]:
+    """Values of some variables in the models of clauses."""
+    found = set()
+    with Solver(name="cadical195", bootstrap_with=list(made)) as solver:
+        while solver.solve():
+            true = set(solver.get_model())
+            values = tuple(variable in true for variable in onto)
+            found.add(values)
+            solver.add_clause([-v if value else v for v, value in zip(onto, values, strict=True)])
+    return found
+
+
+def random_rows(n_examples: int, n_features: int, n_classes: int = 2) -> RankedRows:
+    """Different rows, every class among them."""
+    bits = [[number >> place & 1 for place in range(n_features)] for number in range(n_examples)]
+    return RankedRows.from_bits(bits, [number % n_classes for number in range(n_examples)])
+
+
+# --------------------------------------------------------------------------------------------- the paper's example
+
+
+def test_cells_are_numbered_with_the_first_feature_in_front():
+    assert [[rel(i, j, 3) for i in (1, 2, 3)] for j in range(1, 9)] == [
+        list(bits) for bits in product((0, 1), repeat=3)
+    ]
+
+
+def test_clause_6_of_the_first_example_and_the_first_cell():
+    _, v, examples = formula(2, values=False)
+    first, *_ = clauses.classified_by_features(v, examples, 1, [0])
+    assert first == [-v.c(1), v.a(1, 1), v.a(3, 1), v.a(1, 2), v.a(3, 2)]
+
+
+def test_clause_5_of_a_positive_example():
+    _, v, examples = formula(2, values=False)
+    last = list(clauses.classified_by_features(v, examples, 3, [1]))[-1]  # 0010: cell 11 is not its own by f1, f2, f4
+    assert last == [v.c(4), v.a(1, 1), v.a(2, 1), v.a(4, 1), v.a(1, 2), v.a(2, 2), v.a(4, 2)]
+
+
+def test_clauses_7_and_9_of_the_first_example():
+    _, v, examples = formula(2)
+    d1, d2 = v.d(1, 1), v.d(2, 1)
+    values = list(clauses.values_of_features(v, examples, 1))
+    assert values[:4] == [[-v.a(1, 1), d1], [-v.a(2, 1), -d1], [-v.a(3, 1), d1], [-v.a(4, 1), -d1]]
+    assert list(clauses.classified_by_values(v, 1, [0])) == [
+        [-v.c(1), d1, d2],
+        [-v.c(2), d1, -d2],
+        [-v.c(3), -d1, d2],
+        [-v.c(4), -d1, -d2],
+    ]
+
+
+def test_clause_8_with_an_excuse():
+    _, v, _ = formula(1)
+    assert list(clauses.classified_by_values(v, 3, [1], [99])) == [[v.c(1), v.d(1, 3), 99], [v.c(2), -v.d(1, 3), 99]]
+
+
+@pytest.mark.parametrize("encoding", ["BDD1", "BDD2"])
+@pytest.mark.parametrize("bead", [False, True])
+def test_example_2_has_the_table_1000_over_the_first_two_features(encoding, bead):
+    made, v, examples = formula(2, values=encoding == "BDD2")
+    made.extend(clauses.bdd_clauses(v, examples, encoding, symmetry=False, bead=bead))
+    made.extend([[v.a(1, 1)], [v.a(2, 2)]])
+    assert projections(made.clauses, [v.c(j) for j in range(1, 5)]) == {(True, False, False, False)}
+
+
+@pytest.mark.parametrize("encoding", ["BDD1", "BDD2"])
+def test_example_2_needs_two_features(encoding):
+    made, v, examples = formula(1, values=encoding == "BDD2")
+    made.extend(clauses.bdd_clauses(v, examples, encoding, symmetry=False, bead=False))
+    assert projections(made.clauses, [v.c(1)]) == set()
+
+
+# -------------------------------------------------------------------------------------------------- each constraint
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_counter_lets_one_be_true(n):
+    literals, registers = list(range(1, n + 1)), list(range(n + 1, 2 * n))
+    made = [*clauses.at_most_one(literals, registers), [n, -n]]
+    assert projections(made, literals) == {bits for bits in product((False, True), repeat=n) if sum(bits) <= 1}
+
+
+@pytest.mark.parametrize(("depth", "n_features"), [(1, 1), (1, 3), (2, 2), (2, 4), (3, 4)])
+def test_orderings_are_arrangements_or_ascending_sets(depth, n_features):
+    rows = random_rows(4, n_features)
+    for symmetry, expected in ((False, perm(n_features, depth)), (True, comb(n_features, depth))):
+        made, v, _ = formula(depth, rows)
+        made.extend(clauses.structure(v, symmetry=symmetry, bead=False))
+        places = [v.a(r, i) for i in range(1, depth + 1) for r in range(1, n_features + 1)]
+        found = projections(made.clauses, places)
+        assert len(found) == expected
+        for model in found:
+            features = [number % n_features for number, chosen in enumerate(model) if chosen]
+            assert len(set(features)) == depth
+            assert not symmetry or features == sorted(features)
+
+
+def test_bead_means_unequal_halves():
+    made, v, _ = formula(2)
+    made.extend(clauses.table_is_bead(v))
+    expected = {t for t in product((False, True), repeat=4) if t[:2] != t[2:]}
+    assert projections(made.clauses, [v.c(j) for j in range(1, 5)]) == expected
+
+
+def test_table_that_is_not_constant():
+    made, v, _ = formula(2)
+    made.extend(clauses.table_is_not_constant(v))
+    expected = {t for t in product((False, True), repeat=4) if any(t) and not all(t)}
+    assert projections(made.clauses, [v.c(j) for j in range(1, 5)]) == expected
+
+
+@pytest.mark.parametrize(("constraint", "n_tables"), [("table_is_bead", 81 - 9), ("table_is_not_constant", 81 - 3)])
+def test_three_classes_have_one_variable_each(constraint, n_tables):
+    made, v, _ = formula(2, random_rows(4, 2, n_classes=3))
+    made.extend(clauses.one_class_per_cell(v))
+    cells = [literal for j in range(1, 5) for literal in v.says(j, range(3))]
+    assert len(projections(made.clauses, cells)) == 3**4
+    made.extend(getattr(clauses, constraint)(v))
+    assert len(projections(made.clauses, cells)) == n_tables
+
+
+# ------------------------------------------------------------------------------------------------------------- size
+
+
+@pytest.mark.parametrize("encoding", ["BDD1", "BDD2"])
+@pytest.mark.parametrize("bead", [False, True])
+@pytest.mark.parametrize(("n_examples", "n_features", "depth"), [(4, 2, 2), (5, 3, 2), (9, 4, 3), (7, 5, 1), (2, 1, 1)])
+def test_literals_are_counted_by_formula(encoding, bead, n_examples, n_features, depth):
+    made, v, examples = formula(depth, random_rows(n_examples, n_features), values=encoding == "BDD2")
+    made.extend(clauses.bdd_clauses(v, examples, encoding, symmetry=False, bead=bead))
+    assert made.n_literals == encoding_size(n_examples, n_features, depth, encoding, bead=bead)
+
+
+def test_each_constraint_has_the_size_of_the_text():
+    m, k, h = 8, 4, 3
+    _, v, examples = formula(h)
+    size = {name: _literals(getattr(clauses, name)(v)) for name in ("feature_once", "one_feature_per_position")}
+    assert size == {"feature_once": 2 * k * (3 * h - 4), "one_feature_per_position": h * (2 * (3 * k - 4) + k)}
+    assert _literals(clauses.table_is_bead(v)) == 7 * 2 ** (h - 1)
+    by_features = [_literals(clauses.classified_by_features(v, examples, q, [0])) for q in range(1, m + 1)]
+    assert sum(by_features) == m * 2 ** (h - 1) * (2 + h * k)
+    assert sum(_literals(clauses.values_of_features(v, examples, q)) for q in range(1, m + 1)) == 2 * m * h * k
+    assert sum(_literals(clauses.classified_by_values(v, q, [0])) for q in range(1, m + 1)) == m * 2**h * (h + 1)
+
+
+def _literals(made: Iterable[Clause]) -> int:
+    return sum(map(len, made))
+
+
+# --------------------------------------------------------------------------------------------------------- examples
+
+
+def test_tests_that_say_nothing_new_are_dropped():
+    bits = np.array([[0, 0, 1, 0, 1], [0, 1, 0, 1, 1], [0, 1, 0, 0, 0], [0, 1, 0, 0, 0]])
+    examples = Examples.of(RankedRows.from_bits(bits, [0, 1, 0, 1]))
+    assert examples.tests.tolist() == [1, 3, 4]
+    assert examples.feature_of.tolist() == [-1, 0, 0, 1, 2]
+    assert examples.weights.tolist() == [[1, 0], [1, 1], [0, 1]]
+    assert examples.constant == 1
+    assert examples.allowed.tolist() == [[True, False], [True, True], [False, True]]
+
+
+def test_rows_may_stay_as_they_are():
+    rows = RankedRows.from_bits([[0], [0], [0], [1]], [0, 0, 2, 2], n_classes=4)
+    alone = Examples.of(rows, reduce=False)
+    assert alone.weights.tolist() == [[1, 0], [1, 0], [0, 1], [0, 1]]
+    assert alone.classes.tolist() == [0, 2]
+    assert alone.constant == 0
+    settled = Examples.of(rows, reduce=False, settle=True)
+    assert settled.weights.tolist() == [[2, 1], [2, 1], [2, 1], [0, 1]]
+
+
+def test_greedy_features():
+    examples = Examples.of(table_1())
+    assert greedy_features(examples, 2) == (0, 1)
+    assert enough_features(examples) == (0, 1)
+    assert greedy_features(examples, 9) == (0, 1, 2, 3)
+    assert greedy_features(examples, 0) == ()
+
+
+def test_more_answers_than_an_integer_holds():
+    bits = np.zeros((3, 130), dtype=int)
+    bits[1, 0] = bits[2, 129] = 1
+    examples = Examples.of(RankedRows.from_bits(bits, [0, 1, 0]), reduce=False)
+    assert examples.errors(range(130)) == 0
+    assert examples.errors(range(1, 130)) == 1

@@ -1,0 +1,100 @@
+"""Greedy choices of tests: information gain from the top down, and the tests of a CART tree."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
+
+from proofwood.data.binarize import Binarizer
+from proofwood.engines.diagrams.cells import CellTable
+from proofwood.engines.greedy.heuristic import tests_of_cart as cart_tests
+from proofwood.engines.greedy.oblivious import choose_tests, odt, oodg
+from proofwood.engines.greedy.splits import entropy
+from proofwood.problem.ranked import RankedRows
+from tests.strategies import below, matrices
+
+XOR = RankedRows.from_bits([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 0]], [0, 1, 1, 0])
+
+
+def test_the_first_test_tells_most_and_ties_go_to_the_first():
+    rows = RankedRows.from_bits([[0, 1, 1], [0, 0, 0], [1, 1, 1], [1, 0, 0]], [1, 0, 1, 0])
+    assert choose_tests(rows, 3) == (1,)  # tells all, as does its copy after it
+    assert choose_tests(XOR, 1) == (2,)  # no single test of the exclusive or tells anything, the third one does
+    assert choose_tests(RankedRows.from_bits([[0], [1]], [1, 1]), 2) == ()
+    assert choose_tests(XOR, 0) == ()
+
+
+def test_no_test_is_chosen_for_nothing():
+    exclusive = RankedRows.from_bits([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    assert choose_tests(exclusive, 2) == ()
+    assert odt(exclusive, 2).n_nodes == 1
+
+
+def test_unknown_cells_are_filled_by_the_parent_or_merged():
+    # 00 -> 0, 01 unknown, 10 -> 1, 11 -> 0
+    rows = RankedRows.from_bits([[0, 0], [1, 0], [1, 1], [1, 0]], [0, 1, 0, 1])
+    cells = CellTable.of(rows, choose_tests(rows, 2))
+    assert rows.errors(odt(rows, 2)) == rows.errors(oodg(rows, 2)) == cells.errors == 0
+    assert oodg(rows, 2).n_splits == 2
+
+
+def test_entropy_is_that_of_the_classes():
+    counts = np.array([[3, 1], [0, 2]])
+    assert entropy(counts) == -(3 * math.log(3 / 4) + math.log(1 / 4))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> RankedRows:
+    n_rows, n_classes = draw(st.integers(2, 12)), draw(st.integers(2, 3))
+    X = draw(matrices(n_rows, draw(st.integers(1, 4))))
+    codes = draw(below(n_classes, n_rows))
+    return RankedRows.from_columns(Binarizer.of(X), X, codes, n_classes=n_classes)
+
+
+@given(rows=tables(), size=st.integers(0, 3))
+def test_each_test_has_the_greatest_information(rows: RankedRows, size: int):
+    tests = choose_tests(rows, size)
+    for place in range(len(tests)):
+        scores = [_conditional_entropy(rows, [*tests[:place], test]) for test in range(rows.n_tests)]
+        assert scores[tests[place]] <= min(scores) + 1e-9
+        assert scores[tests[place]] < _conditional_entropy(rows, tests[:place])
+    assert rows.errors(odt(rows, size)) == rows.errors(oodg(rows, size)) == CellTable.of(rows, tests).errors
+
+
+def _conditional_entropy(rows: RankedRows, tests: list[int] | tuple[int, ...]) -> float:
+    weights = CellTable.of(rows, tuple(dict.fromkeys(tests))).weights.astype(float)
+    return float(sum(-n * math.log(n / row.sum()) for row in weights for n in row if n > 0))
+
+
+@given(rows=tables(), seed=st.integers(0, 99))
+def test_order_and_duplicates_of_rows_change_nothing(rows: RankedRows, seed: int):
+    order = np.random.default_rng(seed).permutation(rows.n_rows)
+    twice = np.concatenate([order, order])
+    doubled = RankedRows(rows.ranks[twice], rows.tests_of, rows.codes[twice], rows.weights[twice], rows.n_classes)
+    assert choose_tests(rows, 3) == choose_tests(doubled, 3)
+    assert cart_tests(rows, 2) == cart_tests(doubled, 2)
+
+
+def test_the_tests_of_cart_are_those_of_scikit_learn():
+    random = np.random.default_rng(4)
+    X = random.random((60, 4)).round(2)
+    y = ((X[:, 0] > 0.5) ^ (X[:, 1] > 0.3)).astype(int)
+    binarizer = Binarizer.of(X)
+    rows = RankedRows.from_columns(binarizer, X, y)
+    used = cart_tests(rows, 2)
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y).tree_
+    chosen = [(int(f), float(t)) for f, t in zip(tree.feature, tree.threshold, strict=True) if f >= 0]
+    ours = [(int(binarizer.feature[test]), float(binarizer.threshold[test])) for test in used]
+    assert sorted(f for f, _ in chosen) == sorted(f for f, _ in ours)
+    root = next(t for f, t in chosen)
+    assert any(abs(t - root) < 0.02 for _, t in ours)
+
+
+def test_all_tests_where_cart_uses_few():
+    rows = RankedRows.from_bits([[0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 1, 1])
+    assert cart_tests(rows, 3) == (0, 1, 2)  # one test suffices, which is fewer than three
+    assert cart_tests(rows, 1) == (0,)
