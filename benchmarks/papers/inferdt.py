@@ -248,8 +248,9 @@ def table2(
         "The paper tells of 21 Boolean features, one for each level, and of 1,728 or 1,727 rows. Its depth 8 and 143 "
         "nodes are the proved optimum for columns read in their order, which is 15 tests; with a test for each level "
         "the least depth is 8 as well, and 111 nodes are enough at that depth. The file has 1,727 rows (the row of "
-        "six zeros is absent). Where a SAT column says `> t`, it proved the depth within the bounds shown and no "
-        "more."
+        "six zeros is absent). Where a SAT engine reached its limit (`> t`), depth and nodes are those of the greedy "
+        "tree it begins with, which is deeper and smaller, beside the bound it proved: the formulas below the least "
+        "depth are unsatisfiable and hard, for the solver of python-sat here as for MiniSat there."
     )
     return _whole(2, sets, published.TABLE_2, why, session, learners, cv_runs)
 
@@ -290,8 +291,9 @@ def _whole(
     text = (
         f"Least depth (DT_depth), and fewest nodes among trees of that depth (DT_size). Means of {session.runs} runs, "
         f"wall seconds of `fit` with all its checks; accuracy over ten stratified folds of {cv_runs} shufflings. "
-        "Examples used are the distinct rows in the largest formula; the search uses no formula. For DT_depth, n is "
-        "that of the tree without idle splits, and the paper's that of the perfect tree."
+        "Examples used are the distinct rows in the largest formula (which rows, and so how many, is chance); the "
+        "search uses no formula. The machine was shared with other work. For DT_depth, n is that of the tree without "
+        "idle splits, and the paper's that of the perfect tree."
     )
     title = f"Table {which}: the smallest tree for {' and '.join(sets)}"
     return write_page(session.out / f"table{which}.md", title, text, why, markdown_table(header, lines), rows=used)
