@@ -24,6 +24,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 DATA = Path(os.environ.get("PROOFWOOD_DATA", Path(__file__).parents[2] / "shared" / "data"))
 """Folder of the benchmark data: one folder per suite, a CSV file per data set, its last column being the target."""
 
+
 @pytest.fixture(autouse=True)
 def ctrl_c_raises() -> None:
     """Python's handler of SIGINT, anew for each test.

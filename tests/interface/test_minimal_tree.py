@@ -229,7 +229,9 @@ def test_the_callback_sees_bounds_that_close(iris):
 
 
 def test_both_engines_prove_the_same(iris):
-    search, sat = (MinimalTreeClassifier("nodes", engine=engine, time_limit=None).fit(*iris) for engine in ("search", "sat"))
+    search, sat = (
+        MinimalTreeClassifier("nodes", engine=engine, time_limit=None).fit(*iris) for engine in ("search", "sat")
+    )
     assert [part.objective for part in search.result_.parts] == [part.objective for part in sat.result_.parts]
     assert search.status_ == sat.status_ == "optimal"
 

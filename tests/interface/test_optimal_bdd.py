@@ -119,6 +119,17 @@ def test_more_tests_than_there_are():
     assert OptimalBDDClassifier(2).fit([[5], [5]], [0, 1]).model_.n_nodes == 1
 
 
+def test_more_tests_than_a_truth_table_can_have():
+    X = np.eye(25, dtype=int)
+    y = np.arange(25) % 2
+    diagram = OptimalBDDClassifier(objective="features").fit(X, y)
+    assert (diagram.status_, diagram.objective_) == ("optimal", 12)
+    wide = OptimalBDDClassifier(30, max_thresholds=30).fit(np.arange(30.0).reshape(-1, 1), np.arange(30) % 2)
+    assert (wide.objective_, wide.score(np.arange(30.0).reshape(-1, 1), np.arange(30) % 2)) == (0, 1.0)
+    assert len(wide.order_) == 29
+    assert wide.result_.part("splits").status == "feasible"
+
+
 def test_weights_and_classes(cancer):
     X, y = cancer
     even = OptimalBDDClassifier(2, max_thresholds=5).fit(X, y)

@@ -58,7 +58,7 @@ def subset_options() -> st.SearchStrategy[SubsetOptions]:
         **switches,
         lexicographic=st.booleans(),
         neighbours=st.sampled_from([10, 1, 3]),
-        restarts=st.sampled_from([6, 0, 1]),
+        restarts=st.sampled_from([12, 0, 1]),
         columns=st.sampled_from(["bits", "ranks"]),
         simd=st.sampled_from(["auto", "baseline"]),
     )

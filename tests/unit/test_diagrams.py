@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from proofwood.engines.diagrams.cells import CellTable, beads, diagram
 from proofwood.engines.diagrams.fill import fill_merge, fill_parent
 from proofwood.engines.diagrams.filling import count_splits, merged_labels
+from proofwood.engines.diagrams.sparse import sparse_diagram
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import LEAF
 from proofwood.problem.ranked import RankedRows
@@ -100,6 +101,20 @@ def test_a_diagram_says_what_its_table_says_and_is_reduced(case: tuple[int, list
     for node in inner:
         for child in (table.low[node], table.high[node]):
             assert table.feature[child] == LEAF or table.feature[child] > table.feature[node]
+
+
+@given(st.data())
+def test_a_diagram_of_reached_cells_makes_the_errors_of_the_cells(data: st.DataObject):
+    n_rows, n_tests = data.draw(st.integers(1, 10)), data.draw(st.integers(0, 6))
+    random = np.random.default_rng(data.draw(st.integers(0, 999)))
+    rows = RankedRows.from_bits(random.integers(0, 2, (n_rows, n_tests)), random.integers(0, 3, n_rows), n_classes=3)
+    order = random.permutation(n_tests).tolist()
+    table = sparse_diagram(rows, order)
+    assert rows.errors(table) == CellTable.of(rows, order).errors
+    for node in table.splits():
+        assert table.low[node] != table.high[node]
+        for child in (table.low[node], table.high[node]):
+            assert table.feature[child] == LEAF or order.index(table.feature[child]) > order.index(table.feature[node])
 
 
 @st.composite

@@ -85,7 +85,7 @@ struct Settings {
   bool collect = false;
   bool greedy_only = false;  // best: stop after the greedy first set
   std::size_t max_sets = 1;
-  u32 threads = 1, neighbours = 10, restarts = 6;
+  u32 threads = 1, neighbours = 10, restarts = 12;
   int isa = 0;
   Rules rules;
 };

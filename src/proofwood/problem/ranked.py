@@ -8,7 +8,7 @@ row is 0 where test ``t`` holds: the row goes low.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -197,15 +197,7 @@ class RankedRows:
     def select(self, tests: npt.ArrayLike) -> RankedRows:
         """The same rows over the given tests only, each a 0/1 column of its own."""
         bits = np.ascontiguousarray(self.bits(tests), dtype=np.int32)
-        return RankedRows(
-            ranks=bits,
-            tests_of=np.ones(bits.shape[1], dtype=np.int32),
-            codes=self.codes,
-            weights=self.weights,
-            n_classes=self.n_classes,
-            unit=self.unit,
-            kept=self.kept,
-        )
+        return replace(self, ranks=bits, tests_of=np.ones(bits.shape[1], dtype=np.int32))
 
     def predict(self, table: NodeTable) -> IntArray:
         """(n_rows,) class codes that ``table``, a model over the tests (bits tested at 0.5), gives the rows."""
@@ -219,31 +211,13 @@ class RankedRows:
         """``table``, a model over the tests, with the weights and numbers of these rows at its nodes."""
         short, bits = self._over_used_tests(table)
         told = refresh(short, bits, self.codes, self.n_classes, self.weights * float(self.unit), relabel=relabel)
-        return NodeTable(
-            feature=table.feature,
-            threshold=told.threshold,
-            low=told.low,
-            high=told.high,
-            label=told.label,
-            weight=told.weight,
-            rows=told.rows,
-            missing_low=told.missing_low,
-        )
+        return replace(told, feature=table.feature)
 
     def _over_used_tests(self, table: NodeTable) -> tuple[NodeTable, FloatArray]:
         """``table`` renumbered to the tests it uses, and the bits of these."""
         used = np.unique(table.feature[table.feature >= 0])
         feature = np.where(table.feature >= 0, np.searchsorted(used, table.feature), table.feature)
-        short = NodeTable(
-            feature=feature,
-            threshold=table.threshold,
-            low=table.low,
-            high=table.high,
-            label=table.label,
-            weight=table.weight,
-            rows=table.rows,
-            missing_low=table.missing_low,
-        )
+        short = replace(table, feature=feature)
         return short, self.bits(used).astype(np.float64)
 
 

@@ -14,10 +14,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from proofwood.engines.diagrams.cells import CellTable, diagram
+from proofwood.engines.diagrams.cells import MOST_TESTS, CellTable, diagram
 from proofwood.engines.diagrams.fill import fill_merge, fill_parent
 from proofwood.engines.diagrams.filling import count_splits
 from proofwood.engines.diagrams.smallest import Smallest, best_order, smallest_diagram
+from proofwood.engines.diagrams.sparse import sparse_diagram
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status
@@ -175,6 +176,8 @@ def _smallest_of(
 
     ``in_order``: the tests were chosen in the order they have, which a rule that fills cells branch by branch keeps.
     """
+    if len(sets[0]) > MOST_TESTS:
+        return _sparse(problem, sets[0])
     best: Smallest | None = None
     lower: int | None = None
     for tests in sets:
@@ -191,6 +194,21 @@ def _smallest_of(
     status = Status.OPTIMAL if lower == best.n_splits else Status.FEASIBLE
     table = diagram(best.tests, best.labels, problem.rows.n_classes)
     return problem.rows.refresh(table), Part("splits", float(best.n_splits), float(lower), status)
+
+
+def _sparse(problem: DiagramProblem, tests: Sequence[int]) -> tuple[NodeTable, Part]:
+    """A diagram over more tests than a table can have, ordered by information; its size is not minimised."""
+    from proofwood.engines.greedy.oblivious import choose_tests
+
+    if problem.unknown not in (Unknown.SMALLEST, Unknown.MERGE):
+        raise ValueError(
+            f"unknown={str(problem.unknown)!r} needs a truth table, and {len(tests)} tests have too many cells for one "
+            f"(at most {MOST_TESTS}): pass unknown='smallest', or fewer max_features"
+        )
+    told = [tests[place] for place in choose_tests(problem.rows.select(tests), len(tests))]
+    order = [*told, *(test for test in tests if test not in told)]
+    table = problem.rows.refresh(sparse_diagram(problem.rows, order))
+    return table, Part("splits", float(table.n_splits), 0.0, Status.FEASIBLE)
 
 
 def _diagram_of(

@@ -44,7 +44,7 @@ class SubsetOptions:
     greedy: bool = True
     lexicographic: bool = False
     neighbours: int = 10
-    restarts: int = 6
+    restarts: int = 12
     columns: Literal["auto", "bits", "ranks"] = "auto"
     simd: Literal["auto", "baseline", "avx2"] = "auto"
 

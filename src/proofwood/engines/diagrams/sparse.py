@@ -1,0 +1,77 @@
+"""Diagrams over more tests than a truth table can have: only cells that rows reach are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from proofwood.model.node_table import LEAF, BoolArray, IntArray, NodeTable
+from proofwood.problem.ranked import RankedRows
+
+MOST_LEVELS = 900
+"""Most tests: the recursion goes one level deeper with each."""
+
+
+def sparse_diagram(rows: RankedRows, tests: Sequence[int]) -> NodeTable:
+    """An ordered reduced diagram over ``tests``, top to bottom, that makes the errors of their cells.
+
+    A branch that no row takes follows its sibling, and branches of which all rows are content with one class end there.
+    Equal nodes are one. The size is no minimum.
+
+    Raises
+    ------
+    ValueError
+        If there are more than :data:`MOST_LEVELS` tests.
+    """
+    if len(tests) > MOST_LEVELS:
+        raise ValueError(f"{len(tests)} tests: expected at most {MOST_LEVELS}")
+    bits = rows.bits(tests)
+    cell = (
+        np.unique(bits, axis=0, return_inverse=True)[1].reshape(-1) if len(tests) else np.zeros(rows.n_rows, np.int64)
+    )
+    weights = np.zeros((int(cell.max()) + 1, rows.n_classes), dtype=np.int64)
+    np.add.at(weights, (cell, rows.codes), rows.weights)
+    first = np.unique(cell, return_index=True)[1]
+    return _Builder(bits[first] == 1, weights == weights.max(axis=1, keepdims=True)).table(tests)
+
+
+class _Builder:
+    """Nodes made from the bottom up, each once: key (level, low, high), or the class of a leaf."""
+
+    def __init__(self, high: BoolArray, allowed: BoolArray) -> None:
+        self.high, self.allowed = high, allowed
+        self.nodes: dict[tuple[int, ...], int] = {}
+
+    def table(self, tests: Sequence[int]) -> NodeTable:
+        """The diagram, the root first."""
+        root = self._node(np.arange(len(self.allowed)), 0)
+        keys = sorted(self.nodes, key=lambda key: -self.nodes[key])  # children were made before their parents
+        place = {self.nodes[key]: position for position, key in enumerate(keys)}
+        assert place[root] == 0
+        inner = np.array([len(key) == 3 for key in keys])
+        return NodeTable(
+            feature=np.array([tests[key[0]] if len(key) == 3 else LEAF for key in keys]),
+            threshold=np.where(inner, 0.5, np.nan),
+            low=np.array([place[key[1]] if len(key) == 3 else LEAF for key in keys]),
+            high=np.array([place[key[2]] if len(key) == 3 else LEAF for key in keys]),
+            label=np.array([0 if len(key) == 3 else key[0] for key in keys]),
+            weight=np.zeros((len(keys), self.allowed.shape[1])),
+            rows=np.zeros(len(keys), dtype=np.int64),
+            missing_low=np.ones(len(keys), dtype=bool),
+        )
+
+    def _node(self, cells: IntArray, level: int) -> int:
+        common = self.allowed[cells].all(axis=0)
+        if common.any():
+            return self._made((int(common.argmax()),))
+        while True:  # cells differ, and their classes do, so that some test below parts them
+            high = self.high[cells, level]
+            if high.any() and not high.all():
+                break
+            level += 1
+        low_node, high_node = self._node(cells[~high], level + 1), self._node(cells[high], level + 1)
+        return low_node if low_node == high_node else self._made((level, low_node, high_node))
+
+    def _made(self, key: tuple[int, ...]) -> int:
+        return self.nodes.setdefault(key, len(self.nodes))
