@@ -73,6 +73,7 @@ def test_every_filling_makes_the_same_errors(cancer, unknown, engine):
     wrong = (diagram.predict(X) != y).sum()
     assert diagram.objective_ == wrong == diagram.recount(X, y)
     best = OptimalBDDClassifier(4, max_thresholds=4).fit(X, y)
+    assert f"errors {int(best.objective_)} proved optimal for these tests" in best.summary()
     assert diagram.lower_bound_ <= best.objective_ <= wrong
     if engine == "search":
         assert wrong == best.objective_

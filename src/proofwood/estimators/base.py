@@ -97,6 +97,10 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         """The parts of a result that the user asked for."""
         return result.parts
 
+    def _scope(self) -> str:
+        """What a proof does not speak of, in words behind "proved optimal"."""
+        return ""
+
     def _less(self) -> str:
         """What to ask for instead where a proof takes too long."""
         return "a smaller max_depth or a max_gap"
@@ -603,10 +607,10 @@ def _shown(value: float) -> str:
     return f"{value:,.0f}" if math.isfinite(value) and value == round(value) else f"{value:,.6g}"
 
 
-def _part_text(part: Part) -> str:
+def _part_text(part: Part, scope: str) -> str:
     shown = f"{part.unit} {_shown(part.objective)}"
     if part.status is Status.OPTIMAL:
-        return f"{shown} proved optimal"
+        return f"{shown} proved optimal{scope}"
     return f"{shown} not proved best (lower bound {_shown(part.lower_bound)})"
 
 

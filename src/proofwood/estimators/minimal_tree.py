@@ -206,7 +206,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
             "nodes": f"no tree that is {right} has less depth, and none of this depth has fewer nodes",
             "nodes-any-depth": f"no tree that is {right} has fewer nodes",
         }[self.minimize]
-        return smaller + (f" (for these tests: max_thresholds={self.max_thresholds})" if self._limited else "")
+        return smaller + (f" (optimal for these tests: max_thresholds={self.max_thresholds})" if self._limited else "")
 
 
 def _engine(name: str, limits: Limits) -> Callable[..., Result]:

@@ -198,7 +198,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         else:
             better = "makes fewer errors" if self.alpha == 0 else "costs less"
             claim = f"no decision diagram over at most {self.max_features} tests {better}"
-        return claim + (f" (for these tests: max_thresholds={self.max_thresholds})" if self._limited else "")
+        return claim + (f" (optimal for these tests: max_thresholds={self.max_thresholds})" if self._limited else "")
 
 
 def _counted(model: NodeTable, posed: Posed[DiagramProblem]) -> float:

@@ -101,6 +101,9 @@ class ClassifierOverTests(ProvedClassifier):
         """Whether thresholds were left out, so that the answer is optimal for the tests that were kept."""
         return self.max_thresholds is not None
 
+    def _scope(self) -> str:
+        return " for these tests" if self._limited else ""
+
     # ------------------------------------------------------------------------------------------------------- saving
 
     def _columns_to_save(self) -> dict[str, Any]:
