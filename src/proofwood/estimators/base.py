@@ -408,9 +408,8 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         effort = [] if subproblems is None else [f"{subproblems:,} subproblems"]
         effort.append(f"{result.stats.seconds:.2f} s")
         if result.parts:
-            return "; ".join(
-                [*(_part_text(part) for part in self._told_parts(result)), ", ".join([*_stop_words(result), *effort])]
-            )
+            told = [_part_text(part, self._scope()) for part in self._told_parts(result)]
+            return "; ".join([*told, ", ".join([*_stop_words(result), *effort])])
         bound = f"lower bound {_shown(result.lower_bound)}"
         objective = f"objective {_shown(result.objective)}"
         if result.unit not in ("errors", "weighted errors"):
