@@ -62,7 +62,7 @@ class Cache {
   void* allocate(std::size_t size) {
     size = (size + 7) / 8 * 8;
     if (size > left_) {
-      const std::size_t block = std::max<std::size_t>(size, 1 << 20);
+      const std::size_t block = std::max<std::size_t>(size, 1 << 18);
       if (used_ + block + 16 * table_.size() > limit_) return nullptr;
       blocks_.push_back(std::make_unique_for_overwrite<u64[]>(block / 8));
       used_ += block;

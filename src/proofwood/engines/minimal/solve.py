@@ -125,7 +125,9 @@ def _result(found: dict[str, Any], problem: MinimalTreeProblem, start: NodeTable
     stopped_by = "memory" if found["out_of_memory"] else _STOPPED_BY[found["stopped"]]
     table = _table(found["tree"], problem.rows) if found["tree"] else None
     if table is not None and ((table.depth, table.n_nodes) != (depth, nodes) or not problem.admits(table)):
-        raise AssertionError(f"a tree of depth {depth} and {nodes} nodes was told, {table.depth} and {table.n_nodes} came")
+        raise AssertionError(
+            f"a tree of depth {depth} and {nodes} nodes was told, {table.depth} and {table.n_nodes} came"
+        )
     if (
         start is not None
         and not found["infeasible"]
