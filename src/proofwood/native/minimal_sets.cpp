@@ -62,7 +62,7 @@ class Cache {
   void* allocate(std::size_t size) {
     size = (size + 7) / 8 * 8;
     if (size > left_) {
-      const std::size_t block = std::max<std::size_t>(size, 1 << 20);
+      const std::size_t block = std::max<std::size_t>(size, 1 << 18);
       if (used_ + block + 16 * table_.size() > limit_) return nullptr;
       blocks_.push_back(std::make_unique_for_overwrite<u64[]>(block / 8));
       used_ += block;
@@ -244,31 +244,54 @@ class SetSearch {
   }
 
   // Number of classes that must each have a leaf: those of rows that only one class is right on.
-  int classes_needed() const {
-    int needed = 0;
-    for (int c = 0; c < rows_.n_classes; ++c) {
-      for (const int kind : present_) {
-        const u8* allows = &rows_.kind_allows[at(kind) * at(rows_.n_classes)];
-        if (allows[c] == 0 || std::count(allows, allows + rows_.n_classes, 1) != 1) continue;
-        ++needed;
-        break;
-      }
+  int classes_needed(const u64* set) {
+    needed_.assign(at(rows_.n_classes), 0);
+    for (int kind = 0; kind < rows_.n_kinds; ++kind) {
+      const u8* allows = &rows_.kind_allows[at(kind) * at(rows_.n_classes)];
+      if (!rows_.single && std::count(allows, allows + rows_.n_classes, 1) != 1) continue;
+      const u64* of_kind = &rows_.of_kind[at(kind) * words_];
+      bool present = false;
+      for (std::size_t w = 0; w < words_ && !present; ++w) present = (set[w] & of_kind[w]) != 0;
+      if (present) needed_[at(static_cast<int>(std::find(allows, allows + rows_.n_classes, 1) - allows))] = 1;
     }
-    return needed;
+    return static_cast<int>(std::count(needed_.begin(), needed_.end(), 1));
   }
 
-  // Whether one test parts a set that is not pure into two pure sides.
+  // Whether one test parts a set that is not pure into two pure sides. With one class per row it parts the first row of
+  // one kind and the first of another as it parts all of their kinds; few rows leave no such test.
   bool two_leaves(const u64* set) {
-    summarize(set);
-    return two_leaves_of_summary();
-  }
-  bool two_leaves_of_summary() const {
-    if (rows_.single && present_.size() > 2) return false;
-    for (std::size_t w = 0; w < test_words_; ++w) {
-      const Word tests = word(w);
-      if ((tests.parts & tests.pure_low & tests.pure_high) != 0) return true;
+    if (!rows_.single) {
+      summarize(set);
+      for (std::size_t w = 0; w < test_words_; ++w) {
+        const Word tests = word(w);
+        if ((tests.parts & tests.pure_low & tests.pure_high) != 0) return true;
+      }
+      return false;
     }
-    return false;
+    int kinds[2] = {-1, -1};
+    const u64* first[2] = {nullptr, nullptr};
+    candidates_.assign(test_words_, ~u64{0});
+    for (std::size_t v = 0; v < words_; ++v)
+      for (u64 left = set[v]; left != 0; left &= left - 1) {
+        const int row = static_cast<int>(v * 64) + std::countr_zero(left), kind = rows_.kind[at(row)];
+        const u64* bits = rows_.bits(row);
+        u64 some = 0;
+        if (kinds[0] < 0) {
+          kinds[0] = kind;
+          first[0] = bits;
+          continue;
+        }
+        if (kind != kinds[0] && kinds[1] < 0) {
+          kinds[1] = kind;
+          first[1] = bits;
+          for (std::size_t w = 0; w < test_words_; ++w) some |= candidates_[w] &= bits[w] ^ first[0][w];
+        } else if (kind == kinds[0] || kind == kinds[1]) {
+          const u64* same = first[kind == kinds[0] ? 0 : 1];
+          for (std::size_t w = 0; w < test_words_; ++w) some |= candidates_[w] &= ~(bits[w] ^ same[w]);
+        }
+        if (some == 0) return false;  // of a third kind too
+      }
+    return true;
   }
 
   void part(const u64* set, int test, u64* low, u64* high) const {
@@ -302,12 +325,11 @@ class SetSearch {
     if (fresh == nullptr) board_.out_of_memory();
     ++board_.counts[kSubproblems];
     fresh->size = static_cast<u16>(std::min(size_of(set), kNoTree));
-    summarize(set);
-    fresh->two = two_leaves_of_summary();
+    fresh->two = two_leaves(set);
     fresh->leaves_lower = fresh->two ? 2 : 3;
     fresh->depth_lower = fresh->two ? 1 : 2;
     if (rules_.class_bound && !fresh->two) {  // every class needs a leaf, and a tree of depth d has at most 2^d
-      fresh->leaves_lower = static_cast<u16>(std::max<int>(fresh->leaves_lower, classes_needed()));
+      fresh->leaves_lower = static_cast<u16>(std::max<int>(fresh->leaves_lower, classes_needed(set)));
       fresh->depth_lower = static_cast<u16>(log2_up(fresh->leaves_lower));
     }
     if (fresh->two) fresh->depth_upper = 1;
@@ -320,11 +342,12 @@ class SetSearch {
   // tests that part the two: those are the ones that tell most in both bounds below.
   void list_opposites() {
     const std::size_t n = at(rows_.n), longest = std::max<std::size_t>(kNear, std::min<std::size_t>(n, (std::size_t{1} << 22) / n));
+    const int step = 1 + rows_.n / 4096;
     opposites_.resize(n);
     std::vector<std::pair<int, int>> found;
     for (int p = 0; p < rows_.n; ++p) {
       found.clear();
-      for (int q = 0; q < rows_.n; ++q) {
+      for (int q = p % step; q < rows_.n; q += step) {  // of many rows a part is enough for a bound
         if (have_common_class(p, q)) continue;
         int distance = 0;
         for (std::size_t w = 0; w < test_words_; ++w) distance += std::popcount(rows_.bits(p)[w] ^ rows_.bits(q)[w]);
@@ -391,15 +414,19 @@ class SetSearch {
   // each, so there are at least as many inner nodes, and one leaf more.
   int packing() {
     constexpr std::size_t kPairs = 3;  // per row
-    pairs_.clear();
-    for (std::size_t i = 0; i < members_.size(); ++i)
-      for (std::size_t k = i * kNear; k < i * kNear + kPairs && near_[k].row >= 0; ++k)
-        pairs_.push_back((static_cast<u64>(near_[k].distance) << 48) | (static_cast<u64>(members_[i]) << 24) | static_cast<u64>(near_[k].row));
-    std::sort(pairs_.begin(), pairs_.end());
+    places_.assign(at(rows_.n_tests) + 2, 0);
+    const auto each_pair = [&](const auto& f) {
+      for (std::size_t i = 0; i < members_.size(); ++i)
+        for (std::size_t k = i * kNear; k < i * kNear + kPairs && near_[k].row >= 0; ++k) f(near_[k].distance, members_[i], near_[k].row);
+    };
+    each_pair([&](int distance, int, int) { ++places_[at(distance) + 1]; });
+    for (std::size_t i = 1; i < places_.size(); ++i) places_[i] += places_[i - 1];
+    pairs_.resize(places_.back());
+    each_pair([&](int distance, int p, int q) { pairs_[places_[at(distance)]++] = {p, q}; });
     used_tests_.assign(test_words_, 0);
     int packed = 0;
-    for (const u64 pair : pairs_) {
-      const u64 *a = rows_.bits(static_cast<int>(pair >> 24 & 0xFFFFFF)), *b = rows_.bits(static_cast<int>(pair & 0xFFFFFF));
+    for (const auto& [p, q] : pairs_) {
+      const u64 *a = rows_.bits(p), *b = rows_.bits(q);
       u64 common = 0;
       for (std::size_t w = 0; w < test_words_ && common == 0; ++w) common = (a[w] ^ b[w]) & used_tests_[w];
       if (common != 0) continue;
@@ -883,12 +910,15 @@ class SetSearch {
   std::vector<u64> some_, every_;  // summarize
   std::vector<int> present_;       // summarize
   std::vector<char> seen_;         // summarize
+  std::vector<u64> candidates_;    // two_leaves
+  std::vector<char> needed_;       // classes_needed
   i64 bounds_tried_ = 0, bounds_pruned_ = 0, bounds_skipped_ = 0;  // bound
   std::vector<std::vector<Opposite>> opposites_;  // list_opposites
   std::vector<int> members_;       // find_near
   std::vector<Opposite> near_;     // find_near: kNear per member, those beyond the last have row -1
   std::vector<std::size_t> chosen_;  // clique
-  std::vector<u64> pairs_;         // packing: distance and two rows
+  std::vector<std::pair<int, int>> pairs_;  // packing: by distance
+  std::vector<std::size_t> places_;  // packing
   std::vector<u64> used_tests_;    // packing
   std::vector<int> kind_sizes_;    // list_splits
   std::vector<std::pair<u64, int>> seen_splits_;  // list_splits
