@@ -196,6 +196,13 @@ def test_a_time_limit_keeps_a_tree_and_both_bounds(hard):
         assert part.lower_bound <= part.objective
 
 
+def test_too_many_thresholds_are_refused():
+    random = np.random.default_rng(1)
+    X = random.random((30_000, 10))
+    with pytest.raises(ValueError, match=r"299,990 tests on 30,000 different rows would take 3\.1 GB.*max_thresholds"):
+        MinimalTreeClassifier().fit(X, random.integers(0, 2, 30_000))
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

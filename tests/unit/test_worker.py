@@ -5,8 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,3 +162,25 @@ def test_a_race_that_all_lose() -> None:
         race([(fail, ()), (fail, ())])
     with pytest.raises(ValueError, match="at least one job"):
         race([])
+
+
+def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
+    script = tmp_path / "plain.py"
+    script.write_text(
+        "from proofwood.solvers.worker import run\n"
+        "print('started')\n"
+        "from tests.unit.test_worker import answer\n"
+        "print(run(answer).value)\n"
+    )
+    told = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60, env=_with_tests())
+    assert told.stderr == ""
+    assert told.stdout.split() == ["started", "42"]
+
+
+def answer(send: Send) -> int:
+    return 42
+
+
+def _with_tests() -> dict[str, str]:
+    root = str(Path(__file__).parents[2])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}

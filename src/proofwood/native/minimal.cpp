@@ -32,18 +32,19 @@ Rows::Rows(const int* given_ranks, const int* given_tests_of, const i64* given_c
       tests_of(given_tests_of, given_tests_of + n_columns) {
   std::set<std::vector<u64>> seen;  // of each test and its complement the one without group 0
   std::vector<u64> set(at(words)), normal(at(words));
+  std::vector<int> order(at(n)), cuts, first_of(at(n_columns) + 1, 0);
+  const auto rank = [&](int r, int j) { return ranks[at(r) * at(n_columns) + at(j)]; };
   int number = 0;
   for (int j = 0; j < n_columns; ++j) {
+    for (int r = 0; r < n; ++r) order[at(r)] = r;
+    std::sort(order.begin(), order.end(), [&](int x, int y) { return rank(x, j) < rank(y, j); });
+    std::fill(set.begin(), set.end(), ~u64{0});
+    if ((n & 63) != 0) set.back() = (u64{1} << (n & 63)) - 1;
+    int low = 0;  // groups of `order` on the low side
     for (int cut = 0; cut < tests_of[at(j)]; ++cut, ++number) {
-      std::fill(set.begin(), set.end(), 0);
-      int high = 0;
-      for (int r = 0; r < n; ++r) {
-        if (ranks[at(r) * at(n_columns) + at(j)] > cut) {
-          set[at(r) >> 6] |= u64{1} << (r & 63);
-          ++high;
-        }
-      }
-      if (high == 0 || high == n) continue;
+      const int before = low;
+      for (; low < n && rank(order[at(low)], j) <= cut; ++low) set[at(order[at(low)]) >> 6] &= ~(u64{1} << (order[at(low)] & 63));
+      if (low == before || low == n) continue;  // as the cut before, or with all groups on one side
       normal = set;
       if ((set[0] & 1) != 0) {
         for (int w = 0; w < words; ++w) normal[at(w)] = ~set[at(w)];
@@ -52,15 +53,18 @@ Rows::Rows(const int* given_ranks, const int* given_tests_of, const i64* given_c
       if (!seen.insert(normal).second) continue;
       original.push_back(number);
       column.push_back(j);
+      cuts.push_back(cut);
       by_test.insert(by_test.end(), set.begin(), set.end());
     }
+    first_of[at(j) + 1] = static_cast<int>(original.size());
   }
   n_tests = static_cast<int>(original.size());
   test_words = std::max(1, (n_tests + 63) / 64);
   by_row.assign(at(n) * at(test_words), 0);
-  for (int t = 0; t < n_tests; ++t)
-    for (int r = 0; r < n; ++r)
-      if ((this->high(t)[r >> 6] >> (r & 63) & 1) != 0) by_row[at(r) * at(test_words) + (at(t) >> 6)] |= u64{1} << (t & 63);
+  for (int r = 0; r < n; ++r)
+    for (int j = 0; j < n_columns; ++j)
+      for (int t = first_of[at(j)]; t < first_of[at(j) + 1] && cuts[at(t)] < rank(r, j); ++t)
+        by_row[at(r) * at(test_words) + (at(t) >> 6)] |= u64{1} << (t & 63);
 
   allowed.assign(at(n_classes) * at(words), 0);
   std::map<std::string, int> kinds;
@@ -181,53 +185,72 @@ void Board::note() {
 
 // ------------------------------------------------------------------------------------------------------------ greedy
 
+// Splits are counted along the sorted ranks of each column, so that many cuts cost no more than many rows.
 Tree greedy(const Rows& rows, i64 slack) {
+  struct Open {
+    std::vector<int> groups;
+    int parent;
+    bool on_high;
+  };
+  const std::size_t n_columns = rows.tests_of.size();
+  std::vector<int> offset(n_columns + 1, 0), first_of(n_columns + 1, 0);
+  for (std::size_t j = 0; j < n_columns; ++j) offset[j + 1] = offset[j] + rows.tests_of[j];
+  for (int t = 0; t < rows.n_tests; ++t) first_of[at(rows.column[at(t)]) + 1] = t + 1;
+  for (std::size_t j = 0; j < n_columns; ++j) first_of[j + 1] = std::max(first_of[j + 1], first_of[j]);
   Tree tree;
-  std::vector<std::vector<u64>> sets;
-  std::vector<double> inside(at(rows.n_kinds));
-  const std::function<void(std::vector<u64>)> grow = [&](std::vector<u64> set) {
-    const std::size_t node = tree.size();
+  std::vector<Open> open(1);
+  open[0].parent = -1;
+  for (int r = 0; r < rows.n; ++r) open[0].groups.push_back(r);
+  std::vector<u64> set(at(rows.words));
+  std::vector<i64> below(at(rows.n_kinds)), all(at(rows.n_kinds));
+  while (!open.empty()) {
+    Open here = std::move(open.back());
+    open.pop_back();
+    const int node = static_cast<int>(tree.size());
     tree.push_back({-1, -1, -1});
+    if (here.parent >= 0) (here.on_high ? tree[at(here.parent)].high : tree[at(here.parent)].low) = node;
+    std::fill(set.begin(), set.end(), 0);
+    for (const int r : here.groups) set[at(r) >> 6] |= u64{1} << (r & 63);
     const i64 cost = rows.leaf_cost(set.data());
     if (cost <= slack) {  // the permitted errors go to the first leaves that can use them
       slack -= cost;
-      return;
+      continue;
     }
+    std::fill(all.begin(), all.end(), 0);
+    for (const int r : here.groups) ++all[at(rows.kind[at(r)])];
     double best = -1;
     int chosen = -1;
-    for (int t = 0; t < rows.n_tests; ++t) {
-      double score = 0, sizes[2] = {0, 0};
-      for (int side = 0; side < 2; ++side) {
-        double squares = 0;
-        for (int k = 0; k < rows.n_kinds; ++k) {
-          int count = 0;
-          for (int w = 0; w < rows.words; ++w) {
-            const u64 part = side == 1 ? rows.high(t)[w] : ~rows.high(t)[w];
-            count += std::popcount(set[at(w)] & part & rows.of_kind[at(k) * at(rows.words) + at(w)]);
-          }
-          sizes[side] += count;
-          squares += static_cast<double>(count) * count;
+    std::vector<int>& order = here.groups;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+      const auto rank = [&](int r) { return rows.ranks[at(r) * n_columns + j]; };
+      if (first_of[j] == first_of[j + 1]) continue;
+      std::sort(order.begin(), order.end(), [&](int x, int y) { return rank(x) != rank(y) ? rank(x) < rank(y) : x < y; });
+      std::fill(below.begin(), below.end(), 0);
+      int test = first_of[j];
+      for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+        ++below[at(rows.kind[at(order[i])])];
+        const int from = rank(order[i]), to = rank(order[i + 1]);
+        if (from == to) continue;
+        while (test < first_of[j + 1] && rows.original[at(test)] - offset[j] < from) ++test;
+        if (test == first_of[j + 1]) break;
+        if (rows.original[at(test)] - offset[j] >= to) continue;  // an equal test of another column stands for these cuts
+        double low = 0, high = 0;
+        for (std::size_t k = 0; k < below.size(); ++k) {
+          low += static_cast<double>(below[k]) * static_cast<double>(below[k]);
+          high += static_cast<double>(all[k] - below[k]) * static_cast<double>(all[k] - below[k]);
         }
-        if (sizes[side] > 0) score += squares / sizes[side];
+        const double score = low / static_cast<double>(i + 1) + high / static_cast<double>(order.size() - i - 1);
+        if (score <= best) continue;
+        best = score;
+        chosen = test;
       }
-      if (sizes[0] == 0 || sizes[1] == 0 || score <= best) continue;
-      best = score;
-      chosen = t;
     }
-    std::vector<u64> low(set), high(set);
-    for (int w = 0; w < rows.words; ++w) {
-      low[at(w)] &= ~rows.high(chosen)[w];
-      high[at(w)] &= rows.high(chosen)[w];
-    }
-    tree[node].test = rows.original[at(chosen)];
-    tree[node].low = static_cast<int>(tree.size());
-    grow(std::move(low));
-    tree[node].high = static_cast<int>(tree.size());
-    grow(std::move(high));
-  };
-  std::vector<u64> all(at(rows.words), 0);
-  for (int r = 0; r < rows.n; ++r) all[at(r) >> 6] |= u64{1} << (r & 63);
-  grow(std::move(all));
+    Open low{{}, node, false}, high{{}, node, true};
+    for (const int r : here.groups) ((rows.high(chosen)[r >> 6] >> (r & 63) & 1) != 0 ? high : low).groups.push_back(r);
+    tree[at(node)].test = rows.original[at(chosen)];
+    open.push_back(std::move(high));
+    open.push_back(std::move(low));
+  }
   return tree;
 }
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any, TypeAlias
 
 Send: TypeAlias = Callable[[Any], None]
@@ -136,7 +139,8 @@ class _Lane:
         child = self._context.Process(target=_child, args=(sender, function, arguments), daemon=True)
         self.running[receiver] = len(self._children)
         self._children.append(child)
-        child.start()
+        with _no_main_module():
+            child.start()
         sender.close()  # the child holds the only writing end: its death closes the pipe
 
     def listen(self, seconds: float) -> None:
@@ -187,6 +191,21 @@ class _Lane:
             child.close()
         for pipe in list(self.running):
             self._leave(pipe)
+
+
+@contextmanager
+def _no_main_module() -> Iterator[None]:
+    """While it lasts, the program's main module cannot be found.
+
+    A child that is spawned imports the main module of its parent, and with it runs any script again that is not
+    guarded by its name. The functions that run here live in modules of their own.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _cause_of_death(child: BaseProcess) -> str:

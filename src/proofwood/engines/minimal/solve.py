@@ -58,7 +58,7 @@ def solve(
     Raises
     ------
     ValueError
-        If ``start`` breaks the problem's limits.
+        If ``start`` breaks the problem's limits, or tests and rows need more than ``options.memory``.
 
     References
     ----------
@@ -71,6 +71,12 @@ def solve(
     if slack < 0 or (problem.max_depth is not None and problem.max_depth < 0):
         return _infeasible(problem)
     ranks, costs = _merged(rows)
+    needed = 3 * rows.n_tests * len(ranks) // 8  # tests by row, rows by test, and the sets that find equal tests
+    if needed > options.memory:
+        raise ValueError(
+            f"{rows.n_tests:,} tests on {len(ranks):,} different rows would take {needed / 2**30:.1f} GB, more than "
+            f"the {options.memory / 2**30:.1f} GB that the search may use: ask for fewer tests with max_thresholds"
+        )
     settings: dict[str, Any] = {
         "minimize": _MINIMIZE[Minimize(problem.minimize)],
         "strategy": STRATEGIES[options.strategy],
