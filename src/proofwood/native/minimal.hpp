@@ -22,7 +22,7 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 constexpr int kAnyDepth = 1 << 28;  // a depth that limits nothing
-constexpr int kNoTree = 65535;      // number of leaves where no tree exists within the depth
+constexpr int kNoTree = 1 << 28;    // number of leaves where no tree exists within the depth
 
 enum class Minimize { kDepth, kNodes, kNodesAnyDepth };
 enum class Strategy { kAuto, kRowSets, kWitness };
