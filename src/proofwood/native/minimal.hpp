@@ -99,9 +99,6 @@ class Board {
   void check_stop() {
     if (stop_.load(std::memory_order_relaxed) != 0) throw Stopped{};
   }
-  void poll() {
-    if ((++ticks_ & 255) == 0) check_stop();
-  }
   [[noreturn]] void out_of_memory();
   void raise_depth(int lower);
   void raise_nodes(int lower);
@@ -119,7 +116,6 @@ class Board {
   void note();
   const std::atomic<int>& stop_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  u64 ticks_ = 0;
   mutable std::mutex mutex_;
   State state_;
   Tree tree_;

@@ -597,7 +597,7 @@ class SetSearch {
   bool feasible(Entry* e, int d) {
     if (d >= e->depth_upper) return true;
     if (d < e->depth_lower) return false;
-    board_.poll();
+    board_.check_stop();
     if (rules_.depth_bound && d > 2 && !e->bounded) {
       bound(e);
       if (d < e->depth_lower) {
@@ -716,7 +716,7 @@ class SetSearch {
       const Slot& s = slot(e, d);
       if (s.lower > cap || s.lower == s.upper) return s.lower;
     }
-    board_.poll();
+    board_.check_stop();
     if (!e->bounded) {
       bound(e);
       const Slot& s = slot(e, d);
