@@ -707,7 +707,6 @@ class SetSearch {
     return s;
   }
 
-  // A tree of fewer than k + 1 leaves that f_d asks for has depth < k, and depth d is also no limit beyond: see (D).
   int leaves_bound(Entry* e, int d) { return e == nullptr ? 1 : slot(e, d).lower; }
 
   // f_d of the set if that is at most cap, else a lower bound on it greater than cap.

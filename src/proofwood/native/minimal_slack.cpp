@@ -228,7 +228,8 @@ class SlackSearch {
     if (mine.exact || mine.lower > cap) return mine.lower;
     if (d == 0) return mine.lower = kNoTree;
     board_.check_stop();
-    if (d != kAnyDepth && rules_.depth_bound && least_cost(e, d, budget) > budget) {
+    // trees of few leaves are searched sooner than all trees of the depth; where cap <= d + 1 the depth is no limit
+    if (cap > std::min(d + 1, 4) && rules_.depth_bound && d != kAnyDepth && least_cost(e, d, budget) > budget) {
       ++board_.counts[kDepthPrunings];
       return mine.lower = kNoTree;
     }
