@@ -82,19 +82,19 @@ def solved(problem: MinimalTreeProblem, chosen: MinimalOptions) -> Result:
     return result
 
 
-@examples(4)
+@examples(2)
 @given(problem=problems())
 def test_smallest_tree_is_found(problem: MinimalTreeProblem) -> None:
     solved(problem, MinimalOptions())
 
 
-@examples(8)
+@examples(5)
 @given(problem=problems(), chosen=options())
 def test_no_switch_changes_the_optimum(problem: MinimalTreeProblem, chosen: MinimalOptions) -> None:
     solved(problem, chosen)
 
 
-@examples(2)
+@examples(1)
 @given(problem=problems(most_rows=12, most_errors=0))
 def test_boxes_and_row_sets_give_one_tree(problem: MinimalTreeProblem) -> None:
     one, other = (solved(problem, MinimalOptions(boxes=boxes)) for boxes in (True, False))

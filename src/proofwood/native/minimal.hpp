@@ -22,7 +22,7 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 constexpr int kAnyDepth = 1 << 28;  // a depth that limits nothing
-constexpr int kNoTree = 65535;      // number of leaves where no tree exists within the depth
+constexpr int kNoTree = 1 << 28;    // number of leaves where no tree exists within the depth
 
 enum class Minimize { kDepth, kNodes, kNodesAnyDepth };
 enum class Strategy { kAuto, kRowSets, kWitness };
@@ -99,9 +99,6 @@ class Board {
   void check_stop() {
     if (stop_.load(std::memory_order_relaxed) != 0) throw Stopped{};
   }
-  void poll() {
-    if ((++ticks_ & 255) == 0) check_stop();
-  }
   [[noreturn]] void out_of_memory();
   void raise_depth(int lower);
   void raise_nodes(int lower);
@@ -119,7 +116,6 @@ class Board {
   void note();
   const std::atomic<int>& stop_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  u64 ticks_ = 0;
   mutable std::mutex mutex_;
   State state_;
   Tree tree_;

@@ -20,7 +20,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 int log2_up(int leaves) { return leaves <= 1 ? 0 : std::bit_width(static_cast<unsigned>(leaves - 1)); }
 
 struct Slot {  // f_d of one set and depth
-  u16 lower = 0, upper = kNoTree;  // lower 0: not yet looked at
+  int lower = 0, upper = kNoTree;  // lower 0: not yet looked at
   int test = -1;                   // root of the tree of `upper` leaves
 };
 
@@ -28,9 +28,9 @@ struct Entry {  // a set that is not pure; its words follow in memory
   u64 hash;
   Slot* slots;       // by depth; made when leaves are counted
   int depth_test;    // root of the tree of depth `depth_upper`
-  u16 depth_lower, depth_upper;
-  u16 leaves_lower;  // at any depth
-  u16 size;
+  int depth_lower, depth_upper;
+  int leaves_lower;  // at any depth
+  int size;
   bool two;          // one test is enough
   bool bounded;      // the clique and packing bounds are in
 };
@@ -100,7 +100,7 @@ struct Split {
   int test;
   int left, right;  // neighbours in the same column, -1 at its ends
   double score;
-  u16 low_bound, high_bound;  // leaves of the sides, at the depth asked for
+  int low_bound, high_bound;  // leaves of the sides, at the depth asked for
   bool low_pure, high_pure;
   Entry *low, *high;
 };
@@ -259,9 +259,14 @@ class SetSearch {
 
   // Whether one test parts a set that is not pure into two pure sides. With one class per row it parts the first row of
   // one kind and the first of another as it parts all of their kinds; few rows leave no such test.
-  bool two_leaves(const u64* set) {
+  bool two_leaves(const u64* set) { return two_leaves(set, set, 0); }
+
+  // The same of the part of a set that is in `side`, or with flip = ~0 of the part that is not.
+  bool two_leaves(const u64* set, const u64* side, u64 flip) {
     if (!rows_.single) {
-      summarize(set);
+      std::vector<u64> part(set, set + words_);
+      for (std::size_t w = 0; w < words_; ++w) part[w] &= side[w] ^ flip;
+      summarize(part.data());
       for (std::size_t w = 0; w < test_words_; ++w) {
         const Word tests = word(w);
         if ((tests.parts & tests.pure_low & tests.pure_high) != 0) return true;
@@ -272,7 +277,7 @@ class SetSearch {
     const u64* first[2] = {nullptr, nullptr};
     candidates_.assign(test_words_, ~u64{0});
     for (std::size_t v = 0; v < words_; ++v)
-      for (u64 left = set[v]; left != 0; left &= left - 1) {
+      for (u64 left = set[v] & (side[v] ^ flip); left != 0; left &= left - 1) {
         const int row = static_cast<int>(v * 64) + std::countr_zero(left), kind = rows_.kind[at(row)];
         const u64* bits = rows_.bits(row);
         u64 some = 0;
@@ -324,13 +329,13 @@ class SetSearch {
     Entry* fresh = cache_.add(set, hash);
     if (fresh == nullptr) board_.out_of_memory();
     ++board_.counts[kSubproblems];
-    fresh->size = static_cast<u16>(std::min(size_of(set), kNoTree));
+    fresh->size = size_of(set);
     fresh->two = two_leaves(set);
     fresh->leaves_lower = fresh->two ? 2 : 3;
     fresh->depth_lower = fresh->two ? 1 : 2;
     if (rules_.class_bound && !fresh->two) {  // every class needs a leaf, and a tree of depth d has at most 2^d
-      fresh->leaves_lower = static_cast<u16>(std::max<int>(fresh->leaves_lower, classes_needed(set)));
-      fresh->depth_lower = static_cast<u16>(log2_up(fresh->leaves_lower));
+      fresh->leaves_lower = std::max(fresh->leaves_lower, classes_needed(set));
+      fresh->depth_lower = log2_up(fresh->leaves_lower);
     }
     if (fresh->two) fresh->depth_upper = 1;
     return fresh;
@@ -448,8 +453,8 @@ class SetSearch {
     int lower = e->leaves_lower;
     if (rules_.clique_bound) lower = std::max(lower, clique());
     if (rules_.packing_bound) lower = std::max(lower, packing());
-    e->leaves_lower = static_cast<u16>(lower);
-    e->depth_lower = static_cast<u16>(std::max<int>(e->depth_lower, log2_up(lower)));  // (D)
+    e->leaves_lower = lower;
+    e->depth_lower = std::max(e->depth_lower, log2_up(lower));  // (D)
   }
 
   // ------------------------------------------------------------------------------------------------- the ways to part
@@ -527,8 +532,8 @@ class SetSearch {
         const bool chained = rules_.monotone && same_column;
         const bool low_pure = bit(f.pure_low, t), high_pure = bit(f.pure_high, t);
         const double score = squares_high / high + squares_low / (size - high);
-        f.splits.push_back({t, chained ? me - 1 : -1, -1, score, static_cast<u16>(low_pure ? 1 : 2),
-                            static_cast<u16>(high_pure ? 1 : 2), low_pure, high_pure, nullptr, nullptr});
+        f.splits.push_back({t, chained ? me - 1 : -1, -1, score, low_pure ? 1 : 2,
+                            high_pure ? 1 : 2, low_pure, high_pure, nullptr, nullptr});
         if (chained) f.splits[at(me - 1)].right = me;
         column = rows_.column[at(t)];
         last_high = high;
@@ -592,7 +597,7 @@ class SetSearch {
   bool feasible(Entry* e, int d) {
     if (d >= e->depth_upper) return true;
     if (d < e->depth_lower) return false;
-    board_.poll();
+    board_.check_stop();
     if (rules_.depth_bound && d > 2 && !e->bounded) {
       bound(e);
       if (d < e->depth_lower) {
@@ -605,11 +610,11 @@ class SetSearch {
     const int test = d == 2 ? depth_two(cache_.words(e), level) : deeper(e, d, level);
     --level_;
     if (test >= 0) {
-      e->depth_upper = static_cast<u16>(d);
+      e->depth_upper = d;
       e->depth_test = test;
       return true;
     }
-    e->depth_lower = static_cast<u16>(d + 1);
+    e->depth_lower = d + 1;
     return false;
   }
 
@@ -624,16 +629,8 @@ class SetSearch {
       f.pure_low[w] = tests.pure_low;
       f.pure_high[w] = tests.pure_high;
     }
-    const auto low_works = [&](int t) {
-      if (bit(f.pure_low, t)) return true;
-      part(set, t, f.low.data(), f.high.data());
-      return two_leaves(f.low.data());
-    };
-    const auto high_works = [&](int t) {
-      if (bit(f.pure_high, t)) return true;
-      part(set, t, f.low.data(), f.high.data());
-      return two_leaves(f.high.data());
-    };
+    const auto low_works = [&](int t) { return bit(f.pure_low, t) || two_leaves(set, rows_.high(t), ~u64{0}); };
+    const auto high_works = [&](int t) { return bit(f.pure_high, t) || two_leaves(set, rows_.high(t), 0); };
     f.tests.clear();
     for (std::size_t w = 0; w < test_words_; ++w)
       for (u64 left = f.parts[w]; left != 0; left &= left - 1) f.tests.push_back(static_cast<int>(w * 64) + std::countr_zero(left));
@@ -710,7 +707,6 @@ class SetSearch {
     return s;
   }
 
-  // A tree of fewer than k + 1 leaves that f_d asks for has depth < k, and depth d is also no limit beyond: see (D).
   int leaves_bound(Entry* e, int d) { return e == nullptr ? 1 : slot(e, d).lower; }
 
   // f_d of the set if that is at most cap, else a lower bound on it greater than cap.
@@ -719,7 +715,7 @@ class SetSearch {
       const Slot& s = slot(e, d);
       if (s.lower > cap || s.lower == s.upper) return s.lower;
     }
-    board_.poll();
+    board_.check_stop();
     if (!e->bounded) {
       bound(e);
       const Slot& s = slot(e, d);
@@ -746,16 +742,16 @@ class SetSearch {
     const u64* set = cache_.words(e);
     const int below = d == kAnyDepth ? d : d - 1;
     list_splits(set, f);
-    const int most = d < 16 ? std::min(cap, 1 << d) : cap;
+    const int most = d < 28 ? std::min(cap, 1 << d) : cap;
     for (int k = slot(e, d).lower; k <= most; ++k) {
       for (const int i : f.order) {
         if (!split_within(set, f, i, below, k)) continue;
         Slot& s = slot(e, d);
-        s.lower = s.upper = static_cast<u16>(k);
+        s.lower = s.upper = k;
         s.test = f.splits[at(i)].test;
         return k;
       }
-      slot(e, d).lower = static_cast<u16>(k + 1);
+      slot(e, d).lower = k + 1;
     }
     if (most < cap) slot(e, d).lower = kNoTree;  // 2^d leaves are not enough
     return slot(e, d).lower;
@@ -790,10 +786,10 @@ class SetSearch {
   }
 
   static void raise_low(Frame& f, int i, int bound) {
-    for (; i >= 0 && f.splits[at(i)].low_bound < bound; i = f.splits[at(i)].right) f.splits[at(i)].low_bound = static_cast<u16>(bound);
+    for (; i >= 0 && f.splits[at(i)].low_bound < bound; i = f.splits[at(i)].right) f.splits[at(i)].low_bound = bound;
   }
   static void raise_high(Frame& f, int i, int bound) {
-    for (; i >= 0 && f.splits[at(i)].high_bound < bound; i = f.splits[at(i)].left) f.splits[at(i)].high_bound = static_cast<u16>(bound);
+    for (; i >= 0 && f.splits[at(i)].high_bound < bound; i = f.splits[at(i)].left) f.splits[at(i)].high_bound = bound;
   }
 
   // ------------------------------------------------------------------------------------------------------------ trees

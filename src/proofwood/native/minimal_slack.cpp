@@ -159,10 +159,15 @@ class SlackSearch {
       const Cost& c = cost(e, d);
       if (c.exact || c.lower > cap) return c.lower;
     }
-    board_.poll();
+    board_.check_stop();
     ++board_.counts[kExpanded];
     i64 best = e->leaf;
     int test = -1;
+    if (d == 1) {  // no subproblem is made for the leaves below
+      best_stump(e, best, test);
+      cost(e, d) = {best, true, test};
+      return best;
+    }
     for (const Sides& side : sides(e)) {
       const i64 room = std::min(cap, best - 1), low_bound = cost(side.low, d - 1).lower, high_bound = cost(side.high, d - 1).lower;
       if (room < 0) break;
@@ -183,6 +188,31 @@ class SlackSearch {
     return c.lower;
   }
 
+  // Lowers `best` to the cost of the best single test, the first of equals, if that is less.
+  void best_stump(const Entry* e, i64& best, int& test) {
+    const std::size_t n_classes = at(rows_.n_classes);
+    std::vector<i64> all(n_classes, 0), high(n_classes);
+    const auto add = [&](std::vector<i64>& sums, std::size_t w, u64 rows) {
+      for (; rows != 0; rows &= rows - 1) {
+        const i64* costs = &rows_.cost[(w * 64 + at(std::countr_zero(rows))) * n_classes];
+        for (std::size_t c = 0; c < n_classes; ++c) sums[c] += costs[c];
+      }
+    };
+    for (std::size_t w = 0; w < e->set->size(); ++w) add(all, w, (*e->set)[w]);
+    for (int t = 0; t < rows_.n_tests; ++t) {
+      high.assign(n_classes, 0);
+      for (std::size_t w = 0; w < e->set->size(); ++w) add(high, w, (*e->set)[w] & rows_.high(t)[w]);
+      i64 least_low = all[0] - high[0], least_high = high[0];
+      for (std::size_t c = 1; c < n_classes; ++c) {
+        least_low = std::min(least_low, all[c] - high[c]);
+        least_high = std::min(least_high, high[c]);
+      }
+      if (least_low + least_high >= best) continue;
+      best = least_low + least_high;
+      test = t;
+    }
+  }
+
   Fewest& known(Entry* e, i64 budget, int d) {
     const auto [place, fresh] = e->fewest.try_emplace({budget, d});
     if (fresh) {
@@ -197,8 +227,9 @@ class SlackSearch {
     Fewest& mine = known(e, budget, d);  // stays where it is: a node of a map
     if (mine.exact || mine.lower > cap) return mine.lower;
     if (d == 0) return mine.lower = kNoTree;
-    board_.poll();
-    if (d != kAnyDepth && rules_.depth_bound && least_cost(e, d, budget) > budget) {
+    board_.check_stop();
+    // trees of few leaves are searched sooner than all trees of the depth; where cap <= d + 1 the depth is no limit
+    if (cap > std::min(d + 1, 4) && rules_.depth_bound && d != kAnyDepth && least_cost(e, d, budget) > budget) {
       ++board_.counts[kDepthPrunings];
       return mine.lower = kNoTree;
     }

@@ -111,7 +111,7 @@ class WitnessSearch {
   };
 
   bool refine(const Witnessed& tree) {
-    board_.poll();
+    board_.check_stop();
     ++board_.counts[kRefinements];
     std::vector<Dirty> rows;
     for (int v = 0; v < static_cast<int>(tree.nodes.size()); ++v) {
