@@ -21,10 +21,14 @@ class SmallestTrees:
         self.tests = [(j, cut) for j, tests in enumerate(rows.tests_of.tolist()) for cut in range(tests)]
         self.everything = frozenset(range(rows.n_rows))
         self.deepest = min(len(self.tests), rows.n_rows - 1)  # more tests on a path tell nothing apart
-        self.errors = cache(self._errors)
+        self._known = cache(self._errors)
+
+    def errors(self, rows: frozenset[int], depth: int, leaves: int) -> int:
+        """Fewest errors of trees with at most this depth and number of leaves: none needs more leaves than rows."""
+        leaves = max(1, min(leaves, len(rows), 2**depth))
+        return self._known(rows, min(depth, leaves - 1), leaves)
 
     def _errors(self, rows: frozenset[int], depth: int, leaves: int) -> int:
-        """Fewest errors of trees with at most this depth and number of leaves."""
         held: dict[int, int] = {}
         for row in rows:
             held[self.codes[row]] = held.get(self.codes[row], 0) + self.weights[row]
