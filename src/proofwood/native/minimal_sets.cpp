@@ -668,7 +668,7 @@ class SetSearch {
     };
     for (const ColumnSpan& span : std::vector<ColumnSpan>(column_spans_)) {
       int works = span.first, fails = span.last + 1;
-      if (span.first == span.last) {  // the smaller side first: it is looked at sooner
+      if (span.first == span.last) {
         Split& split = f.splits[at(span.first)];
         const bool ok = low_works(split) && high_works(split);
         if (ok) return split.test;
