@@ -41,7 +41,7 @@ class TreeCost:
         cls, *, alpha: float | Fraction, total: int, unit: Fraction, priced: Literal["leaves", "nodes"] = "leaves"
     ) -> TreeCost:
         """Prices for ``alpha`` (share of the total weight per unit of size), read as the decimal it shows."""
-        number = alpha if isinstance(alpha, Fraction) else _decimal(alpha)
+        number = alpha if isinstance(alpha, Fraction) else decimal(alpha)
         if number is None or not 0 <= number <= 1:
             raise ValueError(
                 f"alpha={alpha!r} is no price: expected a share of the total weight from 0 (size is free) to 1 "
@@ -66,7 +66,7 @@ class TreeCost:
             if max_gap < 0:
                 raise ValueError(f"max_gap={max_gap!r} is negative: expected errors (an int) or a share (a float)")
             return math.floor(int(max_gap) * self.error_price / self.unit)
-        number = _decimal(max_gap)
+        number = decimal(max_gap)
         if isinstance(max_gap, (bool, np.bool_)) or number is None or not 0 <= number < 1:
             raise ValueError(
                 f"max_gap={max_gap!r} is no gap: expected an int that counts errors, or a float in [0, 1) "
@@ -76,7 +76,7 @@ class TreeCost:
 
     def leaf_weight(self, share: float) -> int:
         """Least integer weight that is ``share`` of the total, for ``share`` in [0, 0.5]."""
-        number = _decimal(share)
+        number = decimal(share)
         if number is None or not 0 <= number <= Fraction(1, 2):
             raise ValueError(
                 f"min_weight_fraction_leaf={share!r} is no share of a leaf: expected a number from 0 to 0.5, "
@@ -132,7 +132,7 @@ def _common_denominator(distinct: npt.NDArray[np.float64]) -> tuple[list[int], F
     return [int(f * denominator) for f in fractions], Fraction(1, denominator)
 
 
-def _decimal(value: float) -> Fraction | None:
+def decimal(value: float) -> Fraction | None:
     """The fraction that the shortest decimal form of ``value`` shows, None if it is no finite number."""
     if isinstance(value, str):
         return None

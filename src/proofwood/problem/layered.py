@@ -1,0 +1,177 @@
+"""The best decision diagram of a given skeleton, as one frozen value.
+
+A skeleton is a number of layers and their widths. A node of a layer sends rows to nodes of the next layer, or by long
+arcs to the terminals, one per class. What it costs is eq. 18 of [1]_: the share of the weight that is wrong, and
+``alpha`` times the share of nodes in use, the root not counted.
+
+References
+----------
+.. [1] Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.problem.objectives import LARGEST_TOTAL, decimal
+from proofwood.problem.ranked import RankedRows
+
+MOST_NODES = 4096
+"""Nodes of a skeleton; more is refused before anything is built."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayeredCost:
+    """Eq. 18 in integers: ``error_price`` for each wrong weight, ``node_price`` for each node beyond the root.
+
+    Parameters
+    ----------
+    total : sum of the integer weights of all rows
+    error_price, node_price : integers with ``node_price / error_price == alpha * total / (n_slots - 1)``
+    """
+
+    total: int
+    error_price: int
+    node_price: int
+
+    @classmethod
+    def of(cls, *, alpha: float, total: int, widths: tuple[int, ...]) -> LayeredCost:
+        """Prices for ``alpha``, read as the decimal it shows, on a skeleton of the given widths."""
+        number = decimal(alpha)
+        if number is None or not 0 <= number <= 1:
+            raise ValueError(
+                f"alpha={alpha!r} is no price: expected a number from 0 (nodes are free) to 1 (all nodes of the "
+                "skeleton together cost as much as all rows)"
+            )
+        slots = sum(widths) - 1
+        ratio = number * total / slots if slots else Fraction(0)
+        if ratio.denominator * total >= LARGEST_TOTAL // 4:
+            ratio = ratio.limit_denominator(max(1, LARGEST_TOTAL // (8 * total)))
+        return cls(total=total, error_price=ratio.denominator, node_price=ratio.numerator)
+
+    def of_diagram(self, wrong: int, n_splits: int) -> int:
+        """Integer cost of a diagram that gets ``wrong`` integer weight wrong; a lone leaf costs what a root does."""
+        return self.error_price * wrong + self.node_price * max(0, n_splits - 1)
+
+    def share(self, cost: int) -> float:
+        """``cost`` in the unit of eq. 18; equal integers give equal floats."""
+        return float(Fraction(cost, self.error_price * self.total))
+
+    def most_splits(self, below: int, wrong: int = 0) -> int:
+        """Most nodes of a diagram that costs less than ``below`` and gets ``wrong`` weight wrong; 0 if there is none."""
+        left = below - 1 - self.error_price * wrong
+        if left < 0:
+            return 0
+        return MOST_NODES if self.node_price == 0 else 1 + left // self.node_price
+
+
+@dataclass(frozen=True, eq=False)
+class Rate:
+    """Share of ``left`` rows predicted ``positive`` is at least ``ratio`` times that share of ``right`` rows (eq. 19).
+
+    Eq. 19 is printed with counts; shares are what the four-fifths rule compares.
+
+    Parameters
+    ----------
+    left, right : (n_rows,) rows of each side, of the rows of the problem; both hold some
+    positive : class code
+    ratio : from 0 to 1
+    text : what the user asked for, and of whom, for messages
+    """
+
+    left: BoolArray
+    right: BoolArray
+    positive: int
+    ratio: Fraction
+    text: str = ""
+
+    def coefficients(self, weights: IntArray) -> tuple[int, ...]:
+        """(n_rows,) integers; the constraint is that their sum over the rows predicted positive is not negative."""
+        on_left, on_right = int(weights[self.left].sum()), int(weights[self.right].sum())
+        gain, loss = self.ratio.denominator * on_right, self.ratio.numerator * on_left
+        common = math.gcd(gain, loss) or 1
+        told = zip(weights.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
+        return tuple(w * (gain // common * a - loss // common * b) for w, a, b in told)
+
+    def slack(self, weights: IntArray, predicted: IntArray) -> int:
+        """Integer that is not negative iff the constraint holds."""
+        chosen = predicted == self.positive
+        return sum(c for c, yes in zip(self.coefficients(weights), chosen.tolist(), strict=True) if yes)
+
+    def attained(self, weights: IntArray, predicted: IntArray) -> float:
+        """Share of the left rows by that of the right rows; inf where no right row is predicted positive."""
+        chosen = predicted == self.positive
+        left = float(weights[self.left & chosen].sum()) / float(weights[self.left].sum())
+        right = float(weights[self.right & chosen].sum()) / float(weights[self.right].sum())
+        return left / right if right > 0 else math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class LayeredProblem:
+    """Find the diagram within a skeleton that costs least and meets the constraints.
+
+    Parameters
+    ----------
+    rows : RankedRows
+        Rows, labels and weights; univariate splits are its tests.
+    widths : nodes per layer, ``widths[0] == 1``
+    cost : prices of eq. 18
+    columns : (n_rows, n_features) columns scaled to [0, 1] if splits are weighted sums of them (oblique), else None
+    tree : whether no node may have two parents
+    max_splits : most inner nodes; the root counts
+    min_weight : integer weight that must reach every inner node (eq. 20)
+    rates : fairness constraints (eq. 19)
+    """
+
+    rows: RankedRows
+    widths: tuple[int, ...]
+    cost: LayeredCost
+    columns: FloatArray | None = None
+    tree: bool = False
+    max_splits: int = MOST_NODES
+    min_weight: int = 0
+    rates: tuple[Rate, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_widths(self.widths)
+
+    @property
+    def oblique(self) -> bool:
+        """Whether splits are hyperplanes."""
+        return self.columns is not None
+
+    @property
+    def n_slots(self) -> int:
+        """Inner nodes of the skeleton."""
+        return sum(self.widths)
+
+    @property
+    def most_nodes(self) -> int:
+        """Inner nodes that a diagram can have."""
+        return min(self.n_slots, self.max_splits)
+
+    def meets_rates(self, predicted: IntArray) -> bool:
+        """Whether predictions (n_rows,) of class codes meet the fairness constraints."""
+        return all(rate.slack(self.rows.weights, predicted) >= 0 for rate in self.rates)
+
+
+def check_widths(widths: tuple[int, ...]) -> None:
+    """Refuse widths that are no skeleton, with ValueError."""
+    what = "expected positive integers that begin with 1 and at most double from layer to layer, such as (1, 2, 4, 4)"
+    whole = all(isinstance(w, (int, np.integer)) and not isinstance(w, (bool, np.bool_)) for w in widths)
+    if not widths or not whole or min(widths) < 1 or widths[0] != 1:
+        raise ValueError(f"widths={widths!r} are no widths of layers: {what}")
+    for layer, (above, below) in enumerate(pairwise(widths), start=1):
+        if below > 2 * above:
+            raise ValueError(
+                f"widths={widths!r}: layer {layer} has {below} nodes, and the {above} nodes above it have only "
+                f"{2 * above} arcs: {what}"
+            )
+    if sum(widths) > MOST_NODES:
+        raise ValueError(f"widths={widths!r} make {sum(widths)} nodes: at most {MOST_NODES} are searched")
