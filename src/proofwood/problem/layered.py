@@ -64,7 +64,7 @@ class LayeredCost:
         return float(Fraction(cost, self.error_price * self.total))
 
     def most_splits(self, below: int, wrong: int = 0) -> int:
-        """Most nodes of a diagram that costs less than ``below`` and gets ``wrong`` weight wrong; 0 if there is none."""
+        """Most nodes of a diagram that costs less than ``below`` and gets ``wrong`` wrong; 0 if there is none."""
         left = below - 1 - self.error_price * wrong
         if left < 0:
             return 0
