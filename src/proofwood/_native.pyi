@@ -37,3 +37,13 @@ def solve_subset(
     progress: Callable[[float, int, int], None] | None,
 ) -> dict[str, Any]:
     """Sets of tests of least error, for ranks and class weights of groups of rows."""
+
+def solve_topologies(
+    bits: npt.NDArray[np.uint8],
+    weights: npt.NDArray[np.int64],
+    rates: npt.NDArray[np.int64],
+    sets: npt.NDArray[np.int32],
+    settings: dict[str, Any],
+    seconds: float | None,
+) -> dict[str, Any]:
+    """Cheapest layered diagram that uses all tests of one of the (n_sets, size) sets of columns of bits."""
