@@ -41,14 +41,13 @@ class SetSearch:
     fewest: list[int]
     asked: set[int] = field(default_factory=set)
     stuck: set[int] = field(default_factory=set)
-    seen: dict[int, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, problem: LayeredProblem, *, certain: int = 0) -> SetSearch:
-        """Before anything is known but that ``certain`` weight is wrong in every diagram."""
+    def of(cls, problem: LayeredProblem) -> SetSearch:
+        """Before anything is known but what no test tells apart."""
         rows = problem.rows
         most = min(problem.most_nodes, rows.n_tests)
-        least = max(rows.unavoidable, certain)
+        least = rows.unavoidable
         heaviest = max(rows.weights[rows.codes == code].sum() for code in range(rows.n_classes))
         leaf = int(rows.total - heaviest)
         return cls(problem, [leaf, *([least] * most)], [leaf, *([least] * most)])
@@ -61,6 +60,11 @@ class SetSearch:
     def lower(self) -> int:
         """Integer cost that no diagram undercuts, but for those already offered."""
         return min(self.bound(size) for size in range(len(self.errors)))
+
+    def raise_errors(self, certain: int) -> None:
+        """Every diagram gets at least ``certain`` integer weight wrong."""
+        self.errors = [max(errors, certain) for errors in self.errors]
+        self.fewest = [max(errors, certain) for errors in self.fewest]
 
     def next_size(self, upper: int) -> int | None:
         """The open size of least bound; None if all others are closed or stuck."""
