@@ -37,3 +37,14 @@ def solve_subset(
     progress: Callable[[float, int, int], None] | None,
 ) -> dict[str, Any]:
     """Sets of tests of least error, for ranks and class weights of groups of rows."""
+
+def construct_layered(
+    ranks: npt.NDArray[np.int32],
+    tests_of: npt.NDArray[np.int32],
+    prices: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.int64],
+    coefficients: npt.NDArray[np.float64],
+    settings: dict[str, Any],
+    seconds: float | None,
+) -> dict[str, Any]:
+    """Best of many top-down constructions of a layered diagram, for (n, n_columns) ranks and (n, n_classes) prices."""
