@@ -47,3 +47,14 @@ def solve_topologies(
     seconds: float | None,
 ) -> dict[str, Any]:
     """Cheapest layered diagram that uses all tests of one of the (n_sets, size) sets of columns of bits."""
+
+def construct_layered(
+    ranks: npt.NDArray[np.int32],
+    tests_of: npt.NDArray[np.int32],
+    prices: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.int64],
+    coefficients: npt.NDArray[np.float64],
+    settings: dict[str, Any],
+    seconds: float | None,
+) -> dict[str, Any]:
+    """Best of many top-down constructions of a layered diagram, for (n, n_columns) ranks and (n, n_classes) prices."""

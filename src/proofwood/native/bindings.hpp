@@ -9,5 +9,6 @@ void bind_search(nanobind::module_& module);
 void bind_minimal(nanobind::module_& module);
 void bind_subset(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);
+void bind_layered(nanobind::module_& module);
 
 }  // namespace proofwood

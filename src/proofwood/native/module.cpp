@@ -9,4 +9,5 @@ NB_MODULE(_native, module) {
   proofwood::bind_minimal(module);
   proofwood::bind_subset(module);
   proofwood::bind_topology(module);
+  proofwood::bind_layered(module);
 }
