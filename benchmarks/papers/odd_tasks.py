@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from benchmarks import cases
 from proofwood.data.binarize import Binarizer
-from proofwood.model.evaluate import predict
+from proofwood.model.evaluate import predict, walk
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem
 from proofwood.problem.ranked import RankedRows
@@ -204,7 +205,7 @@ def run(
         "objective": f"{result.objective:.12g}",
         "lower_bound": f"{result.lower_bound:.12g}",
         "status": str(result.status),
-        "improved": int(result.objective < start),
+        "improved": int(result.model is not None and not result.objective >= start),
         "seconds": elapsed,
         "best_seconds": min(found) if found else None,
         "by": result.stats.engine,
@@ -213,18 +214,89 @@ def run(
     }
     if result.model is not None:
         model = over_columns(split, problem, result.model)
-        wrong = int((predict(model, split.train.X) != split.train.y).sum())
-        inner = int((model.feature != LEAF).sum())
-        counted = problem.cost.share(problem.cost.of_diagram(wrong, inner))
-        if counted != result.objective:
-            raise AssertionError(
-                f"{wrong} errors with {inner} nodes cost {counted}, the result says {result.objective}"
-            )
-        outcome |= {
-            "errors": wrong,
-            "n_splits": inner,
-            "train": accuracy(model, split.train),
-            "validation": accuracy(model, split.validation),
-            "test": accuracy(model, split.test),
-        }
+        outcome |= recounted(split, problem, result, model)
+        outcome |= {"validation": accuracy(model, split.validation), "test": accuracy(model, split.test)}
     return outcome
+
+
+def recounted(split: Split, problem: LayeredProblem, result: Result, model: NodeTable) -> dict[str, Any]:
+    """Errors, nodes and accuracy on the training part, counted from the model.
+
+    Raises
+    ------
+    AssertionError
+        If they do not cost what the result says.
+    """
+    wrong = int((predict(model, split.train.X) != split.train.y).sum())
+    cost = problem.cost.share(problem.cost.of_diagram(wrong, model.n_splits))
+    if cost != result.objective:
+        raise AssertionError(f"{wrong} errors and {model.n_splits} nodes cost {cost}, not {result.objective}")
+    return {"errors": wrong, "n_splits": model.n_splits, "train": accuracy(model, split.train)}
+
+
+# ------------------------------------------------------------------ rows through each node
+
+
+def fragments(
+    *,
+    case: str,
+    seed: int,
+    skeleton: str,
+    alpha: float,
+    splits: Splits,
+    max_splits: int,
+    engine: str,
+    threads: int,
+    seconds: float,
+) -> dict[str, Any]:
+    """A model of at most ``max_splits`` nodes, and the share of the training rows on each node and arc.
+
+    Returns
+    -------
+    dict
+        Beside objective, bound and accuracies, ``shape``: as :func:`flows` tells it, in JSON.
+    """
+    split = load_split(case, seed)
+    problem = pose(split, SKELETONS[skeleton], alpha, splits, skeleton == "tree", max_splits=max_splits)
+    result = solve(problem, engine=engine, seconds=seconds, threads=threads, seed=seed)
+    outcome: dict[str, Any] = {
+        "objective": f"{result.objective:.12g}",
+        "lower_bound": f"{result.lower_bound:.12g}",
+        "status": str(result.status),
+        "seconds": result.stats.seconds,
+    }
+    if result.model is not None:
+        model = over_columns(split, problem, result.model)
+        outcome |= recounted(split, problem, result, model)
+        outcome |= {"test": accuracy(model, split.test), "shape": json.dumps(flows(model, split.train.X))}
+    return outcome
+
+
+def flows(table: NodeTable, X: Rows) -> dict[str, Any]:
+    """Where the rows of ``X`` go.
+
+    Returns
+    -------
+    dict
+        ``nodes``: for each inner node its layer and its share of the rows; ``arcs``: for each arc the place of its
+        node, that of the next one, or ``~class`` where it ends, and its share of the rows.
+    """
+    inner = np.flatnonzero(table.feature != LEAF)
+    place = {int(node): position for position, node in enumerate(inner)}
+    layer, through = np.zeros(table.n_nodes, dtype=np.int64), np.zeros(table.n_nodes)
+    for node in inner.tolist():  # children come after parents
+        for target in (table.low[node], table.high[node]):
+            layer[target] = max(layer[target], layer[node] + 1)
+    arcs: dict[tuple[int, int], int] = {}
+    before = np.zeros(X.shape[0], dtype=np.int64)
+    for step, (rows, nodes) in enumerate(walk(table, X)):
+        np.add.at(through, nodes, 1)
+        for parent, node in zip(before[rows].tolist(), nodes.tolist(), strict=True) if step else ():
+            target = place.get(node, ~int(table.label[node]))
+            arcs[place[parent], target] = arcs.get((place[parent], target), 0) + 1
+        before[rows] = nodes
+    n = len(X)
+    return {
+        "nodes": [[int(layer[node]), float(through[node]) / n] for node in inner.tolist()],
+        "arcs": [[*arc, count / n] for arc, count in sorted(arcs.items())],
+    }
