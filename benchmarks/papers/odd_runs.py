@@ -102,6 +102,11 @@ class Plan:
         ]
 
     @property
+    def table(self) -> Table:
+        """The stored runs."""
+        return Table(self.out / "runs.csv", KEY, COLUMNS)
+
+    @property
     def hard_cap(self) -> float:
         """Seconds after which a run is killed."""
         return 2 * self.seconds + self.start_seconds + 120
@@ -110,9 +115,9 @@ class Plan:
 def runs(plan: Plan, cells: Iterable[Cell]) -> dict[Cell, Row]:
     """The rows of the cells, in their order; what is not stored, or reached a shorter limit, is measured first."""
     cells = list(dict.fromkeys(cells))
-    table = Table(plan.out / "runs.csv", KEY, COLUMNS)
+    table = plan.table
     stored = {tuple(row[name] for name in KEY): row for row in table.rows}
-    wanted = [cell for cell in cells if plan.measure and not _enough(stored.get(cell.key()), plan)]
+    wanted = [cell for cell in cells if plan.measure and not enough(stored.get(cell.key()), plan)]
     for place, (cell, outcome) in enumerate(_outcomes(plan, wanted), start=1):
         values = {name: outcome.get(name) for name in COLUMNS}
         values |= {"limit": plan.seconds, "threads": plan.threads, "start_limit": plan.start_seconds}
@@ -122,7 +127,13 @@ def runs(plan: Plan, cells: Iterable[Cell]) -> dict[Cell, Row]:
     return {cell: stored[cell.key()] for cell in cells if cell.key() in stored}
 
 
-def _enough(row: Row | None, plan: Plan) -> bool:
+def shares_stored(plan: Plan) -> list[float]:
+    """Shares of rows through every node, other than 0, for which there are runs."""
+    return sorted({number(row["min_samples"]) for row in plan.table.rows} - {0.0})
+
+
+def enough(row: Row | None, plan: Plan) -> bool:
+    """Whether a stored row stands: it is certain, or its limit was not shorter than that of the plan."""
     if row is None or plan.fresh or row["status"] == "failed":
         return False
     return row["status"] in CERTAIN or number(row["limit"]) >= plan.seconds
@@ -158,6 +169,23 @@ def _told(cell: Cell, row: Row) -> str:
 
 
 # ------------------------------------------------------------------ counting
+
+
+def mean(values: Iterable[float]) -> float:
+    """Mean of the numbers that are finite; nan of none."""
+    kept = [value for value in values if math.isfinite(value)]
+    return statistics.fmean(kept) if kept else math.nan
+
+
+def protocol(plan: Plan) -> str:
+    """How the runs of a plan are made, in words."""
+    threads = f"{plan.threads} threads" if plan.threads > 1 else "one thread"
+    return (
+        "Half of the rows train, a quarter validates, a quarter tests; columns are scaled to [0, 1] over all rows. The "
+        f"construction alone (step 1) has {plan.start_seconds:g} s here, 60 s in the paper; then a run may take "
+        f"{plan.seconds:g} s on {threads} with `engine={plan.engine!r}`, in the paper 600 s on one thread of a "
+        "commercial solver."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,11 +81,12 @@ def load_split(name: str, seed: int) -> Split:
     order = list(range(len(y)))
     random.Random(seed).shuffle(order)
     first, second = round(len(y) / 2), round(len(y) / 2) + round(len(y) / 4)
-    parts = (
-        Part(np.ascontiguousarray(scaled[rows]), y[rows])
-        for rows in (order[:first], order[first:second], order[second:])
-    )
-    return Split(name, seed, *parts, n_classes=int(y.max()) + 1)
+
+    def part(rows: list[int]) -> Part:
+        return Part(np.ascontiguousarray(scaled[rows]), y[rows])
+
+    parts = part(order[:first]), part(order[first:second]), part(order[second:])
+    return Split(name, seed, *parts, int(y.max()) + 1)
 
 
 # ------------------------------------------------------------------ problems
@@ -185,11 +186,9 @@ def run(
     """
     split = load_split(case, seed)
     widths, tree = SKELETONS[skeleton], skeleton == "tree"
-    univariate = pose(split, widths, alpha, "univariate", tree, min_samples=min_samples)
-    problem = (
-        univariate if splits == "univariate" else pose(split, widths, alpha, splits, tree, min_samples=min_samples)
-    )
-    start, start_errors, start_splits = construct(univariate, seconds=start_seconds, seed=seed)
+    first = pose(split, widths, alpha, "univariate", tree, min_samples=min_samples)
+    problem = first if splits == "univariate" else replace(first, columns=split.train.X)
+    start, start_errors, start_splits = construct(first, seconds=start_seconds, seed=seed)
     began = time.perf_counter()
     result = solve(problem, engine=engine, seconds=seconds, threads=threads, seed=seed)
     elapsed = time.perf_counter() - began
