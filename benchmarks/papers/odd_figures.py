@@ -62,7 +62,7 @@ def figure2(plan: Plan) -> Path:
     """Figure 2: distribution of test accuracy of calibrated trees and diagrams."""
     chosen, rows = _choices(plan)
     values = _accuracies(chosen)
-    blocks = [protocol(plan), _CHOSEN]
+    blocks = [protocol(rows), _CHOSEN]
     if values:
         picture = distributions(values, plan.out / "figure2.png", "Test accuracy of optimal trees and diagrams")
         blocks += [f"![Violins of test accuracy]({picture.name})", _quartiles(values), *_chosen_table(chosen)]
@@ -106,7 +106,7 @@ def figure3(plan: Plan) -> Path:
     """Figure 3: test accuracies of calibrated trees and diagrams, in ascending order."""
     chosen, rows = _choices(plan)
     values = _accuracies(chosen)
-    blocks = [protocol(plan), _CHOSEN]
+    blocks = [protocol(rows), _CHOSEN]
     if values:
         picture = ascending(values, plan.out / "figure3.png", "Sorted test accuracies")
         blocks.append(f"![Test accuracies in ascending order]({picture.name})")
@@ -148,14 +148,14 @@ def figure4(plan: Plan, *, max_splits: int = 7) -> Path:
         if row is not None and row["shape"]:
             rows[skeleton] = row
     blocks = [
-        protocol(plan),
-        f"Models of at most {max_splits} nodes for `{name}`, seed {seed}, alpha {alpha:g}, {kind} splits: the tree, and "
-        "the diagram of the skeleton whose objective is least. Bars are as wide as the share of the training rows that "
-        "passes through a node. The paper does not say from which split its picture is.",
+        protocol(rows.values()),
+        f"Models of at most {max_splits} nodes for `{name}`, seed {seed}, alpha {alpha:g}, {kind} splits: the tree, "
+        "and the diagram of the skeleton with fewest errors, or then nodes. Bars are as wide as the share of the "
+        "training rows that passes through a node. The paper does not say from which split its picture is.",
     ]
     diagrams = [skeleton for skeleton in rows if skeleton != "tree"]
     if "tree" in rows and diagrams:
-        best = min(diagrams, key=lambda skeleton: number(rows[skeleton]["objective"]))
+        best = min(diagrams, key=lambda name: (number(rows[name]["errors"]), number(rows[name]["n_splits"])))
         shown = {"ODT": rows["tree"], f"ODD, skeleton {best}": rows[best]}
         shapes = {model: json.loads(row["shape"]) for model, row in shown.items()}
         picture = fragmentation(shapes, plan.out / "figure4.png", f"Share of the rows through each node, {name}")

@@ -177,14 +177,19 @@ def mean(values: Iterable[float]) -> float:
     return statistics.fmean(kept) if kept else math.nan
 
 
-def protocol(plan: Plan) -> str:
-    """How the runs of a plan are made, in words."""
-    threads = f"{plan.threads} threads" if plan.threads > 1 else "one thread"
+def protocol(rows: Iterable[Mapping[str, str]]) -> str:
+    """How these runs were made, in words."""
+    kept = list(rows)
+
+    def told(column: str) -> str:
+        there = sorted({number(row[column]) for row in kept if row.get(column)})
+        return " or ".join(f"{value:g}" for value in there) or "–"
+
+    start = f" The construction alone (step 1) has {told('start_limit')} s here, 60 s in the paper."
     return (
-        "Half of the rows train, a quarter validates, a quarter tests; columns are scaled to [0, 1] over all rows. The "
-        f"construction alone (step 1) has {plan.start_seconds:g} s here, 60 s in the paper; then a run may take "
-        f"{plan.seconds:g} s on {threads} with `engine={plan.engine!r}`, in the paper 600 s on one thread of a "
-        "commercial solver."
+        "Half of the rows train, a quarter validates, a quarter tests; columns are scaled to [0, 1] over all rows."
+        f"{start if any('start_limit' in row for row in kept) else ''} A run may take {told('limit')} s on "
+        f"{told('threads')} threads, in the paper 600 s on one thread of a commercial solver."
     )
 
 

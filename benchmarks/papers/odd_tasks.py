@@ -30,10 +30,15 @@ SKELETONS: Mapping[str, tuple[int, ...]] = {
     "I": (1, 2, 4, 8),
     "II": (1, 2, 4, 4, 4),
     "III": (1, 2, 3, 3, 3, 3, 3),
+    "III-15": (1, 2, 3, 3, 3, 3),
     "IV": (1, 2, 2, 2, 2, 2, 2, 2),
     "tree": (1, 2, 4, 8),
 }
-"""Widths by the paper's name; all have 15 nodes. ``tree`` is skeleton I where no node may have two parents."""
+"""Widths by the paper's name; ``tree`` is skeleton I where no node may have two parents.
+
+The paper says that all have 15 nodes; III as printed has 18. The authors' program runs it with one layer less, which is
+``III-15`` here.
+"""
 
 ALPHAS = (0.01, 0.1, 0.2, 0.5, 1.0)
 
