@@ -124,7 +124,8 @@ def _one(axis: Any, shape: Shape) -> None:
     for x, (layer, share) in zip(across, nodes, strict=True):
         width = max(0.012, size * share)
         axis.add_patch(Rectangle((x - width / 2, -layer - 0.1), width, 0.2, facecolor="#1b6ca8", zorder=3))
-        axis.text(x, -layer + 0.13, f"{100 * share:.0f} %", ha="center", va="bottom", fontsize=7.5, zorder=4)
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+        axis.text(x, -layer + 0.14, f"{100 * share:.0f} %", ha="center", va="bottom", fontsize=7.5, bbox=box, zorder=4)
     axis.set_xlim(-0.05, 1.05)
 
 
