@@ -303,6 +303,20 @@ def test_known_optima_are_compared(plan: Plan, monkeypatch: pytest.MonkeyPatch) 
     assert "| no | feasible |" in text
 
 
+@pytest.mark.parametrize("alpha", [1.0, 0.5])
+def test_known_optima_of_iris_are_found(alpha: float) -> None:
+    pytest.importorskip("proofwood.engines.layered.solve")
+    try:
+        split = odd_tasks.load_split("iris", 0)
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    for skeleton in ("I", "IV"):
+        problem = odd_tasks.pose(split, odd_tasks.SKELETONS[skeleton], alpha)
+        result = odd_tasks.solve(problem, engine="auto", seconds=30.0, threads=1, seed=0)
+        assert result.status == "optimal"
+        assert result.objective == pytest.approx(odd.KNOWN["iris", skeleton, alpha, "univariate"], abs=0.5e-4)
+
+
 # ------------------------------------------------------------------ command line
 
 
