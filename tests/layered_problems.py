@@ -1,0 +1,113 @@
+"""Tiny problems of layered diagrams, for the engines that solve them and for what they share."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import strategies as st
+
+from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem, Rate
+from proofwood.problem.ranked import RankedRows
+
+ALPHAS = (0.0, 0.01, 0.01, 0.1, 0.1, 0.1, 0.2, 0.2, 0.5, 1.0)
+WIDTHS = ((1,), (1, 1), (1, 2), (1, 1, 1), (1, 2, 1), (1, 1, 2), (1, 2, 2))
+RATIOS = (Fraction(0), Fraction(1, 2), Fraction(4, 5), Fraction(9, 10), Fraction(1))
+
+
+def layered_problem(
+    rng: np.random.Generator, *, max_rows: int = 12, max_tests: int = 6, max_slots: int = 5, constraints: bool = False
+) -> LayeredProblem:
+    """A problem full of ties: few tests, contradictions, duplicates; a class of its own pattern in two of three.
+
+    Parameters
+    ----------
+    rng : decides everything
+    max_rows, max_tests, max_slots : most rows, tests, and inner nodes of the skeleton
+    constraints : whether to ask for few nodes, heavy nodes or fair rates as well; a tree or no tree in any case
+    """
+    rows = ranked_rows(rng, max_rows=max_rows, max_tests=max_tests)
+    fitting = [widths for widths in WIDTHS if sum(widths) <= max_slots]
+    # The deep skeletons are what is worth looking at.
+    widths = fitting[max(rng.integers(len(fitting)), rng.integers(len(fitting)))]
+    alpha = float(rng.choice(ALPHAS))
+    max_splits, min_weight, rates = MOST_NODES, 0, ()
+    if constraints:
+        kinds = rng.random(3) < 0.5
+        if not kinds.any():
+            kinds[rng.integers(3)] = True
+        if kinds[0]:
+            max_splits = int(max(rng.integers(0, sum(widths) + 1), rng.integers(0, sum(widths) + 1)))
+        if kinds[1]:
+            min_weight = max(1, int(rows.total * rng.choice([0.1, 0.2, 0.3, 0.5])))
+        if kinds[2]:
+            rates = fair_rates(rng, rows)
+    return LayeredProblem(
+        rows,
+        widths,
+        LayeredCost.of(alpha=alpha, total=rows.total, widths=widths),
+        tree=bool(rng.random() < 0.3),
+        max_splits=max_splits,
+        min_weight=min_weight,
+        rates=rates,
+    )
+
+
+def ranked_rows(rng: np.random.Generator, *, max_rows: int, max_tests: int) -> RankedRows:
+    """From 1 to ``max_rows`` rows of 0/1 columns or of columns with several tests."""
+    n_rows = int(max(rng.integers(1, max_rows + 1), rng.integers(1, max_rows + 1)))
+    n_classes = int(rng.choice([2, 2, 3]))
+    weights = rng.integers(1, rng.choice([3, 8]), n_rows) if rng.random() < 0.4 else None
+    tests_of = [1] * int(rng.integers(1, max_tests + 1))
+    if rng.random() < 0.5:
+        tests_of = []
+        while not tests_of or (sum(tests_of) < max_tests and rng.random() < 0.7):
+            tests_of.append(int(rng.integers(1, min(4, max_tests - sum(tests_of)) + 1)))
+    ranks = rng.integers(0, np.array(tests_of) + 1, (n_rows, len(tests_of)))
+    bits = np.concatenate([ranks[:, [j]] > np.arange(most) for j, most in enumerate(tests_of)], axis=1)
+    pattern = rng.integers(0, 3)
+    codes = rng.integers(0, n_classes, n_rows)
+    if pattern:  # a parity of two tests, or a weighted sum of them all
+        told = bits[:, rng.integers(0, bits.shape[1], 2)]
+        sums = told.sum(axis=1) if pattern == 1 else bits @ rng.integers(0, 3, bits.shape[1])
+        clean = rng.random(n_rows) < 0.85
+        codes[clean] = sums[clean] % n_classes
+    if max(tests_of) == 1:
+        return RankedRows.from_bits(bits, codes, n_classes=n_classes, sample_weight=weights)
+    return RankedRows.from_ranks(ranks, tests_of, codes, n_classes=n_classes, sample_weight=weights)
+
+
+def fair_rates(rng: np.random.Generator, rows: RankedRows) -> tuple[Rate, ...]:
+    """Demographic parity or equal opportunity, both ways, of two groups; sometimes equalised odds; none of one row."""
+    if rows.n_rows < 2:
+        return ()
+    if rng.random() < 0.5:  # the groups are told by a test
+        member = rows.bits()[:, rng.integers(rows.n_tests)] == 1
+    else:
+        member = rng.random(rows.n_rows) < 0.5
+    positive = int(rng.integers(rows.n_classes))
+    ratio = RATIOS[rng.integers(len(RATIOS))]
+    right = rows.codes == positive
+    kind = rng.integers(3)
+    parts = [np.ones(rows.n_rows, dtype=np.bool_)] if kind == 0 else [right] if kind == 1 else [right, ~right]
+    rates = []
+    for part in parts:
+        one, other = member & part, ~member & part
+        if one.any() and other.any():
+            rates += [
+                Rate(one, other, positive, ratio, "one by other"),
+                Rate(other, one, positive, ratio, "other by one"),
+            ]
+    return tuple(rates)
+
+
+@st.composite
+def layered_problems(
+    draw: st.DrawFn, *, max_rows: int = 8, max_tests: int = 4, max_slots: int = 5, constraints: bool | None = None
+) -> LayeredProblem:
+    """Problems of :func:`layered_problem`; ``constraints`` None means either kind."""
+    asked = draw(st.booleans()) if constraints is None else constraints
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rows, tests = draw(st.integers(1, max_rows)), draw(st.integers(1, max_tests))
+    slots = draw(st.integers(1, max_slots))
+    return layered_problem(rng, max_rows=rows, max_tests=tests, max_slots=slots, constraints=asked)
