@@ -31,7 +31,8 @@ def layered_problem(
     # The deep skeletons are what is worth looking at.
     widths = fitting[max(rng.integers(len(fitting)), rng.integers(len(fitting)))]
     alpha = float(rng.choice(ALPHAS))
-    max_splits, min_weight, rates = MOST_NODES, 0, ()
+    max_splits, min_weight = MOST_NODES, 0
+    rates: tuple[Rate, ...] = ()
     if constraints:
         kinds = rng.random(3) < 0.5
         if not kinds.any():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import accumulate, product
+from typing import TypeVar
 
 from proofwood.engines.layered.shape import Diagram
 from proofwood.problem.layered import LayeredProblem
@@ -16,10 +17,13 @@ Outcome = tuple[int, ...]
 """Nodes, wrong weight, and what each fairness constraint lacks: each the fewer the better, and each adds up."""
 Part = tuple[int, int | None]
 """Rows on one arc, and the class of the terminal where it ends; None if it ends in a node of the next layer."""
+Move = tuple[int, int, Part, Part]
+"""A node: its rows, test, low arc, high arc."""
 Node = tuple[int, int, int, Part, Part]
-"""Layer, rows, test, low arc, high arc."""
+"""Its layer before that."""
 Trail = tuple["Trail", Node] | None
 """The nodes that lead to an outcome, the last one first."""
+Kept = TypeVar("Kept", Trail, Move)
 Choices = dict[tuple[int, ...], dict[Outcome, Trail]]
 """For each sorted tuple of the rows at the nodes of a layer: the ways to get there, none worse than another in all."""
 
@@ -67,19 +71,17 @@ def _filled(facts: _Facts, layer: int, nodes: tuple[int, ...], ways: dict[Outcom
     for rows in nodes:
         following: Choices = {}
         for state, so_far in states.items():
-            for test, low, high in facts.splits(rows):
-                for ends, after in facts.arcs(low, high, state, below):
-                    priced = facts.priced(low, high, ends)
-                    node = (layer, rows, test, (low, ends[0]), (high, ends[1]))
-                    target = following.setdefault(after, {})
+            for after, moves in facts.moves(rows, state, below).items():
+                target = following.setdefault(after, {})
+                for priced, move in moves.items():
                     for outcome, trail in so_far.items():
                         if outcome[0] < facts.problem.max_splits:
-                            _keep(target, tuple(map(sum, zip(outcome, priced, strict=True))), (trail, node))
+                            _keep(target, tuple(map(sum, zip(outcome, priced, strict=True))), (trail, (layer, *move)))
         states = following
     return states
 
 
-def _keep(ways: dict[Outcome, Trail], outcome: Outcome, trail: Trail) -> None:
+def _keep(ways: dict[Outcome, Kept], outcome: Outcome, trail: Kept) -> None:
     """Add a way unless one is as good in everything; drop those that it is as good as."""
     for other in ways:
         if all(map(int.__le__, other, outcome)):
@@ -105,6 +107,7 @@ class _Facts:
         self._lacking = [lacking(problem, number) for number in range(len(problem.rates))]
         self._outcomes: dict[tuple[int, int], Outcome] = {}
         self._splits: dict[int, list[tuple[int, int, int]]] = {}
+        self._moves: dict[tuple[int, tuple[int, ...], int], dict[tuple[int, ...], dict[Outcome, Move]]] = {}
 
     def weight(self, rows: int) -> int:
         return sum(weight for row, weight in enumerate(self.weights) if rows >> row & 1)
@@ -129,13 +132,17 @@ class _Facts:
             self._splits[rows] = list(seen.values())
         return self._splits[rows]
 
-    def arcs(
-        self, low: int, high: int, state: tuple[int, ...], below: int
-    ) -> Iterator[tuple[tuple[int | None, int | None], tuple[int, ...]]]:
-        """Where the two arcs of a node can end, and the rows at the nodes of the next layer then."""
-        for first, between in self._ends(low, state, below):
-            for second, after in self._ends(high, between, below):
-                yield (first, second), after
+    def moves(self, rows: int, state: tuple[int, ...], below: int) -> dict[tuple[int, ...], dict[Outcome, Move]]:
+        """All splits and arcs of a node with ``rows``, by the rows at the nodes of the next layer after it."""
+        if (rows, state, below) not in self._moves:
+            told: dict[tuple[int, ...], dict[Outcome, Move]] = {}
+            for test, low, high in self.splits(rows):
+                for first, between in self._ends(low, state, below):
+                    for second, after in self._ends(high, between, below):
+                        arcs = (low, first), (high, second)
+                        _keep(told.setdefault(after, {}), self.priced(*arcs), (rows, test, *arcs))
+            self._moves[rows, state, below] = told
+        return self._moves[rows, state, below]
 
     def _ends(self, rows: int, state: tuple[int, ...], below: int) -> Iterator[tuple[int | None, tuple[int, ...]]]:
         if rows == 0:
@@ -149,10 +156,10 @@ class _Facts:
             for place, others in enumerate(state):
                 yield None, tuple(sorted((*state[:place], others | rows, *state[place + 1 :])))
 
-    def priced(self, low: int, high: int, ends: tuple[int | None, int | None]) -> Outcome:
+    def priced(self, *arcs: Part) -> Outcome:
         """What a node with these arcs adds."""
-        told = [self.outcome(0, rows, code) for rows, code in zip((low, high), ends, strict=True) if code is not None]
-        return tuple(map(sum, zip((1,) + (0,) * (self.length - 1), *told, strict=True)))
+        ends = [self.outcome(0, rows, code) for rows, code in arcs if code is not None]
+        return tuple(map(sum, zip((1,) + (0,) * (self.length - 1), *ends, strict=True)))
 
 
 def lacking(problem: LayeredProblem, number: int) -> list[int]:
@@ -223,7 +230,7 @@ def price(problem: LayeredProblem, diagram: Diagram) -> int | None:
     columns = [(column, cut) for column, cuts in enumerate(problem.rows.tests_of.tolist()) for cut in range(cuts)]
     through = [0] * len(diagram.layer)
     predicted = []
-    weights = problem.rows.weights.tolist()
+    weights: list[int] = problem.rows.weights.tolist()
     for ranks, weight in zip(problem.rows.ranks.tolist(), weights, strict=True):
         at = 0 if diagram.layer else ~diagram.constant
         while at >= 0:
@@ -240,7 +247,8 @@ def price(problem: LayeredProblem, diagram: Diagram) -> int | None:
     wrong = sum(
         w for w, code, right in zip(weights, predicted, problem.rows.codes.tolist(), strict=True) if code != right
     )
-    return problem.cost.error_price * wrong + problem.cost.node_price * max(0, len(diagram.layer) - 1)
+    n_paid = max(0, len(diagram.layer) - 1)
+    return problem.cost.error_price * wrong + problem.cost.node_price * n_paid
 
 
 def cheapest_of_all(problem: LayeredProblem) -> int | None:
