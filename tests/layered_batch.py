@@ -13,14 +13,17 @@ from proofwood.engines.layered.shape import Diagram
 from proofwood.problem.layered import LayeredProblem
 from proofwood.result import Limits
 from proofwood.solvers import worker
-from tests.layered_problems import layered_problem
+from tests.layered_problems import corner_cases, layered_problem
 
 Answer = tuple[Diagram | None, int, int, bool, bool]
 """Best diagram, upper and lower bound, whether nothing is left to do, whether proved infeasible."""
 
 
 def problem_of(number: int) -> LayeredProblem:
-    """Problem ``number`` of the series; every other one has constraints."""
+    """Problem ``number`` of the series: first the corner cases, then random ones, every other with constraints."""
+    corners = corner_cases()
+    if number < len(corners):
+        return corners[number]
     return layered_problem(np.random.default_rng([number, 2023]), constraints=number % 2 == 1)
 
 

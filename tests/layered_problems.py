@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem, Rate
 from proofwood.problem.ranked import RankedRows
 
-ALPHAS = (0.0, 0.01, 0.01, 0.1, 0.1, 0.1, 0.2, 0.2, 0.5, 1.0)
+ALPHAS = (0.0, 0.01, 0.01, 0.01, 0.01, 0.1, 0.1, 0.2, 0.2, 0.5, 1.0)
 WIDTHS = ((1,), (1, 1), (1, 2), (1, 1, 1), (1, 2, 1), (1, 1, 2), (1, 2, 2))
 RATIOS = (Fraction(0), Fraction(1, 2), Fraction(4, 5), Fraction(9, 10), Fraction(1))
 
@@ -26,23 +28,20 @@ def layered_problem(
     max_rows, max_tests, max_slots : most rows, tests, and inner nodes of the skeleton
     constraints : whether to ask for few nodes, heavy nodes or fair rates as well; a tree or no tree in any case
     """
-    rows = ranked_rows(rng, max_rows=max_rows, max_tests=max_tests)
+    kinds = rng.random(3) < 0.5 if constraints else np.zeros(3, dtype=np.bool_)
+    if constraints and not kinds.any():
+        kinds[rng.integers(3)] = True
+    # Fair diagrams of many tests have too many outcomes, none better than another, for the enumeration.
+    rows = ranked_rows(rng, max_rows=max_rows, max_tests=min(max_tests, 4) if kinds[2] else max_tests)
     fitting = [widths for widths in WIDTHS if sum(widths) <= max_slots]
     # The deep skeletons are what is worth looking at.
     widths = fitting[max(rng.integers(len(fitting)), rng.integers(len(fitting)))]
     alpha = float(rng.choice(ALPHAS))
     max_splits, min_weight = MOST_NODES, 0
-    rates: tuple[Rate, ...] = ()
-    if constraints:
-        kinds = rng.random(3) < 0.5
-        if not kinds.any():
-            kinds[rng.integers(3)] = True
-        if kinds[0]:
-            max_splits = int(max(rng.integers(0, sum(widths) + 1), rng.integers(0, sum(widths) + 1)))
-        if kinds[1]:
-            min_weight = max(1, int(rows.total * rng.choice([0.1, 0.2, 0.3, 0.5])))
-        if kinds[2]:
-            rates = fair_rates(rng, rows)
+    if kinds[0]:
+        max_splits = int(max(rng.integers(0, sum(widths) + 1), rng.integers(0, sum(widths) + 1)))
+    if kinds[1]:
+        min_weight = max(1, int(rows.total * rng.choice([0.3, 0.4, 0.5, 0.6])))
     return LayeredProblem(
         rows,
         widths,
@@ -50,13 +49,13 @@ def layered_problem(
         tree=bool(rng.random() < 0.3),
         max_splits=max_splits,
         min_weight=min_weight,
-        rates=rates,
+        rates=fair_rates(rng, rows) if kinds[2] else (),
     )
 
 
 def ranked_rows(rng: np.random.Generator, *, max_rows: int, max_tests: int) -> RankedRows:
     """From 1 to ``max_rows`` rows of 0/1 columns or of columns with several tests."""
-    n_rows = int(max(rng.integers(1, max_rows + 1), rng.integers(1, max_rows + 1)))
+    n_rows = max_rows - min(int(rng.integers(max_rows)) for _ in range(3))
     n_classes = int(rng.choice([2, 2, 3]))
     weights = rng.integers(1, rng.choice([3, 8]), n_rows) if rng.random() < 0.4 else None
     tests_of = [1] * int(rng.integers(1, max_tests + 1))
@@ -66,12 +65,12 @@ def ranked_rows(rng: np.random.Generator, *, max_rows: int, max_tests: int) -> R
             tests_of.append(int(rng.integers(1, min(4, max_tests - sum(tests_of)) + 1)))
     ranks = rng.integers(0, np.array(tests_of) + 1, (n_rows, len(tests_of)))
     bits = np.concatenate([ranks[:, [j]] > np.arange(most) for j, most in enumerate(tests_of)], axis=1)
-    pattern = rng.integers(0, 3)
     codes = rng.integers(0, n_classes, n_rows)
-    if pattern:  # a parity of two tests, or a weighted sum of them all
-        told = bits[:, rng.integers(0, bits.shape[1], 2)]
-        sums = told.sum(axis=1) if pattern == 1 else bits @ rng.integers(0, 3, bits.shape[1])
-        clean = rng.random(n_rows) < 0.85
+    pattern = rng.integers(0, 4)
+    if pattern:  # a weighted sum of the tests, or a parity of some of them, with noise
+        chosen = rng.permutation(bits.shape[1])[: pattern + 1]
+        sums = bits @ rng.integers(0, 3, bits.shape[1]) if pattern == 1 else bits[:, chosen].sum(axis=1)
+        clean = rng.random(n_rows) < rng.choice([0.8, 0.95])
         codes[clean] = sums[clean] % n_classes
     if max(tests_of) == 1:
         return RankedRows.from_bits(bits, codes, n_classes=n_classes, sample_weight=weights)
@@ -100,6 +99,38 @@ def fair_rates(rng: np.random.Generator, rows: RankedRows) -> tuple[Rate, ...]:
                 Rate(other, one, positive, ratio, "other by one"),
             ]
     return tuple(rates)
+
+
+def corner_cases() -> tuple[LayeredProblem, ...]:
+    """No tests, tests that tell nothing, nothing to learn, nothing permitted, and nodes that all rows pass alike."""
+
+    def problem(rows: RankedRows, *widths: int, alpha: float = 0.01, **other: Any) -> LayeredProblem:
+        return LayeredProblem(rows, widths, LayeredCost.of(alpha=alpha, total=rows.total, widths=widths), **other)
+
+    cube = np.array(list(product((0, 1), repeat=3)))
+    square = RankedRows.from_bits(cube[::2, :2], cube[::2, :2].sum(axis=1) % 2)
+    parity = RankedRows.from_bits(cube, cube.sum(axis=1) % 2)
+    half = square.codes == square.bits()[:, 0]
+    equal = (Rate(half, ~half, 1, Fraction(1), "one"), Rate(~half, half, 1, Fraction(1), "other"))
+    return (
+        problem(RankedRows.from_bits(np.empty((3, 0)), [0, 1, 1]), 1, 2),
+        problem(RankedRows.from_bits([[1], [1], [1]], [0, 1, 1]), 1, 2),
+        problem(RankedRows.from_bits([[1, 0]], [1]), 1, 2),
+        problem(RankedRows.from_bits(cube, [2] * 8), 1, 2, 2, alpha=0.0),
+        problem(RankedRows.from_bits(cube, [0] * 8, n_classes=3), 1),
+        problem(square, 1, alpha=1.0),
+        problem(square, 1, 2, alpha=0.0, max_splits=0),
+        problem(square, 1, 2, alpha=0.0, min_weight=5),
+        problem(square, 1, 2, alpha=0.0, min_weight=4),
+        problem(square, 1, 2, alpha=0.0, min_weight=2),
+        problem(square, 1, 2, rates=equal),
+        problem(square, 1, 1, 2),  # the root passes all rows on
+        problem(square, 1, 1, 2, tree=True),  # it has no test for that
+        problem(parity, 1, 2, 2),
+        problem(parity, 1, 2, 2, tree=True),
+        problem(parity, 1, 2, 1),
+        problem(parity, 1, 1, 1),
+    )
 
 
 @st.composite

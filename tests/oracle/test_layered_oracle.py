@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from proofwood.engines.layered.shape import count
+from proofwood.engines.layered.shape import Diagram, count
 from proofwood.result import Limits, Status
 from tests import naive_layered as naive
 from tests.layered_batch import answers, problem_of
-from tests.layered_problems import layered_problem
+from tests.layered_problems import corner_cases, layered_problem
 
 LAYERED = "proofwood.engines.layered"
 N_PROBLEMS = 500
@@ -36,16 +36,31 @@ def require(*modules: str) -> None:
 
 
 @cache
+def best(number: int) -> tuple[int | None, Diagram | None]:
+    """The cheapest diagram of problem ``number``, with its cost."""
+    return naive.cheapest(problem_of(number))
+
+
 def least(number: int) -> int | None:
-    """Cost of the cheapest diagram of problem ``number``."""
-    return naive.cheapest(problem_of(number))[0]
+    """Its cost."""
+    return best(number)[0]
+
+
+def test_costs_known_by_thought():
+    nothing = [1 / 3, 1 / 3, 0, 0, 0]
+    square = [1 / 2, 1 / 2, 1 / 2, 1 / 2, 0, 0.01, 0.01, 1 / 4 + 0.01 / 3]
+    parity = [0.01, 1 / 4 + 3 * 0.01 / 4, 1 / 4 + 0.01, 3 / 8 + 0.01]
+    expected = [*nothing, *square, *parity]
+    assert len(corner_cases()) == len(expected)
+    for number, share in enumerate(expected):
+        assert problem_of(number).cost.share(least(number) or 0) == pytest.approx(share), number
 
 
 def test_the_enumeration_counts_as_every_engine_does():
     used = set()
     for number in range(N_PROBLEMS):
         problem = problem_of(number)
-        cost, diagram = naive.cheapest(problem)
+        cost, diagram = best(number)
         assert diagram is not None
         counted = count(problem, diagram)
         assert (counted.cost, counted.broken) == (cost, "")
