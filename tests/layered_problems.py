@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from proofwood.engines.layered.shape import Diagram
 from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem, Rate
 from proofwood.problem.ranked import RankedRows
 
@@ -131,6 +132,40 @@ def corner_cases() -> tuple[LayeredProblem, ...]:
         problem(parity, 1, 2, 1),
         problem(parity, 1, 1, 1),
     )
+
+
+def random_diagram(rng: np.random.Generator, problem: LayeredProblem) -> Diagram:
+    """Any diagram of the skeleton, whatever constraints on size, weights and rates it breaks; oblique if asked."""
+    n_classes, n_tests = problem.rows.n_classes, problem.rows.n_tests
+    if (n_tests == 0 and not problem.oblique) or rng.random() < 0.1:
+        return Diagram.leaf(int(rng.integers(n_classes)))
+    layer: list[int] = []
+    low: list[int] = []
+    high: list[int] = []
+    nodes, after = [0], 1
+    for number, width in enumerate((*problem.widths[1:], 0)):
+        arcs = [[~int(code) for code in rng.integers(n_classes, size=2)] for _ in nodes]
+        free = [(node, side) for node in range(len(nodes)) for side in (0, 1)]
+        rng.shuffle(free)
+        below = list(range(after, after + int(rng.integers(0, min(width, len(free)) + 1))))
+        for target in below:
+            node, side = free.pop()
+            arcs[node][side] = target
+        if below and not problem.tree:
+            for node, side in free:
+                if rng.random() < 0.5:
+                    arcs[node][side] = int(rng.choice(below))
+        layer += [number] * len(nodes)
+        low += [first for first, _ in arcs]
+        high += [second for _, second in arcs]
+        nodes, after = below, after + len(below)
+        if not nodes:
+            break
+    k = len(layer)
+    if problem.columns is None:
+        return Diagram(tuple(layer), tuple(low), tuple(high), tuple(rng.integers(n_tests, size=k).tolist()))
+    normals = np.round(rng.uniform(-1, 1, (k, problem.columns.shape[1])), 1) * (rng.random((k, 1)) < 0.9)
+    return Diagram(tuple(layer), tuple(low), tuple(high), (), normals, np.round(rng.uniform(-1, 1, k), 1))
 
 
 @st.composite

@@ -240,15 +240,22 @@ def price(problem: LayeredProblem, diagram: Diagram) -> int | None:
         predicted.append(~at)
     if len(diagram.layer) > problem.max_splits or min(through, default=problem.min_weight) < problem.min_weight:
         return None
-    for number, rate in enumerate(problem.rates):
-        parts = zip(lacking(problem, number), predicted, strict=True)
-        if sum(lack for lack, code in parts if code == rate.positive) > 0:
-            return None
+    if not fair(problem, predicted):
+        return None
     wrong = sum(
         w for w, code, right in zip(weights, predicted, problem.rows.codes.tolist(), strict=True) if code != right
     )
     n_paid = max(0, len(diagram.layer) - 1)
     return problem.cost.error_price * wrong + problem.cost.node_price * n_paid
+
+
+def fair(problem: LayeredProblem, predicted: list[int]) -> bool:
+    """Whether predictions (n_rows,) meet all rates."""
+    for number, rate in enumerate(problem.rates):
+        parts = zip(lacking(problem, number), predicted, strict=True)
+        if sum(lack for lack, code in parts if code == rate.positive) > 0:
+            return False
+    return True
 
 
 def cheapest_of_all(problem: LayeredProblem) -> int | None:
