@@ -13,7 +13,8 @@ from proofwood.engines.layered.shape import Diagram
 from proofwood.problem.layered import LayeredProblem
 from proofwood.result import Limits
 from proofwood.solvers import worker
-from tests.layered_problems import corner_cases, layered_problem
+from tests.layered_problems import corner_cases, layered_problem, random_diagram
+from tests.naive_layered import cheapest
 
 Answer = tuple[Diagram | None, int, int, bool, bool]
 """Best diagram, upper and lower bound, whether nothing is left to do, whether proved infeasible."""
@@ -25,6 +26,17 @@ def problem_of(number: int) -> LayeredProblem:
     if number < len(corners):
         return corners[number]
     return layered_problem(np.random.default_rng([number, 2023]), constraints=number % 2 == 1)
+
+
+def starts_of(number: int, problem: LayeredProblem) -> list[Diagram]:
+    """Diagrams that a run begins with: of three problems, one has none, one has any, and one the best there is."""
+    if number % 3 == 0:
+        return []
+    if number % 3 == 1:
+        rng = np.random.default_rng(number)
+        return [random_diagram(rng, problem) for _ in range(4)]
+    diagram = cheapest(problem)[1]
+    return [] if diagram is None else [diagram]
 
 
 def answers(module: str, options: dict[str, Any], numbers: list[int], *, seconds: float) -> list[tuple[int, Answer]]:
@@ -60,5 +72,7 @@ def _in_child(send: Callable[[Any], None], module: str, options: dict[str, Any],
     for number in numbers:
         problem = problem_of(number)
         run = LayeredRun(problem, Limits())
+        for diagram in starts_of(number, problem):
+            run.offer(diagram, by="start")
         solve(problem, run, seconds=None, **options)
         send((number, (run.best, run.upper, run.lower, run.done, run.infeasible)))
