@@ -58,3 +58,15 @@ def construct_layered(
     seconds: float | None,
 ) -> dict[str, Any]:
     """Best of many top-down constructions of a layered diagram, for (n, n_columns) ranks and (n, n_classes) prices."""
+
+def improve_layered(
+    ranks: npt.NDArray[np.int32],
+    tests_of: npt.NDArray[np.int32],
+    prices: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.int64],
+    coefficients: npt.NDArray[np.float64],
+    settings: dict[str, Any],
+    start: dict[str, Any],
+    seconds: float | None,
+) -> dict[str, Any]:
+    """Local search from a layered diagram, over the same arrays."""

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "bindings.hpp"
@@ -90,9 +91,62 @@ nb::dict construct_layered(const Ranks& ranks, const Cuts& tests_of, const Integ
   return result;
 }
 
+int read_target(int target, const std::vector<u32>& slot_of, u32 classes) {
+  if (target >= 0 ? static_cast<std::size_t>(target) >= slot_of.size() : ~target >= static_cast<int>(classes))
+    throw std::invalid_argument("an arc of the start leads nowhere");
+  return target >= 0 ? static_cast<int>(slot_of[static_cast<u32>(target)]) : target;
+}
+
+layered::Shape read_shape(const nb::dict& given, const layered::Table& table, const layered::Skeleton& skeleton) {
+  const auto layer = nb::cast<std::vector<u32>>(given["layer"]);
+  const auto low = nb::cast<std::vector<int>>(given["low"]);
+  const auto high = nb::cast<std::vector<int>>(given["high"]);
+  const auto column = nb::cast<std::vector<int>>(given["column"]);
+  const auto cut = nb::cast<std::vector<int>>(given["cut"]);
+  layered::Shape shape;
+  shape.nodes.resize(skeleton.slots());
+  shape.constant = nb::cast<int>(given["constant"]);
+  std::vector<u32> slot_of, filled(skeleton.layers(), 0);
+  for (const u32 l : layer) {
+    if (l >= skeleton.layers() || filled[l] == skeleton.widths[l]) throw std::invalid_argument("the start does not fit the skeleton");
+    slot_of.push_back(skeleton.begin[l] + filled[l]++);
+  }
+  for (std::size_t i = 0; i < layer.size(); ++i) {
+    if (column[i] < 0 || static_cast<u32>(column[i]) >= table.columns) throw std::invalid_argument("the start names a column that is not there");
+    // Tests that part the rows alike are one cut.
+    const auto& values = table.given[static_cast<u32>(column[i])];
+    const auto rank = std::upper_bound(values.begin(), values.end(), cut[i]) - values.begin();
+    shape.nodes[slot_of[i]] = {column[i], static_cast<int>(rank) - 1, read_target(low[i], slot_of, table.classes),
+                               read_target(high[i], slot_of, table.classes)};
+  }
+  return shape;
+}
+
+nb::dict improve_layered(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
+                         const nb::dict& given, const nb::dict& start, std::optional<double> seconds) {
+  const layered::Skeleton skeleton = read_skeleton(given);
+  const auto seed = nb::cast<std::uint64_t>(given["seed"]);
+  const layered::Effort effort{nb::cast<std::uint64_t>(given["rounds"]), nb::cast<double>(given["target"])};
+  std::atomic<int> stop{kRunning};
+  layered::Table table = read_table(ranks, tests_of, prices, weights, coefficients, given);
+  const layered::Shape shape = read_shape(start, table, skeleton);
+  layered::Progressed found;
+  const double took =
+      proofwood::run_watched([&] { found = layered::improve(table, skeleton, shape, seed, effort, stop); }, stop, seconds, {});
+  nb::dict result = told(found.best, table, skeleton);
+  result["stopped"] = stop.load();
+  result["seconds"] = took;
+  result["rounds"] = found.rounds;
+  result["nodes"] = found.nodes;
+  result["pairs"] = found.pairs;
+  return result;
+}
+
 }  // namespace
 
 void proofwood::bind_layered(nb::module_& module) {
   module.def("construct_layered", &construct_layered, "ranks"_a, "tests_of"_a, "prices"_a, "weights"_a, "coefficients"_a, "settings"_a,
              "seconds"_a.none(), "Best of many top-down constructions, for (n, n_columns) int32 ranks and (n, n_classes) int64 prices and weights.");
+  module.def("improve_layered", &improve_layered, "ranks"_a, "tests_of"_a, "prices"_a, "weights"_a, "coefficients"_a, "settings"_a, "start"_a,
+             "seconds"_a.none(), "Local search from a diagram, for the same arrays.");
 }

@@ -51,6 +51,7 @@ struct Table {
   std::vector<double> weight;   // (rows)
   std::vector<Fairness> rates;
   std::vector<std::vector<i64>> tests;  // of each column, by cut + 1; -1 where there is none
+  std::vector<std::vector<int>> given;  // of each column, by rank: the rank that was given
 
   const int* column(int j) const { return ranks.data() + static_cast<std::size_t>(j) * rows; }
   const u32* order(int j) const { return orders.data() + static_cast<std::size_t>(j) * rows; }
@@ -94,8 +95,8 @@ class Flow {
 
   // Rows at each node and the class of each row; nodes that no arc names are dropped.
   void route(Shape& shape);
-  // As `route`, and removes nodes until each has a row and the least weight, and each tells some rows apart or leads
-  // to two targets.
+  // As `route`, and mends the diagram: a node without rows or below the least weight gives way to a terminal, and no
+  // node has two arcs to one target.
   void settle(Shape& shape);
   // After either: integer cost, and whether the fairness constraints hold.
   double cost() const;
@@ -109,6 +110,8 @@ class Flow {
   static void redirect(Shape& shape, const Skeleton& skeleton, u32 slot, int target);
 
  private:
+  void part(Node& node, const std::vector<u32>& rows) const;
+
   const Table& table_;
   const Skeleton& skeleton_;
   std::vector<std::vector<u32>> rows_;
@@ -132,5 +135,19 @@ struct Best {
 
 // At most `starts` constructions; the first looks at all columns.
 Best construct_many(const Table& table, const Skeleton& skeleton, u64 seed, u64 starts, double share, const std::atomic<int>& stop);
+
+struct Effort {
+  u64 rounds = 0;            // of perturbation and descent
+  double target = -kInfinite;  // a diagram of at most that cost will do
+};
+
+struct Progressed {
+  Best best;
+  u64 rounds = 0, nodes = 0, pairs = 0;  // perturbations; nodes re-optimised alone, and with new children
+};
+
+// Iterated local search from `start`.
+Progressed improve(const Table& table, const Skeleton& skeleton, const Shape& start, u64 seed, const Effort& effort,
+                   const std::atomic<int>& stop);
 
 }  // namespace proofwood::layered

@@ -44,6 +44,7 @@ Table make_table(const std::int32_t* ranks, std::size_t n, std::size_t columns, 
   table.orders.resize(columns * table.rows);
   table.cuts.resize(columns);
   table.tests.resize(columns);
+  table.given.resize(columns);
   i64 begin = 0;
   for (std::size_t j = 0; j < columns; ++j) {
     u32* const sorted = table.orders.data() + j * table.rows;
@@ -58,6 +59,7 @@ Table make_table(const std::int32_t* ranks, std::size_t n, std::size_t columns, 
       const auto value = given(sorted[i]);
       if (i == 0 || value != given(sorted[i - 1])) {
         ++rank;
+        table.given[j].push_back(value);
         tests.push_back(value < tests_of[j] ? begin + value : -1);
       }
       dense[sorted[i]] = rank;
@@ -113,15 +115,26 @@ void Flow::settle(Shape& shape) {
     route(shape);
     bool changed = false;
     for (u32 s = 0; s < skeleton_.slots() && !changed; ++s) {
-      const Node& node = shape.nodes[s];
+      Node& node = shape.nodes[s];
       if (!node.used()) continue;
-      if (rows_[s].empty() || weight_of(rows_[s]) < skeleton_.min_weight || (node.low == node.high && node.low < 0)) {
+      if (node.low == node.high && node.low >= 0) {
+        part(node, rows_[s]);
+        changed = true;
+      } else if (rows_[s].empty() || weight_of(rows_[s]) < skeleton_.min_weight || (node.low == node.high && node.low < 0)) {
         redirect(shape, skeleton_, s, ~static_cast<int>(cheapest(rows_[s])));
         changed = true;
       }
     }
     if (!changed) return;
   }
+}
+
+// Two arcs to one node: the one with less weight goes to a terminal.
+void Flow::part(Node& node, const std::vector<u32>& rows) const {
+  std::vector<u32> sides[2];
+  for (const u32 g : rows) sides[table_.column(node.column)[g] > node.cut].push_back(g);
+  const bool low = weight_of(sides[0]) < weight_of(sides[1]);
+  (low ? node.low : node.high) = ~static_cast<int>(cheapest(sides[low ? 0 : 1]));
 }
 
 void Flow::redirect(Shape& shape, const Skeleton& skeleton, u32 slot, int target) {

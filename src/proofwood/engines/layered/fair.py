@@ -56,7 +56,7 @@ def improve_fairly(run: LayeredRun, improve: Improve, *, random_state: int, seco
 
 
 def _shares(problem: LayeredProblem) -> FloatArray:
-    """(n_rates, n_rows): summed over positive predictions, share of the left rows less ``ratio`` times that of the right."""
+    """(n_rates, n_rows): over positive predictions, the share of the left rows less ``ratio`` times the right one."""
     weights = problem.rows.weights.astype(np.float64)
     told = [
         weights * rate.left / weights[rate.left].sum()
