@@ -247,6 +247,12 @@ class Walk {
         kicks_(table, skeleton, random_) {}
 
   Progressed run(const Shape& start, const Effort& effort) {
+    Shape leaf;
+    leaf.nodes.resize(skeleton_.slots());
+    for (u32 code = 0; code < table_.classes; ++code) {  // the diagrams without nodes
+      leaf.constant = static_cast<int>(code);
+      settle(leaf);
+    }
     Shape current = start;
     settle(current);
     double cost = flow_.cost();
