@@ -20,6 +20,10 @@ from proofwood.model.node_table import BoolArray, IntArray
 Literal = Any
 """A Boolean variable of CP-SAT or its negation; True and False where the value is known."""
 
+import os
+
+ENCODING = os.environ.get("ENC", "chain")
+REDUNDANT = os.environ.get("RED", "")
 LARGEST_SUM = 2**62
 """CP-SAT counts in 64 bits."""
 
@@ -125,7 +129,12 @@ class DiagramModel:
     def _nodes(self) -> None:
         sketch, start = self.sketch, self.start
         for slot in range(sketch.n_slots):
-            self.active.append(True if slot == 0 else self._new(start is not None and slot in start))
+            if slot == 0:
+                self.active.append(True)
+            elif slot in self._free or (start is not None and slot in start):
+                self.active.append(self._new(start is not None and slot in start))
+            else:
+                self.active.append(False)
         incoming: dict[int, list[Literal]] = {slot: [] for slot in range(sketch.n_slots)}
         for layer, slots in enumerate(sketch.layers):
             below = sketch.layers[layer + 1] if layer + 1 < len(sketch.layers) else range(0)
@@ -158,7 +167,7 @@ class DiagramModel:
             named = None if split is None else (split.high if side else split.low)
             # Arc number p of a layer can name nodes 0..p of the next one only: each is named after the one before it.
             inner = below[: 2 * place + side + 1] if self._whole else below
-            arcs = {target: self._new(named == target) for target in inner}
+            arcs = {target: self._new(named == target) for target in inner if self.active[target] is not False}
             if arcs:
                 stop = self._new(named is not None and named < 0)
                 self._exactly_one([*arcs.values(), stop, _not(active)])
@@ -212,7 +221,9 @@ class DiagramModel:
         if active is not True:
             for literal in side:
                 self._clause(_not(literal), active)
-        for j, name in names.items():
+        if ENCODING == "sum":
+            self._sums(names, side, active, split)
+        for j, name in names.items() if ENCODING != "sum" else ():
             self._monotone(sketch.ranks[:, sketch.columns[j]].tolist(), _not(name), side)
         if slot == 0 and sketch.tree and sketch.constant_test is None:
             self._clause(*side)  # a tree has no two arcs to one node, and no test sends all rows one way
@@ -226,6 +237,23 @@ class DiagramModel:
             self._clause(other, _not(side[left]), side[right])
             if ranks[left] == ranks[right]:
                 self._clause(other, side[left], _not(side[right]))
+
+    def _sums(self, names, side, active, split):
+        sketch = self.sketch
+        parts = [[] for _ in side]
+        for j, name in names.items():
+            column = sketch.ranks[:, sketch.columns[j]]
+            levels, level_of = np.unique(column, return_inverse=True)
+            mine = split is not None and split.column == j
+            high = [self._new(mine and bool(split.goes_high[level_of == r].any())) for r in range(levels.size)]
+            for a, b in pairwise([*high, name]):
+                self._clause(_not(a), b)
+            for row, r in enumerate(level_of.tolist()):
+                parts[row].append(high[r])
+        for row, part in enumerate(parts):
+            self._exactly_one([*part, _not(side[row])])
+            if REDUNDANT == "low":
+                pass
 
     # ---- rows
 
