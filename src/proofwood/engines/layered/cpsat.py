@@ -193,7 +193,7 @@ def offer_leaves(problem: LayeredProblem, run: LayeredRun) -> None:
 
 
 def useful_nodes(sketch: Sketch, least: Sequence[int], upper: int) -> int:
-    """Most nodes of a diagram that costs at most ``upper``; with ``k`` nodes or less it has ``least[k]`` errors or more."""
+    """Most nodes of a diagram that costs at most ``upper``; one of ``k`` nodes has ``least[k]`` errors or more."""
     fits = [
         k
         for k in range(1, sketch.most_nodes + 1)

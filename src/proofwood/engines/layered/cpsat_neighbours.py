@@ -17,11 +17,13 @@ import numpy as np
 from proofwood.engines.layered.cpsat_model import DiagramModel
 from proofwood.engines.layered.cpsat_rows import RateSum, Sketch, Split, costs_of
 from proofwood.engines.layered.shape import Diagram
+from proofwood.model.node_table import IntArray
 
 MOST_OPEN = 3
 """Nodes of the known diagram that are open at once."""
 MOST_SIDES = 60_000
 """Rows times columns times open nodes; where there are more, nodes may name some of the columns only."""
+
 SECONDS_EACH = 2.0
 """For one neighbourhood, at first; twice as long in each round over all neighbourhoods."""
 MOST_IN_ROUND = 2_000
@@ -29,26 +31,24 @@ MOST_IN_ROUND = 2_000
 
 
 def improve_in_child(send: Callable[[tuple[str, Any]], None], sketch: Sketch, best: Diagram, random_state: int) -> None:
-    """Better diagrams, and their costs beyond the unavoidable, are sent; ends where no neighbourhood has a better one."""
+    """Send better diagrams and their costs beyond the unavoidable, until no neighbourhood has a better one."""
     chance = random.Random(random_state)
     splits = sketch.splits(best)
-    seconds, n_models, n_better = SECONDS_EACH, 0, 0
+    seconds = SECONDS_EACH
     while True:
         exhausted = True
         for free in _neighbourhoods(sketch, splits, chance):
             found, proved = _best_of(sketch, splits, free, seconds, chance)
-            n_models += 1
+            send(("counters", {"neighbourhoods": 1, "neighbourhoods_open": int(not proved)}))
             exhausted &= proved
             if found is not None:
                 diagram = sketch.diagram(found)
                 splits = sketch.splits(diagram)
                 excess, n_nodes = costs_of(sketch, splits)
                 send(("diagram", (diagram, sketch.error_price * excess + sketch.node_price * (n_nodes - 1))))
-                n_better += 1
                 break
         else:
             if exhausted:
-                send(("counters", {"neighbourhoods": n_models, "neighbourhoods_better": n_better}))
                 return
             seconds *= 2
 
@@ -112,14 +112,12 @@ def _best_of(
     return lifted(sketch, part, splits, model.splits(solver.boolean_value), free), proved
 
 
-def opened(
-    sketch: Sketch, splits: dict[int, Split], free: frozenset[int]
-) -> tuple[Sketch, dict[int, Split], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def opened(sketch: Sketch, splits: dict[int, Split], free: frozenset[int]) -> tuple[Sketch, dict[int, Split], IntArray]:
     """The rows that visit a slot of ``free``, from there on; the splits as they see them; and which rows they are."""
     seen, ends = sketch.visits(splits)
-    open_slots = sorted(free)
+    open_slots = np.array(sorted(free))
     rows = np.flatnonzero(seen[:, open_slots].any(axis=1))
-    entry = np.array(open_slots)[seen[np.ix_(rows, open_slots)].argmax(axis=1)]
+    entry = open_slots[seen[rows][:, open_slots].argmax(axis=1)]
     mass = sketch.weights.sum(axis=1)
     changing = seen[rows] & (np.arange(sketch.n_slots) >= entry[:, np.newaxis])
     others = np.ones(sketch.n_rows, dtype=np.bool_)
