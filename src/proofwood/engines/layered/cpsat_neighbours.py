@@ -72,8 +72,6 @@ def _neighbourhoods(sketch: Sketch, splits: dict[int, Split], chance: random.Ran
             if slot is not None
         ]
         options = [frozenset(chosen), *(frozenset([*chosen, slot]) for slot in spare)]
-        if len(splits) >= sketch.most_nodes:
-            options = [frozenset(chosen)] if len(chosen) == 1 else options
         chance.shuffle(options)
         for free in options:
             if free not in told:
