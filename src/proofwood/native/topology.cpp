@@ -271,8 +271,9 @@ void Search::choose(int number, int first, int place, std::int64_t errors, Mask 
     choose(number, first, place + 1, errors, used | bit);
     if (halted_) return;
   }
-  // A root that passes on is a row of the skeleton lost, which only helps where a lower layer is narrower than a higher.
-  if (n_set_ == 0 || (slack > 0 && (number > 0 || batch_.narrowing))) {
+  // What hangs from a root that passes on mostly fits the skeleton one layer higher too, for less; not in (1, 1, 2). Both
+  // arcs of such a root name one node, which no tree permits.
+  if (n_set_ == 0 || (slack > 0 && (number > 0 || batch_.idle_root))) {
     nodes_[static_cast<std::size_t>(first + place)].test = kPass;
     choose(number, first, place + 1, errors, used);
   }
@@ -398,24 +399,26 @@ void Search::offer(std::int64_t errors) {
   shared_.upper = cost;
   shared_.found = true;
   Diagram diagram;
-  std::vector<int> asked(nodes_.size());
+  std::vector<int> asked(nodes_.size()), side(nodes_.size());
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     const Node& node = nodes_[n];
     // A node that passes on repeats the test of its first parent, which all rows of one side answer alike; its two arcs
-    // name one target.
-    int test = node.test;
+    // name one target. In a tree its only parent tells which arc is used, and the other one ends at a terminal.
+    int test = node.test, low = node.low, high = node.high;
     if (test == kPass && n == 0 && n_set_ > 0) test = 0;
     if (test == kPass)
       for (std::size_t p = 0; p < n; ++p)
         if (nodes_[p].low == static_cast<int>(n) || nodes_[p].high == static_cast<int>(n)) {
           test = asked[p];
+          side[n] = nodes_[p].test == kPass ? side[p] : nodes_[p].high == static_cast<int>(n);
+          if (batch_.tree && low >= 0) (side[n] == 1 ? low : high) = ~0;
           break;
         }
     asked[n] = test;
     diagram.layer.push_back(node.layer);
     diagram.test.push_back(test < 0 ? -1 : tests_[test]);
-    diagram.low.push_back(node.low);
-    diagram.high.push_back(node.high);
+    diagram.low.push_back(low);
+    diagram.high.push_back(high);
   }
   shared_.best = std::move(diagram);
 }
