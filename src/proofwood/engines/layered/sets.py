@@ -13,12 +13,14 @@ as fast as it can.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.topologies import MOST_TESTS, cheapest_over_sets
 from proofwood.engines.subset import best_subset, optimal_subsets
 from proofwood.problem.layered import LayeredProblem
+from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
 
 MAX_SETS = 100_000
@@ -92,7 +94,7 @@ class SetSearch:
             return
         started = run.seconds
         sets, complete = optimal_subsets(
-            problem.rows, size, level, max_sets=MAX_SETS, limits=Limits(seconds, run.limits.threads)
+            self._told_apart, size, level, max_sets=MAX_SETS, limits=Limits(seconds, run.limits.threads)
         )
         chosen = [tests for tests in sets if len(tests) == size]
         left = None if seconds is None else max(0.0, seconds - (run.seconds - started))
@@ -106,6 +108,17 @@ class SetSearch:
             self.errors[size] = level + 1
         else:
             self.stuck.add(size)
+
+    @cached_property
+    def _told_apart(self) -> RankedRows:
+        """The rows, such that tests which part them differently are different tests to a search over sets.
+
+        It leaves out groups of equal rows that have the same weight of every class: no error depends on where they go.
+        Constraints on rows may; of a class without rows no group has as much weight as of the others.
+        """
+        rows = self.problem.rows
+        counts = bool(self.problem.rates) or self.problem.min_weight > 0
+        return replace(rows, n_classes=rows.n_classes + 1) if counts else rows
 
     def _too_many(self, size: int, upper: int) -> int:
         """Errors with which ``size`` tests cannot make a cheaper diagram."""
