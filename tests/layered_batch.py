@@ -56,15 +56,21 @@ def _in_child(send: Callable[[Any], None], module: str, options: dict[str, Any],
         seconds: float | None = None,  # the batch has a limit of its own
         on_message: Callable[[Any], None] | None = None,
     ) -> worker.WorkerOutcome:
-        """As worker.run, in this process: a child may have no children."""
+        """As worker.run, in this process: a child may have no children, and what it hears cannot end it at once."""
         messages: list[Any] = []
+        raised: list[Exception] = []
 
         def take(message: Any) -> None:
             messages.append(message)
-            if on_message is not None:
-                on_message(message)
+            if on_message is not None and not raised:
+                try:
+                    on_message(message)
+                except Exception as error:  # noqa: BLE001 - raised again where worker.run raises it
+                    raised.append(error)
 
         value = function(take, *arguments)
+        if raised:
+            raise raised[0]
         return worker.WorkerOutcome(value, messages[-1] if messages else None, None, 0.0)
 
     worker.run = at_once  # this process ends with the batch

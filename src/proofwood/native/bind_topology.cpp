@@ -48,10 +48,12 @@ nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weight
   batch.pure_flows = nb::cast<bool>(given["pure_flows"]);
   batch.stumps = nb::cast<bool>(given["stumps"]);
   if (static_cast<int>(batch.positive.size()) != batch.n_rates) throw std::invalid_argument("one positive class per rate");
-  for (std::size_t l = 1; l + 1 < batch.widths.size(); ++l) {
-    const int below = l < 30 ? std::min(batch.widths[l + 1], 1 << l) : batch.widths[l + 1];
-    batch.narrow = batch.narrow || below > batch.widths[l];
+  for (std::size_t l = 1, most = 1; l < batch.widths.size(); ++l) {  // nodes of layer l below one node of layer 1
+    most = std::min(most, static_cast<std::size_t>(batch.widths[l]));
+    batch.idle_root = batch.idle_root || most > static_cast<std::size_t>(batch.widths[l - 1]);
+    most *= 2;
   }
+  batch.idle_root = batch.idle_root && !batch.tree;
   const std::size_t n_sets = sets.shape(0), n_tests = sets.shape(1);
   for (std::size_t i = 0; i < n_sets * n_tests; ++i)
     if (sets.data()[i] < 0 || sets.data()[i] >= batch.n_tests) throw std::invalid_argument("a set names a test that is not there");

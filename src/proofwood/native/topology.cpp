@@ -271,9 +271,9 @@ void Search::choose(int number, int first, int place, std::int64_t errors, Mask 
     choose(number, first, place + 1, errors, used | bit);
     if (halted_) return;
   }
-  // A root that passes on can be left out, unless what is below it does not fit one layer higher. In a tree it has no
-  // test to do so: both arcs to one node would make two.
-  if (n_set_ == 0 || (slack > 0 && (number > 0 || (batch_.narrow && !batch_.tree)))) {
+  // What hangs from a root that passes on mostly fits the skeleton one layer higher too, for less; not in (1, 1, 2). Both
+  // arcs of such a root name one node, which no tree permits.
+  if (n_set_ == 0 || (slack > 0 && (number > 0 || batch_.idle_root))) {
     nodes_[static_cast<std::size_t>(first + place)].test = kPass;
     choose(number, first, place + 1, errors, used);
   }
@@ -365,7 +365,7 @@ void Search::assign(int number, int first, std::size_t position, std::int64_t er
     return;
   }
   for (int label = 0; label < batch_.n_classes && !halted_; ++label) {
-    const std::int64_t total = weigh(at(flow.cells));
+    const std::int64_t total = weigh(at(flow.cells));  // sums_ holds the weight of each class from here on
     const std::int64_t wrong = total - sums_[static_cast<std::size_t>(label)];
     end_at(number, first, position, errors, used, flows, blocks, label, wrong);
   }
@@ -400,26 +400,26 @@ void Search::offer(std::int64_t errors) {
   shared_.upper = cost;
   shared_.found = true;
   Diagram diagram;
-  // A node that passes on repeats the test of a parent, and both its arcs name one target. In a tree the rows come by one
-  // arc of one parent, all with one answer, and the other arc ends at a terminal.
-  std::vector<int> asked(nodes_.size()), side(nodes_.size(), -1);
+  std::vector<int> asked(nodes_.size()), side(nodes_.size());
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     const Node& node = nodes_[n];
-    int test = node.test;
-    if (test == kPass && n_set_ > 0) test = 0;
-    if (node.test == kPass)
-      for (std::size_t p = 0; p < n; ++p) {
-        const Node& parent = nodes_[p];
-        if (parent.low != static_cast<int>(n) && parent.high != static_cast<int>(n)) continue;
-        test = asked[p];
-        side[n] = parent.test == kPass ? side[p] : (parent.low == static_cast<int>(n) ? 0 : 1);
-        break;
-      }
+    // A node that passes on repeats the test of its first parent, which all rows of one side answer alike; its two arcs
+    // name one target. In a tree its only parent tells which arc is used, and the other one ends at a terminal.
+    int test = node.test, low = node.low, high = node.high;
+    if (test == kPass && n == 0 && n_set_ > 0) test = 0;
+    if (test == kPass)
+      for (std::size_t p = 0; p < n; ++p)
+        if (nodes_[p].low == static_cast<int>(n) || nodes_[p].high == static_cast<int>(n)) {
+          test = asked[p];
+          side[n] = nodes_[p].test == kPass ? side[p] : nodes_[p].high == static_cast<int>(n);
+          if (batch_.tree && low >= 0) (side[n] == 1 ? low : high) = ~0;
+          break;
+        }
     asked[n] = test;
     diagram.layer.push_back(node.layer);
     diagram.test.push_back(test < 0 ? -1 : tests_[test]);
-    diagram.low.push_back(batch_.tree && side[n] == 1 ? ~0 : node.low);
-    diagram.high.push_back(batch_.tree && side[n] == 0 ? ~0 : node.high);
+    diagram.low.push_back(low);
+    diagram.high.push_back(high);
   }
   shared_.best = std::move(diagram);
 }

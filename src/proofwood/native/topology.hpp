@@ -24,7 +24,7 @@ struct Batch {
   int max_nodes = 0;
   std::int64_t min_weight = 0;
   bool tree = false;
-  bool narrow = false;      // whether a diagram may not fit if it is moved up by one layer, less its root
+  bool idle_root = false;   // whether what hangs from a root that passes on need not fit the skeleton one layer higher
   bool merge_bound = true;  // rule: merged cells lose what no unused test tells apart
   bool pure_flows = true;   // rule: a flow that no test improves ends at a terminal
   bool stumps = true;       // rule: where no layer can follow, every node takes its best test

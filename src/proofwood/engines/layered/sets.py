@@ -11,11 +11,13 @@ as it can.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.topologies import MOST_TESTS, cheapest_over_sets
 from proofwood.engines.subset import best_subset, optimal_subsets
 from proofwood.problem.layered import LayeredProblem
+from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
 
 MAX_SETS = 100_000
@@ -122,7 +124,7 @@ class SetSearch:
             return
         started = run.seconds
         sets, complete = optimal_subsets(
-            problem.rows, tests, level, max_sets=MAX_SETS, limits=Limits(seconds, run.limits.threads)
+            self._told_apart, tests, level, max_sets=MAX_SETS, limits=Limits(seconds, run.limits.threads)
         )
         chosen = [names for names in sets if len(names) == tests]
         left = None if seconds is None else max(0.0, seconds - (run.seconds - started))
@@ -144,6 +146,17 @@ class SetSearch:
             self.stuck.add(tests)
         else:
             self.late.add(tests)
+
+    @cached_property
+    def _told_apart(self) -> RankedRows:
+        """The rows, such that tests which part them differently are different tests to a search over sets.
+
+        It leaves out groups of equal rows that have the same weight of every class: no error depends on where they go.
+        Constraints on rows may; of a class without rows no group has as much weight as of the others.
+        """
+        rows = self.problem.rows
+        counts = bool(self.problem.rates) or self.problem.min_weight > 0
+        return replace(rows, n_classes=rows.n_classes + 1) if counts else rows
 
 
 def search_sets(search: SetSearch, run: LayeredRun, *, seconds: float | None) -> None:
