@@ -120,9 +120,9 @@ class Model:
         return "b" not in self.blocks
 
     def count_binaries(self) -> dict[str, int]:
-        """Binary variables of each block, for Theorem 2: ``lambda`` has units times layers, no other grows with rows.
+        r"""Binary variables of each block, for Theorem 2: ``lambda`` has units times layers, no other grows with rows.
 
-        On the skeleton of a full binary tree the layers are :math:`\\log_2(|V| + 1)`.
+        On the skeleton of a full binary tree the layers are :math:`\log_2(|V| + 1)`.
         """
         integer = self.program.integer
         counts = {name: int(integer[block].sum()) for name, block in self.blocks.items()}
@@ -146,7 +146,7 @@ def build(problem: LayeredProblem, *, thresholds: bool = False, centred: bool = 
 
     Parameters
     ----------
-    problem : univariate or oblique; ``max_splits``, ``min_weight`` (eq. 20), ``rates`` (eq. 19) and ``tree`` become rows
+    problem : univariate or oblique; ``max_splits``, ``min_weight`` (eq. 20), ``rates`` (eq. 19), ``tree`` become rows
     thresholds : univariate problems only: no separators, ``e[u, t]`` chooses test ``t``, and flows are bounded by the
         tests that send a row their way; polarity is fixed, hence no eq. 11
     centred : coordinates count from 1/2, which halves the big constants and cuts no separator off; else as in the

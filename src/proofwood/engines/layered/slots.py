@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from proofwood.model.node_table import IntArray
-from proofwood.problem.layered import LayeredProblem
+from proofwood.problem.layered import MOST_NODES, LayeredProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +35,14 @@ class Slots:
         widths, n_classes = problem.widths, problem.rows.n_classes
         fixed = problem.tree and all(below == 2 * above for above, below in pairwise(widths))
         first = np.concatenate([[0], np.cumsum(widths)]).tolist()
+        next_width = (*widths[1:], 0)
         terminals = range(first[-1], first[-1] + n_classes)
         arcs: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
         for layer, width in enumerate(widths):
             for place in range(width):
-                below = range(first[layer + 1], first[layer + 1] + (widths[layer + 1] if layer + 1 < len(widths) else 0))
+                below = range(
+                    first[layer + 1], first[layer + 1] + (widths[layer + 1] if layer + 1 < len(widths) else 0)
+                )
                 for side, chosen in enumerate(arcs):
                     own = below[2 * place + side : 2 * place + side + 1] if fixed else below
                     chosen.extend((first[layer] + place, head) for head in (*own, *terminals))
@@ -78,11 +81,13 @@ def shrunk(problem: LayeredProblem, below: int) -> LayeredProblem:
 
     They have at most ``k = cost.most_splits(below)`` nodes. A layer of ``w`` nodes needs ``ceil(w / 2)`` above it, and
     so on up to the root; a width is cut to the largest whose nodes and those above it are at most ``k``. Prices stay.
+    If ``min_weight`` must pass each node, no more nodes than share the total weight find room in a layer.
     """
     most = max(1, min(problem.most_nodes, problem.cost.most_splits(below)))
     widths: list[int] = []
+    side_by_side = problem.rows.total // problem.min_weight if problem.min_weight else MOST_NODES
     for layer, width in enumerate(problem.widths):
-        fits = [w for w in range(1, width + 1) if _needed(w, layer) <= most]
+        fits = [w for w in range(1, min(width, max(1, side_by_side)) + 1) if _needed(w, layer) <= most]
         if not fits:
             break
         widths.append(fits[-1])
