@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,28 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
 TOLERANCE = 1e-7
 """Feasibility tolerance asked of every solver, as in the authors' code."""
+
+Send: TypeAlias = Callable[[tuple[str, Any]], None]
+"""How a solver tells what it has: ``("point", values)`` for a solution, ``("bound", b)`` for a bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a solver ended with.
+
+    Parameters
+    ----------
+    kind : "proved" if nothing lies below ``bound``, "infeasible" if there is no solution at all, "limit" if the time
+        was up, or why the solver refused
+    bound : on the objective; the cutoff if nothing was found below it; None if there is none
+    nodes : of the branch-and-bound tree
+    text : the solver's own words, if it refused
+    """
+
+    kind: str
+    bound: float | None
+    nodes: int
+    text: str = ""
 
 
 @dataclass(frozen=True, eq=False)
