@@ -156,7 +156,7 @@ class _Stage:
         return shrunk(self.problem, self.run.upper) if self.options.shrink else self.problem
 
     def solve(self, seconds: float | None) -> str | None:
-        """Build and solve; raises _SmallerError or _EnoughError as soon as it is known that this is the time to stop."""
+        """Build and solve; raises _SmallerError or _EnoughError as soon as a message gives reason to."""
         part, run = self._part(), self.run
         model = build(part, thresholds=self.options.thresholds, centred=self.options.centred)
         levels = Levels.of(part)

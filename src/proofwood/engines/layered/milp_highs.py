@@ -26,7 +26,7 @@ def solve_in_child(
     program: Program,
     start: FloatArray | None,
     cutoff: float | None,
-    levels: Levels,  # noqa: ARG001 - HiGHS takes no new cutoff while it runs
+    levels: Levels,  # HiGHS takes no new cutoff while it runs
     deadline: float | None,
     threads: int,
     settings: Mapping[str, Any],

@@ -22,7 +22,7 @@ def solve_in_child(
     cutoff: float | None,
     levels: Levels,
     deadline: float | None,
-    threads: int,  # noqa: ARG001 - SCIP works with one
+    threads: int,  # SCIP works with one
     settings: Mapping[str, Any],
 ) -> Answer:
     """Solve to the end or to the deadline; see :func:`proofwood.engines.layered.milp.solve`."""

@@ -17,11 +17,11 @@ from proofwood.model.node_table import FloatArray
 def solve_in_child(
     send: Send,
     program: Program,
-    start: FloatArray | None,  # noqa: ARG001 - SciPy takes no start: the cutoff stands for it
+    start: FloatArray | None,  # SciPy takes no start: the cutoff stands for it
     cutoff: float | None,
-    levels: Levels,  # noqa: ARG001 - nor a new cutoff while it runs
+    levels: Levels,  # nor a new cutoff while it runs
     deadline: float | None,
-    threads: int,  # noqa: ARG001 - nor a number of threads
+    threads: int,  # nor a number of threads
     settings: Mapping[str, Any],
 ) -> Answer:
     """Solve to the end or to the deadline; see :func:`proofwood.engines.layered.milp.solve`.

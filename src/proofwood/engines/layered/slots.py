@@ -40,9 +40,7 @@ class Slots:
         arcs: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
         for layer, width in enumerate(widths):
             for place in range(width):
-                below = range(
-                    first[layer + 1], first[layer + 1] + (widths[layer + 1] if layer + 1 < len(widths) else 0)
-                )
+                below = range(first[layer + 1], first[layer + 1] + next_width[layer])
                 for side, chosen in enumerate(arcs):
                     own = below[2 * place + side : 2 * place + side + 1] if fixed else below
                     chosen.extend((first[layer] + place, head) for head in (*own, *terminals))
