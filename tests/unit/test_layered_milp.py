@@ -372,7 +372,8 @@ def test_symmetric_solutions_are_cut_off() -> None:
 
 def test_flows_are_integral_wherever_sides_and_arcs_are() -> None:
     """Theorem 1: with lambda and y fixed, any objective over the flows has an integral optimum."""
-    from scipy.optimize import Bounds, LinearConstraint, milp as scipy_milp
+    from scipy.optimize import Bounds, LinearConstraint
+    from scipy.optimize import milp as scipy_milp
     from scipy.sparse import csr_array
 
     rng = random.Random(5)
