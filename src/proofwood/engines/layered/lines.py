@@ -1,0 +1,159 @@
+"""Exact steps in one dimension: the best place of a cut along a normal, and the best step of a hyperplane along a line.
+
+Both sort once and sweep: the loss of a hyperplane changes only where it passes a row. Rows are told by their *extra*
+price, what the high side costs beyond the low side, so the loss of a hyperplane, less the price of all rows on the low
+side, is the sum of the extra prices of the rows above it. All steps take many candidates at once, one per column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+
+MARGIN = 1e-4
+"""Least distance, along a normal of absolute sum 1, of rows on either side: the strictness of [Florio 2023], eq. 13."""
+
+FLAT = 1e-12
+"""Below it a direction does not move a row."""
+
+NO_CUT = 2**62
+"""Loss where no cut is permitted."""
+
+
+def weighted_sums(columns: FloatArray, normal: FloatArray) -> FloatArray:
+    """(n_rows,) ``columns @ normal``, added up column by column: the floats that an exported diagram compares."""
+    total = np.zeros(columns.shape[0])
+    for column in np.flatnonzero(normal).tolist():
+        total += columns[:, column] * normal[column]
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """The best cut along each of some normals.
+
+    Parameters
+    ----------
+    loss : (n_normals,) int64, sum of the extra prices of the rows on the high side; NO_CUT where no cut is permitted
+    flipped : (n_normals,) whether the high side is that of the smaller sums: normal and offset change their signs
+    offset : (n_normals,) halfway between the two rows next to the cut, before flipping
+    gap : (n_normals,) distance of these two rows
+    """
+
+    loss: IntArray
+    flipped: BoolArray
+    offset: FloatArray
+    gap: FloatArray
+
+
+def best_cuts(sums: FloatArray, extra: IntArray, *, margin: float = MARGIN) -> Cuts:
+    """The cut of least loss along each normal, the widest gap among equals; one between two rows, not beyond all.
+
+    Parameters
+    ----------
+    sums : (n_rows, n_normals) weighted sums of the rows
+    extra : (n_rows,) int64, price of the high side less that of the low side
+    margin : least distance of rows on either side
+    """
+    n, k = sums.shape
+    if n < 2:
+        nothing = np.zeros(k)
+        return Cuts(np.full(k, NO_CUT), np.zeros(k, dtype=np.bool_), nothing, nothing)
+    order = np.argsort(sums, axis=0)
+    places = np.take_along_axis(sums, order, axis=0)
+    below = np.cumsum(extra[order], axis=0)[:-1]  # extra prices of the rows before each cut
+    gaps = np.diff(places, axis=0)
+    permitted = gaps >= margin
+    straight = np.where(permitted, int(extra.sum()) - below, NO_CUT)
+    flipped = np.where(permitted, below, NO_CUT)
+    losses = np.minimum(straight, flipped)
+    least = losses.min(axis=0)
+    cut = np.where(losses == least, gaps, -1.0).argmax(axis=0)
+    each = np.arange(k)
+    low, high = places[cut, each], places[cut + 1, each]
+    return Cuts(least, flipped[cut, each] < straight[cut, each], low + (high - low) / 2, gaps[cut, each])
+
+
+def gain_cuts(sums: FloatArray, weights: FloatArray, *, margin: float = MARGIN) -> tuple[FloatArray, FloatArray]:
+    """The cut of greatest information gain along each normal.
+
+    Parameters
+    ----------
+    sums : (n_rows, n_normals) weighted sums of the rows
+    weights : (n_rows, n_classes) weight of each row in the column of its class
+
+    Returns
+    -------
+    gain : (n_normals,) bits times weight; -inf where no cut is permitted
+    offset : (n_normals,) halfway between the two rows next to the cut
+    """
+    n, k = sums.shape
+    if n < 2:
+        return np.full(k, -np.inf), np.zeros(k)
+    order = np.argsort(sums, axis=0)
+    places = np.take_along_axis(sums, order, axis=0)
+    below = np.cumsum(weights[order], axis=0)[:-1]  # (n_rows - 1, n_normals, n_classes)
+    whole = weights.sum(axis=0)
+    gains = entropy(whole) - entropy(below) - entropy(whole - below)
+    gains = np.where(np.diff(places, axis=0) >= margin, gains, -np.inf)
+    cut, each = gains.argmax(axis=0), np.arange(k)
+    low, high = places[cut, each], places[cut + 1, each]
+    return gains[cut, each], low + (high - low) / 2
+
+
+def entropy(weights: FloatArray) -> FloatArray:
+    """Bits times weight of class weights along the last axis: ``W log W - sum w log w``."""
+    whole = weights.sum(axis=-1)
+    return np.asarray(_x_log_x(whole) - _x_log_x(weights).sum(axis=-1))
+
+
+def _x_log_x(x: FloatArray) -> FloatArray:
+    positive = x > 0
+    return np.asarray(np.where(positive, x * np.log2(np.where(positive, x, 1.0)), 0.0))
+
+
+def line_search(
+    height: FloatArray, slope: FloatArray, extra: IntArray, rng: np.random.Generator | None = None
+) -> tuple[IntArray, FloatArray]:
+    """The step of least loss along each direction: row i is on the high side iff ``height[i] + t * slope[i] > 0``.
+
+    Row i changes sides at ``t = -height[i] / slope[i]``; between two such steps the loss is constant. The interval of
+    least loss with the greatest angle is taken, and its bisector: steps are angles of a pencil of hyperplanes, so that
+    infinite intervals are none. With ``rng``, angles among equals are weighed at random, to move along plateaus.
+
+    Parameters
+    ----------
+    height : (n_rows,) signed height of the rows above the hyperplane
+    slope : (n_rows, n_directions) what one unit of the step adds to it
+    extra : (n_rows,) int64, price of the high side less that of the low side
+
+    Returns
+    -------
+    loss : (n_directions,) int64, sum of the extra prices of the rows on the high side
+    step : (n_directions,)
+    """
+    n, k = slope.shape
+    moving = np.abs(slope) > FLAT
+    angle = np.arctan(-height[:, None] / np.where(moving, slope, 1.0))
+    angle[~moving] = np.pi / 2
+    order = np.argsort(angle, axis=0)
+    signs = np.where(moving, np.sign(slope), 0.0).astype(np.int64)
+    rising = np.take_along_axis(signs * extra[:, None], order, axis=0)
+    first = np.where(moving, slope < 0, (height > 0)[:, None])
+    loss = np.empty((n + 1, k), dtype=np.int64)
+    loss[0] = extra @ first.astype(np.int64)
+    np.cumsum(rising, axis=0, out=loss[1:])
+    loss[1:] += loss[0]
+    ends = np.empty((n + 2, k))
+    ends[0], ends[-1] = -np.pi / 2, np.pi / 2
+    ends[1:-1] = np.take_along_axis(angle, order, axis=0)
+    width = np.diff(ends, axis=0)
+    loss = np.where(width > 1e-9, loss, NO_CUT)
+    least = loss.min(axis=0)
+    if rng is not None:
+        width = width * rng.random(width.shape)
+    chosen, each = np.where(loss == least, width, -1.0).argmax(axis=0), np.arange(k)
+    return least, np.tan((ends[chosen, each] + ends[chosen + 1, each]) / 2)
