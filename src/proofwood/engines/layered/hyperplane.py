@@ -186,10 +186,10 @@ class _Search:
         if not normal.any():
             normal = rng.standard_normal(d)
             return np.append(normal, 0.0)
-        size = float(np.abs(normal).max())
+        greatest = float(np.abs(normal).max())
         changed = rng.random(d + 1) < max(2.0 / (d + 1), 0.3)
         head = np.append(normal, self.best.offset - normal @ self.middle)
-        return np.asarray(head + changed * rng.standard_normal(d + 1) * size * rng.choice([0.1, 0.3, 1.0]))
+        return np.asarray(head + changed * rng.standard_normal(d + 1) * greatest * rng.choice([0.1, 0.3, 1.0]))
 
     def move(self, head: FloatArray, directions: int, rng: np.random.Generator) -> FloatArray:
         """The head after the best of some line searches, of absolute sum 1; a random one among equals."""
@@ -209,7 +209,7 @@ class _Search:
         axes = np.vstack([axes, np.eye(size)[-1:]]) if size > directions // 2 else axes
         quarter = max(2, directions // 4)
         random = rng.standard_normal((quarter, size))
-        random[::2] *= rng.random((random[::2].shape)) < max(2.0 / size, 0.25)  # every other one sparse
+        random[::2] *= rng.random(random[::2].shape) < max(2.0 / size, 0.25)  # every other one sparse
         ways = [axes, random]
         if wrong.size:
             chosen = rng.choice(wrong, size=quarter)

@@ -8,7 +8,8 @@ one subtraction, not on the tolerances of a solver.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import linprog
@@ -87,3 +88,46 @@ def hull_distance(low: FloatArray, high: FloatArray, of_low: FloatArray, of_high
     """
     p, q = of_low / of_low.sum() @ low, of_high / of_high.sum() @ high
     return float(np.abs(q - p).max()) + ROUNDING
+
+
+def sparse_separation(
+    low: FloatArray,
+    high: FloatArray,
+    *,
+    margin: float,
+    kept: float = 0.5,
+    deadline: float | None = None,
+) -> Separation | None:
+    """A separation of few coefficients that keeps a share ``kept`` of the widest gap, and at least ``margin``.
+
+    The smallest coefficients are dropped first, and the others fitted anew; it is the sparsest only by luck.
+
+    Parameters
+    ----------
+    deadline : ``time.perf_counter()`` at which no further coefficient is dropped
+
+    Returns
+    -------
+    Separation, or None if there is none of at least ``margin`` or time ran out before the first
+    """
+    left = None if deadline is None else deadline - time.perf_counter()
+    if left is not None and left <= 0:
+        return None
+    best = separate(low, high, seconds=left)
+    if best is None or best.gap < margin:
+        return None
+    least = max(margin, kept * best.gap)
+    for column in np.argsort(np.abs(best.normal), kind="stable").tolist():
+        if best.normal[column] == 0:
+            continue
+        used = np.flatnonzero(best.normal)
+        used = used[used != column]
+        left = None if deadline is None else deadline - time.perf_counter()
+        if used.size == 0 or (left is not None and left <= 0):
+            break
+        fewer = separate(low[:, used], high[:, used], seconds=left)
+        if fewer is not None and fewer.gap >= least:
+            normal = np.zeros_like(best.normal)
+            normal[used] = fewer.normal
+            best = replace(fewer, normal=normal, ceiling=best.ceiling, low=best.low, high=best.high)
+    return best
