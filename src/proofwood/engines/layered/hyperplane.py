@@ -184,7 +184,7 @@ class _Search:
         d = self.columns.shape[1]
         normal = self.best.normal
         if not normal.any():
-            normal = rng.standard_normal(d)
+            normal = np.asarray(rng.standard_normal(d))
             return np.append(normal, 0.0)
         greatest = float(np.abs(normal).max())
         changed = rng.random(d + 1) < max(2.0 / (d + 1), 0.3)
