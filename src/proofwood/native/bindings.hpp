@@ -8,5 +8,6 @@ namespace proofwood {
 void bind_search(nanobind::module_& module);
 void bind_minimal(nanobind::module_& module);
 void bind_subset(nanobind::module_& module);
+void bind_hyperplane(nanobind::module_& module);
 
 }  // namespace proofwood

@@ -2,8 +2,8 @@
 
 Starts are single columns, differences of means, and the minimizers of two convex stand-ins (logistic loss and squared
 hinge). From there the hyperplane moves along coordinate axes, random directions, and directions that carry one wrong
-row across while rows nearby stay in place, each time to the exact best step; this is the search of [1]_, with many
-directions at once and restarts from the best hyperplane, shaken.
+row across while rows nearby stay in place, each time to the exact best step, and begins anew at the best hyperplane,
+shaken, when nothing helps: the search of [1]_ with other directions.
 
 References
 ----------
@@ -18,12 +18,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proofwood.engines.layered.lines import MARGIN, NO_CUT, best_cuts, line_search, weighted_sums
+from proofwood import _native
+from proofwood.engines.layered.cuts import MARGIN, NO_CUT, best_cuts, weighted_sums
 from proofwood.engines.layered.margin import separate
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
-MOST_HELD = 24
-"""Rows that a direction holds in place at most."""
+DIRECTIONS = 24
+"""Line searches per round."""
+
+PATIENCE = 100
+"""Line searches in a row that bring nothing, after which a walk begins elsewhere, at least."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +65,6 @@ def best_hyperplane(
     rng: np.random.Generator,
     starts: Sequence[FloatArray] = (),
     rounds: int = 60,
-    directions: int = 24,
     margin: float = MARGIN,
     deadline: float | None = None,
 ) -> Hyperplane:
@@ -72,8 +75,7 @@ def best_hyperplane(
     columns : (n_rows, n_features) rows that reach the node, scaled to [0, 1]
     price_low, price_high : (n_rows,) int64, price of each row on either side
     starts : further normals (n_features,) to begin at
-    rounds : batches of line searches
-    directions : line searches per batch
+    rounds : times ``DIRECTIONS`` line searches
     deadline : ``time.perf_counter()`` at which the best so far is returned
 
     Returns
@@ -90,25 +92,29 @@ def best_hyperplane(
     if best.loss == floor or len(columns) < 2 or d == 0:
         return best
     search = _Search(columns, extra, base, margin, best)
-    normals = search.first_normals(starts)
-    heads = search.offer_normals(normals)
-    begun = 0
-    head: FloatArray | None = None
-    since = 0
-    for _ in range(rounds):
-        if search.best.loss == floor or (deadline is not None and time.perf_counter() > deadline):
+    heads = search.offer_normals(search.first_normals(starts))
+    for share in (2, 1):  # a second half begins at what the first half and the margin have left
+        if not heads or search.best.loss == floor or rounds <= 0:
             break
-        if head is None:
-            head = heads[begun] if begun < len(heads) else search.shaken(rng)
-            begun, since = begun + 1, 0
-        before = search.loss_of(head)
-        head = search.move(head, directions, rng)
-        since = 0 if search.loss_of(head) < before else since + 1
-        if since >= 6:
-            search.offer(head)
-            head = None
-    if head is not None:
-        search.offer(head)
+        seconds = -1.0 if deadline is None else deadline - time.perf_counter()
+        if deadline is not None and seconds <= 0:
+            break
+        steps = max(1, rounds * DIRECTIONS // 2)
+        patience = max(PATIENCE, steps // 6)
+        found = _native.hyperplane(
+            search.rows_told,
+            search.extra_told,
+            np.array(heads),
+            int(rng.integers(2**63)),
+            steps,
+            patience,
+            seconds if share == 1 else seconds / 2,
+        )
+        for loss, head in found:
+            if base + loss >= search.best.loss:
+                break
+            search.offer(np.array(head))
+        heads = [search.best_head(heads[0]), *(np.array(head) for _, head in found[:1])]
     return search.best
 
 
@@ -179,74 +185,10 @@ class _Search:
         if loss < self.best.loss:
             self.best = Hyperplane(normal, offset, loss, gap)
 
-    def shaken(self, rng: np.random.Generator) -> FloatArray:
-        """The best hyperplane with some coefficients changed at random."""
-        d = self.columns.shape[1]
+    def best_head(self, otherwise: FloatArray) -> FloatArray:
+        """Head of the best hyperplane, or ``otherwise`` if it sends all rows one way."""
         normal = self.best.normal
-        if not normal.any():
-            normal = np.asarray(rng.standard_normal(d))
-            return np.append(normal, 0.0)
-        greatest = float(np.abs(normal).max())
-        changed = rng.random(d + 1) < max(2.0 / (d + 1), 0.3)
-        head = np.append(normal, self.best.offset - normal @ self.middle)
-        return np.asarray(head + changed * rng.standard_normal(d + 1) * greatest * rng.choice([0.1, 0.3, 1.0]))
-
-    def move(self, head: FloatArray, directions: int, rng: np.random.Generator) -> FloatArray:
-        """The head after the best of some line searches, of absolute sum 1; a random one among equals."""
-        ways = self._ways(head, directions, rng)
-        loss, step = line_search(self.rows_told @ head, self.rows_told @ ways, self.extra_told, rng)
-        at = int(rng.choice(np.flatnonzero(loss == loss.min())))
-        moved = head + step[at] * ways[:, at]
-        length = float(np.abs(moved[:-1]).sum())
-        return np.asarray(moved / length) if length > FLAT_NORMAL and np.isfinite(length) else head
-
-    def _ways(self, head: FloatArray, directions: int, rng: np.random.Generator) -> FloatArray:
-        """(n_features + 1, n_directions) directions to search along, of the length of the head."""
-        size = head.size
-        height = self.rows_told @ head
-        wrong = np.flatnonzero((height > 0) == (self.extra_told > 0))
-        axes = np.eye(size) if size <= directions // 2 else np.eye(size)[rng.permutation(size)[: directions // 2]]
-        axes = np.vstack([axes, np.eye(size)[-1:]]) if size > directions // 2 else axes
-        quarter = max(2, directions // 4)
-        random = rng.standard_normal((quarter, size))
-        random[::2] *= rng.random(random[::2].shape) < max(2.0 / size, 0.25)  # every other one sparse
-        ways = [axes, random]
-        if wrong.size:
-            chosen = rng.choice(wrong, size=quarter)
-            ways.append(-self.rows_told[chosen] * np.sign(height[chosen] + FLAT_NORMAL)[:, None])
-            ways.append(self._carry(height, wrong, quarter, rng))
-        pairs = rng.integers(len(self.rows_told), size=(2, 2))
-        difference = self.rows_told[pairs[0]] - self.rows_told[pairs[1]]
-        middle = (self.rows_told[pairs[0]] + self.rows_told[pairs[1]]) / 2
-        difference[:, -1] = (difference[:, :-1] * middle[:, :-1]).sum(axis=1)
-        ways.append(difference)
-        whole = np.vstack(ways)
-        norms = np.linalg.norm(whole, axis=1)
-        whole = whole[norms > FLAT_NORMAL] / norms[norms > FLAT_NORMAL, None]
-        return np.asarray(whole.T * np.linalg.norm(head))
-
-    def _carry(self, height: FloatArray, wrong: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
-        """Directions that carry one wrong row across and do not move some of the rows nearest to the hyperplane."""
-        size = self.rows_told.shape[1]
-        near = np.argsort(np.abs(height), kind="stable")[: 3 * size]
-        held = min(size - 1, len(near) - 1, MOST_HELD)
-        if held < 1:
-            return np.empty((0, size))
-        close = wrong[np.argsort(np.abs(height[wrong]), kind="stable")[: 3 * size]]
-        systems = np.empty((number, held + 1, size))
-        aims = np.zeros((number, held + 1, 1))
-        for system in range(number):
-            row = int(rng.choice(close))
-            others = near[near != row]
-            kept = rng.permutation(others)[:held]
-            systems[system, 0], systems[system, 1 : kept.size + 1] = self.rows_told[row], self.rows_told[kept]
-            systems[system, kept.size + 1 :] = self.rows_told[row]
-            aims[system, 0] = aims[system, kept.size + 1 :] = -np.sign(height[row]) or 1.0
-        return np.asarray((np.linalg.pinv(systems, rcond=1e-9) @ aims)[:, :, 0])
-
-
-FLAT_NORMAL = 1e-12
-"""A vector shorter than this is none."""
+        return np.append(normal, self.best.offset - normal @ self.middle) if normal.any() else otherwise
 
 
 def fit(rows: FloatArray, sign: FloatArray, weight: FloatArray, strength: float, hinge: bool) -> FloatArray:

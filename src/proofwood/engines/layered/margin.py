@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import linprog
 
-from proofwood.engines.layered.lines import weighted_sums
+from proofwood.engines.layered.cuts import weighted_sums
 from proofwood.model.node_table import FloatArray, IntArray
 
 ROUNDING = 1e-12

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from proofwood.engines.layered.cuts import entropy, gain_cuts, weighted_sums
 from proofwood.engines.layered.hyperplane import fit
-from proofwood.engines.layered.lines import entropy, gain_cuts, weighted_sums
 from proofwood.engines.layered.oblique_draft import Draft, Ground, Node
 from proofwood.engines.layered.oblique_improve import improve_oblique
 from proofwood.engines.layered.oblique_moves import remove

@@ -8,8 +8,8 @@ from itertools import count as numbers
 
 import numpy as np
 
+from proofwood.engines.layered.cuts import MARGIN, weighted_sums
 from proofwood.engines.layered.hyperplane import Hyperplane
-from proofwood.engines.layered.lines import MARGIN, weighted_sums
 from proofwood.engines.layered.margin import sparse_separation
 from proofwood.engines.layered.shape import Diagram, without_unreached
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from proofwood.engines.layered.cuts import MARGIN, NO_CUT, weighted_sums
 from proofwood.engines.layered.hyperplane import Hyperplane, best_hyperplane, one_way
-from proofwood.engines.layered.lines import MARGIN, NO_CUT, weighted_sums
 from proofwood.engines.layered.oblique_draft import Draft, Ground, Node
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 

@@ -1,8 +1,7 @@
-"""Exact steps in one dimension: the best place of a cut along a normal, and the best step of a hyperplane along a line.
+"""The best place of a cut along given normals, by loss and by information gain.
 
-Both sort once and sweep: the loss of a hyperplane changes only where it passes a row. Rows are told by their *extra*
-price, what the high side costs beyond the low side, so the loss of a hyperplane, less the price of all rows on the low
-side, is the sum of the extra prices of the rows above it. All steps take many candidates at once, one per column.
+Rows are told by their *extra* price, what the high side costs beyond the low side, so the loss of a hyperplane, less
+the price of all rows on the low side, is the sum of the extra prices of the rows above it.
 """
 
 from __future__ import annotations
@@ -15,9 +14,6 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
 MARGIN = 1e-4
 """Least distance, along a normal of absolute sum 1, of rows on either side: the strictness of [Florio 2023], eq. 13."""
-
-FLAT = 1e-12
-"""Below it a direction does not move a row."""
 
 NO_CUT = 2**62
 """Loss where no cut is permitted."""
@@ -113,47 +109,3 @@ def entropy(weights: FloatArray) -> FloatArray:
 def _x_log_x(x: FloatArray) -> FloatArray:
     positive = x > 0
     return np.asarray(np.where(positive, x * np.log2(np.where(positive, x, 1.0)), 0.0))
-
-
-def line_search(
-    height: FloatArray, slope: FloatArray, extra: IntArray, rng: np.random.Generator | None = None
-) -> tuple[IntArray, FloatArray]:
-    """The step of least loss along each direction: row i is on the high side iff ``height[i] + t * slope[i] > 0``.
-
-    Row i changes sides at ``t = -height[i] / slope[i]``; between two such steps the loss is constant. The interval of
-    least loss with the greatest angle is taken, and its bisector: steps are angles of a pencil of hyperplanes, so that
-    infinite intervals are none. With ``rng``, angles among equals are weighed at random, to move along plateaus.
-
-    Parameters
-    ----------
-    height : (n_rows,) signed height of the rows above the hyperplane
-    slope : (n_rows, n_directions) what one unit of the step adds to it
-    extra : (n_rows,) int64, price of the high side less that of the low side
-
-    Returns
-    -------
-    loss : (n_directions,) int64, sum of the extra prices of the rows on the high side
-    step : (n_directions,)
-    """
-    n, k = slope.shape
-    moving = np.abs(slope) > FLAT
-    angle = np.arctan(-height[:, None] / np.where(moving, slope, 1.0))
-    angle[~moving] = np.pi / 2
-    order = np.argsort(angle, axis=0)
-    signs = np.where(moving, np.sign(slope), 0.0).astype(np.int64)
-    rising = np.take_along_axis(signs * extra[:, None], order, axis=0)
-    first = np.where(moving, slope < 0, (height > 0)[:, None])
-    loss = np.empty((n + 1, k), dtype=np.int64)
-    loss[0] = extra @ first.astype(np.int64)
-    np.cumsum(rising, axis=0, out=loss[1:])
-    loss[1:] += loss[0]
-    ends = np.empty((n + 2, k))
-    ends[0], ends[-1] = -np.pi / 2, np.pi / 2
-    ends[1:-1] = np.take_along_axis(angle, order, axis=0)
-    width = np.diff(ends, axis=0)
-    loss = np.where(width > 1e-9, loss, NO_CUT)
-    least = loss.min(axis=0)
-    if rng is not None:
-        width = width * rng.random(width.shape)
-    chosen, each = np.where(loss == least, width, -1.0).argmax(axis=0), np.arange(k)
-    return least, np.tan((ends[chosen, each] + ends[chosen + 1, each]) / 2)
