@@ -27,7 +27,7 @@ DIRECTIONS = 24
 """Line searches per round."""
 
 PATIENCE = 100
-"""Line searches in a row that bring nothing, after which a walk begins elsewhere, at least."""
+"""Line searches in a row that bring nothing, after which a walk begins elsewhere; 15 more for each column."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +64,7 @@ def best_hyperplane(
     *,
     rng: np.random.Generator,
     starts: Sequence[FloatArray] = (),
+    fits: bool = True,
     rounds: int = 60,
     margin: float = MARGIN,
     deadline: float | None = None,
@@ -75,6 +76,7 @@ def best_hyperplane(
     columns : (n_rows, n_features) rows that reach the node, scaled to [0, 1]
     price_low, price_high : (n_rows,) int64, price of each row on either side
     starts : further normals (n_features,) to begin at
+    fits : whether convex stand-ins are fitted, which takes about as long as 10 rounds
     rounds : times ``DIRECTIONS`` line searches
     deadline : ``time.perf_counter()`` at which the best so far is returned
 
@@ -92,7 +94,7 @@ def best_hyperplane(
     if best.loss == floor or len(columns) < 2 or d == 0:
         return best
     search = _Search(columns, extra, base, margin, best)
-    heads = search.offer_normals(search.first_normals(starts))
+    heads = search.offer_normals(search.first_normals(starts, fits=fits))
     for share in (2, 1):  # a second half begins at what the first half and the margin have left
         if not heads or search.best.loss == floor or rounds <= 0:
             break
@@ -100,7 +102,7 @@ def best_hyperplane(
         if deadline is not None and seconds <= 0:
             break
         steps = max(1, rounds * DIRECTIONS // 2)
-        patience = max(PATIENCE, steps // 6)
+        patience = PATIENCE + 15 * columns.shape[1]
         found = _native.hyperplane(
             search.rows_told,
             search.extra_told,
@@ -132,7 +134,7 @@ class _Search:
         """Loss of a head, less that of all rows on the low side, margins aside."""
         return int(self.extra_told[self.rows_told @ head > 0].sum())
 
-    def first_normals(self, starts: Sequence[FloatArray]) -> FloatArray:
+    def first_normals(self, starts: Sequence[FloatArray], *, fits: bool) -> FloatArray:
         """(n_features, n_normals) columns, given normals, and fits of convex stand-ins."""
         sign = np.where(self.extra_told < 0, 1.0, -1.0)  # 1: the high side is cheaper
         weight = np.abs(self.extra_told) / np.abs(self.extra_told).mean()
@@ -142,8 +144,8 @@ class _Search:
             rows = self.rows_told
             means = [np.average(rows[sign == s, :d], axis=0, weights=weight[sign == s]) for s in (1.0, -1.0)]
             found.append(means[0] - means[1])
-            fits = [fit(rows, sign, weight, strength, hinge) for strength in (1.0, 100.0) for hinge in (False, True)]
-            found += [head[:d] for head in fits]
+            kinds = [(strength, hinge) for strength in (1.0, 100.0) for hinge in (False, True)] if fits else []
+            found += [fit(rows, sign, weight, strength, hinge)[:d] for strength, hinge in kinds]
         normals = np.array([normal for normal in found if np.abs(normal).sum() > 1e-9])
         return np.asarray((normals / np.abs(normals).sum(axis=1, keepdims=True)).T)
 

@@ -9,11 +9,15 @@ import numpy as np
 
 from proofwood.engines.layered import oblique_moves as moves
 from proofwood.engines.layered.oblique_draft import Draft, Ground, Score
+from proofwood.engines.layered.oblique_growth import grown
 from proofwood.engines.layered.shape import Diagram
 from proofwood.model.node_table import IntArray
 from proofwood.problem.layered import LayeredProblem
 
 Move = Callable[[], Draft | None]
+
+RESTART = 20
+"""Disturbances without a better diagram after which the search begins elsewhere."""
 
 
 def improve_oblique(
@@ -91,28 +95,37 @@ class Improvement:
     def run(self, rounds: int | None) -> None:
         """Descend, then disturb and descend until time, rounds or target end it."""
         self.descend(effort=30)
-        since = 0
-        done = 0
+        since = done = 0
         while not self.over and (rounds is None or done < rounds):
             done += 1
-            kept, kept_score = self.current, self.score
-            self._disturb()
-            self.descend(effort=int(self.rng.choice([6, 12, 24])))
-            since = 0 if self.best_score < kept_score else since + 1
-            if self.score > kept_score and not self._forgiven(kept_score):
+            best, kept, kept_score = self.best_score, self.current, self.score
+            if since >= RESTART:
+                since = 0
+                self._restart()
+            else:
+                self._disturb()
+            self.descend(effort=int(self.rng.choice([6, 12, 24])), than=None if since == 0 else kept_score)
+            since = 0 if self.best_score < best else since + 1
+            if self.score > kept_score and since > 1 and not self._forgiven(kept_score, 0.4):
                 self.current, self.score = kept, kept_score
-            if since >= 30:
-                self.current, self.score, since = self.best, self.best_score, 0
 
-    def descend(self, effort: int) -> None:
-        """Apply moves until a full turn brings nothing."""
+    def _restart(self) -> None:
+        """Go back to the best draft, or begin at another one."""
+        if self.rng.random() < 0.5:
+            self.current = self.best
+        else:
+            self.current = grown(self.best.ground, self.rng, greedy=False, small=bool(self.rng.random() < 0.5))
+        self.score = self.current.score()
+
+    def descend(self, effort: int, than: Score | None = None) -> None:
+        """Apply moves until a full turn brings nothing; give up a draft that stays far worse than ``than``."""
         while not self.over:
             before = self.score
             for move in self._turn(effort):
                 self._try(move)
                 if self.over:
                     return
-            if self.score >= before:
+            if self.score >= before or (than is not None and not self._forgiven(than, 2.0)):
                 return
 
     def _try(self, move: Move) -> bool:
@@ -204,8 +217,8 @@ class Improvement:
             if moved is not None:
                 self.current, self.score = moved, moved.score()
 
-    def _forgiven(self, than: Score) -> bool:
-        """Whether a slightly worse draft is kept: fewer than about one error more, at random."""
+    def _forgiven(self, than: Score, errors: float) -> bool:
+        """Whether the current draft is worse by no more than about so many errors, drawn at random."""
         problem = self.current.ground.problem
         unit = problem.cost.error_price * max(1, problem.rows.total // problem.rows.n_rows)
-        return self.score[0] <= than[0] and self.score[1] - than[1] <= self.rng.exponential(0.4) * unit
+        return self.score[0] <= than[0] and self.score[1] - than[1] <= self.rng.exponential(errors) * unit

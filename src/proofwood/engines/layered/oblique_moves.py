@@ -44,7 +44,14 @@ def reoptimize(
             break
         starts = [node.normal] if node.normal.any() else []
         plane = best_hyperplane(
-            there, prices[:, low], prices[:, high], rng=rng, starts=starts, rounds=rounds, deadline=deadline
+            there,
+            prices[:, low],
+            prices[:, high],
+            rng=rng,
+            starts=starts,
+            fits=not starts or bool(rng.random() < 0.2),
+            rounds=rounds,
+            deadline=deadline,
         )
         total = plane.loss + int(fixed[low, high])
         if best is None or total < best[0] or (total == best[0] and rng.random() < 0.3):
