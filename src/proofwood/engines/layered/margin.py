@@ -75,6 +75,7 @@ def separate(low: FloatArray, high: FloatArray, *, seconds: float | None = None)
     shares = np.maximum(-np.asarray(answer.ineqlin.marginals)[:-1], 0.0)
     ceiling, touching = 1.0, (np.arange(n_low), np.arange(n_high))
     if shares[:n_low].sum() > 0 and shares[n_low:].sum() > 0:
+        shares[shares < 1e-9 * shares.max()] = 0.0  # whatever is left bounds the gap
         ceiling = hull_distance(low, high, shares[:n_low], shares[n_low:])
         touching = (np.flatnonzero(shares[:n_low] > 0), np.flatnonzero(shares[n_low:] > 0))
     return Separation(normal, below + (above - below) / 2, above - below, ceiling, *touching)
