@@ -126,13 +126,7 @@ def goes_low(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -
     -------
     (k,) bool
     """
-    feature = table.feature[nodes]
-    if table.normals is None:
-        value = X[rows, feature]
-    else:
-        value = X[rows, np.maximum(feature, 0)]
-        for node, at in _groups(nodes, feature == OBLIQUE):
-            value[at] = _weighted_sum(table, X, rows[at], node)
+    value = tested_values(table, X, rows, nodes)
     low: BoolArray = value <= table.threshold[nodes]
     if table.levels is not None:
         named = np.fromiter((level is not None for level in table.levels), dtype=bool, count=table.n_nodes)
@@ -142,6 +136,18 @@ def goes_low(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -
     if missing.any():
         low[missing] = table.missing_low[nodes[missing]]
     return low
+
+
+def tested_values(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -> FloatArray:
+    """(k,) number that the inner node ``nodes[i]`` compares for the row ``rows[i]``: a column or a weighted sum."""
+    feature = table.feature[nodes]
+    if table.normals is None:
+        value = X[rows, feature]
+    else:
+        value = X[rows, np.maximum(feature, 0)]
+        for node, at in _groups(nodes, feature == OBLIQUE):
+            value[at] = _weighted_sum(table, X, rows[at], node)
+    return np.asarray(value, dtype=np.float64)
 
 
 def check_rows(table: NodeTable, X: npt.ArrayLike) -> FloatArray:
