@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from proofwood.data.binarize import midpoints
 from proofwood.exceptions import DataError
 from proofwood.model.evaluate import goes_low, tested_values, walk
 from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable, Normals
+from proofwood.model.reshape import preorder
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,8 @@ class Scaling:
         """``table`` over scaled columns as a model over the columns that sends each row of ``X`` the same way.
 
         ``a @ scaled <= b`` becomes ``(a / span) @ x <= b + sum(a * minimum / span)``, divided by its largest
-        coefficient; the threshold then moves half way between the weighted sums that it separates.
+        coefficient, sides exchanged if that is negative. The threshold then moves half way between the sums that it
+        separates. A test with one coefficient becomes a test of that column.
 
         Parameters
         ----------
@@ -77,9 +78,10 @@ class Scaling:
         if table.normals is None:
             return table
         scaled = self.transform(X)
-        lifted = self._rewritten(table)
+        lifted, turned = self._rewritten(table)
         largest, least = np.full(table.n_nodes, -np.inf), np.full(table.n_nodes, np.inf)
         for rows, nodes, low in _steps(table, scaled):
+            low = low != turned[nodes]
             value = tested_values(lifted, X, rows, nodes)
             np.maximum.at(largest, nodes[low], value[low])
             np.minimum.at(least, nodes[~low], value[~low])
@@ -98,44 +100,49 @@ class Scaling:
         threshold[only_high] = np.minimum(threshold[only_high], np.nextafter(least[only_high], -np.inf))
         lifted = replace(lifted, threshold=threshold)
         for rows, nodes, low in _steps(table, scaled):
-            if np.any(goes_low(lifted, X, rows, nodes) != low):
+            if np.any(goes_low(lifted, X, rows, nodes) != (low != turned[nodes])):
                 raise AssertionError(f"node {int(nodes[0])} of the lifted model sends a row another way")
-        return lifted
+        return preorder(lifted)
 
-    def _rewritten(self, table: NodeTable) -> NodeTable:
-        """Coefficients and thresholds in the unit of the columns."""
+    def _rewritten(self, table: NodeTable) -> tuple[NodeTable, BoolArray]:
+        """Tests in the unit of the columns, and (n_nodes,) whether a node's sides were exchanged.
+
+        The largest coefficient of each test is 1; a test with no other coefficient becomes one of a single column.
+        """
         assert table.normals is not None
-        values, threshold = table.normals.values.copy(), table.threshold.copy()
-        for node in table.splits():
-            span = slice(int(table.normals.indptr[node]), int(table.normals.indptr[node + 1]))
-            columns, given = table.normals.indices[span], table.normals.values[span]
+        feature, threshold, low, high = (
+            array.copy() for array in (table.feature, table.threshold, table.low, table.high)
+        )
+        turned = np.zeros(table.n_nodes, dtype=np.bool_)
+        rows: list[tuple[IntArray, FloatArray]] = []
+        for node in range(table.n_nodes):
+            columns, given = table.normals.row(node)
             used = (self.span[columns] > 0) & (given != 0)
-            values[span] = 0.0
-            if not used.any():
+            if not used.any():  # a comparison with a constant, or a leaf
+                rows.append((columns[:1], np.zeros(columns[:1].size)))
                 continue
-            ranges = self.span[columns[used]]
-            # Times the least range first: a coefficient by a tiny range need not fit float64.
-            scale = float(ranges.min())
-            coefficients = given[used] * (scale / ranges)
-            largest = float(np.abs(coefficients).max())
-            coefficients /= largest
-            values[span][used] = coefficients
-            threshold[node] = float(threshold[node]) * (scale / largest) + float(
-                coefficients @ self.minimum[columns[used]]
-            )
-        return replace(table, threshold=threshold, normals=_without_zeros(table, values))
-
-
-def _without_zeros(table: NodeTable, values: FloatArray) -> Normals:
-    """Coefficients without those of 0; a test that has no other keeps one of them."""
-    assert table.normals is not None
-    keep: npt.NDArray[np.bool_] = values != 0
-    for node in np.flatnonzero(table.feature == OBLIQUE).tolist():
-        span = slice(int(table.normals.indptr[node]), int(table.normals.indptr[node + 1]))
-        if not keep[span].any():
-            keep[span.start] = True
-    counts = np.concatenate([[0], np.cumsum(keep)])[table.normals.indptr]
-    return Normals(counts, table.normals.indices[keep], values[keep])
+            columns, ranges = columns[used], self.span[columns[used]]
+            scale = float(ranges.min())  # first, because a coefficient divided by a tiny range need not fit float64
+            values = given[used] * (scale / ranges)
+            factor = float(values[np.abs(values).argmax()])
+            values = values / factor
+            cut = float(threshold[node]) * (scale / factor) + float(values @ self.minimum[columns])
+            if factor < 0:  # sum <= cut holds where the test does not, but for ties, which the caller sees to
+                turned[node], low[node], high[node] = True, table.high[node], table.low[node]
+            threshold[node] = cut
+            if columns.size == 1:
+                feature[node] = columns[0]
+                rows.append((columns[:0], values[:0]))
+            else:
+                rows.append((columns, values))
+        normals = Normals(
+            np.concatenate([[0], np.cumsum([columns.size for columns, _ in rows])]),
+            np.concatenate([columns for columns, _ in rows]),
+            np.concatenate([values for _, values in rows]),
+        )
+        bare = not np.any(feature == OBLIQUE)
+        changed = {"feature": feature, "threshold": threshold, "low": low, "high": high}
+        return replace(table, normals=None if bare else normals, **changed), turned
 
 
 def _steps(table: NodeTable, X: FloatArray) -> list[tuple[IntArray, IntArray, BoolArray]]:

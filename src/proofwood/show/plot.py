@@ -15,10 +15,10 @@ from proofwood.show.labels import (
     FEW_DIGITS,
     NO_LABELS,
     Labels,
+    number_texts,
     question,
     rows_texts,
     tells_missing,
-    threshold_texts,
 )
 from proofwood.show.layout import Layout, arrange
 from proofwood.show.palette import Colour, class_colours, tint
@@ -166,7 +166,7 @@ def _compose(
     max_name: int | None,
     legend: bool,
 ) -> _Picture:
-    thresholds = threshold_texts(table, digits=digits, X=X)
+    numbers = number_texts(table, digits=digits, X=X)
     tell = tells_missing(table)
     texts, widths = [], np.zeros(table.n_nodes)
     for node in range(table.n_nodes):
@@ -174,7 +174,7 @@ def _compose(
         if leaf:
             head = [labels.class_name(int(table.label[node]), max_name)]
         else:
-            head = _wrapped(question(table, node, labels, thresholds[node], width=max_name, at_most="≤", missing=tell))
+            head = _wrapped(question(table, node, labels, numbers[node], width=max_name, at_most="≤", missing=tell))
         lines = [*head, *rows_texts(table, node)]
         widths[node] = max(_text_width(line, bold=leaf and k == 0) for k, line in enumerate(lines)) + 2 * _PAD
         texts.append(lines)
