@@ -141,8 +141,8 @@ class Scaling:
             np.concatenate([values for _, values in rows]),
         )
         bare = not np.any(feature == OBLIQUE)
-        changed = {"feature": feature, "threshold": threshold, "low": low, "high": high}
-        return replace(table, normals=None if bare else normals, **changed), turned
+        own = None if bare else normals
+        return replace(table, feature=feature, threshold=threshold, low=low, high=high, normals=own), turned
 
 
 def _steps(table: NodeTable, X: FloatArray) -> list[tuple[IntArray, IntArray, BoolArray]]:

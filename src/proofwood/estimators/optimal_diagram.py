@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.binarize import Binarizer, thresholds
 from proofwood.data.scale import Scaling
@@ -24,7 +25,7 @@ from proofwood.estimators.constraints import (
 )
 from proofwood.estimators.over_tests import ClassifierOverTests
 from proofwood.exceptions import DataError, InfeasibleError
-from proofwood.model.evaluate import predict
+from proofwood.model.evaluate import edge_weights, predict
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import canonical_thresholds, refresh, unroll
 from proofwood.problem.layered import LayeredCost, LayeredProblem, check_widths
@@ -116,6 +117,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     status_ : Status
         ``"optimal"`` if proved, else ``"feasible"``.
     fairness_ : dict from text of a fairness constraint to the worst ratio of rates on the training rows
+    flow_ : (n_nodes, 2) training weight that takes the low and the high edge of each node
     trace_ : tuple of ProgressEvent
         Seconds, objective and lower bound at each improvement.
 
@@ -296,8 +298,22 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def _finish(self, problem: PosedDiagram) -> None:
         self.fairness_ = _attained(self.model_, problem)
+        self.flow_ = edge_weights(self.model_, problem.X, problem.weights)
 
     # -------------------------------------------------------------------------------------------------------- show
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the model with matplotlib; a new figure if ``ax`` is None. Returns the axes.
+
+        A diagram is drawn in its layers, classes at the bottom, edges as wide as the training weight that takes them;
+        a tree as other trees are.
+        """
+        check_is_fitted(self)
+        if self.model_.is_tree:
+            return super().plot(ax)
+        from proofwood.show.plot_layers import plot_layers
+
+        return plot_layers(self.model_, self._names(), ax, flow=self.flow_)
 
     def _size(self) -> str:
         splits = self.model_.n_splits
@@ -356,11 +372,13 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return {**saved, "constraints": made}
 
     def _columns_to_save(self) -> dict[str, Any]:
-        return {**super()._columns_to_save(), **({"fairness": self.fairness_} if self.fairness_ else {})}
+        fairness = {"fairness": self.fairness_} if self.fairness_ else {}
+        return {**super()._columns_to_save(), **fairness, "flow": self.flow_.tolist()}
 
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
         super()._restore_columns(saved)
         self.fairness_ = {str(name): float(ratio) for name, ratio in saved.get("fairness", {}).items()}
+        self.flow_ = np.array(saved["flow"], dtype=np.float64).reshape(-1, 2)
 
 
 # ------------------------------------------------------------------------------------------------------- internals

@@ -150,6 +150,21 @@ def tested_values(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArr
     return np.asarray(value, dtype=np.float64)
 
 
+def edge_weights(table: NodeTable, X: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> FloatArray:
+    """(n_nodes, 2) weight of the rows that take the low and the high edge of each node; 0 at leaves.
+
+    In a tree these are the weights of the children; where a diagram shares nodes, they are not in its table.
+    """
+    X = check_rows(table, X)
+    weights = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    flow = np.zeros((table.n_nodes, 2))
+    for rows, nodes in walk(table, X):
+        inner = table.feature[nodes] != LEAF
+        rows, nodes = rows[inner], nodes[inner]
+        np.add.at(flow, (nodes, np.where(goes_low(table, X, rows, nodes), 0, 1)), weights[rows])
+    return flow
+
+
 def check_rows(table: NodeTable, X: npt.ArrayLike) -> FloatArray:
     """``X`` as a float64 array that has every column the table tests.
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.model.evaluate import check_rows, goes_low, walk
-from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, NodeTable
+from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import midpoints
 from proofwood.model.storage import SavedModel
 
@@ -107,8 +107,12 @@ def question(
     width: int | None = None,
     at_most: str = "<=",
     missing: bool = False,
+    terms: int | None = None,
 ) -> str:
-    """What an inner node asks; the low edge is the answer yes. ``missing`` says so where a missing value goes low."""
+    """What an inner node asks; the low edge is the answer yes. ``missing`` says so where a missing value goes low.
+
+    Of a weighted sum, the ``terms`` largest coefficients are shown, all if None.
+    """
     column = int(table.feature[node])
     end = " or missing" if missing and table.missing_low[node] else ""
     if table.levels is not None and (codes := table.levels[node]) is not None:
@@ -120,13 +124,17 @@ def question(
             threshold = labels.level(column, math.floor(table.threshold[node]), width)
         return f"{labels.feature(column, width)} {at_most} {threshold}{end}"
     assert table.normals is not None
-    terms = []
+    shown = []
     for index, value, size in zip(
         *(part.tolist() for part in table.normals.row(node)), numbers.coefficients, strict=True
     ):
         factor = "" if size == "1" else f"{size}*"
-        terms.append(f"{'-' if value < 0 else '+'} {factor}{labels.feature(index, width)}")
-    weighted_sum = " ".join(terms)
+        shown.append(f"{'-' if value < 0 else '+'} {factor}{labels.feature(index, width)}")
+    if terms is not None and len(shown) > terms + 1:
+        order = np.argsort(-np.abs(table.normals.row(node)[1]), kind="stable")[:terms]
+        left_out = len(shown) - terms
+        shown = [*(shown[k] for k in sorted(order.tolist())), f"+ {left_out}\u00a0more"]
+    weighted_sum = " ".join(shown)
     weighted_sum = weighted_sum[2:] if weighted_sum.startswith("+") else "-" + weighted_sum[2:]
     return f"{weighted_sum} {at_most} {numbers.threshold}{end}"
 
@@ -220,7 +228,8 @@ def _plain_thresholds(table: NodeTable, digits: int | None, X: npt.ArrayLike | N
 
 def _visits(table: NodeTable, X: npt.ArrayLike) -> dict[int, FloatArray]:
     """The rows of ``X`` that reach each oblique node."""
-    values, found = check_rows(table, X), {}
+    values = check_rows(table, X)
+    found: dict[int, list[IntArray]] = {}
     for rows, nodes in walk(table, values):
         for node in np.unique(nodes[table.feature[nodes] == OBLIQUE]).tolist():
             found.setdefault(node, []).append(rows[nodes == node])

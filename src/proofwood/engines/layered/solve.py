@@ -57,10 +57,10 @@ def _random(problem: LayeredProblem, random: np.random.Generator, depth: int) ->
                     test = 0
                     a: FloatArray = random.normal(size=problem.columns.shape[1])
                     a *= random.random(problem.columns.shape[1]) < 0.6
-                    normal = a / max(np.abs(a).sum(), 1e-9)
-                    total = np.zeros(n)
+                    normal = np.asarray(a / max(float(np.abs(a).sum()), 1e-9))
+                    total: FloatArray = np.zeros(n)
                     for j in range(a.size):
-                        total += problem.columns[:, j] * normal[j]
+                        total = total + problem.columns[:, j] * normal[j]
                     offset = float(np.quantile(total[mine], random.random())) if mine.size else 0.0
                     side = (total > offset)[mine].astype(np.uint8)
                 gain = sum(int(onehot[mine[side == s]].sum(axis=0).max(initial=0)) for s in (0, 1))
