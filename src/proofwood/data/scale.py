@@ -110,9 +110,8 @@ class Scaling:
         The largest coefficient of each test is 1; a test with no other coefficient becomes one of a single column.
         """
         assert table.normals is not None
-        feature, threshold, low, high = (
-            array.copy() for array in (table.feature, table.threshold, table.low, table.high)
-        )
+        feature, low, high = table.feature.copy(), table.low.copy(), table.high.copy()
+        threshold = table.threshold.copy()
         turned = np.zeros(table.n_nodes, dtype=np.bool_)
         rows: list[tuple[IntArray, FloatArray]] = []
         for node in range(table.n_nodes):

@@ -52,7 +52,8 @@ def _random(problem: LayeredProblem, random: np.random.Generator, depth: int) ->
                     if rows.n_tests == 0:
                         return Diagram.leaf(0)
                     test = int(random.integers(rows.n_tests))
-                    side, normal, offset = rows.bits([test])[mine, 0], np.zeros(0), 0.0
+                    side, normal = rows.bits([test])[mine, 0], np.zeros(0)
+                    offset = 0.0
                 else:
                     test = 0
                     a: FloatArray = random.normal(size=problem.columns.shape[1])
