@@ -48,6 +48,7 @@ class PosedDiagram:
     tests : what brings a model of the engine back to the columns
     X : (n_rows, n_features) columns of the rows of positive weight
     codes, weights : (n_rows,) their true class codes and real weights
+    n_given : number of rows given, of any weight
     constraints : that the problem has
     groups, classes : group of each row, if a constraint asks for it, and the labels
     """
@@ -57,6 +58,7 @@ class PosedDiagram:
     X: FloatArray
     codes: IntArray
     weights: FloatArray
+    n_given: int
     constraints: tuple[Constraint, ...] = ()
     groups: Groups | None = None
     classes: npt.NDArray[Any] | None = None
@@ -205,7 +207,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         """
 
         def constrain(posed: PosedDiagram, classes: npt.NDArray[Any]) -> PosedDiagram:
-            return _constrained(posed, classes, checked(self.constraints), sensitive_features, np.shape(y)[0])
+            return _constrained(posed, classes, checked(self.constraints), sensitive_features)
 
         self._fit(X, y, sample_weight, constrain)
         return self
@@ -229,7 +231,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             tree=self.topology == "tree",
         )
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-        return PosedDiagram(problem, tests, X[rows.kept], rows.codes, weights[rows.kept])
+        return PosedDiagram(problem, tests, X[rows.kept], rows.codes, weights[rows.kept], X.shape[0])
 
     def _scaled(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
@@ -402,9 +404,8 @@ def _constrained(
     classes: npt.NDArray[Any],
     constraints: tuple[Constraint, ...],
     sensitive_features: Any,
-    n_rows: int,
 ) -> PosedDiagram:
-    """``posed`` with the constraints; ``n_rows`` is the number of rows given, of any weight."""
+    """``posed`` with the constraints."""
     problem, rows = posed.problem, posed.problem.rows
     fair = [constraint for constraint in constraints if isinstance(constraint, FairnessConstraint)]
     if fair and sensitive_features is None:
@@ -414,7 +415,7 @@ def _constrained(
             "sensitive_features is given, but no constraint compares groups: add one, such as "
             "constraints=[DemographicParity(ratio=0.8)] (a ratio of 0 only measures), or leave it out"
         )
-    groups = Groups.of(sensitive_features, n_rows).take(rows.kept) if fair else None
+    groups = Groups.of(sensitive_features, posed.n_given).take(rows.kept) if fair else None
     rates = []
     for constraint in fair:
         assert groups is not None
