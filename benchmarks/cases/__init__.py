@@ -44,6 +44,21 @@ INFERDT = (
     *(f"folds/{name}.{part}{k}" for name in FOLDED for part in ("train", "test") for k in range(5)),
 )
 
+UCI = (
+    "soybean-small", "echocardiogram", "hepatitis", "fertility-diagnosis", "acute-inflammations-nephritis",
+    "acute-inflammations-urinary", "iris", "teaching-assistant-evaluation", "hayes-roth", "wine",
+    "planning-relax", "breast-cancer-prognostic", "parkinsons", "connectionist-mines-vs-rocks", "seeds",
+    "thyroid-new", "spect-heart", "spectf-heart", "cylinder-bands", "heart-disease-cleveland",
+    "habermans-survival", "ionosphere", "dermatology", "congressional-voting", "thoracic-surgery",
+    "climate-simulation-crashes", "monks3", "monks1", "breast-cancer-diagnostic", "indian-liver-patient",
+    "monks2", "balance-scale", "credit-approval", "breast-cancer-wisconsin", "blood-transfusion-service",
+    "pima-indians-diabetes", "mammographic-mass", "tic-tac-toe", "connectionist-vowel", "statlog-german-credit",
+    "qsar-biodegradation", "banknote-authentication", "contraceptive-method-choice", "car-evaluation", "ozone-eighthr",
+    "ozone-onehr", "image-segmentation", "seismic-bumps", "chess-kr-vs-kp", "thyroid-ann",
+    "spambase", "wall-following-robot-2", "optical-recognition", "statlog-landsat-satellite",
+)  # fmt: skip
+"""The 54 sets of Optimal Decision Diagrams, fewest rows first; as cases they are named ``uci/iris`` and so on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -155,6 +170,7 @@ _CASES: dict[str, Case] = {
         *(_from_file("quantbnb", name) for name in QUANTBNB),
         *(_from_file("cp4im", name, full_name=True) for name in CP4IM),
         *(_from_file("inferdt", name, full_name=True) for name in INFERDT),
+        *(_from_file("uci", name, full_name=True) for name in UCI),
         _generated("tiny", _tiny),
         _generated("bits", _bits),
         _generated("two-class", _blobs(2000, 8, 2)),

@@ -37,3 +37,36 @@ def solve_subset(
     progress: Callable[[float, int, int], None] | None,
 ) -> dict[str, Any]:
     """Sets of tests of least error, for ranks and class weights of groups of rows."""
+
+def solve_topologies(
+    bits: npt.NDArray[np.uint8],
+    weights: npt.NDArray[np.int64],
+    rates: npt.NDArray[np.int64],
+    sets: npt.NDArray[np.int32],
+    settings: dict[str, Any],
+    seconds: float | None,
+) -> dict[str, Any]:
+    """Cheapest layered diagram that uses all tests of one of the (n_sets, size) sets of columns of bits."""
+
+def construct_layered(
+    ranks: npt.NDArray[np.int32],
+    tests_of: npt.NDArray[np.int32],
+    prices: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.int64],
+    coefficients: npt.NDArray[np.float64],
+    settings: dict[str, Any],
+    seconds: float | None,
+) -> dict[str, Any]:
+    """Best of many top-down constructions of a layered diagram, for (n, n_columns) ranks and (n, n_classes) prices."""
+
+def improve_layered(
+    ranks: npt.NDArray[np.int32],
+    tests_of: npt.NDArray[np.int32],
+    prices: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.int64],
+    coefficients: npt.NDArray[np.float64],
+    settings: dict[str, Any],
+    start: dict[str, Any],
+    seconds: float | None,
+) -> dict[str, Any]:
+    """Local search from a layered diagram, over the same arrays."""

@@ -120,6 +120,48 @@ def checkerboard(n_rows: int = 400, *, cells: int = 2, noise: float = 0.0, seed:
     return Dataset("checkerboard", X, np.where(dark, "dark", "light"), ("across", "down"), "field")
 
 
+def credit(n_rows: int = 1000, *, penalty: float = 1.5, seed: int = 0) -> Dataset:
+    r"""Loans granted by an unfair bank, for learners that must be fair: a generated table whose bias is known.
+
+    Two in five applicants are of group b; their incomes are a fifth lower, and the bank holds their group against them:
+    a loan is approved where
+
+    .. math:: \frac{income}{8} + \frac{savings}{10} + \frac{years\_employed}{10} - \frac{debts}{8}
+              - \frac{[purpose = 4]}{2} - penalty \cdot [group = b] + noise > 4,
+
+    ``noise`` being logistic of scale 1/2. At the defaults group b is approved 0.37 times as often as group a, and much
+    of that is left in models that do not see the group, by way of the income.
+
+    Parameters
+    ----------
+    n_rows : number of applicants
+    penalty : what is taken off the score of group b; 0 leaves the unequal incomes only
+    seed : of the random generator
+
+    Returns
+    -------
+    Dataset
+        Columns ``age``, ``income``, ``savings``, ``years_employed`` and ``debts`` (whole years, thousands), ``purpose``
+        (0 car, 1 furniture, 2 repairs, 3 schooling, 4 business), and last ``group``, which is sensitive: 0 is group a,
+        1 is group b. Labels are ``"approved"`` and ``"denied"``.
+    """
+    if n_rows < 1 or not np.isfinite(penalty):
+        raise ValueError(f"n_rows={n_rows}, penalty={penalty}: expected rows from 1, and a finite penalty")
+    random = np.random.default_rng(seed)
+    group = random.random(n_rows) < 0.4
+    age = random.integers(20, 71, n_rows)
+    years_employed = np.floor(random.random(n_rows) * np.minimum(age - 18, 20))
+    income = np.round(np.exp(random.normal(3.5, 0.4, n_rows)) * np.where(group, 0.8, 1.0))
+    savings = np.round(random.exponential(8.0, n_rows))
+    debts = np.round(random.exponential(10.0, n_rows))
+    purpose = random.integers(0, 5, n_rows)
+    score = income / 8 + savings / 10 + years_employed / 10 - debts / 8 - (purpose == 4) / 2 - penalty * group
+    approved = score + random.logistic(0.0, 0.5, n_rows) > 4
+    X = np.stack([age, income, savings, years_employed, debts, purpose, group], axis=1).astype(np.float64)
+    names = ("age", "income", "savings", "years_employed", "debts", "purpose", "group")
+    return Dataset("credit", X, np.where(approved, "approved", "denied"), names, "decision")
+
+
 def _bundled(name: str, target: str) -> Callable[[], Dataset]:
     def make() -> Dataset:
         from sklearn import datasets
@@ -139,6 +181,10 @@ CATALOG: Mapping[str, Entry] = MappingProxyType(
         "wine": Entry("178 wines by 13 chemical measures: three growers", _bundled("wine", "grower")),
         "iris": Entry("150 flowers by 4 lengths in cm: three species", _bundled("iris", "species")),
         "checkerboard": Entry("400 generated points on a 2 x 2 checkerboard", checkerboard),
+        "credit": Entry(
+            "1000 generated loans by 6 facts and the sensitive column group: approved or denied, with a known bias",
+            credit,
+        ),
     }
 )
 """Name -> entry of every data set that needs no file."""

@@ -8,5 +8,7 @@ namespace proofwood {
 void bind_search(nanobind::module_& module);
 void bind_minimal(nanobind::module_& module);
 void bind_subset(nanobind::module_& module);
+void bind_topology(nanobind::module_& module);
+void bind_layered(nanobind::module_& module);
 
 }  // namespace proofwood

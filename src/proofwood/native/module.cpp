@@ -8,4 +8,6 @@ NB_MODULE(_native, module) {
   proofwood::bind_search(module);
   proofwood::bind_minimal(module);
   proofwood::bind_subset(module);
+  proofwood::bind_topology(module);
+  proofwood::bind_layered(module);
 }

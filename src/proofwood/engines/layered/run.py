@@ -42,6 +42,8 @@ class LayeredRun:
         counted = count(self.problem, diagram)
         if counted.broken or counted.cost >= self.upper:
             return False
+        if self.infeasible:
+            raise AssertionError("proved infeasible, but there is a diagram that meets the constraints")
         self.best, self.upper = diagram, counted.cost
         self.engine = by or self.engine
         self.lower = min(self.lower, self.upper) if self.lower <= self.upper else self._contradiction()

@@ -185,7 +185,10 @@ def check_skeleton(problem: LayeredProblem, diagram: Diagram) -> None:
     """Raise AssertionError unless ``diagram`` lies within the skeleton."""
     layer, k = diagram.layer, diagram.n_splits
     if k == 0:
+        if not 0 <= diagram.constant < problem.rows.n_classes:
+            raise AssertionError(f"a leaf names class {diagram.constant} of {problem.rows.n_classes}")
         return
+    _check_splits(problem, diagram)
     widths = problem.widths
     if layer[0] != 0 or list(layer) != sorted(layer) or layer[-1] >= len(widths):
         raise AssertionError(f"layers {layer} do not fit the widths {widths}")
@@ -206,6 +209,24 @@ def check_skeleton(problem: LayeredProblem, diagram: Diagram) -> None:
         raise AssertionError(f"nodes have {parents} arcs to them")
     if problem.tree and max(parents) > 1:
         raise AssertionError(f"nodes of a tree have {parents} arcs to them")
+
+
+def _check_splits(problem: LayeredProblem, diagram: Diagram) -> None:
+    """Raise AssertionError unless each node has two arcs and a split of the kind that the problem asks for."""
+    k = diagram.n_splits
+    if not len(diagram.low) == len(diagram.high) == k:
+        raise AssertionError(f"{k} nodes have {len(diagram.low)} low and {len(diagram.high)} high arcs")
+    if problem.columns is None:
+        if diagram.normals is not None or len(diagram.test) != k:
+            raise AssertionError(f"{k} univariate nodes have {len(diagram.test)} tests")
+        if not all(0 <= test < problem.rows.n_tests for test in diagram.test):
+            raise AssertionError(f"tests {diagram.test} of {problem.rows.n_tests}")
+    elif diagram.normals is None or diagram.offsets is None:
+        raise AssertionError("oblique nodes have no hyperplanes")
+    elif diagram.normals.shape != (k, problem.columns.shape[1]) or diagram.offsets.shape != (k,):
+        raise AssertionError(f"{k} nodes have normals {diagram.normals.shape} and offsets {diagram.offsets.shape}")
+    elif not np.all(np.isfinite(diagram.normals)) or not np.all(np.isfinite(diagram.offsets)):
+        raise AssertionError("a hyperplane is not finite")
 
 
 def without_unreached(diagram: Diagram) -> Diagram:

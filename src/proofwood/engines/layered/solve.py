@@ -1,106 +1,190 @@
-"""PROVISIONAL, replaced on merge: the best of a few random greedy diagrams, with the lower bound 0."""
+"""The portfolio for layered diagrams: construction, local search, bounds, and exact engines, by what is left to do."""
 
 from __future__ import annotations
 
-import numpy as np
+import importlib.util
+from dataclasses import dataclass
 
 from proofwood.engines.layered.run import LayeredRun
-from proofwood.engines.layered.shape import Diagram, without_unreached
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.engines.layered.sets import SetSearch, search_sets
+from proofwood.engines.layered.shape import Diagram
+from proofwood.model.node_table import IntArray
 from proofwood.problem.layered import LayeredProblem
-from proofwood.result import Limits, Progress, Result
+from proofwood.result import NO_LIMITS, Limits, Progress, Result
 
 ENGINES = ("auto", "search", "cpsat", "milp", "scip", "highs", "gurobi", "heuristic")
+"""Names of the engines; "milp" is the model of the paper by the solver that comes with scipy."""
+MILP_SOLVERS = {"milp": "scipy", "scip": "scip", "highs": "highs", "gurobi": "gurobi"}
+OBLIQUE_ENGINES = ("auto", *MILP_SOLVERS, "heuristic")
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How the time is divided; each pair is a share of what is left and the most seconds.
+
+    Parameters
+    ----------
+    look : first search over sets, which settles most small problems
+    construct, improve : construction and local search
+    trees : bound of the optimal tree
+    sets : second search over sets
+    """
+
+    look: tuple[float, float] = (0.05, 1.0)
+    construct: tuple[float, float] = (0.05, 1.0)
+    improve: tuple[float, float] = (0.1, 5.0)
+    trees: tuple[float, float] = (0.1, 10.0)
+    sets: tuple[float, float] = (0.4, 120.0)
+
+
+DEFAULT_SHARES = Shares()
 
 
 def solve(
     problem: LayeredProblem,
     *,
     engine: str = "auto",
-    limits: Limits,
+    limits: Limits = NO_LIMITS,
     random_state: int = 0,
+    shares: Shares = DEFAULT_SHARES,
     progress: Progress | None = None,
 ) -> Result:
-    """The best of some random diagrams."""
-    run = LayeredRun(problem, limits, progress, engine=engine)
-    for code in range(problem.rows.n_classes):
-        run.offer(Diagram.leaf(code), by="heuristic")
-    random = np.random.default_rng(random_state)
-    for start in range(60):
-        if run.over:
-            break
-        run.offer(_random(problem, random, 1 + start % len(problem.widths)), by="heuristic")
-    return run.result()
+    """Diagram of the skeleton that costs least by eq. 18 and meets the constraints [1]_.
 
+    Parameters
+    ----------
+    problem : LayeredProblem
+    engine : one of ``ENGINES``; "auto" takes what is installed. Oblique problems know ``OBLIQUE_ENGINES``
+    limits : wall-clock seconds and threads
+    random_state : seed of the construction, of the local search and of the solvers
+    shares : how the time is divided
+    progress : told of improvements, in shares of eq. 18
 
-def _random(problem: LayeredProblem, random: np.random.Generator, depth: int) -> Diagram:
-    rows, n = problem.rows, problem.rows.n_rows
-    onehot = np.eye(rows.n_classes, dtype=np.int64)[rows.codes] * rows.weights[:, None]
-    layer: list[int] = []
-    low: list[int] = []
-    high: list[int] = []
-    tests: list[int] = []
-    normals, offsets = [], []
-    held: list[IntArray] = [np.arange(n)]
-    for number in range(depth):
-        width = problem.widths[number + 1] if number + 1 < depth else 0
-        first, nxt = len(layer) + len(held), [np.empty(0, dtype=np.int64) for _ in range(0)]
-        for mine in held:
-            best = None
-            for _ in range(12):
-                if problem.columns is None:
-                    if rows.n_tests == 0:
-                        return Diagram.leaf(0)
-                    test = int(random.integers(rows.n_tests))
-                    side, normal = rows.bits([test])[mine, 0], np.zeros(0)
-                    offset = 0.0
-                else:
-                    test = 0
-                    a: FloatArray = random.normal(size=problem.columns.shape[1])
-                    a *= random.random(problem.columns.shape[1]) < 0.6
-                    normal = np.asarray(a / max(float(np.abs(a).sum()), 1e-9))
-                    total: FloatArray = np.zeros(n)
-                    for j in range(a.size):
-                        total = total + problem.columns[:, j] * normal[j]
-                    offset = float(np.quantile(total[mine], random.random())) if mine.size else 0.0
-                    side = (total > offset)[mine].astype(np.uint8)
-                gain = sum(int(onehot[mine[side == s]].sum(axis=0).max(initial=0)) for s in (0, 1))
-                if best is None or gain > best[0]:
-                    best = (gain, side, test, normal, offset)
-            assert best is not None
-            ends = []
-            for s in (0, 1):
-                part = mine[best[1] == s]
-                counts = onehot[part].sum(axis=0)
-                if width and np.count_nonzero(counts) > 1:
-                    if len(nxt) < width:
-                        nxt.append(part)
-                        ends.append(first + len(nxt) - 1)
-                    elif problem.tree:
-                        ends.append(~int(counts.argmax()))
-                    else:
-                        k = int(random.integers(width))
-                        nxt[k] = np.concatenate([nxt[k], part])
-                        ends.append(first + k)
-                else:
-                    ends.append(~int(counts.argmax()))
-            layer.append(number)
-            low.append(ends[0])
-            high.append(ends[1])
-            tests.append(best[2])
-            normals.append(best[3])
-            offsets.append(best[4])
-        held = nxt
-        if not held:
-            break
-    oblique = problem.columns is not None
-    return without_unreached(
-        Diagram(
-            tuple(layer),
-            tuple(low),
-            tuple(high),
-            test=() if oblique else tuple(tests),
-            normals=np.array(normals) if oblique else None,
-            offsets=np.array(offsets) if oblique else None,
+    Returns
+    -------
+    Result
+        Over the tests, or over the scaled columns if the problem is oblique. ``result.stats.engine`` names what found
+        the diagram.
+
+    Raises
+    ------
+    ValueError
+        If the engine is unknown, or does not know oblique splits.
+    ImportError
+        If a solver was asked for by name and is not installed; the message has the command.
+
+    References
+    ----------
+    .. [1] Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"engine={engine!r}: expected one of {', '.join(map(repr, ENGINES))}")
+    if problem.oblique and engine not in OBLIQUE_ENGINES:
+        raise ValueError(
+            f"engine={engine!r} knows univariate splits only: for oblique ones pass one of "
+            f"{', '.join(map(repr, OBLIQUE_ENGINES))}"
         )
+    run = LayeredRun(problem, limits, progress)
+    stopped_by: str | None = None
+    try:
+        for code in range(problem.rows.n_classes):
+            run.offer(Diagram.leaf(code), by="leaf")
+        if problem.oblique:
+            from proofwood.engines.layered.solve_oblique import solve_oblique
+
+            stopped_by = solve_oblique(run, engine, random_state)
+        else:
+            stopped_by = _univariate(run, engine, random_state, shares)
+    except KeyboardInterrupt:
+        stopped_by = "interrupt"
+    if not run.done and stopped_by is None and run.over:
+        stopped_by = "time_limit"
+    return run.result(stopped_by)
+
+
+def _univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares) -> str | None:
+    problem = run.problem
+    search = SetSearch.of(problem)
+    run.prove(search.lower)
+    if engine in ("auto", "search"):
+        search_sets(search, run, seconds=run.share_of_time(*shares.look))
+        if run.done:
+            return None
+    start(run, random_state, shares)
+    if engine == "heuristic":
+        improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 10.0))
+        return None
+    if engine in MILP_SOLVERS:
+        from proofwood.engines.layered.milp import solve as by_milp
+
+        return by_milp(problem, run, solver=MILP_SOLVERS[engine], seconds=run.seconds_left, threads=run.limits.threads)
+    if engine == "cpsat":
+        return _by_cpsat(run, search, random_state)
+    bound_by_trees(search, run, shares)
+    alone = engine == "search" or importlib.util.find_spec("ortools") is None
+    search_sets(search, run, seconds=None if alone else run.share_of_time(*shares.sets))
+    if run.done:
+        return None
+    if alone:
+        # The sets that are left are too many to list: what time remains goes into better diagrams.
+        improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 30.0))
+        return None
+    return _by_cpsat(run, search, random_state)
+
+
+def start(run: LayeredRun, random_state: int, shares: Shares = DEFAULT_SHARES) -> None:
+    """The two heuristics: construction from the top, and local search from what is best so far."""
+    from proofwood.engines.layered.construct import construct
+
+    if run.problem.rows.n_tests == 0:
+        return
+    diagram = construct(run.problem, random_state=random_state, seconds=run.share_of_time(*shares.construct))
+    run.offer(diagram, by="construct")
+    improve_best(run, random_state, seconds=run.share_of_time(*shares.improve))
+
+
+def improve_best(run: LayeredRun, random_state: int, *, seconds: float) -> None:
+    """Local search from the best diagram; with fairness constraints, over prices that lean towards them."""
+    from proofwood.engines.layered.improve import improve
+
+    problem = run.problem
+    if run.best is None or run.done or problem.rows.n_tests == 0 or seconds <= 0:
+        return
+    if problem.rates:
+        from proofwood.engines.layered.fair import improve_fairly
+
+        def search(diagram: Diagram, costs: IntArray, seed: int, time: float) -> Diagram:
+            return improve(problem, diagram, costs=costs, random_state=seed, seconds=time)
+
+        improve_fairly(run, search, random_state=random_state, seconds=seconds)
+        return
+    run.offer(
+        improve(problem, run.best, random_state=random_state, seconds=seconds, target=run.lower), by="local search"
+    )
+
+
+def bound_by_trees(search: SetSearch, run: LayeredRun, shares: Shares = DEFAULT_SHARES) -> None:
+    """Errors of the optimal tree of the same depth, and the optimum itself where only trees are asked for."""
+    from proofwood.engines.layered.trees import MOST_LAYERS, fits_every_tree, least_errors, solve_trees
+
+    problem = run.problem
+    if run.done or len(problem.widths) > MOST_LAYERS:
+        return
+    if problem.tree and fits_every_tree(problem):
+        solve_trees(problem, run, seconds=run.share_of_time(*shares.trees))
+    if not run.done:
+        search.raise_errors(least_errors(problem, run, seconds=run.share_of_time(*shares.trees)))
+        run.prove(min(search.lower, run.upper))
+
+
+def _by_cpsat(run: LayeredRun, search: SetSearch, random_state: int) -> str | None:
+    from proofwood.engines.layered.cpsat import solve as by_cpsat
+
+    return by_cpsat(
+        run.problem,
+        run,
+        fewest=search.fewest,
+        seconds=run.seconds_left,
+        threads=run.limits.threads,
+        random_state=random_state,
     )

@@ -1,0 +1,99 @@
+"""The portfolio for diagrams of hyperplanes: bounds, construction, local search, and the model of the paper."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+
+from proofwood.engines.layered.run import LayeredRun
+from proofwood.engines.layered.shape import Diagram
+from proofwood.model.node_table import IntArray
+from proofwood.problem.layered import LayeredProblem
+from proofwood.result import Limits
+
+SHARES = {"bounds": (0.1, 5.0), "univariate": (0.05, 2.0), "construct": (0.1, 5.0), "improve": (0.25, 15.0)}
+"""Of the time that is left, and the most seconds."""
+MILP_SOLVERS = {"milp": "scipy", "scip": "scip", "highs": "highs", "gurobi": "gurobi"}
+PACKAGES = {"scip": "pyscipopt", "gurobi": "gurobipy"}
+SMALL = 4_000
+"""Rows times slots up to which the solver of scipy is given the model, where no better one is installed."""
+
+
+def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None:
+    """Work on ``run`` until it is done or the time is up; what stopped a solver."""
+    problem = run.problem
+    _bounds(run)
+    _start(run, random_state)
+    if run.done:
+        return None
+    if engine == "heuristic":
+        _improve(run, random_state + 1, run.share_of_time(1.0, 30.0))
+        return None
+    solver = MILP_SOLVERS.get(engine) or _installed(problem)
+    if solver is None:
+        _improve(run, random_state + 1, run.share_of_time(1.0, 30.0))
+        return None
+    from proofwood.engines.layered.milp import solve
+
+    return solve(problem, run, solver=solver, seconds=run.seconds_left, threads=run.limits.threads)
+
+
+def _installed(problem: LayeredProblem) -> str | None:
+    """The best solver at hand; None if there is none that could do anything with a model of this size."""
+    for solver, package in PACKAGES.items():
+        if importlib.util.find_spec(package) is not None:
+            return solver
+    return "scipy" if problem.rows.n_rows * problem.n_slots <= SMALL else None
+
+
+def _bounds(run: LayeredRun) -> None:
+    from proofwood.engines.layered.oblique_bounds import lower_bounds
+
+    cost = run.problem.cost
+    errors = lower_bounds(run.problem, seconds=run.share_of_time(*SHARES["bounds"]))
+    bounds = [cost.of_diagram(least, nodes) for nodes, least in enumerate(errors)]
+    if len(errors) <= run.problem.most_nodes:  # nothing is known of the errors of larger diagrams
+        bounds.append(cost.of_diagram(0, len(errors)))
+    run.prove(min(bounds))
+
+
+def _start(run: LayeredRun, random_state: int) -> None:
+    """Offer the best univariate diagram as hyperplanes, and what grows from hyperplanes at once."""
+    from proofwood.engines.layered.oblique import as_oblique, construct_oblique
+    from proofwood.engines.layered.solve import Shares, start
+
+    problem = run.problem
+    if run.done:
+        return
+    axis = replace(problem, columns=None)
+    inner = LayeredRun(axis, Limits(run.share_of_time(*SHARES["univariate"]), run.limits.threads))
+    for code in range(problem.rows.n_classes):
+        inner.offer(Diagram.leaf(code))
+    start(inner, random_state, Shares(construct=(0.3, 1.0), improve=(0.9, 2.0)))
+    assert inner.best is not None
+    run.offer(as_oblique(problem, inner.best), by="univariate")
+    if run.done:
+        return
+    diagram = construct_oblique(
+        problem, random_state=random_state, seconds=run.share_of_time(*SHARES["construct"]), start=run.best
+    )
+    run.offer(diagram, by="construct")
+    _improve(run, random_state, run.share_of_time(*SHARES["improve"]))
+
+
+def _improve(run: LayeredRun, random_state: int, seconds: float) -> None:
+    from proofwood.engines.layered.fair import improve_fairly
+    from proofwood.engines.layered.oblique_improve import improve_oblique
+
+    problem = run.problem
+    if run.done or seconds <= 0 or run.best is None:
+        return
+
+    def search(diagram: Diagram, costs: IntArray, seed: int, time: float) -> Diagram:
+        return improve_oblique(problem, diagram, costs=costs, random_state=seed, seconds=time)
+
+    if problem.rates:
+        improve_fairly(run, search, random_state=random_state, seconds=seconds)
+        return
+    best = improve_oblique(problem, run.best, random_state=random_state, seconds=seconds, target=run.lower)
+    run.offer(best, by="local search")

@@ -1,0 +1,152 @@
+// Python face of the construction and the local search of layered diagrams.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "bindings.hpp"
+#include "layered.hpp"
+#include "running.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using proofwood::kRunning;
+namespace layered = proofwood::layered;
+using layered::i64;
+using layered::u32;
+
+namespace {
+
+using Ranks = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Cuts = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Integers = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Reals = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+layered::Skeleton read_skeleton(const nb::dict& given) {
+  layered::Skeleton skeleton(nb::cast<std::vector<u32>>(given["widths"]));
+  skeleton.node_price = nb::cast<double>(given["node_price"]);
+  skeleton.min_weight = nb::cast<double>(given["min_weight"]);
+  skeleton.max_splits = std::min(skeleton.slots(), nb::cast<u32>(given["max_splits"]));
+  skeleton.tree = nb::cast<bool>(given["tree"]);
+  return skeleton;
+}
+
+layered::Table read_table(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
+                          const nb::dict& given) {
+  const std::size_t n = ranks.shape(0);
+  if (prices.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("ranks, prices and weights differ in length");
+  if (prices.shape(1) != weights.shape(1) || prices.shape(1) == 0) throw std::invalid_argument("prices and weights differ in their classes");
+  if (tests_of.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and tests_of differ in their number of columns");
+  const auto positive = nb::cast<std::vector<u32>>(given["positive"]);
+  const auto least = nb::cast<std::vector<double>>(given["least"]);
+  if (coefficients.shape(0) != positive.size() || least.size() != positive.size() || coefficients.shape(1) != n)
+    throw std::invalid_argument("the fairness constraints do not fit the rows");
+  return layered::make_table(ranks.data(), n, ranks.shape(1), tests_of.data(), prices.data(), weights.data(), prices.shape(1),
+                             coefficients.data(), positive, least);
+}
+
+nb::dict told(const layered::Best& best, const layered::Table& table, const layered::Skeleton& skeleton) {
+  std::vector<int> place(skeleton.slots(), -1);
+  int number = 0;
+  for (u32 s = 0; s < skeleton.slots(); ++s)
+    if (best.shape.nodes[s].used()) place[s] = number++;
+  nb::list layer, low, high, test;
+  const auto moved = [&](int target) { return target < 0 ? target : place[static_cast<u32>(target)]; };
+  for (u32 s = 0; s < skeleton.slots(); ++s) {
+    const layered::Node& node = best.shape.nodes[s];
+    if (!node.used()) continue;
+    layer.append(skeleton.layer_of[s]);
+    low.append(moved(node.low));
+    high.append(moved(node.high));
+    test.append(table.tests[static_cast<u32>(node.column)][static_cast<u32>(node.cut + 1)]);
+  }
+  nb::dict result;
+  result["layer"] = nb::tuple(layer);
+  result["low"] = nb::tuple(low);
+  result["high"] = nb::tuple(high);
+  result["test"] = nb::tuple(test);
+  result["constant"] = best.shape.constant;
+  result["cost"] = best.cost;
+  result["fair"] = best.fair;
+  return result;
+}
+
+nb::dict construct_layered(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
+                           const nb::dict& given, std::optional<double> seconds) {
+  const layered::Skeleton skeleton = read_skeleton(given);
+  const auto seed = nb::cast<std::uint64_t>(given["seed"]);
+  const auto starts = nb::cast<std::uint64_t>(given["starts"]);
+  const auto share = nb::cast<double>(given["share"]);
+  std::atomic<int> stop{kRunning};
+  layered::Table table = read_table(ranks, tests_of, prices, weights, coefficients, given);
+  layered::Best best;
+  const double took = proofwood::run_watched([&] { best = layered::construct_many(table, skeleton, seed, starts, share, stop); }, stop, seconds, {});
+  nb::dict result = told(best, table, skeleton);
+  result["stopped"] = stop.load();
+  result["seconds"] = took;
+  result["starts"] = best.starts;
+  return result;
+}
+
+int read_target(int target, const std::vector<u32>& slot_of, u32 classes) {
+  if (target >= 0 ? static_cast<std::size_t>(target) >= slot_of.size() : ~target >= static_cast<int>(classes))
+    throw std::invalid_argument("an arc of the start leads nowhere");
+  return target >= 0 ? static_cast<int>(slot_of[static_cast<u32>(target)]) : target;
+}
+
+layered::Shape read_shape(const nb::dict& given, const layered::Table& table, const layered::Skeleton& skeleton) {
+  const auto layer = nb::cast<std::vector<u32>>(given["layer"]);
+  const auto low = nb::cast<std::vector<int>>(given["low"]);
+  const auto high = nb::cast<std::vector<int>>(given["high"]);
+  const auto column = nb::cast<std::vector<int>>(given["column"]);
+  const auto cut = nb::cast<std::vector<int>>(given["cut"]);
+  layered::Shape shape;
+  shape.nodes.resize(skeleton.slots());
+  shape.constant = nb::cast<int>(given["constant"]);
+  std::vector<u32> slot_of, filled(skeleton.layers(), 0);
+  for (const u32 l : layer) {
+    if (l >= skeleton.layers() || filled[l] == skeleton.widths[l]) throw std::invalid_argument("the start does not fit the skeleton");
+    slot_of.push_back(skeleton.begin[l] + filled[l]++);
+  }
+  for (std::size_t i = 0; i < layer.size(); ++i) {
+    if (column[i] < 0 || static_cast<u32>(column[i]) >= table.columns) throw std::invalid_argument("the start names a column that is not there");
+    // Tests that part the rows alike are one cut.
+    const auto& values = table.given[static_cast<u32>(column[i])];
+    const auto rank = std::upper_bound(values.begin(), values.end(), cut[i]) - values.begin();
+    shape.nodes[slot_of[i]] = {column[i], static_cast<int>(rank) - 1, read_target(low[i], slot_of, table.classes),
+                               read_target(high[i], slot_of, table.classes)};
+  }
+  return shape;
+}
+
+nb::dict improve_layered(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
+                         const nb::dict& given, const nb::dict& start, std::optional<double> seconds) {
+  const layered::Skeleton skeleton = read_skeleton(given);
+  const auto seed = nb::cast<std::uint64_t>(given["seed"]);
+  const layered::Effort effort{nb::cast<std::uint64_t>(given["rounds"]), nb::cast<double>(given["target"])};
+  std::atomic<int> stop{kRunning};
+  layered::Table table = read_table(ranks, tests_of, prices, weights, coefficients, given);
+  const layered::Shape shape = read_shape(start, table, skeleton);
+  layered::Progressed found;
+  const double took =
+      proofwood::run_watched([&] { found = layered::improve(table, skeleton, shape, seed, effort, stop); }, stop, seconds, {});
+  nb::dict result = told(found.best, table, skeleton);
+  result["stopped"] = stop.load();
+  result["seconds"] = took;
+  result["rounds"] = found.rounds;
+  result["nodes"] = found.nodes;
+  result["pairs"] = found.pairs;
+  return result;
+}
+
+}  // namespace
+
+void proofwood::bind_layered(nb::module_& module) {
+  module.def("construct_layered", &construct_layered, "ranks"_a, "tests_of"_a, "prices"_a, "weights"_a, "coefficients"_a, "settings"_a,
+             "seconds"_a.none(), "Best of many top-down constructions, for (n, n_columns) int32 ranks and (n, n_classes) int64 prices and weights.");
+  module.def("improve_layered", &improve_layered, "ranks"_a, "tests_of"_a, "prices"_a, "weights"_a, "coefficients"_a, "settings"_a, "start"_a,
+             "seconds"_a.none(), "Local search from a diagram, for the same arrays.");
+}

@@ -1,0 +1,95 @@
+// Python face of the search over topologies.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <thread>
+
+#include "bindings.hpp"
+#include "running.hpp"
+#include "topology.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using proofwood::kRunning;
+namespace topology = proofwood::topology;
+
+namespace {
+
+using Bits = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Weights = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Sets = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+constexpr int kMostTests = 16;
+
+nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weights& rates, const Sets& sets, const nb::dict& given,
+                          std::optional<double> seconds) {
+  if (weights.shape(0) != bits.shape(0) || rates.shape(0) != bits.shape(0)) throw std::invalid_argument("bits, weights and rates differ in length");
+  if (sets.shape(1) > kMostTests) throw std::invalid_argument("a set has more than 16 tests");
+  topology::Batch batch;
+  batch.n_groups = static_cast<int>(bits.shape(0));
+  batch.n_tests = static_cast<int>(bits.shape(1));
+  batch.n_classes = static_cast<int>(weights.shape(1));
+  batch.n_rates = static_cast<int>(rates.shape(1));
+  batch.bits = bits.data();
+  batch.weights = weights.data();
+  batch.rates = rates.data();
+  batch.positive = nb::cast<std::vector<int>>(given["positive"]);
+  batch.widths = nb::cast<std::vector<int>>(given["widths"]);
+  batch.error_price = nb::cast<std::int64_t>(given["error_price"]);
+  batch.node_price = nb::cast<std::int64_t>(given["node_price"]);
+  batch.max_nodes = nb::cast<int>(given["max_nodes"]);
+  batch.min_weight = nb::cast<std::int64_t>(given["min_weight"]);
+  batch.tree = nb::cast<bool>(given["tree"]);
+  batch.merge_bound = nb::cast<bool>(given["merge_bound"]);
+  batch.pure_flows = nb::cast<bool>(given["pure_flows"]);
+  batch.stumps = nb::cast<bool>(given["stumps"]);
+  if (static_cast<int>(batch.positive.size()) != batch.n_rates) throw std::invalid_argument("one positive class per rate");
+  for (std::size_t l = 1; l < batch.widths.size(); ++l) batch.narrowing = batch.narrowing || batch.widths[l] < batch.widths[l - 1];
+  const std::size_t n_sets = sets.shape(0), n_tests = sets.shape(1);
+  for (std::size_t i = 0; i < n_sets * n_tests; ++i)
+    if (sets.data()[i] < 0 || sets.data()[i] >= batch.n_tests) throw std::invalid_argument("a set names a test that is not there");
+
+  topology::Shared shared;
+  shared.upper = nb::cast<std::int64_t>(given["upper"]);
+  const int threads = nb::cast<int>(given["threads"]);
+  std::atomic<int> stop{kRunning};
+  std::atomic<std::size_t> next{0};
+  std::vector<std::uint8_t> searched(n_sets, 0);
+  const auto work = [&] {
+    const auto lane = [&] {
+      topology::Search search(batch, shared, stop);
+      for (std::size_t s = next++; s < n_sets && stop.load() == kRunning; s = next++)
+        searched[s] = search.run(sets.data() + s * n_tests, static_cast<int>(n_tests)) ? 1 : 0;
+    };
+    std::vector<std::thread> others;
+    for (int t = 1; t < threads; ++t) others.emplace_back(lane);
+    lane();
+    for (auto& other : others) other.join();
+  };
+  const double took = proofwood::run_watched(work, stop, seconds, nullptr);
+
+  nb::dict result;
+  result["stopped"] = stop.load();
+  result["seconds"] = took;
+  result["upper"] = shared.upper.load();
+  result["found"] = shared.found;
+  result["layer"] = shared.best.layer;
+  result["test"] = shared.best.test;
+  result["low"] = shared.best.low;
+  result["high"] = shared.best.high;
+  result["states"] = shared.states.load();
+  std::size_t done = 0;
+  for (const std::uint8_t one : searched) done += one;
+  result["searched"] = done;
+  return result;
+}
+
+}  // namespace
+
+void proofwood::bind_topology(nb::module_& module) {
+  module.def("solve_topologies", &solve_topologies, "bits"_a, "weights"_a, "rates"_a, "sets"_a, "settings"_a, "seconds"_a.none(),
+             "Cheapest layered diagram that uses all tests of one of the (n_sets, size) int32 sets.");
+}

@@ -1,0 +1,78 @@
+"""Many tiny problems through one child process: starting one takes longer than solving a hundred of them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from proofwood.engines.layered.run import LayeredRun
+from proofwood.engines.layered.shape import Diagram
+from proofwood.problem.layered import LayeredProblem
+from proofwood.result import Limits
+from proofwood.solvers import worker
+from tests.layered_problems import corner_cases, layered_problem, random_diagram
+from tests.naive_layered import cheapest
+
+Answer = tuple[Diagram | None, int, int, bool, bool]
+"""Best diagram, upper and lower bound, whether nothing is left to do, whether proved infeasible."""
+
+
+def problem_of(number: int) -> LayeredProblem:
+    """Problem ``number`` of the series: first the corner cases, then random ones, every other with constraints."""
+    corners = corner_cases()
+    if number < len(corners):
+        return corners[number]
+    return layered_problem(np.random.default_rng([number, 2023]), constraints=number % 2 == 1)
+
+
+def starts_of(number: int, problem: LayeredProblem) -> list[Diagram]:
+    """Diagrams that a run begins with: of three problems, one has none, one has any, and one the best there is."""
+    if number % 3 == 0:
+        return []
+    if number % 3 == 1:
+        rng = np.random.default_rng(number)
+        return [random_diagram(rng, problem) for _ in range(4)]
+    diagram = cheapest(problem)[1]
+    return [] if diagram is None else [diagram]
+
+
+def answers(module: str, options: dict[str, Any], numbers: list[int], *, seconds: float) -> list[tuple[int, Answer]]:
+    """What ``module.solve(problem, run, **options)`` proves of the problems of these numbers, in one child process.
+
+    ``seconds`` is for all; problems that it does not suffice for are left out.
+    """
+    told: list[tuple[int, Answer]] = []
+    worker.run(_in_child, module, options, numbers, seconds=seconds, on_message=told.append)
+    return told
+
+
+def _in_child(send: Callable[[Any], None], module: str, options: dict[str, Any], numbers: list[int]) -> None:
+    def at_once(
+        function: Callable[..., Any],
+        *arguments: Any,
+        seconds: float | None = None,  # the batch has a limit of its own
+        on_message: Callable[[Any], None] | None = None,
+    ) -> worker.WorkerOutcome:
+        """As worker.run, in this process: a child may have no children."""
+        messages: list[Any] = []
+
+        def take(message: Any) -> None:
+            messages.append(message)
+            if on_message is not None:
+                on_message(message)
+
+        value = function(take, *arguments)
+        return worker.WorkerOutcome(value, messages[-1] if messages else None, None, 0.0)
+
+    worker.run = at_once  # this process ends with the batch
+    solve = importlib.import_module(module).solve
+    for number in numbers:
+        problem = problem_of(number)
+        run = LayeredRun(problem, Limits())
+        for diagram in starts_of(number, problem):
+            run.offer(diagram, by="start")
+        solve(problem, run, seconds=None, **options)
+        send((number, (run.best, run.upper, run.lower, run.done, run.infeasible)))

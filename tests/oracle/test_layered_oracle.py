@@ -1,0 +1,129 @@
+"""Layered diagrams against enumeration: the enumeration against a plainer one, then every engine against it."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+
+from proofwood.engines.layered.shape import Diagram, count
+from proofwood.result import Limits, Status
+from tests import naive_layered as naive
+from tests.layered_batch import answers, problem_of
+from tests.layered_problems import corner_cases, layered_problem
+
+LAYERED = "proofwood.engines.layered"
+N_PROBLEMS = 500
+
+IN_CHILDREN: dict[str, tuple[str, dict[str, Any], str, int]] = {
+    "cpsat": (f"{LAYERED}.cpsat", {}, "ortools", 100),
+    "scipy": (f"{LAYERED}.milp", {"solver": "scipy"}, "scipy", 20),
+    "highs": (f"{LAYERED}.milp", {"solver": "highs"}, "highspy", 20),
+    "scip": (f"{LAYERED}.milp", {"solver": "scip"}, "pyscipopt", 20),
+}
+"""Module, options of its ``solve``, the package it needs, and how many problems of the series the quick test takes."""
+
+
+def require(*modules: str) -> None:
+    """Skip the test unless all are installed; nothing is imported (two of the solvers bear no third in one process)."""
+    for module in modules:
+        if find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
+
+
+@cache
+def best(number: int) -> tuple[int | None, Diagram | None]:
+    """The cheapest diagram of problem ``number``, with its cost."""
+    return naive.cheapest(problem_of(number))
+
+
+def least(number: int) -> int | None:
+    """Its cost."""
+    return best(number)[0]
+
+
+def test_costs_known_by_thought():
+    nothing = [1 / 3, 1 / 3, 0, 0, 0]
+    square = [1 / 2, 1 / 2, 1 / 2, 1 / 2, 0, 0.01, 0.01, 1 / 4 + 0.01 / 3]
+    parity = [0.01, 1 / 4 + 3 * 0.01 / 4, 1 / 4 + 0.01, 3 / 8 + 0.01]
+    expected = [*nothing, *square, *parity]
+    assert len(corner_cases()) == len(expected)
+    for number, share in enumerate(expected):
+        assert problem_of(number).cost.share(least(number) or 0) == pytest.approx(share), number
+
+
+def test_the_enumeration_counts_as_every_engine_does():
+    used = set()
+    for number in range(N_PROBLEMS):
+        problem = problem_of(number)
+        cost, diagram = best(number)
+        assert diagram is not None
+        counted = count(problem, diagram)
+        assert (counted.cost, counted.broken) == (cost, "")
+        assert naive.price(problem, diagram) == cost
+        used.add((counted.n_splits, problem.tree, bool(problem.rates)))
+    assert {n for n, _, _ in used} == {0, 1, 2, 3, 4, 5}
+
+
+def _twice(numbers: range, most: int) -> int:
+    """Both enumerations of the problems that have at most ``most`` diagrams; how many these are."""
+    done = 0
+    for number in numbers:
+        rng, kind = np.random.default_rng([number, 7]), number % 3
+        problem = layered_problem(rng, max_rows=6, max_tests=kind + 1, max_slots=5 - kind, constraints=bool(number % 4))
+        if sum(1 for _ in islice(naive.every_diagram(problem), most + 1)) <= most:
+            assert naive.cheapest(problem)[0] == naive.cheapest_of_all(problem), number
+            done += 1
+    return done
+
+
+def test_both_enumerations_agree():
+    assert _twice(range(150), 3000) > 100
+
+
+@pytest.mark.slow
+def test_both_enumerations_agree_on_larger_skeletons():
+    assert _twice(range(1000, 2000), 100_000) > 900
+
+
+def _check_children(engine: str, numbers: list[int], seconds: float) -> None:
+    module, options, package, _ = IN_CHILDREN[engine]
+    require(module, package)
+    told = answers(module, options, numbers, seconds=seconds)
+    assert [number for number, _ in told] == numbers, f"not all within {seconds} s"
+    for number, (diagram, upper, lower, done, infeasible) in told:
+        assert done, number
+        assert infeasible == (least(number) is None), number
+        if not infeasible:
+            assert (upper, lower) == (least(number), least(number)), number
+            assert naive.price(problem_of(number), diagram) == upper, number
+
+
+@pytest.mark.parametrize("engine", list(IN_CHILDREN))
+def test_solvers_find_the_optimum(engine: str):
+    _check_children(engine, list(range(IN_CHILDREN[engine][3])), 60.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", list(IN_CHILDREN))
+def test_solvers_find_the_optimum_of_all_problems(engine: str):
+    _check_children(engine, list(range(N_PROBLEMS)), 3600.0)
+
+
+def test_the_search_finds_the_optimum():
+    solve = pytest.importorskip(f"{LAYERED}.solve").solve
+    for number in range(N_PROBLEMS):
+        problem = problem_of(number)
+        result = solve(problem, engine="search", limits=Limits(60.0))
+        cost = least(number)
+        if cost is None:
+            assert (result.status, result.model) == (Status.INFEASIBLE, None), number
+        else:
+            assert (result.status, result.objective) == (Status.OPTIMAL, problem.cost.share(cost)), number
+            errors = problem.rows.errors(result.model)
+            assert problem.cost.of_diagram(errors, result.model.n_splits) == cost, number
+            assert problem.meets_rates(problem.rows.predict(result.model)), number

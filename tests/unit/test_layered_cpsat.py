@@ -1,0 +1,354 @@
+"""Layered diagrams by CP-SAT: what is told and read off without the solver, and the solver against enumeration."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from proofwood.engines.layered import cpsat
+from proofwood.engines.layered.cpsat_rows import Sketch, least_errors
+from proofwood.engines.layered.run import LayeredRun
+from proofwood.engines.layered.shape import Diagram, check_skeleton, count, without_unreached
+from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate
+from proofwood.problem.ranked import RankedRows
+from proofwood.result import Limits
+from proofwood.solvers import worker
+
+SKELETONS = [(1,), (1, 1), (1, 2), (1, 1, 2), (1, 2, 1), (1, 2, 2)]
+
+
+def random_problem(seed: int) -> LayeredProblem:
+    """Three to eight rows over columns of up to four tests in all, with constraints in two of three."""
+    chance = random.Random(seed)
+    n, n_columns, n_classes = chance.randint(3, 8), chance.randint(1, 3), chance.choice([2, 2, 3])
+    tests_of = [chance.randint(1, 4 - n_columns) for _ in range(n_columns)]
+    ranks = [[chance.randint(0, most) for most in tests_of] for _ in range(n)]
+    heaviest = chance.choice([1, 1, 4])
+    weights = [chance.randint(1, heaviest) for _ in range(n)]
+    codes = [chance.randrange(n_classes) for _ in range(n)]
+    rows = RankedRows.from_ranks(ranks, tests_of, codes, n_classes=n_classes, sample_weight=weights)
+    widths = chance.choice(SKELETONS)
+    cost = LayeredCost.of(alpha=chance.choice([0.0, 0.1, 0.3]), total=rows.total, widths=widths)
+    kind = seed % 3
+    rates = []
+    if kind == 1:
+        left = np.array([row % 2 == 0 for row in range(n)])
+        rates = [
+            Rate(left, ~left, positive=1, ratio=Fraction(4, 5)),
+            Rate(~left, left, positive=1, ratio=Fraction(4, 5)),
+        ]
+    return LayeredProblem(
+        rows,
+        widths,
+        cost,
+        tree=chance.random() < 0.3,
+        max_splits=chance.randint(0, 3) if kind == 2 else 4096,
+        min_weight=chance.randint(0, 4) if kind == 2 else 0,
+        rates=tuple(rates),
+    )
+
+
+def random_diagram(problem: LayeredProblem, seed: int) -> Diagram:
+    """Any diagram of the skeleton, whatever it costs or breaks."""
+    chance = random.Random(seed)
+    ends = [~code for code in range(problem.rows.n_classes)]
+    while True:
+        layer = tuple(number for number, width in enumerate(problem.widths) for _ in range(width))
+        below = [[node for node, other in enumerate(layer) if other == mine + 1] for mine in layer]
+        low, high = (tuple(chance.choice(below[node] * 2 + ends) for node in range(len(layer))) for _ in range(2))
+        test = tuple(chance.randrange(problem.rows.n_tests) for _ in layer)
+        diagram = without_unreached(Diagram(layer, low, high, test))
+        try:
+            check_skeleton(problem, diagram)
+        except AssertionError:
+            continue
+        return diagram
+
+
+def fewest_errors(problem: LayeredProblem) -> dict[int, int]:
+    """Least errors by number of nodes, of feasible diagrams, by trying every split and every pair of arcs."""
+    rows, every = problem.rows, frozenset(range(problem.rows.n_rows))
+    bits = rows.bits()
+    tests = {frozenset(np.flatnonzero(bits[:, test]).tolist()) for test in range(rows.n_tests)}
+    predicted = np.zeros(rows.n_rows, dtype=np.int64)
+    found: dict[int, int] = {}
+
+    def weight(members: frozenset[int]) -> int:
+        return sum(int(rows.weights[row]) for row in members)
+
+    def finish(n_nodes: int) -> None:
+        if n_nodes <= problem.max_splits and problem.meets_rates(predicted):
+            wrong = int(rows.weights[predicted != rows.codes].sum())
+            found[n_nodes] = min(wrong, found.get(n_nodes, wrong))
+
+    def layer(number: int, nodes: list[frozenset[int]], n_nodes: int) -> None:
+        """``nodes``: rows at each node of the layer; all other rows have a class."""
+        if not nodes:
+            finish(n_nodes)
+        elif min(map(weight, nodes)) >= problem.min_weight and n_nodes + len(nodes) <= problem.max_splits:
+            width = problem.widths[number + 1] if number + 1 < len(problem.widths) else 0
+            fill(number, nodes, [], width, n_nodes + len(nodes))
+
+    def fill(number: int, left: list[frozenset[int]], below: list[frozenset[int]], width: int, n_nodes: int) -> None:
+        if not left:
+            layer(number + 1, below, n_nodes)
+            return
+        for low, high in {(left[0] - test, left[0] & test) for test in tests}:
+            for between in arcs(low, below, width):
+                for after in arcs(high, between, width):
+                    fill(number, left[1:], after, width, n_nodes)
+
+    def arcs(members: frozenset[int], below: list[frozenset[int]], width: int) -> Iterator[list[frozenset[int]]]:
+        for code in range(rows.n_classes if members else 1):
+            predicted[list(members)] = code
+            yield below
+        if members and len(below) < width:
+            yield [*below, members]
+        if members and not problem.tree:
+            for place in range(len(below)):
+                yield [*below[:place], below[place] | members, *below[place + 1 :]]
+
+    for code in range(rows.n_classes):
+        predicted[:] = code
+        finish(0)
+    layer(0, [every], 0)
+    return found
+
+
+# ---- what the child is told and what it tells, without the solver
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_diagram_told_in_slots_and_read_back_costs_no_more(seed: int) -> None:
+    problem = random_problem(3 * seed)
+    sketch = Sketch.of(problem)
+    if sketch.trivial:
+        return
+    diagram = random_diagram(problem, seed)
+    splits = sketch.splits(diagram)
+    before, after = count(problem, diagram), count(problem, sketch.diagram(splits))
+    assert after.errors == before.errors
+    assert after.n_splits <= before.n_splits
+    _, ends = sketch.visits(splits)
+    index, _ = problem.rows.groups
+    np.testing.assert_array_equal(ends[index], diagram.visits(problem)[1])
+
+
+def test_rows_of_equal_ranks_are_one_row_with_a_weight_per_class() -> None:
+    rows = RankedRows.from_ranks([[0, 1], [1, 0], [0, 1]], [2, 1], [0, 1, 1], sample_weight=[2, 3, 5])
+    sketch = Sketch.of(problem_of(rows))
+    assert sketch.weights.tolist() == [[2, 5], [0, 3]]
+    assert sketch.unavoidable == 2
+    assert sketch.excess.tolist() == [[3, 0], [3, 0]]
+
+
+def test_columns_whose_tests_another_column_has_are_left_out() -> None:
+    # column 1 is column 0 reversed, column 2 one of its tests, column 3 is constant, column 4 is new
+    ranks = [[0, 2, 0, 1, 0], [1, 1, 0, 1, 1], [2, 0, 1, 1, 0]]
+    rows = RankedRows.from_ranks(ranks, [2, 2, 1, 1, 1], [0, 1, 0])
+    assert Sketch.of(problem_of(rows)).columns.tolist() == [0, 4]
+
+
+def test_slots_that_few_nodes_cannot_fill_are_left_out() -> None:
+    sketch = Sketch.of(problem_of(RankedRows.from_bits(np.eye(8, dtype=int), [0, 1] * 4), widths=(1, 2, 4, 8)))
+    assert sketch.narrowed(99) is sketch
+    assert sketch.narrowed(8).widths == (1, 2, 4, 4)  # 1 + 1 + 2 + 4 nodes are needed for four in the last layer
+    assert sketch.narrowed(4).widths == (1, 2, 2, 1)
+    assert sketch.narrowed(1).widths == (1,)
+
+
+def test_bounds_on_errors_hold_for_fewer_nodes_too() -> None:
+    assert least_errors([9, 5, 6], 4, 2) == [9, 6, 6, 2, 2]
+    assert least_errors([], 2, 3) == [3, 3, 3]
+
+
+def test_a_node_that_all_rows_pass_gets_two_equal_arcs_but_in_a_tree_the_test_of_its_parent() -> None:
+    ranks = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    rows = RankedRows.from_ranks(ranks, [1, 1], [0, 1, 1, 0])
+    for tree in (False, True):
+        problem = problem_of(rows, widths=(1, 1, 1), tree=tree)
+        sketch = Sketch.of(problem)
+        splits = sketch.splits(Diagram((0, 1, 2), (~1, ~0, ~1), (1, 2, ~0), (0, 0, 1)))
+        splits[1] = type(splits[1])(0, np.ones(4, dtype=np.bool_), ~0, 2)
+        diagram = sketch.diagram(splits)
+        assert count(problem, diagram).errors == 1
+        assert (diagram.low[1], diagram.high[1]) == ((~0, 2) if tree else (2, 2))
+        assert diagram.test[0] == diagram.test[1] == 0
+
+
+def problem_of(rows: RankedRows, widths: tuple[int, ...] = (1, 2), alpha: float = 0.1, **more: Any) -> LayeredProblem:
+    return LayeredProblem(rows, widths, LayeredCost.of(alpha=alpha, total=rows.total, widths=widths), **more)
+
+
+# ---- with the solver: many problems in one child, since each start of one costs most of a second
+
+needs_ortools = pytest.mark.skipif(importlib.util.find_spec("ortools") is None, reason="OR-Tools is not installed")
+
+Told = list[tuple[str, Any]]
+
+
+def solve_all(send: Callable[[Any], None], tasks: list[cpsat.Task]) -> list[tuple[int | None, Told]]:
+    """For each task, in one process: the value and the messages."""
+    answers: list[tuple[int | None, Told]] = []
+    for task in tasks:
+        told: Told = []
+        answers.append((cpsat.solve_in_child(told.append, task), told))
+    return answers
+
+
+def hold_hints(send: Callable[[Any], None], cases: list[tuple[Sketch, Diagram, int]]) -> list[tuple[bool, bool, int]]:
+    """For each start: whether all variables are hinted, whether they can be held so, and at what cost."""
+    from ortools.sat.python import cp_model
+
+    from proofwood.engines.layered.cpsat_model import DiagramModel
+
+    told = []
+    for sketch, diagram, upper in cases:
+        model = DiagramModel(sketch, sketch.splits(diagram))
+        model.add_fewest(least_errors([], sketch.most_nodes, 0))
+        unit = model.minimize(lower=0)
+        for variable, value in model.hints:
+            model.model.add(variable == int(value))
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        status = solver.solve(model.model)
+        complete = len(model.hints) == len(model.model.proto.variables)
+        cost = unit * round(solver.objective_value) if status == cp_model.OPTIMAL else upper + 1
+        told.append((complete, status == cp_model.OPTIMAL, cost))
+    return told
+
+
+@needs_ortools
+def test_the_hint_is_complete_and_feasible() -> None:
+    cases, uppers = [], []
+    for seed in range(60):
+        problem = random_problem(seed)
+        diagram = random_diagram(problem, seed)
+        counted, sketch = count(problem, diagram), Sketch.of(problem)
+        if sketch.trivial or counted.broken:
+            continue
+        upper = counted.cost - sketch.error_price * sketch.unavoidable
+        cases.append((sketch, diagram, upper))
+        uppers.append(upper)
+    assert len(cases) > 30
+    for (complete, feasible, cost), upper in zip(worker.run(hold_hints, cases).value, uppers, strict=True):
+        assert complete
+        assert feasible
+        assert cost <= upper  # nodes that no arc names any more, once equal arcs are told as a one-sided node
+
+
+def agrees(seeds: range, *, helped: bool) -> None:
+    """``helped``: with a start, bounds per number of nodes, and a bound that is met."""
+    problems, tasks, expected = [], [], []
+    for seed in seeds:
+        problem = random_problem(seed)
+        sketch = Sketch.of(problem)
+        if sketch.trivial:
+            continue
+        base = sketch.error_price * sketch.unavoidable
+        found = fewest_errors(problem)
+        least = min(problem.cost.of_diagram(wrong, k) for k, wrong in found.items()) - base
+        best, bounds, lower = None, [0] * (sketch.most_nodes + 1), 0
+        if helped:
+            best = random_diagram(problem, seed)
+            best = None if count(problem, best).broken else best
+            known = [min(wrong for other, wrong in found.items() if other <= k) for k in range(sketch.most_nodes + 1)]
+            bounds, lower = [bound - sketch.unavoidable for bound in known], least * (seed % 2)
+        problems.append(problem)
+        tasks.append(cpsat.Task(sketch, best, lower, bounds, 1, 0))
+        expected.append(least)
+    assert len(tasks) > len(seeds) / 2
+    answers = worker.run(solve_all, tasks).value
+    for problem, task, least, (value, told) in zip(problems, tasks, expected, answers, strict=True):
+        base = task.sketch.error_price * task.sketch.unavoidable
+        assert value == least
+        diagrams = [content for kind, content in told if kind == "diagram"]
+        for diagram, cost in diagrams:
+            assert not count(problem, diagram).broken
+            assert count(problem, diagram).cost <= base + cost
+        assert min(count(problem, diagram).cost for diagram, _ in diagrams) == base + least
+        assert all(bound <= least for kind, bound in told if kind == "bound")
+
+
+@needs_ortools
+def test_agrees_with_enumeration() -> None:
+    agrees(range(90), helped=False)
+
+
+@needs_ortools
+def test_agrees_with_enumeration_given_a_start_and_bounds() -> None:
+    agrees(range(1000, 1090), helped=True)
+
+
+@pytest.mark.slow
+@needs_ortools
+def test_agrees_with_enumeration_on_many() -> None:
+    agrees(range(2000, 2600), helped=True)
+
+
+# ---- whole runs
+
+
+XOR = [[0, 0], [0, 1], [1, 0], [1, 1]] * 3
+
+
+def start(problem: LayeredProblem, seconds: float | None = None) -> LayeredRun:
+    return LayeredRun(problem, Limits(seconds))
+
+
+@needs_ortools
+def test_a_run_ends_proved() -> None:
+    problem = problem_of(RankedRows.from_bits(XOR, [a ^ b for a, b in XOR]), alpha=0.01)
+    run = start(problem)
+    run.offer(Diagram.leaf(0))
+    assert cpsat.solve(problem, run, fewest=[6, 6, 0]) is None
+    assert run.done
+    assert count(problem, run.best).errors == 0
+    assert run.best.n_splits == 3
+    assert run.engine == "cpsat"
+    assert run.counters["cpsat_branches"] >= 0
+
+
+@needs_ortools
+def test_what_no_diagram_meets_is_infeasible() -> None:
+    rows = RankedRows.from_bits([[0], [1]], [0, 1])
+    left = np.array([True, False])
+    rates = tuple(Rate(left, ~left, positive=code, ratio=Fraction(2)) for code in (0, 1))  # twice as much of both
+    run = start(problem := problem_of(rows, widths=(1,), rates=rates))
+    assert cpsat.solve(problem, run) is None
+    assert run.infeasible
+
+
+@needs_ortools
+def test_a_limit_leaves_a_start_and_a_bound() -> None:
+    chance = np.random.default_rng(0)
+    rows = RankedRows.from_bits(chance.integers(0, 2, (200, 12)), chance.integers(0, 2, 200))
+    problem = problem_of(rows, widths=(1, 2, 4, 8), alpha=0.01)
+    run = start(problem)
+    run.offer(Diagram.leaf(0))
+    assert cpsat.solve(problem, run, seconds=2.0) == "time_limit"
+    assert 0 <= run.lower < run.upper
+    assert run.seconds < 10
+
+
+@needs_ortools
+@pytest.mark.parametrize("limits", [{"max_splits": 0}, {"min_weight": 99}])
+def test_where_only_leaves_are_permitted_the_best_one_is_taken(limits: dict[str, int]) -> None:
+    problem = problem_of(RankedRows.from_bits([[0], [1], [1]], [0, 1, 1]), widths=(1,), **limits)
+    run = start(problem)
+    assert cpsat.solve(problem, run) is None
+    assert run.done
+    assert run.best.constant == 1
+
+
+def test_a_missing_package_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    problem = problem_of(RankedRows.from_bits([[0], [1]], [0, 1]))
+    with pytest.raises(ImportError, match=r'pip install "proofwood\[cpsat\]"'):
+        cpsat.solve(problem, start(problem))
