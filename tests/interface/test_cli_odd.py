@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import proofwood
 from proofwood.cli import app
 
-QUICK = ("--model", "odd", "--widths", "1,2", "--time-limit", 1)
+QUICK = ("--model", "odd", "--widths", "1,2", "--time-limit", 0.4)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def failed(*arguments: object) -> str:
 def test_a_fair_and_stable_diagram(table, tmp_path):
     out = tmp_path / "odd.json"
     told = worked(
-        *("fit", table, "--target", "ok", "--model", "odd", "--widths", "1,2,4", "--alpha", 0.02, "--time-limit", 2),
+        *("fit", table, "--target", "ok", "--model", "odd", "--widths", "1,2,4", "--alpha", 0.02, "--time-limit", 0.6),
         *("--splits", "univariate", "--max-splits", 3, "--min-samples", "0.05", "--demographic-parity", "sex:0.7"),
         *("--drop", "a:b", "--random-state", 3, "--max-thresholds", 20, "--out", out),
     )

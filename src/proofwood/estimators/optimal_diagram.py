@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.binarize import Binarizer, thresholds
 from proofwood.data.scale import Scaling
-from proofwood.engines.layered.solve import ENGINES, solve
+from proofwood.engines.layered.solve import ENGINES, OBLIQUE_ENGINES, solve
 from proofwood.estimators.base import is_integer
 from proofwood.estimators.constraints import (
     Constraint,
@@ -34,8 +34,6 @@ from proofwood.result import Limits, Progress, Result, Status
 
 SPLITS = ("univariate", "oblique")
 TOPOLOGIES = ("diagram", "tree")
-UNIVARIATE_ENGINES = ("search", "cpsat")
-"""Engines that know splits on one column only."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -258,10 +256,10 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             if not isinstance(value, str) or value not in known:
                 raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, known))}")
         if self.splits == "oblique":
-            if self.engine in UNIVARIATE_ENGINES:
-                able = ", ".join(repr(engine) for engine in ENGINES if engine not in UNIVARIATE_ENGINES)
+            if self.engine not in OBLIQUE_ENGINES:
                 raise ValueError(
-                    f"engine={self.engine!r} knows univariate splits only: for splits='oblique', choose one of {able}"
+                    f"engine={self.engine!r} knows univariate splits only: for splits='oblique', choose one of "
+                    f"{', '.join(map(repr, OBLIQUE_ENGINES))}"
                 )
             if self.max_thresholds is not None:
                 raise ValueError(
