@@ -36,7 +36,6 @@ from proofwood import (
     load,
 )
 from proofwood.estimators import optimal_diagram
-from proofwood.model import storage
 
 pd = pytest.importorskip("pandas")
 
@@ -378,9 +377,18 @@ def test_a_file_of_another_version(iris, tmp_path, change, message):
     small(constraints=(MaxSplits(2),)).fit(*iris).save(path)
     content = json.loads(path.read_text())
     change(content["model"]["estimator"]["parameters"])
-    content["sha256"] = storage._digest(content["model"])
     path.write_text(json.dumps(content))
     with pytest.raises(ModelFileError, match=message):
+        load(path, check=False)
+
+
+def test_a_file_without_its_flow(iris, tmp_path):
+    path = tmp_path / "odd.json"
+    small().fit(*iris).save(path)
+    content = json.loads(path.read_text())
+    del content["model"]["columns"]["flow"]
+    path.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=r"model\.columns: flow must hold two weights"):
         load(path, check=False)
 
 

@@ -378,7 +378,10 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
         super()._restore_columns(saved)
         self.fairness_ = {str(name): float(ratio) for name, ratio in saved.get("fairness", {}).items()}
-        self.flow_ = np.array(saved["flow"], dtype=np.float64).reshape(-1, 2)
+        flow = np.array(saved.get("flow"), dtype=np.float64)
+        if flow.ndim != 2 or flow.shape[1] != 2:
+            raise ValueError("flow must hold two weights per node")
+        self.flow_ = flow
 
 
 # ------------------------------------------------------------------------------------------------------- internals
