@@ -227,13 +227,15 @@ def _plain_thresholds(table: NodeTable, digits: int | None, X: npt.ArrayLike | N
 
 
 def _visits(table: NodeTable, X: npt.ArrayLike) -> dict[int, FloatArray]:
-    """The rows of ``X`` that reach each oblique node."""
+    """The rows of ``X`` that reach each oblique node, if there are any."""
     values = check_rows(table, X)
     found: dict[int, list[IntArray]] = {}
     for rows, nodes in walk(table, values):
         for node in np.unique(nodes[table.feature[nodes] == OBLIQUE]).tolist():
             found.setdefault(node, []).append(rows[nodes == node])
-    return {node: values[np.concatenate(parts)] for node, parts in found.items()}
+    nobody = [np.empty(0, dtype=np.int64)]
+    oblique = np.flatnonzero(table.feature == OBLIQUE).tolist()
+    return {node: values[np.concatenate(found.get(node, nobody))] for node in oblique}
 
 
 def _oblique_numbers(table: NodeTable, node: int, digits: int | None, rows: FloatArray | None = None) -> Numbers:
