@@ -1,19 +1,16 @@
 """Exact search over sets of tests: the bound E*(k), and every set that could make a cheaper diagram.
 
-A diagram that asks ``s`` different tests has at least ``s`` nodes and at least the errors of its set of tests, which is
-never less than E*(s), the fewest errors of any function of ``s`` tests. So each size ``s`` has a bound of its own,
-
-    error_price * e + node_price * (s - 1),
-
-where at first ``e = E*(s)``; once the cheapest diagrams over all sets of ``s`` tests with ``e`` errors are known, it is
-``e + 1``.
-The size of least bound is worked on next, so that the least bound, which holds for all diagrams, rises
-as fast as it can.
+A diagram that asks ``s`` different tests has at least the errors of its set of tests, which is never less than E*(s),
+the fewest errors of any function of ``s`` tests. Once the cheapest diagrams over all sets of ``s`` tests with at most
+``e`` errors are known, every other one that asks ``s`` tests has more than ``e``. A diagram of ``k`` nodes asks at most
+``k`` tests and costs ``node_price * (k - 1)`` beside its errors; what optimal trees say of ``k`` nodes counts too. The
+number of tests of least bound is worked on next, so that the least bound, which holds for all diagrams, rises as fast
+as it can.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.topologies import MOST_TESTS, cheapest_over_sets
@@ -27,113 +24,148 @@ MAX_SETS = 100_000
 
 @dataclass(eq=False)
 class SetSearch:
-    """What is known of each number of different tests.
+    """What is known of each number of different tests, and of each number of nodes.
+
+    ``by_tests`` holds for diagrams that were not offered yet, the others for all.
 
     Parameters
     ----------
     problem : LayeredProblem with univariate splits
-    errors : (most + 1,) no diagram that asks exactly ``s`` tests and is not known yet gets less integer weight wrong
-    fewest : (most + 1,) E*(s) or a lower bound of it: errors of any function of at most ``s`` tests
+    by_tests : (most + 1,) least integer errors of diagrams that ask exactly ``s`` tests
+    by_nodes : (most + 1,) least integer errors of diagrams of exactly ``k`` nodes
+    fewest : (most + 1,) E*(k), or a lower bound of it
+    asked : numbers of tests whose E* is known
+    stuck : numbers of tests with too many sets to list, or too many tests for the search
+    late : numbers of tests for which the time did not suffice, until there is more
     """
 
     problem: LayeredProblem
-    errors: list[int]
+    by_tests: list[int]
+    by_nodes: list[int]
     fewest: list[int]
     asked: set[int] = field(default_factory=set)
     stuck: set[int] = field(default_factory=set)
+    late: set[int] = field(default_factory=set)
 
     @classmethod
     def of(cls, problem: LayeredProblem) -> SetSearch:
         """Before anything is known but what no test tells apart."""
         rows = problem.rows
-        most = min(problem.most_nodes, rows.n_tests)
-        least = rows.unavoidable
-        heaviest = max(rows.weights[rows.codes == code].sum() for code in range(rows.n_classes))
-        leaf = int(rows.total - heaviest)
-        return cls(problem, [leaf, *([least] * most)], [leaf, *([least] * most)])
+        most = problem.most_nodes
+        heaviest = max(int(rows.weights[rows.codes == code].sum()) for code in range(rows.n_classes))
+        least = [rows.total - heaviest, *([rows.unavoidable] * most)]
+        return cls(problem, list(least), list(least), list(least))
 
-    def bound(self, size: int) -> int:
-        """Integer cost that no diagram which asks ``size`` tests undercuts, but for those already offered."""
-        return self.problem.cost.of_diagram(self.errors[size], size)
+    @property
+    def most(self) -> int:
+        """Most nodes of a diagram."""
+        return len(self.by_nodes) - 1
+
+    def bound(self, tests: int) -> int:
+        """Integer cost of diagrams that ask ``tests`` different tests."""
+        cost, errors = self.problem.cost, self.by_tests[tests]
+        return min(cost.of_diagram(max(errors, self.by_nodes[k]), k) for k in range(tests, self.most + 1))
 
     @property
     def lower(self) -> int:
-        """Integer cost that no diagram undercuts, but for those already offered."""
-        return min(self.bound(size) for size in range(len(self.errors)))
+        """Integer cost of all diagrams."""
+        return min(self.bound(tests) for tests in range(min(self.most, self.problem.rows.n_tests) + 1))
 
-    def raise_errors(self, certain: int) -> None:
-        """Every diagram gets at least ``certain`` integer weight wrong."""
-        self.errors = [max(errors, certain) for errors in self.errors]
-        self.fewest = [max(errors, certain) for errors in self.fewest]
+    def most_open(self, upper: int) -> int:
+        """Most nodes of a diagram that could cost less than ``upper``."""
+        cost = self.problem.cost
+        fewest = [min(self.by_tests[: k + 1]) for k in range(self.most + 1)]
+        open_ = [k for k in range(self.most + 1) if cost.of_diagram(max(fewest[k], self.by_nodes[k]), k) < upper]
+        return max(open_, default=0)
 
-    def next_size(self, upper: int) -> int | None:
-        """The open size of least bound; None if all others are closed or stuck."""
-        sizes = [s for s in range(1, len(self.errors)) if s not in self.stuck and self.bound(s) < upper]
-        return min(sizes, key=self.bound, default=None)
+    def next_tests(self, upper: int) -> int | None:
+        """The open number of tests of least bound; None if all others are closed or stuck."""
+        most = min(self.most, self.problem.rows.n_tests)
+        tests = [s for s in range(1, most + 1) if s not in self.stuck | self.late and self.bound(s) < upper]
+        return min(tests, key=self.bound, default=None)
 
-    def learn_fewest(self, size: int, run: LayeredRun, *, seconds: float | None) -> None:
-        """Ask for E*(size), and raise the bounds of this size and of smaller ones."""
-        self.asked.add(size)
+    def fewest_by_nodes(self) -> list[int]:
+        """(most + 1,) least integer errors of diagrams of at most ``k`` nodes, offered or not."""
+        return [max(self.fewest[k], min(self.by_nodes[: k + 1])) for k in range(self.most + 1)]
+
+    def raise_nodes(self, nodes: int, errors: int) -> None:
+        """Diagrams of ``nodes`` nodes get at least ``errors`` integer weight wrong."""
+        self.by_nodes[nodes] = max(self.by_nodes[nodes], errors)
+
+    def learn_fewest(self, tests: int, run: LayeredRun, *, seconds: float | None) -> None:
+        """Ask for E*(tests), and raise the bounds of this number and of smaller ones."""
+        cost = self.problem.cost
+        # Only sets that leave room for a cheaper diagram matter; E* above that is as good as closed.
+        left = run.upper - cost.node_price * (tests - 1)
         found = best_subset(
-            self.problem.rows, size, limits=Limits(seconds, run.limits.threads), upper=self._too_many(size, run.upper)
+            self.problem.rows,
+            tests,
+            limits=Limits(seconds, run.limits.threads),
+            upper=max(0, -(-left // cost.error_price)),
         )
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt
-        for smaller in range(1, size + 1):
-            self.fewest[smaller] = max(self.fewest[smaller], found.lower_bound)
-            self.errors[smaller] = max(self.errors[smaller], found.lower_bound)
+        if found.stopped_by is None:
+            self.asked.add(tests)
+        else:
+            self.late.add(tests)
+        for fewer in range(1, tests + 1):
+            self.fewest[fewer] = max(self.fewest[fewer], found.lower_bound)
+            self.by_tests[fewer] = max(self.by_tests[fewer], found.lower_bound)
         run.add({"bounds": 1})
 
-    def settle(self, size: int, run: LayeredRun, *, seconds: float | None) -> None:
-        """Search all sets of ``size`` tests that get ``errors[size]`` wrong, and raise this level by one."""
-        problem, level = self.problem, self.errors[size]
-        if size > MOST_TESTS:
-            self.stuck.add(size)
+    def settle(self, tests: int, run: LayeredRun, *, seconds: float | None) -> None:
+        """Search all sets of ``tests`` tests that get ``by_tests[tests]`` wrong, and raise this level by one."""
+        problem, level = self.problem, self.by_tests[tests]
+        if tests > MOST_TESTS:
+            self.stuck.add(tests)
             return
         started = run.seconds
         sets, complete = optimal_subsets(
-            problem.rows, size, level, max_sets=MAX_SETS, limits=Limits(seconds, run.limits.threads)
+            problem.rows, tests, level, max_sets=MAX_SETS, limits=Limits(seconds, run.limits.threads)
         )
-        chosen = [tests for tests in sets if len(tests) == size]
+        chosen = [names for names in sets if len(names) == tests]
         left = None if seconds is None else max(0.0, seconds - (run.seconds - started))
-        found = cheapest_over_sets(problem, chosen, upper=run.upper, seconds=left, threads=run.limits.threads)
+        found = cheapest_over_sets(
+            replace(problem, max_splits=min(problem.max_splits, self.most_open(run.upper))),
+            chosen,
+            upper=run.upper,
+            seconds=left,
+            threads=run.limits.threads,
+        )
         run.add({"sets": len(chosen), "states": found.states})
         if found.diagram is not None:
             run.offer(found.diagram, by="search")
         if found.stopped_by == "interrupt":
             raise KeyboardInterrupt
         if complete and found.complete:
-            self.errors[size] = level + 1
+            self.by_tests[tests] = level + 1
+        elif len(sets) >= MAX_SETS:
+            self.stuck.add(tests)
         else:
-            self.stuck.add(size)
-
-    def _too_many(self, size: int, upper: int) -> int:
-        """Errors with which ``size`` tests cannot make a cheaper diagram."""
-        cost = self.problem.cost
-        left = upper - cost.node_price * (size - 1)
-        return max(0, -(-left // cost.error_price))
+            self.late.add(tests)
 
 
 def search_sets(search: SetSearch, run: LayeredRun, *, seconds: float | None) -> None:
-    """Work on the size of least bound until all are closed, stuck, or the time is up; ``run`` gets the bounds."""
+    """Work on the number of tests of least bound until all are closed, stuck, or the time is up.
+
+    ``run`` gets the bounds and what is found.
+    """
     until = None if seconds is None else run.seconds + seconds
-
-    def left() -> float | None:
-        if until is None:
-            return run.seconds_left
-        mine = max(0.0, until - run.seconds)
-        return mine if run.seconds_left is None else min(mine, run.seconds_left)
-
+    search.late.clear()
     while not run.done:
         run.prove(min(search.lower, run.upper))
-        size = search.next_size(run.upper)
-        if run.done or size is None:
+        tests = search.next_tests(run.upper)
+        if run.done or tests is None:
             return
-        time = left()
+        limits = [
+            time for time in (run.seconds_left, None if until is None else until - run.seconds) if time is not None
+        ]
+        time = max(0.0, min(limits)) if limits else None
         if time is not None and time <= 0:
             return
-        if size not in search.asked:
-            search.learn_fewest(size, run, seconds=None if time is None else time / 2)
+        if tests not in search.asked:
+            search.learn_fewest(tests, run, seconds=None if time is None else time / 2)
         else:
-            search.settle(size, run, seconds=time)
+            search.settle(tests, run, seconds=time)
         run.report()

@@ -165,16 +165,15 @@ def improve_best(run: LayeredRun, random_state: int, *, seconds: float) -> None:
 
 def bound_by_trees(search: SetSearch, run: LayeredRun, shares: Shares = DEFAULT_SHARES) -> None:
     """Errors of the optimal tree of the same depth, and the optimum itself where only trees are asked for."""
-    from proofwood.engines.layered.trees import MOST_LAYERS, fits_every_tree, least_errors, solve_trees
+    from proofwood.engines.layered.trees import bound_nodes, fits_every_tree, solve_trees
 
     problem = run.problem
-    if run.done or len(problem.widths) > MOST_LAYERS:
+    if run.done:
         return
     if problem.tree and fits_every_tree(problem):
         solve_trees(problem, run, seconds=run.share_of_time(*shares.trees))
     if not run.done:
-        search.raise_errors(least_errors(problem, run, seconds=run.share_of_time(*shares.trees)))
-        run.prove(min(search.lower, run.upper))
+        bound_nodes(search, run, seconds=run.share_of_time(*shares.trees))
 
 
 def _by_cpsat(run: LayeredRun, search: SetSearch, random_state: int) -> str | None:
@@ -183,7 +182,7 @@ def _by_cpsat(run: LayeredRun, search: SetSearch, random_state: int) -> str | No
     return by_cpsat(
         run.problem,
         run,
-        fewest=search.fewest,
+        fewest=search.fewest_by_nodes(),
         seconds=run.seconds_left,
         threads=run.limits.threads,
         random_state=random_state,

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from proofwood.engines.layered.run import LayeredRun
+from proofwood.engines.layered.sets import SetSearch
 from proofwood.engines.layered.shape import Diagram, without_unreached
 from proofwood.engines.search.solve import solve
 from proofwood.model.node_table import LEAF, NodeTable
@@ -15,18 +16,57 @@ from proofwood.problem.objectives import TreeCost
 from proofwood.problem.problem import TreeProblem
 from proofwood.result import Limits, Result
 
-MOST_LAYERS = 5
-"""Layers of a skeleton whose optimal tree is asked for; deeper trees take too long to be proved."""
+PRICES = (4, 3, 2, 1, 0)
+"""Prices of a node that trees are learned for, as shares of the first; the first is the price of the problem."""
 
 
-def least_errors(problem: LayeredProblem, run: LayeredRun, *, seconds: float | None) -> int:
-    """Integer weight that every tree as deep as the skeleton gets wrong, and so every diagram; the tree is offered.
+def bound_nodes(search: SetSearch, run: LayeredRun, *, seconds: float) -> None:
+    """Errors of diagrams of each number of nodes, by the errors of the trees that they unroll to.
 
-    A lower bound where the time does not suffice.
+    A tree of ``u`` nodes with ``e`` errors costs at least the optimum ``c`` for a price ``p`` of a node, so that
+    ``e >= c - p * u``. Prices from that of the problem down to 0 are asked for in turn.
     """
-    result = _best_tree(problem, run, leaf_price=0, seconds=seconds)
-    _offer(problem, run, result.model)
-    return round(result.lower_bound / float(problem.rows.unit))
+    problem = run.problem
+    deepest = min(len(problem.widths), search.most_open(run.upper))
+    if deepest == 0:
+        return
+    until = run.seconds + seconds
+    unrolled = [_unrolled(k, problem.widths, tree=problem.tree) for k in range(search.most + 1)]
+    for numerator in PRICES:
+        left = until - run.seconds
+        if left <= 0 or run.done:
+            return
+        price = problem.cost.node_price * numerator
+        if numerator and not price:
+            continue
+        scale = problem.cost.error_price * PRICES[0]
+        result = _best_tree(problem, run, error_price=scale, leaf_price=price, depth=deepest, seconds=left / 2)
+        _offer(problem, run, result.model)
+        least = round(result.lower_bound * scale / float(problem.rows.unit))
+        for nodes in range(1, deepest + 1 if deepest < len(problem.widths) else search.most + 1):
+            search.raise_nodes(nodes, -(-(least - price * unrolled[nodes]) // scale))
+        run.prove(min(search.lower, run.upper))
+
+
+def _unrolled(nodes: int, widths: tuple[int, ...], *, tree: bool) -> int:
+    """Most inner nodes of the tree that a diagram of ``nodes`` nodes unrolls to.
+
+    A layer of two nodes or more can be reached by both arcs of every node above it, one of a single node by one arc of
+    each, since the two arcs of a node lead to two nodes.
+    """
+    if tree or nodes <= 3:
+        return nodes
+    size, copies, left = 1, 1, nodes - 1
+    for width in widths[1:]:
+        if left == 0:
+            break
+        if left == 1 or width == 1:
+            left -= 1
+        else:
+            left -= 2
+            copies *= 2
+        size += copies
+    return size
 
 
 def solve_trees(problem: LayeredProblem, run: LayeredRun, *, seconds: float | None) -> None:
@@ -35,7 +75,14 @@ def solve_trees(problem: LayeredProblem, run: LayeredRun, *, seconds: float | No
     The root of a diagram is free, so that a tree which is best with a priced root is best among trees with a root, and
     a lone leaf leaves open whether a root that is free does better by no more than its price.
     """
-    result = _best_tree(problem, run, leaf_price=problem.cost.node_price, seconds=seconds)
+    result = _best_tree(
+        problem,
+        run,
+        error_price=problem.cost.error_price,
+        leaf_price=problem.cost.node_price,
+        depth=len(problem.widths),
+        seconds=seconds,
+    )
     _offer(problem, run, result.model)
     cost = problem.cost
     lower = round(result.lower_bound * cost.error_price / float(problem.rows.unit))
@@ -74,20 +121,17 @@ def as_diagram(problem: LayeredProblem, table: NodeTable) -> Diagram | None:
     return without_unreached(diagram)
 
 
-def _best_tree(problem: LayeredProblem, run: LayeredRun, *, leaf_price: int, seconds: float | None) -> Result:
+def _best_tree(
+    problem: LayeredProblem, run: LayeredRun, *, error_price: int, leaf_price: int, depth: int, seconds: float | None
+) -> Result:
     rows = problem.rows
     tree = TreeProblem(
         X=rows.ranks.astype(np.float64),
         codes=rows.codes,
         weights=rows.weights,
         n_classes=rows.n_classes,
-        cost=TreeCost(
-            total=rows.total,
-            unit=rows.unit,
-            error_price=problem.cost.error_price if leaf_price else 1,
-            leaf_price=leaf_price,
-        ),
-        max_depth=len(problem.widths),
+        cost=TreeCost(total=rows.total, unit=rows.unit, error_price=error_price, leaf_price=leaf_price),
+        max_depth=depth,
         kept=np.arange(rows.n_rows),
     )
     result = solve(tree, limits=Limits(seconds, run.limits.threads))
