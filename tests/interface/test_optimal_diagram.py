@@ -64,7 +64,7 @@ def credit():
 
 
 def small(**parameters) -> OptimalDiagramClassifier:
-    return OptimalDiagramClassifier(**{"widths": (1, 2), "alpha": 0.05, "time_limit": 0.4, **parameters})
+    return OptimalDiagramClassifier(**{"widths": (1, 2), "alpha": 0.05, "time_limit": 0.25, **parameters})
 
 
 # ---------------------------------------------------------------------------------------------- the fitted diagram
