@@ -14,6 +14,7 @@ namespace proofwood::topology {
 
 namespace {
 constexpr int kPass = -1;  // a node that asks nothing new and sends all its rows one way
+constexpr int kConstant = -2;  // what the root of a tree asks then: a test that all rows answer alike
 }
 
 Search::Search(const Batch& batch, Shared& shared, const std::atomic<int>& stop)
@@ -406,8 +407,11 @@ void Search::offer(std::int64_t errors) {
     // A node that passes on repeats the test of its first parent, which all rows of one side answer alike; its two arcs
     // name one target. In a tree its only parent tells which arc is used, and the other one ends at a terminal.
     int test = node.test, low = node.low, high = node.high;
-    if (test == kPass && n == 0 && n_set_ > 0) test = 0;
-    if (test == kPass)
+    if (test == kPass && n == 0 && n_set_ > 0) {
+      test = batch_.tree ? kConstant : 0;
+      side[n] = batch_.constant_side;
+      if (batch_.tree) (side[n] == 1 ? low : high) = ~0;
+    } else if (test == kPass) {
       for (std::size_t p = 0; p < n; ++p)
         if (nodes_[p].low == static_cast<int>(n) || nodes_[p].high == static_cast<int>(n)) {
           test = asked[p];
@@ -415,9 +419,10 @@ void Search::offer(std::int64_t errors) {
           if (batch_.tree && low >= 0) (side[n] == 1 ? low : high) = ~0;
           break;
         }
+    }
     asked[n] = test;
     diagram.layer.push_back(node.layer);
-    diagram.test.push_back(test < 0 ? -1 : tests_[test]);
+    diagram.test.push_back(test < 0 ? test : tests_[test]);
     diagram.low.push_back(low);
     diagram.high.push_back(high);
   }

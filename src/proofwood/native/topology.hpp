@@ -24,6 +24,7 @@ struct Batch {
   int max_nodes = 0;
   std::int64_t min_weight = 0;
   bool tree = false;
+  int constant_side = -1;   // side of all rows at some test that they all answer alike, -1 if there is no such test
   bool idle_root = false;   // whether what hangs from a root that passes on need not fit the skeleton one layer higher
   bool merge_bound = true;  // rule: merged cells lose what no unused test tells apart
   bool pure_flows = true;   // rule: a flow that no test improves ends at a terminal

@@ -13,6 +13,8 @@ from proofwood.problem.layered import LayeredProblem
 
 MOST_TESTS = 16
 """Tests of one set; the cells of more would not fit a table."""
+CONSTANT = -2
+"""Number that stands for a test which all rows answer alike."""
 STOPPED_BY = {0: None, 1: "time_limit", 2: "interrupt"}
 
 
@@ -90,6 +92,7 @@ def cheapest_over_sets(
         if sum(map(abs, told)) >= 2**62:
             raise ValueError("the weights of the rows are too fine for exact fairness constraints: round them")
         np.add.at(coefficients[:, number], index, np.array(told, dtype=np.int64))
+    constant, side = _constant_test(problem)
     found = _native.solve_topologies(
         np.ascontiguousarray(rows.bits(used)[first]),
         np.ascontiguousarray(weights),
@@ -103,6 +106,7 @@ def cheapest_over_sets(
             "max_nodes": problem.most_nodes,
             "min_weight": problem.min_weight,
             "tree": problem.tree,
+            "constant_side": side,
             "merge_bound": options.merge_bound,
             "pure_flows": options.pure_flows,
             "stumps": options.stumps,
@@ -121,6 +125,18 @@ def cheapest_over_sets(
             layer=tuple(found["layer"]),
             low=tuple(found["low"]),
             high=tuple(found["high"]),
-            test=tuple(used[test] for test in found["test"]),
+            test=tuple(constant if test == CONSTANT else used[test] for test in found["test"]),
         )
     return TopologyResult(diagram, found["upper"], complete, STOPPED_BY[found["stopped"]], found["states"])
+
+
+def _constant_test(problem: LayeredProblem) -> tuple[int, int]:
+    """A test that all rows answer alike, and their side; (-1, -1) if there is none."""
+    rows = problem.rows
+    if rows.n_rows:
+        for column, (low, high) in enumerate(zip(rows.ranks.min(axis=0), rows.ranks.max(axis=0), strict=True)):
+            if low > 0:  # cut 0 is below all rows
+                return int(rows.offsets[column]), 1
+            if high < rows.tests_of[column]:
+                return int(rows.offsets[column] + high), 0
+    return -1, -1
