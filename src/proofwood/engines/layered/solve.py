@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass
 
+from proofwood.engines.layered.milp import Solver
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.sets import SetSearch, search_sets
 from proofwood.engines.layered.shape import Diagram
@@ -14,7 +15,7 @@ from proofwood.result import NO_LIMITS, Limits, Progress, Result
 
 ENGINES = ("auto", "search", "cpsat", "milp", "scip", "highs", "gurobi", "heuristic")
 """Names of the engines; "milp" is the model of the paper by the solver that comes with scipy."""
-MILP_SOLVERS = {"milp": "scipy", "scip": "scip", "highs": "highs", "gurobi": "gurobi"}
+MILP_SOLVERS: dict[str, Solver] = {"milp": "scipy", "scip": "scip", "highs": "highs", "gurobi": "gurobi"}
 OBLIQUE_ENGINES = ("auto", *MILP_SOLVERS, "heuristic")
 
 

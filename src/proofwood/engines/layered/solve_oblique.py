@@ -5,16 +5,21 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import replace
 
+from proofwood.engines.layered.milp import Solver
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.shape import Diagram
 from proofwood.model.node_table import IntArray
 from proofwood.problem.layered import LayeredProblem
 from proofwood.result import Limits
 
-SHARES = {"bounds": (0.1, 5.0), "univariate": (0.05, 2.0), "construct": (0.1, 5.0), "improve": (0.25, 15.0)}
-"""Of the time that is left, and the most seconds."""
-MILP_SOLVERS = {"milp": "scipy", "scip": "scip", "highs": "highs", "gurobi": "gurobi"}
-PACKAGES = {"scip": "pyscipopt", "gurobi": "gurobipy"}
+BOUNDS = (0.1, 5.0)
+"""Time for bounds: a share of what is left, and the most seconds."""
+ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
+"""Shares of the time that is left for rounds of construction and local search; problems that are easy end early."""
+MOST = 8.0
+"""Seconds of one round at most."""
+MILP_SOLVERS: dict[str, Solver] = {"milp": "scipy", "scip": "scip", "highs": "highs", "gurobi": "gurobi"}
+PACKAGES: dict[Solver, str] = {"scip": "pyscipopt", "gurobi": "gurobipy"}
 SMALL = 4_000
 """Rows times slots up to which the solver of scipy is given the model, where no better one is installed."""
 
@@ -38,7 +43,7 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
     return solve(problem, run, solver=solver, seconds=run.seconds_left, threads=run.limits.threads)
 
 
-def _installed(problem: LayeredProblem) -> str | None:
+def _installed(problem: LayeredProblem) -> Solver | None:
     """The best solver at hand; None if there is none that could do anything with a model of this size."""
     for solver, package in PACKAGES.items():
         if importlib.util.find_spec(package) is not None:
@@ -50,7 +55,7 @@ def _bounds(run: LayeredRun) -> None:
     from proofwood.engines.layered.oblique_bounds import lower_bounds
 
     cost = run.problem.cost
-    errors = lower_bounds(run.problem, seconds=run.share_of_time(*SHARES["bounds"]))
+    errors = lower_bounds(run.problem, seconds=run.share_of_time(*BOUNDS))
     bounds = [cost.of_diagram(least, nodes) for nodes, least in enumerate(errors)]
     if len(errors) <= run.problem.most_nodes:  # nothing is known of the errors of larger diagrams
         bounds.append(cost.of_diagram(0, len(errors)))
@@ -63,22 +68,23 @@ def _start(run: LayeredRun, random_state: int) -> None:
     from proofwood.engines.layered.solve import Shares, start
 
     problem = run.problem
-    if run.done:
-        return
     axis = replace(problem, columns=None)
-    inner = LayeredRun(axis, Limits(run.share_of_time(*SHARES["univariate"]), run.limits.threads))
-    for code in range(problem.rows.n_classes):
-        inner.offer(Diagram.leaf(code))
-    start(inner, random_state, Shares(construct=(0.3, 1.0), improve=(0.9, 2.0)))
-    assert inner.best is not None
-    run.offer(as_oblique(problem, inner.best), by="univariate")
-    if run.done:
-        return
-    diagram = construct_oblique(
-        problem, random_state=random_state, seconds=run.share_of_time(*SHARES["construct"]), start=run.best
-    )
-    run.offer(diagram, by="construct")
-    _improve(run, random_state, run.share_of_time(*SHARES["improve"]))
+    for number, share in enumerate(ROUNDS):
+        if run.done:
+            return
+        seconds = run.share_of_time(share, MOST) / 3
+        if number < 2:
+            inner = LayeredRun(axis, Limits(seconds, run.limits.threads), lower=run.lower)
+            for code in range(problem.rows.n_classes):
+                inner.offer(Diagram.leaf(code))
+            start(inner, random_state + number, Shares(construct=(0.3, seconds), improve=(0.9, seconds)))
+            assert inner.best is not None
+            run.offer(as_oblique(problem, inner.best), by="univariate")
+        if run.done:
+            return
+        seed = random_state + 100 * number
+        run.offer(construct_oblique(problem, random_state=seed, seconds=seconds, start=run.best), by="construct")
+        _improve(run, seed, seconds)
 
 
 def _improve(run: LayeredRun, random_state: int, seconds: float) -> None:
