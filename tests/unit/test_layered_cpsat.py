@@ -18,7 +18,7 @@ from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.shape import Diagram, check_skeleton, count, without_unreached
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import Limits
+from proofwood.result import Limits, ProgressEvent
 from proofwood.solvers import worker
 
 SKELETONS = [(1,), (1, 1), (1, 2), (1, 1, 2), (1, 2, 1), (1, 2, 2)]
@@ -304,12 +304,12 @@ def agrees(seeds: range, *, helped: bool) -> None:
 
 @needs_ortools
 def test_agrees_with_enumeration() -> None:
-    agrees(range(90), helped=False)
+    agrees(range(60), helped=False)
 
 
 @needs_ortools
 def test_agrees_with_enumeration_given_a_start_and_bounds() -> None:
-    agrees(range(1000, 1060), helped=True)
+    agrees(range(1000, 1045), helped=True)
 
 
 @pytest.mark.slow
@@ -337,11 +337,11 @@ def test_neighbourhoods_of_all_nodes_lead_to_the_best_diagram() -> None:
         diagram = random_diagram(problem, seed)
         if sketch.trivial or sketch.n_slots > 3 or count(problem, diagram).broken:
             continue
-        if len(sketch.splits(diagram)) == min(problem.most_nodes, sketch.n_slots) and len(starts) < 40:
+        if len(sketch.splits(diagram)) == min(problem.most_nodes, sketch.n_slots) and len(starts) < 25:
             problems.append(problem)
             starts.append((sketch, diagram))
             firsts.append(count(problem, diagram).cost)
-    assert len(starts) == 40
+    assert len(starts) == 25
     n_better = 0
     for problem, first, told in zip(problems, firsts, worker.run(improve_all, starts).value, strict=True):
         found = [count(problem, content[0]) for kind, content in told if kind == "diagram"]
@@ -349,7 +349,7 @@ def test_neighbourhoods_of_all_nodes_lead_to_the_best_diagram() -> None:
         n_better += bool(found)
         least = min(problem.cost.of_diagram(wrong, k) for k, wrong in fewest_errors(problem).items())
         assert min([first, *(counted.cost for counted in found)]) == least
-    assert n_better > 10
+    assert n_better > 8
 
 
 # ---- whole runs
@@ -415,6 +415,39 @@ def test_where_only_leaves_are_permitted_the_best_one_is_taken(limits: dict[str,
     assert cpsat.solve(problem, run) is None
     assert run.done
     assert run.best.constant == 1
+
+
+@needs_ortools
+@pytest.mark.parametrize("widths", [(1,), (1, 2)])
+def test_one_class_needs_no_node(widths: tuple[int, ...]) -> None:
+    problem = problem_of(RankedRows.from_bits([[0], [1]], [0, 0]), widths=widths)
+    run = start(problem)
+    assert cpsat.solve(problem, run) is None
+    assert run.done
+    assert run.upper == 0
+
+
+def test_weights_beyond_64_bits_are_refused() -> None:
+    rows = RankedRows.from_bits([[0], [1]], [0, 1], sample_weight=[2**45, 2**45 + 1])
+    left = np.array([True, False])
+    with pytest.raises(OverflowError, match="64 bits"):
+        Sketch.of(problem_of(rows, rates=(Rate(left, ~left, positive=1, ratio=Fraction(4, 5)),)))
+
+
+@needs_ortools
+def test_ctrl_c_leaves_what_was_found() -> None:
+    chance = np.random.default_rng(0)
+    rows = RankedRows.from_bits(chance.integers(0, 2, (60, 8)), chance.integers(0, 2, 60))
+
+    def interrupt(event: ProgressEvent) -> None:
+        if event.seconds > 0.5:
+            raise KeyboardInterrupt
+
+    problem = problem_of(rows, widths=(1, 2, 4, 8), alpha=0.01)
+    run = LayeredRun(problem, Limits(60.0), interrupt)
+    assert cpsat.solve(problem, run) == "interrupt"
+    assert run.best is not None
+    assert not run.done
 
 
 def test_a_missing_package_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from proofwood.engines.layered.cpsat_model import DiagramModel
@@ -37,8 +37,6 @@ class Task:
     fewest: list[int]
     threads: int
     random_state: int
-    parameters: dict[str, Any] = field(default_factory=dict)
-    below: int | None = None
 
 
 def solve(
@@ -71,7 +69,7 @@ def solve(
     ImportError
         If OR-Tools is not installed.
     OverflowError
-        If weights are so fine that sums do not fit 64 bits.
+        If weights are so fine that the sum of a fairness constraint does not fit 64 bits.
     """
     require_ortools()
     sketch = Sketch.of(problem)
@@ -115,7 +113,7 @@ def improve(problem: LayeredProblem, run: LayeredRun, *, seconds: float | None, 
     ImportError
         If OR-Tools is not installed.
     OverflowError
-        If weights are so fine that sums do not fit 64 bits.
+        If weights are so fine that the sum of a fairness constraint does not fit 64 bits.
     """
     require_ortools()
     sketch = Sketch.of(problem)
@@ -151,8 +149,6 @@ def launch(problem: LayeredProblem, run: LayeredRun, task: Task, *, seconds: flo
         return None if run.done else outcome.stopped_by
     if outcome.value is not None:
         run.prove(base + outcome.value)
-    elif task.below is not None and run.best is not None:
-        run.prove(run.upper)
     else:
         run.prove_infeasible()
     if not run.done:
@@ -209,7 +205,7 @@ def solve_in_child(send: Callable[[Message], None], task: Task) -> int | None:
     sketch = task.sketch
     model = DiagramModel(sketch, None if task.best is None else sketch.splits(task.best))
     model.add_fewest(task.fewest)
-    unit = model.minimize(lower=task.lower, below=task.below)
+    unit = model.minimize(lower=task.lower)
     model.add_hints()
 
     class Watch(cp_model.CpSolverSolutionCallback):
@@ -221,8 +217,6 @@ def solve_in_child(send: Callable[[Message], None], task: Task) -> int | None:
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = task.threads
     solver.parameters.random_seed = task.random_state
-    for name, value in task.parameters.items():
-        setattr(solver.parameters, name, value)
     solver.best_bound_callback = lambda bound: send(("bound", unit * rounded_up(bound)))
     status = solver.solve(model.model, Watch())
     send(("counters", {"cpsat_conflicts": solver.num_conflicts, "cpsat_branches": solver.num_branches}))

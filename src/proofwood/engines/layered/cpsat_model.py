@@ -21,9 +21,6 @@ from proofwood.model.node_table import BoolArray, IntArray
 Literal = Any
 """A Boolean variable of CP-SAT or its negation; True and False where the value is known."""
 
-LARGEST_SUM = 2**62
-"""CP-SAT counts in 64 bits."""
-
 
 class DiagramModel:
     """The model over the rows and slots of ``sketch``.
@@ -115,10 +112,6 @@ class DiagramModel:
             elif literal is not False and coefficient:
                 variables.append(literal)
                 coefficients.append(coefficient)
-        if sum(abs(coefficient) for coefficient in coefficients) + abs(constant) >= LARGEST_SUM:
-            raise OverflowError(
-                "the weights of the rows are too fine for CP-SAT, which counts in 64 bits: round sample_weight"
-            )
         return cp_model.LinearExpr.weighted_sum(variables, coefficients) + constant
 
     # ---- nodes and arcs
@@ -329,22 +322,17 @@ class DiagramModel:
         told = self._sum(((fewest[k] - fewest[k + 1], literal) for k, literal in few.items()), fewest[most])
         self.model.add(self.excess >= told)
 
-    def minimize(self, *, lower: int, below: int | None = None) -> int:
-        """Minimize the cost, which is at least ``lower`` and, unless None, less than ``below``.
+    def minimize(self, *, lower: int) -> int:
+        """Minimize the cost beyond the unavoidable, which is at least ``lower``; returns the divisor of the objective.
 
-        All in costs of the problem less its unavoidable part. Returns the divisor of the objective.
+        No bound from above is added: measured, the hint does as much for proofs.
         """
         sketch = self.sketch
         unit = int(np.gcd.reduce([sketch.error_price, sketch.node_price]))
         error, node = sketch.error_price // unit, sketch.node_price // unit
-        most = error * int(sketch.excess.max(axis=1).sum()) + node * sketch.n_slots
-        if most >= LARGEST_SUM:
-            raise OverflowError("the weights of the rows are too fine for CP-SAT: round sample_weight")
         objective = error * self.excess + node * (self.n_active - 1)
         if lower > 0:
             self.model.add(objective >= -(-lower // unit))
-        if below is not None:
-            self.model.add(objective <= (below - 1) // unit)
         self.model.minimize(objective)
         return unit
 
