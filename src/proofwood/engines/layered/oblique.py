@@ -21,7 +21,7 @@ from proofwood.engines.layered.shape import Diagram
 from proofwood.model.node_table import IntArray
 from proofwood.problem.layered import LayeredProblem
 
-__all__ = ["as_oblique", "construct_oblique", "improve_oblique"]
+__all__ = ["as_oblique", "construct_oblique", "holds_margins", "improve_oblique"]
 
 
 def as_oblique(problem: LayeredProblem, diagram: Diagram) -> Diagram:
@@ -64,6 +64,12 @@ def as_oblique(problem: LayeredProblem, diagram: Diagram) -> Diagram:
         above = columns[sides[1], column].min(initial=2.0)
         offsets[node] = min(below + (above - below) / 2, 1.0)
     return Diagram(diagram.layer, diagram.low, diagram.high, normals=normals, offsets=offsets)
+
+
+def holds_margins(problem: LayeredProblem, diagram: Diagram) -> bool:
+    """Whether every hyperplane holds the rows that reach it ``MARGIN`` apart, so that bounds apply to the diagram."""
+    draft = Draft.of(Ground.of(problem), diagram)
+    return all(draft.keeps_margin(key, rows) for key, rows in draft.reach().items())
 
 
 def construct_oblique(

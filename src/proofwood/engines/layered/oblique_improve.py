@@ -83,7 +83,6 @@ class Improvement:
         self.current, self.score = draft, draft.score()
         self.best, self.best_score, self.first_score = draft, self.score, self.score
         self.rng, self.deadline, self.target = rng, deadline, target
-        self.history: list[tuple[float, Score]] = []
 
     @property
     def over(self) -> bool:
@@ -140,7 +139,6 @@ class Improvement:
         self.current, self.score = draft, score
         if score < self.best_score:
             self.best, self.best_score = draft, score
-            self.history.append((time.perf_counter(), score))
         return better
 
     def _turn(self, effort: int) -> Iterator[Move]:
