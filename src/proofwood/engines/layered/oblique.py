@@ -16,7 +16,7 @@ import numpy as np
 
 from proofwood.engines.layered.oblique_draft import Draft, Ground
 from proofwood.engines.layered.oblique_growth import grown
-from proofwood.engines.layered.oblique_improve import improve_oblique
+from proofwood.engines.layered.oblique_improve import SEARCHED, improve_oblique
 from proofwood.engines.layered.shape import Diagram
 from proofwood.model.node_table import IntArray
 from proofwood.problem.layered import LayeredProblem
@@ -107,7 +107,8 @@ def construct_oblique(
     if seconds is None and n_starts is None:
         raise ValueError("neither seconds nor n_starts: the construction would not end")
     ground = Ground.of(problem, costs)
-    deadline = None if seconds is None else time.perf_counter() + seconds
+    begun = time.perf_counter()
+    deadline = None if seconds is None else begun + SEARCHED * seconds
     rng = np.random.default_rng(random_state)
     best = Draft(ground, {}, 0, int(ground.costs.sum(axis=0).argmin()))
     if start is not None:
@@ -120,7 +121,7 @@ def construct_oblique(
         if (draft_score := draft.score()) < score:
             best, score = draft, draft_score
         number += 1
-    return best.diagram(deadline=None if deadline is None else deadline + 0.1 * (seconds or 0.0) + 0.2)
+    return best.diagram(deadline=None if seconds is None else begun + seconds)
 
 
 def _over(deadline: float | None) -> bool:
