@@ -27,7 +27,7 @@ class Separation:
 
     Parameters
     ----------
-    normal : (n_features,) of absolute sum 1
+    normal : (n_features,) of absolute sum 1, or 0 where the sets overlap
     offset : halfway between the sets
     gap : attained, in floating point; negative if the sets overlap
     ceiling : no normal of absolute sum at most 1 has a greater gap (proved)

@@ -16,12 +16,12 @@ import numpy as np
 
 from proofwood.engines.layered.oblique_draft import Draft, Ground
 from proofwood.engines.layered.oblique_growth import grown
-from proofwood.engines.layered.oblique_improve import improve_oblique
+from proofwood.engines.layered.oblique_improve import SEARCHED, improve_oblique
 from proofwood.engines.layered.shape import Diagram
 from proofwood.model.node_table import IntArray
 from proofwood.problem.layered import LayeredProblem
 
-__all__ = ["as_oblique", "construct_oblique", "improve_oblique"]
+__all__ = ["as_oblique", "construct_oblique", "holds_margins", "improve_oblique"]
 
 
 def as_oblique(problem: LayeredProblem, diagram: Diagram) -> Diagram:
@@ -66,6 +66,12 @@ def as_oblique(problem: LayeredProblem, diagram: Diagram) -> Diagram:
     return Diagram(diagram.layer, diagram.low, diagram.high, normals=normals, offsets=offsets)
 
 
+def holds_margins(problem: LayeredProblem, diagram: Diagram) -> bool:
+    """Whether every hyperplane holds the rows that reach it ``MARGIN`` apart, so that bounds apply to the diagram."""
+    draft = Draft.of(Ground.of(problem), diagram)
+    return all(draft.keeps_margin(key, rows) for key, rows in draft.reach().items())
+
+
 def construct_oblique(
     problem: LayeredProblem,
     *,
@@ -101,7 +107,8 @@ def construct_oblique(
     if seconds is None and n_starts is None:
         raise ValueError("neither seconds nor n_starts: the construction would not end")
     ground = Ground.of(problem, costs)
-    deadline = None if seconds is None else time.perf_counter() + seconds
+    begun = time.perf_counter()
+    deadline = None if seconds is None else begun + SEARCHED * seconds
     rng = np.random.default_rng(random_state)
     best = Draft(ground, {}, 0, int(ground.costs.sum(axis=0).argmin()))
     if start is not None:
@@ -114,7 +121,7 @@ def construct_oblique(
         if (draft_score := draft.score()) < score:
             best, score = draft, draft_score
         number += 1
-    return best.diagram(deadline=None if deadline is None else deadline + 0.1 * (seconds or 0.0) + 0.2)
+    return best.diagram(deadline=None if seconds is None else begun + seconds)
 
 
 def _over(deadline: float | None) -> bool:

@@ -1,13 +1,14 @@
 """Fewest errors of oblique diagrams with few nodes, from below: classes counted, and conflicts that must be hit.
 
-All claims are about hyperplanes that hold the rows of their two sides ``MARGIN`` apart (eq. 13 and 14 of [1]_).
+All claims are about hyperplanes that hold the rows of their two sides ``PARTED`` apart, which is a little less than
+eq. 13 and 14 of [1]_ ask for.
 
 A diagram of k nodes has at most k + 1 arcs to terminals, so it names at most k + 1 classes. Rows nearer than the
 margin in every column are never parted. With one node, the right rows of the two classes are linearly separable. With
-two nodes and three classes, one class is cut off at the root and the other two at the child; with two classes, all
-right rows of one of them share one path, and every right row of the other is parted from them by one of the two
-hyperplanes. Rows that cannot be parted so form a *conflict*: one of them is wrong. The least weight that hits all
-conflicts found so far is a lower bound; it is exact once what is left can be parted.
+two nodes and three classes, one class is cut off at the root and the other two at the child. Where few arcs lead to
+terminals, some class has a single one: its right rows share one path, and every right row of another class is parted
+from all of them by one hyperplane of that path. Rows that cannot be parted so form a *conflict*: one of them is wrong.
+The least weight that hits all conflicts found so far is a lower bound.
 
 References
 ----------
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import combinations
 
 import numpy as np
@@ -28,15 +29,21 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from proofwood.engines.layered.cuts import MARGIN
-from proofwood.engines.layered.margin import separate
+from proofwood.engines.layered.margin import Separation, separate
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.layered import LayeredProblem
 
 MOST_SUBSETS = 20_000
 """Sets of classes that are tried one by one."""
 
-Oracle = Callable[[BoolArray, float], "IntArray | None"]
-"""From the rows still right and a deadline, a conflict among them; None if none was found."""
+PARTED = 0.99 * MARGIN
+"""Rows are called inseparable only below it, so that answers of solvers with tolerances contradict no bound."""
+
+MOST_NORMALS = 300
+"""Normals that are tried before a linear program is."""
+
+Oracle = Callable[[BoolArray, float], Iterator[IntArray]]
+"""From the rows still right and a deadline, conflicts among them; who asks takes their rows from the right ones."""
 
 Way = tuple[tuple[int, ...], list[Oracle]]
 """Classes that a diagram names, and where conflicts of its right rows come from."""
@@ -47,13 +54,14 @@ def least_cost(problem: LayeredProblem, errors: list[int]) -> int:
     return min(problem.cost.of_diagram(wrong, k) for k, wrong in enumerate(errors))
 
 
-def lower_bounds(problem: LayeredProblem, *, seconds: float | None) -> list[int]:
+def lower_bounds(problem: LayeredProblem, *, seconds: float | None, upper: int | None = None) -> list[int]:
     """Integer weight that every oblique diagram of at most k nodes gets wrong, for k = 0 .. ``problem.most_nodes``.
 
     Parameters
     ----------
     problem : LayeredProblem with columns scaled to [0, 1]
-    seconds : time for the bounds of one and two nodes; the others take no time to speak of
+    seconds : time for conflicts; the bounds by classes alone take no time to speak of
+    upper : integer cost of a known diagram; bounds that show that k nodes cost as much are not raised further
 
     Raises
     ------
@@ -68,27 +76,23 @@ def lower_bounds(problem: LayeredProblem, *, seconds: float | None) -> list[int]
     errors = [_by_classes(groups, k + 1) for k in range(most + 1)]
     classes = sorted(set(rows.codes.tolist()))
     conflicts = _Conflicts(problem.columns, rows.codes, rows.weights)
-    if most >= 1:
-        share = time.perf_counter() + (deadline - time.perf_counter()) / 2 if most > 1 else deadline
-        ways: list[Way] = [((a, b), [conflicts.parted([a], [b])]) for a, b in combinations(classes, 2)]
-        errors[1] = max(errors[1], min(errors[0], conflicts.least(ways, share)))
-    if most >= 2:
-        threes: list[Way] = [
-            (tuple(trio), [conflicts.parted([a], [b, c]), conflicts.parted([b], [c])])
-            for trio in combinations(classes, 3)
-            for a, b, c in ((trio[0], trio[1], trio[2]), (trio[1], trio[0], trio[2]), (trio[2], trio[0], trio[1]))
-        ]
-        twos: list[Way] = [((a, b), [conflicts.outside(a, b)]) for a in classes for b in classes if a != b]
-        errors[2] = max(errors[2], min(errors[1], conflicts.least([*threes, *twos], deadline)))
-    for k in range(most, 0, -1):  # fewer nodes are no better than more
-        errors[k - 1] = max(errors[k - 1], errors[k])
+    told = {k: ways for k in range(1, most + 1) if (ways := conflicts.ways(classes, k, tree=problem.tree))}
+    for k in sorted(told, reverse=True):  # more nodes make no more errors: what k nodes make, fewer make at least
+        now = time.perf_counter()
+        cap = errors[0]  # exact: what a lone leaf gets wrong
+        if upper is not None:
+            left = upper - problem.cost.node_price * (k - 1)
+            cap = min(cap, max(0, -(-left // problem.cost.error_price)))
+        if errors[k] < cap:
+            errors[k] = max(errors[k], conflicts.least(told[k], now + max(0.0, deadline - now) / k, cap))
+            errors[:k] = [max(fewer, errors[k]) for fewer in errors[:k]]
     return errors
 
 
 def _inseparable(columns: FloatArray, codes: IntArray, weights: IntArray, n_classes: int) -> IntArray:
     """(n_groups, n_classes) weights of rows that no hyperplane parts: linked by distances below the margin."""
     n = len(columns)
-    pairs = cKDTree(columns).query_pairs(MARGIN - 1e-9, p=np.inf, output_type="ndarray") if n > 1 else np.empty((0, 2))
+    pairs = cKDTree(columns).query_pairs(PARTED, p=np.inf, output_type="ndarray") if n > 1 else np.empty((0, 2))
     links = csr_array((np.ones(len(pairs)), (pairs[:, 0].astype(int), pairs[:, 1].astype(int))), shape=(n, n))
     number, group = connected_components(links, directed=False)
     groups = np.zeros((number, n_classes), dtype=np.int64)
@@ -116,18 +120,45 @@ class _Conflicts:
     def __init__(self, columns: FloatArray, codes: IntArray, weights: IntArray) -> None:
         self.columns, self.codes, self.weights = columns, codes, weights
 
-    def least(self, ways: list[Way], deadline: float) -> int:
-        """Least weight wrong over ways to use classes: all rows of other classes, and a hitting set of the conflicts.
+    def ways(self, classes: list[int], k: int, *, tree: bool) -> list[Way]:
+        """Ways in which k nodes can name classes, with conflicts of their right rows; none if nothing is known.
 
-        Ways that are lost by the other classes alone are tried last, or not at all; time is shared among the others.
+        Without redundant nodes, two paths to one node take four nodes, so up to three nodes make a tree, and rows that
+        leave by one arc share one path. Of m classes on k + 1 arcs at least 2 m - k - 1 have one arc each: any two of
+        these are parted by one hyperplane, and each row of another class from all rows of such a class. Four nodes of
+        which two share a child are a tree of five.
         """
-        told = []
-        for classes, oracles in ways:
-            others = int(self.weights[~np.isin(self.codes, classes)].sum())
-            told.append((others, classes, oracles))
+        if k == 1:
+            return [((a, b), [self.parted([a], [b])]) for a, b in combinations(classes, 2)]
+        arcs = k + 1 if k <= 3 or tree else 6 if k == 4 else None
+        if arcs is None or arcs >= 2 * len(classes):
+            return []
+        found: list[Way] = []
+        for m in range(2, min(arcs, len(classes)) + 1):
+            alone = max(0, 2 * m - arcs)
+            if math.comb(len(classes), m) * math.comb(m, alone) > MOST_SUBSETS:
+                return []
+            for chosen in combinations(classes, m):
+                if m == 3 and k == 2:
+                    for first in chosen:
+                        rest = [other for other in chosen if other != first]
+                        found.append((chosen, [self.parted([first], rest), self.parted(rest[:1], rest[1:])]))
+                    continue
+                for single in combinations(chosen, alone):
+                    oracles = [self.parted([a], [b]) for a, b in combinations(single, 2)]
+                    oracles += [self.outside(a, b) for a in single for b in chosen if b not in single]
+                    found.append((chosen, oracles))
+        return found
+
+    def least(self, ways: list[Way], deadline: float, cap: int) -> int:
+        """Least weight wrong over some ways, from below, at most ``cap``: rows of other classes, and conflicts hit.
+
+        Ways that are lost by the other classes alone are not looked at; time is shared among those that are left.
+        """
+        told = [(int(self.weights[~np.isin(self.codes, classes)].sum()), oracles) for classes, oracles in ways]
         told.sort(key=lambda way: way[0])
-        best = int(self.weights.sum())
-        for position, (others, _, oracles) in enumerate(told):
+        best = cap
+        for position, (others, oracles) in enumerate(told):
             if others >= best:
                 break
             left = sum(way[0] < best for way in told[position:])
@@ -143,10 +174,7 @@ class _Conflicts:
         while time.perf_counter() < deadline and lower < enough:
             known = len(found)
             for oracle in oracles:
-                while time.perf_counter() < deadline:
-                    conflict = oracle(right, deadline)
-                    if conflict is None:
-                        break
+                for conflict in oracle(right, deadline):
                     found.append(conflict)
                     right[conflict] = False
             if len(found) == known:
@@ -195,32 +223,48 @@ class _Conflicts:
         """Conflicts of rows of two groups of classes that one hyperplane must part."""
         on_low, on_high = np.isin(self.codes, low), np.isin(self.codes, high)
 
-        def conflict(right: BoolArray, deadline: float) -> IntArray | None:
-            return self._inseparable_rows(np.flatnonzero(right & on_low), np.flatnonzero(right & on_high), deadline)
+        def conflicts(right: BoolArray, deadline: float) -> Iterator[IntArray]:
+            while True:
+                found = self._separation(np.flatnonzero(right & on_low), np.flatnonzero(right & on_high), deadline)
+                if not isinstance(found, np.ndarray):
+                    return
+                yield found
 
-        return conflict
+        return conflicts
 
     def outside(self, inner: int, outer: int) -> Oracle:
         """Conflicts of rows of class ``inner``, which share one path, and a row of class ``outer`` among them."""
         of_inner, of_outer = self.codes == inner, self.codes == outer
 
-        def conflict(right: BoolArray, deadline: float) -> IntArray | None:
+        normals: list[FloatArray] = []  # they have told rows apart, and may do so again
+
+        def conflicts(right: BoolArray, deadline: float) -> Iterator[IntArray]:
             for row in np.flatnonzero(right & of_outer).tolist():
-                found = self._inseparable_rows(np.flatnonzero(right & of_inner), np.array([row]), deadline)
-                if found is not None or time.perf_counter() > deadline:
-                    return found
-            return None
+                while time.perf_counter() < deadline:
+                    there = np.flatnonzero(right & of_inner)
+                    if there.size == 0:
+                        return
+                    if normals:
+                        known = np.array(normals)
+                        gaps = known @ self.columns[row] - (known @ self.columns[there].T).max(axis=1)
+                        if float(gaps.max()) >= PARTED:
+                            break
+                    found = self._separation(there, np.array([row]), deadline)
+                    if isinstance(found, np.ndarray):
+                        yield found
+                    elif found is not None:
+                        normals.append(found.normal)
+                        del normals[:-MOST_NORMALS]
+                    break
 
-        return conflict
+        return conflicts
 
-    def _inseparable_rows(self, low: IntArray, high: IntArray, deadline: float) -> IntArray | None:
-        """Some rows of both sides that no hyperplane holds apart by the margin; None if none are found in time."""
-        if low.size == 0 or high.size == 0:
-            return None
+    def _separation(self, low: IntArray, high: IntArray, deadline: float) -> IntArray | Separation | None:
+        """Rows of both sides that no hyperplane holds apart by the margin, or a separation; None if time is up."""
         left = deadline - time.perf_counter()
-        if left <= 0:
+        if low.size == 0 or high.size == 0 or left <= 0:
             return None
         found = separate(self.columns[low], self.columns[high], seconds=None if math.isinf(left) else left)
-        if found is None or found.ceiling >= MARGIN:
-            return None
+        if found is None or found.ceiling >= PARTED:
+            return found
         return np.concatenate([low[found.low], high[found.high]])

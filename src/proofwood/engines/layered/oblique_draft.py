@@ -15,6 +15,9 @@ from proofwood.engines.layered.shape import Diagram, without_unreached
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.layered import LayeredProblem
 
+ROUNDING = 1e-9
+"""Share of the margin that rounding may take."""
+
 Score = tuple[int, int]
 """How much the constraints are broken, and the integer cost; compared in this order."""
 
@@ -224,7 +227,7 @@ class Draft:
         """Whether the rows of the two sides are ``MARGIN`` apart."""
         height = self.nodes[key].height[rows]
         low, high = height[height <= 0], height[height > 0]
-        return low.size == 0 or high.size == 0 or float(high.min() - low.max()) >= MARGIN
+        return low.size == 0 or high.size == 0 or float(high.min() - low.max()) >= MARGIN * (1 - ROUNDING)
 
     # ---------------------------------------------------------------- out
 

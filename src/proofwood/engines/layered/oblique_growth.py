@@ -184,7 +184,7 @@ class _Growth:
         return np.array(found)
 
     def _groupings(self, weights: FloatArray) -> list[tuple[list[int], list[int]]]:
-        """Class against the rest, class against class, halves of the classes; six at random where there are more."""
+        """Class against the rest, class against class, halves of the classes; some at random if there are many."""
         present = np.flatnonzero(weights).tolist()
         if len(present) == 2:
             return [([present[0]], [present[1]])]
@@ -194,8 +194,9 @@ class _Growth:
             for _ in range(3):
                 mixed = self.rng.permutation(present).tolist()
                 found.append((mixed[: len(mixed) // 2], mixed[len(mixed) // 2 :]))
-        if len(found) > 6 and not self.greedy:
-            found = [found[at] for at in self.rng.permutation(len(found))[:6].tolist()]
+        most = 20 if self.greedy else 6
+        if len(found) > most:
+            found = [found[at] for at in self.rng.permutation(len(found))[:most].tolist()]
         return found
 
 

@@ -16,6 +16,9 @@ from proofwood.problem.layered import LayeredProblem
 
 Move = Callable[[], Draft | None]
 
+SEARCHED = 0.9
+"""Share of the time for the search; the rest is for wide gaps and few coefficients."""
+
 RESTART = 20
 """Disturbances without a better diagram after which the search begins elsewhere."""
 
@@ -59,13 +62,14 @@ def improve_oblique(
     if diagram.n_splits and diagram.normals is None:
         raise ValueError("a univariate diagram: convert it by as_oblique")
     ground = Ground.of(problem, costs)
-    deadline = None if seconds is None else time.perf_counter() + seconds
+    begun = time.perf_counter()
+    deadline = None if seconds is None else begun + SEARCHED * seconds
     search = Improvement(Draft.of(ground, diagram), np.random.default_rng(random_state), deadline, target)
     search.run(rounds)
     best = search.best
     if search.best_score >= search.first_score:
         best = Draft.of(ground, diagram)
-    settled = best.diagram(deadline=None if deadline is None else deadline + 0.1 * (seconds or 0.0) + 0.2)
+    settled = best.diagram(deadline=None if seconds is None else begun + seconds)
     return settled if Draft.of(ground, settled).score() <= search.first_score else diagram
 
 
@@ -83,7 +87,6 @@ class Improvement:
         self.current, self.score = draft, draft.score()
         self.best, self.best_score, self.first_score = draft, self.score, self.score
         self.rng, self.deadline, self.target = rng, deadline, target
-        self.history: list[tuple[float, Score]] = []
 
     @property
     def over(self) -> bool:
@@ -140,7 +143,6 @@ class Improvement:
         self.current, self.score = draft, score
         if score < self.best_score:
             self.best, self.best_score = draft, score
-            self.history.append((time.perf_counter(), score))
         return better
 
     def _turn(self, effort: int) -> Iterator[Move]:

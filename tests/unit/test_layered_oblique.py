@@ -1,0 +1,305 @@
+"""Hyperplanes, oblique diagrams and their bounds, against enumeration in the plane."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+
+from proofwood import _native
+from proofwood.data.binarize import Binarizer
+from proofwood.engines.layered.cuts import MARGIN, best_cuts, entropy, gain_cuts
+from proofwood.engines.layered.hyperplane import best_hyperplane
+from proofwood.engines.layered.margin import hull_distance, separate, sparse_separation
+from proofwood.engines.layered.oblique import as_oblique, construct_oblique, holds_margins, improve_oblique
+from proofwood.engines.layered.oblique_bounds import least_cost, lower_bounds
+from proofwood.engines.layered.shape import Diagram, count
+from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate
+from proofwood.problem.ranked import RankedRows
+from tests.naive_oblique import fewest_errors, least_loss, separations
+
+
+def _grid(rng: np.random.Generator, n: int, n_classes: int = 2) -> tuple[FloatArray, IntArray]:
+    """Points of a coarse grid: what a line parts at all it parts by more than the margin."""
+    points = rng.integers(0, 11, size=(n, 2)) / 10
+    codes = rng.integers(n_classes, size=n)
+    codes[:n_classes] = range(n_classes)
+    return points, codes
+
+
+def _problem(
+    columns: FloatArray, codes: IntArray, widths: tuple[int, ...] = (1, 2, 4), alpha: float = 0.1, **given: object
+) -> LayeredProblem:
+    rows = RankedRows.from_columns(Binarizer.of(columns), columns, codes)
+    cost = LayeredCost.of(alpha=alpha, total=rows.total, widths=widths)
+    return LayeredProblem(rows, widths, cost, columns=columns, **given)  # type: ignore[arg-type]
+
+
+def _clouds(rng: np.random.Generator, n: int, d: int, n_classes: int) -> tuple[FloatArray, IntArray]:
+    codes = np.arange(n) % n_classes
+    columns = rng.normal(size=(n, d)) + 1.2 * rng.normal(size=(n_classes, d))[codes]
+    columns = (columns - columns.min(axis=0)) / np.ptp(columns, axis=0)
+    return columns, codes
+
+
+# -------------------------------------------------------------------- one dimension
+
+
+def test_a_step_is_the_best_of_all_breakpoints() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n = int(rng.integers(1, 12))
+        height, slope = rng.normal(size=n), rng.normal(size=n) * (rng.random(n) < 0.8)
+        extra = rng.integers(-4, 5, size=n)
+        breaks = np.sort(-height[slope != 0] / slope[slope != 0])
+        middles = [*(breaks[:-1] + np.diff(breaks) / 2)]
+        steps = [breaks[0] - 1, *middles, breaks[-1] + 1] if breaks.size else [0.0]
+        losses = [int(extra[height + t * slope > 0].sum()) for t in steps]
+        loss, step = _native.hyperplane_step(height, slope, extra, int(rng.integers(1000)))
+        assert loss == min(losses)
+        assert int(extra[height + step * slope > 0].sum()) == loss
+
+
+def test_the_best_cut_is_the_best_of_all_cuts() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        n = int(rng.integers(2, 10))
+        sums, extra = rng.integers(0, 6, size=(n, 3)) / 5, rng.integers(-4, 5, size=n)
+        cuts = best_cuts(sums, extra)
+        for at in range(3):
+            values = np.unique(sums[:, at])
+            offsets = values[:-1] + np.diff(values) / 2
+            if offsets.size == 0:
+                assert cuts.loss[at] > 10**9
+                continue
+            losses = [int(extra[sums[:, at] > t].sum()) for t in offsets] + [
+                int(extra[sums[:, at] < t].sum()) for t in offsets
+            ]
+            assert cuts.loss[at] == min(losses)
+            high = (sums[:, at] < cuts.offset[at]) if cuts.flipped[at] else (sums[:, at] > cuts.offset[at])
+            assert int(extra[high].sum()) == cuts.loss[at]
+
+
+def test_gain_is_that_of_the_two_sides() -> None:
+    sums = np.array([[0.0], [0.2], [0.4], [0.4], [1.0]])
+    weights = np.eye(2)[[0, 0, 1, 1, 0]]
+    gain, offset = gain_cuts(sums, weights)
+    sides = entropy(weights[:2].sum(axis=0)) + entropy(weights[2:].sum(axis=0))
+    assert gain[0] == pytest.approx(float(entropy(weights.sum(axis=0)) - sides))
+    assert offset[0] == pytest.approx(0.3)
+
+
+# -------------------------------------------------------------------- one hyperplane
+
+
+def test_separation_agrees_with_enumeration() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(12):
+        points, _ = _grid(rng, 6)
+        told = separations(points)
+        for high in chain.from_iterable(combinations(range(6), size) for size in range(1, 6)):
+            low = [point for point in range(6) if point not in high]
+            found = separate(points[low], points[list(high)])
+            assert found is not None
+            parted = frozenset(high) in told
+            assert (found.gap >= MARGIN) == parted
+            assert (found.ceiling < MARGIN) == (not parted)
+            if parted:
+                assert np.abs(found.normal).sum() == pytest.approx(1.0)
+            else:  # the certificate stands by itself: hulls of the named rows meet
+                again = separate(points[low][found.low], points[list(high)][found.high])
+                assert again is not None
+                assert again.ceiling < MARGIN
+
+
+def test_hull_distance_bounds_every_gap() -> None:
+    rng = np.random.default_rng(3)
+    low, high = rng.random((5, 3)), rng.random((4, 3)) + 0.5
+    bound = hull_distance(low, high, rng.random(5), rng.random(4))
+    normals = rng.normal(size=(200, 3))
+    normals /= np.abs(normals).sum(axis=1, keepdims=True)
+    assert ((high @ normals.T).min(axis=0) - (low @ normals.T).max(axis=0)).max() <= bound
+
+
+def test_coefficients_that_are_not_needed_are_dropped() -> None:
+    rng = np.random.default_rng(4)
+    columns = rng.random((40, 5))
+    columns[:, 2] = np.where(np.arange(40) < 20, 0.2, 0.8) + 0.1 * rng.random(40)
+    found = sparse_separation(columns[:20], columns[20:], margin=MARGIN)
+    assert found is not None
+    assert np.flatnonzero(found.normal).tolist() == [2]
+
+
+def test_hyperplanes_are_best_in_the_plane() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        points, _ = _grid(rng, int(rng.integers(2, 9)))
+        low, high = rng.integers(0, 5, size=(2, len(points)))
+        plane = best_hyperplane(points, low, high, rng=rng, rounds=30)
+        assert plane.loss == least_loss(points, low, high)
+        assert int(np.where(plane.high(points), high, low).sum()) == plane.loss
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hyperplanes_beat_single_columns_and_keep_the_margin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    columns, codes = _clouds(rng, 80, 6, 2)
+    wrong = codes ^ (rng.random(80) < 0.1)
+    low, high = np.where(wrong == 0, 0, 3), np.where(wrong == 1, 0, 2)
+    single = int(low.sum()) + int(best_cuts(columns, high - low).loss.min())
+    plane = best_hyperplane(columns, low, high, rng=rng)
+    assert plane.loss < single
+    assert np.abs(plane.normal).sum() == pytest.approx(1.0)
+    assert np.abs(columns @ plane.normal - plane.offset).min() >= MARGIN / 2 * (1 - 1e-9)
+    assert int(np.where(plane.high(columns), high, low).sum()) == plane.loss
+
+
+def test_rows_of_one_place_are_not_parted() -> None:
+    columns = np.zeros((4, 2))
+    zero, one = np.array([0, 0, 1, 1]), np.array([2, 2, 0, 0])
+    plane = best_hyperplane(columns, zero, one, rng=np.random.default_rng(0))
+    assert plane.loss == 2
+    assert not plane.high(columns).any()
+
+
+# -------------------------------------------------------------------- diagrams
+
+
+def _checked(problem: LayeredProblem, diagram: Diagram) -> int:
+    """Cost, after a recount; hyperplanes are of absolute sum 1 or constant, and hold the margin."""
+    counted = count(problem, diagram)
+    assert counted.broken == ""
+    assert holds_margins(problem, diagram)
+    if diagram.normals is not None:
+        lengths = np.abs(diagram.normals).sum(axis=1)
+        assert np.all((lengths < 1e-12) | (np.abs(lengths - 1) < 1e-9))
+        assert diagram.offsets is not None
+        assert np.abs(diagram.offsets).max() <= 1
+    return counted.cost
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"tree": True},
+        {"max_splits": 3},
+        {"min_weight": 12},
+        {"widths": (1, 2, 2, 2)},
+        {"tree": True, "min_weight": 9, "max_splits": 4, "alpha": 0.0},
+    ],
+    ids=str,
+)
+def test_construction_and_improvement_stay_within_the_problem(given: dict[str, object]) -> None:
+    columns, codes = _clouds(np.random.default_rng(6), 60, 3, 4)
+    problem = _problem(columns, codes, **given)  # type: ignore[arg-type]
+    built = construct_oblique(problem, random_state=1, seconds=None, n_starts=4)
+    better = improve_oblique(problem, built, random_state=1, seconds=None, rounds=6)
+    assert _checked(problem, better) <= _checked(problem, built)
+    again = improve_oblique(problem, built, random_state=1, seconds=None, rounds=6)
+    assert again.low == better.low
+    assert np.array_equal(again.normals, better.normals)  # type: ignore[arg-type]
+
+
+def test_improvement_obeys_fairness() -> None:
+    rng = np.random.default_rng(7)
+    columns, codes = _clouds(rng, 60, 3, 2)
+    group = columns[:, 0] > 0.5
+    rates = tuple(Rate(left, ~left, 1, Fraction(4, 5), "parity") for left in (group, ~group))
+    problem = _problem(columns, codes, rates=rates)
+    built = construct_oblique(problem, random_state=0, seconds=None, n_starts=6)
+    better = improve_oblique(problem, built, random_state=0, seconds=None, rounds=10)
+    assert _checked(problem, better) <= _checked(problem, built)
+
+
+def test_improvement_follows_costs() -> None:
+    columns, codes = _clouds(np.random.default_rng(8), 40, 2, 2)
+    problem = _problem(columns, codes)
+    costs = np.column_stack([np.full(40, 9), np.zeros(40, dtype=np.int64)])
+    diagram = improve_oblique(problem, Diagram.leaf(0), random_state=0, seconds=None, rounds=2, costs=costs)
+    assert set(diagram.visits(problem)[1].tolist()) == {1}
+    with pytest.raises(ValueError, match="costs have shape"):
+        improve_oblique(problem, Diagram.leaf(0), seconds=1.0, costs=costs[:3])
+
+
+def test_a_univariate_diagram_keeps_its_sides() -> None:
+    columns, codes = _clouds(np.random.default_rng(9), 50, 3, 3)
+    problem = _problem(columns, codes, widths=(1, 2))
+    diagram = Diagram((0, 1, 1), (1, ~0, ~2), (2, ~1, ~0), test=(20, 3, 110))
+    turned = as_oblique(problem, diagram)
+    assert np.array_equal(diagram.visits(problem)[1], turned.visits(problem)[1])
+    start = construct_oblique(problem, seconds=None, n_starts=1, start=diagram)
+    better = improve_oblique(problem, turned, seconds=None, rounds=2)
+    assert max(count(problem, start).cost, count(problem, better).cost) <= count(problem, diagram).cost
+
+
+def test_bad_arguments_are_refused() -> None:
+    columns, codes = _clouds(np.random.default_rng(10), 20, 2, 2)
+    problem = _problem(columns, codes)
+    univariate = LayeredProblem(problem.rows, problem.widths, problem.cost)
+    for refused in (
+        lambda: construct_oblique(univariate, seconds=1.0),
+        lambda: lower_bounds(univariate, seconds=1.0),
+        lambda: as_oblique(univariate, Diagram.leaf(0)),
+    ):
+        with pytest.raises(ValueError, match="univariate"):
+            refused()
+    with pytest.raises(ValueError, match="would not end"):
+        construct_oblique(problem, seconds=None)
+    with pytest.raises(ValueError, match="would not end"):
+        improve_oblique(problem, Diagram.leaf(0), seconds=None)
+    with pytest.raises(ValueError, match="as_oblique"):
+        improve_oblique(problem, Diagram((0,), (~0,), (~1,), test=(0,)), seconds=1.0)
+
+
+# -------------------------------------------------------------------- bounds
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_bounds_hold_against_enumeration(n_classes: int) -> None:
+    rng = np.random.default_rng(n_classes)
+    for _ in range(12):
+        points, codes = _grid(rng, int(rng.integers(n_classes + 1, 9)), n_classes)
+        problem = _problem(points, codes, widths=(1, 2))
+        bounds = lower_bounds(problem, seconds=None)
+        exact = fewest_errors(points, codes, 3)
+        assert len(bounds) == 4
+        assert all(bound <= errors for bound, errors in zip(bounds, exact, strict=True))
+        assert bounds[:2] == exact[:2]
+        if n_classes == 3 and bounds[2] < bounds[1]:
+            built = improve_oblique(
+                problem, construct_oblique(problem, seconds=None, n_starts=3), seconds=None, rounds=3
+            )
+            assert _checked(problem, built) >= least_cost(problem, bounds)
+
+
+def test_a_known_diagram_spares_work_but_not_truth() -> None:
+    columns, codes = _clouds(np.random.default_rng(11), 40, 2, 3)
+    problem = _problem(columns, codes, alpha=0.5)
+    diagram = improve_oblique(problem, construct_oblique(problem, seconds=None, n_starts=3), seconds=None, rounds=5)
+    upper = _checked(problem, diagram)
+    assert least_cost(problem, lower_bounds(problem, seconds=5.0, upper=upper)) <= upper
+
+
+@pytest.mark.parametrize(
+    ("name", "alpha", "share"), [("iris", 1.0, 0.0848), ("iris", 0.2, 0.0276), ("seeds", 1.0, 0.0714)]
+)
+def test_published_optima_are_reached_and_proved(
+    load_data: Callable[[str], tuple[FloatArray, IntArray]], name: str, alpha: float, share: float
+) -> None:
+    values, codes = load_data(f"uci/{name}")
+    columns = (values - values.min(axis=0)) / np.ptp(values, axis=0)
+    order = list(range(len(columns)))
+    random.Random(0).shuffle(order)
+    half = order[: round(len(order) / 2)]
+    problem = _problem(np.ascontiguousarray(columns[half]), codes[half] - codes.min(), (1, 2, 4, 8), alpha)
+    built = construct_oblique(problem, random_state=0, seconds=None, n_starts=6)
+    diagram = improve_oblique(problem, built, random_state=0, seconds=None, rounds=3)
+    cost = _checked(problem, diagram)
+    assert round(problem.cost.share(cost), 4) == share
+    assert least_cost(problem, lower_bounds(problem, seconds=20.0)) == cost
