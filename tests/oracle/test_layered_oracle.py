@@ -51,7 +51,7 @@ def least(number: int) -> int | None:
 
 def test_costs_known_by_thought():
     nothing = [1 / 3, 1 / 3, 0, 0, 0]
-    square = [1 / 2, 1 / 2, 1 / 2, 1 / 2, 0, 0.01, 0.01, 1 / 4 + 0.01 / 3]
+    square = [1 / 2, 1 / 2, 1 / 2, 1 / 2, 0, 0.01, 0.01, 1 / 4 + 0.01 / 3, 0.01]
     parity = [0.01, 1 / 4 + 3 * 0.01 / 4, 1 / 4 + 0.01, 3 / 8 + 0.01]
     expected = [*nothing, *square, *parity]
     assert len(corner_cases()) == len(expected)
