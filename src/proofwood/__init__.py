@@ -15,16 +15,18 @@ Where things are:
 
 ===================  =====================================================================================
 ``estimators``       scikit-learn classifiers: :class:`OptimalTreeClassifier`, :class:`MinimalTreeClassifier`,
-                     :class:`OptimalBDDClassifier`
+                     :class:`OptimalBDDClassifier`, :class:`OptimalDiagramClassifier` and its constraints:
+                     :class:`DemographicParity`, :class:`EqualOpportunity`, :class:`PredictiveEquality`,
+                     :class:`EqualizedOdds`, :class:`MaxSplits`, :class:`MinSamples`
 ``model``            :class:`NodeTable`, the one form of every model, and functions that evaluate, reshape
                      and store it
 ``result``           :class:`Result`, :class:`Status`, :class:`Limits`, :class:`ProgressEvent`
 ``data``             :func:`read_columns`, :class:`Binarizer`, :func:`load_dataset`
 ``problem``          :class:`TreeProblem`: rows, integer weights, objective, limits on the model; recounting;
-                     rows over 0/1 tests as ranks, smallest trees, diagrams
+                     rows over 0/1 tests as ranks, smallest trees, diagrams, skeletons of layers
 ``engines``          a folder per algorithm, each with ``solve(problem)``: ``search`` (trees of fewest errors, with
                      :class:`SearchOptions`), ``minimal`` (smallest trees), ``subset`` and ``diagrams`` (decision
-                     diagrams), ``sat``, ``greedy``; the table of learners
+                     diagrams), ``layered`` (diagrams of a skeleton), ``sat``, ``greedy``; the table of learners
 ``solvers``          SAT in slices, worker processes, checkable proofs
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      their names for columns and classes are :class:`Labels`
@@ -44,11 +46,20 @@ if TYPE_CHECKING:
     from proofwood.data.catalog import load_dataset
     from proofwood.data.columns import read_columns
     from proofwood.engines.search import SearchOptions
+    from proofwood.estimators.constraints import (
+        DemographicParity,
+        EqualizedOdds,
+        EqualOpportunity,
+        MaxSplits,
+        MinSamples,
+        PredictiveEquality,
+    )
     from proofwood.estimators.minimal_tree import MinimalTreeClassifier
     from proofwood.estimators.optimal_bdd import OptimalBDDClassifier
+    from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
     from proofwood.estimators.saving import load
-    from proofwood.exceptions import DataError, OptimalityWarning
+    from proofwood.exceptions import DataError, InfeasibleError, OptimalityWarning
     from proofwood.model.node_table import NodeTable
     from proofwood.model.storage import ModelFileError
     from proofwood.problem.problem import TreeProblem
@@ -63,15 +74,23 @@ if TYPE_CHECKING:
 __all__ = [
     "Binarizer",
     "DataError",
+    "DemographicParity",
+    "EqualOpportunity",
+    "EqualizedOdds",
+    "InfeasibleError",
     "Labels",
     "Limits",
+    "MaxSplits",
+    "MinSamples",
     "MinimalTreeClassifier",
     "ModelFileError",
     "NodeTable",
     "OptimalBDDClassifier",
+    "OptimalDiagramClassifier",
     "OptimalTreeClassifier",
     "OptimalityWarning",
     "Part",
+    "PredictiveEquality",
     "ProgressEvent",
     "Result",
     "SearchOptions",
@@ -91,15 +110,23 @@ __all__ = [
 _HOME = {
     "Binarizer": "data.binarize",
     "DataError": "exceptions",
+    "DemographicParity": "estimators.constraints",
+    "EqualOpportunity": "estimators.constraints",
+    "EqualizedOdds": "estimators.constraints",
+    "InfeasibleError": "exceptions",
     "Labels": "show.labels",
     "Limits": "result",
+    "MaxSplits": "estimators.constraints",
+    "MinSamples": "estimators.constraints",
     "MinimalTreeClassifier": "estimators.minimal_tree",
     "ModelFileError": "model.storage",
     "NodeTable": "model.node_table",
     "OptimalBDDClassifier": "estimators.optimal_bdd",
+    "OptimalDiagramClassifier": "estimators.optimal_diagram",
     "OptimalTreeClassifier": "estimators.optimal_tree",
     "OptimalityWarning": "exceptions",
     "Part": "result",
+    "PredictiveEquality": "estimators.constraints",
     "ProgressEvent": "result",
     "Result": "result",
     "SearchOptions": "engines.search",

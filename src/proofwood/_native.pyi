@@ -70,3 +70,19 @@ def improve_layered(
     seconds: float | None,
 ) -> dict[str, Any]:
     """Local search from a layered diagram, over the same arrays."""
+
+def hyperplane(
+    rows: npt.NDArray[np.float64],
+    extra: npt.NDArray[np.int64],
+    heads: npt.NDArray[np.float64],
+    seed: int,
+    steps: int,
+    patience: int,
+    seconds: float,
+) -> list[tuple[int, list[float]]]:
+    """Losses and heads (n_features + 1) of hyperplanes, the smallest loss first; ``seconds`` below 0 is no limit."""
+
+def hyperplane_step(
+    height: npt.NDArray[np.float64], slope: npt.NDArray[np.float64], extra: npt.NDArray[np.int64], seed: int
+) -> tuple[int, float]:
+    """Least loss over t, and such a t, where row i is above iff ``height[i] + t * slope[i] > 0``."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
+from proofwood import cli_odd
 from proofwood.engines.registry import LEARNERS, learner, learner_of_class
 from proofwood.exceptions import DataError, OptimalityWarning
 
@@ -162,7 +163,8 @@ def fit(
         int | None, typer.Option(help="tree, minimal: most tests on a path (tree: 3 by default).")
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(help="tree, bdd: price per leaf or node, as a share of all rows.")
+        float | None,
+        typer.Option(help="tree, bdd, odd: price per leaf or node, as a share of all rows (odd: of all nodes)."),
     ] = None,
     min_samples_leaf: Annotated[int | None, typer.Option(help="tree: rows that every leaf must hold.")] = None,
     max_gap: Annotated[
@@ -185,9 +187,38 @@ def fit(
         str | None, typer.Option(help="bdd: size, for the smallest diagram among sets of equal errors.")
     ] = None,
     max_thresholds: Annotated[
-        int | None, typer.Option(help="minimal, bdd: at most so many thresholds per column.")
+        int | None, typer.Option(help="minimal, bdd, odd: at most so many thresholds per column.")
     ] = None,
-    engine: Annotated[str | None, typer.Option(help="minimal, bdd: which engine searches.")] = None,
+    engine: Annotated[str | None, typer.Option(help="minimal, bdd, odd: which engine searches.")] = None,
+    widths: Annotated[
+        str | None, typer.Option(metavar="N,N,...", help="odd: most splits of each layer, such as 1,2,4,4.")
+    ] = None,
+    splits: Annotated[str | None, typer.Option(help="odd: univariate or oblique.")] = None,
+    topology: Annotated[str | None, typer.Option(help="odd: diagram or tree.")] = None,
+    max_splits: Annotated[int | None, typer.Option(help="odd: most splits in all.")] = None,
+    min_samples: Annotated[
+        str | None, typer.Option(metavar="N", help="odd: rows through every split: a number (20) or a share (0.05).")
+    ] = None,
+    demographic_parity: Annotated[
+        str | None,
+        typer.Option(metavar="COL[:RATIO]", help="odd: groups of a column are predicted positive equally often."),
+    ] = None,
+    equal_opportunity: Annotated[
+        str | None, typer.Option(metavar="COL[:RATIO]", help="odd: equal true positive rates of groups.")
+    ] = None,
+    predictive_equality: Annotated[
+        str | None, typer.Option(metavar="COL[:RATIO]", help="odd: equal false positive rates of groups.")
+    ] = None,
+    equalized_odds: Annotated[
+        str | None, typer.Option(metavar="COL[:RATIO]", help="odd: equal true and false positive rates of groups.")
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="odd: the favourable class, if there are more than two.")
+    ] = None,
+    keep_sensitive: Annotated[
+        bool, typer.Option("--keep-sensitive", help="odd: let the model use the column of the groups, too.")
+    ] = False,
+    random_state: Annotated[int | None, typer.Option(help="odd: seed of the constructions.")] = None,
     time_limit: TimeLimit = "60",
     n_jobs: Jobs = 1,
     drop: Annotated[list[str], typer.Option(metavar="COL", help="Column to leave out; may be repeated.")] = [],  # noqa: B006 - typer copies it
@@ -215,19 +246,44 @@ def fit(
         "tie_break": tie_break,
         "max_thresholds": max_thresholds,
         "engine": engine,
+        "widths": None if widths is None else cli_odd.widths(widths),
+        "splits": splits,
+        "topology": topology,
+        "random_state": random_state,
     }
+    asked = {
+        "max_splits": max_splits,
+        "min_samples": min_samples,
+        "demographic_parity": demographic_parity,
+        "equal_opportunity": equal_opportunity,
+        "predictive_equality": predictive_equality,
+        "equalized_odds": equalized_odds,
+        "positive": positive,
+        "keep_sensitive": keep_sensitive or None,
+    }
+    asked = {name: value for name, value in asked.items() if value is not None}
     settings = {
         **_settings_of(model, {name: value for name, value in own.items() if value is not None}),
         "time_limit": _seconds(time_limit),
         "n_jobs": n_jobs,
     }
+    _require_option(model, next(iter(asked), None), "constraints")
     table = read_table(data)
     features, labels = split_target(table, target)
+    more: dict[str, Any] = {}
+    if asked:
+        constraints, sensitive = cli_odd.constraints(asked, positive, features.columns, sorted(set(labels.tolist())))
+        settings["constraints"] = constraints
+        if sensitive is not None:
+            more["sensitive_features"] = features.get_column(sensitive)
+            drop = drop if keep_sensitive or sensitive in drop else [*drop, sensitive]
+        elif keep_sensitive:
+            raise DataError("--keep-sensitive keeps the column of a fairness constraint, and none is given")
     if target in drop:
         raise DataError(f"--drop {shlex.quote(target)} would drop the target: drop features only")
     features = drop_columns(features, drop)
     _require_values(features, text=learner(model).reads_text, drop=True)
-    fitted = _learn(model, settings, features, labels)
+    fitted = _learn(model, settings, features, labels, **more)
     if out is not None:
         # Before anything is printed: a closed pipe must not cost the model.
         with _writing(out):
@@ -308,11 +364,12 @@ def show(
 # ------------------------------------------------------------------------------------------------------ learning
 
 
-def _learn(name: str, settings: dict[str, Any], features: pl.DataFrame, labels: Any) -> Any:
-    """The fitted learner, with lines of progress on standard error while it works."""
+def _learn(name: str, settings: dict[str, Any], features: pl.DataFrame, labels: Any, **more: Any) -> Any:
+    """The fitted learner, with lines of progress on standard error while it works; ``more`` goes to its ``fit``."""
     entry = learner(name)
     with _progress() as progress:
-        return entry.estimator()(callback=progress, **settings).fit(features, labels).set_params(callback=None)
+        fitted = entry.estimator()(callback=progress, **settings).fit(features, labels, **more)
+    return fitted.set_params(callback=None)
 
 
 @contextmanager
@@ -344,13 +401,18 @@ def _progress() -> Iterator[Progress]:
 
 def _settings_of(name: str, settings: dict[str, Any]) -> dict[str, Any]:
     """``settings``, once it is known that the learner has them all."""
-    known = learner(name).estimator()().get_params()
     for option in settings:
-        if option not in known:
-            shown = option.replace("_", "-")
-            having = [other for other in LEARNERS if option in learner(other).estimator()().get_params()]
-            raise DataError(f"--{shown} is no option of --model {name}: it belongs to {' and '.join(having)}")
+        _require_option(name, option, option)
     return settings
+
+
+def _require_option(name: str, option: str | None, parameter: str) -> None:
+    """Refuse ``option``, if one is given, where the learner called ``name`` has no such parameter."""
+    if option is None or parameter in learner(name).estimator()().get_params():
+        return
+    having = [other for other in LEARNERS if parameter in learner(other).estimator()().get_params()]
+    shown = option.replace("_", "-")
+    raise DataError(f"--{shown} is no option of --model {name}: it belongs to {' and '.join(having)}")
 
 
 def _require_values(features: pl.DataFrame, *, text: bool, drop: bool = False) -> None:
@@ -414,6 +476,7 @@ def _report(model: Any, features: pl.DataFrame, labels: Any) -> None:
         *((part.unit, f"{_number(part.objective)}, {_part_meaning(part)}") for part in model._told_parts(result)),
         ("recounted", f"{_number(recounted)}, row by row from the model, without the search"),
     ]
+    told += model._facts()
     greedy = _cart_errors(model, features, labels)
     if greedy is not None:
         told.append(("CART", f"{greedy:,} errors at the same depth (scikit-learn, greedy)"))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from proofwood.engines.layered import cpsat
+from proofwood.engines.layered.cpsat_neighbours import improve_in_child, lifted, opened
 from proofwood.engines.layered.cpsat_rows import Sketch, least_errors
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.shape import Diagram, check_skeleton, count, without_unreached
@@ -26,14 +27,15 @@ SKELETONS = [(1,), (1, 1), (1, 2), (1, 1, 2), (1, 2, 1), (1, 2, 2)]
 def random_problem(seed: int) -> LayeredProblem:
     """Three to eight rows over columns of up to four tests in all, with constraints in two of three."""
     chance = random.Random(seed)
-    n, n_columns, n_classes = chance.randint(3, 8), chance.randint(1, 3), chance.choice([2, 2, 3])
+    widths = chance.choice(SKELETONS)
+    n, n_columns = chance.randint(3, 8 if sum(widths) < 4 else 6), chance.randint(1, 3)
+    n_classes = chance.choice([2, 2, 3])
     tests_of = [chance.randint(1, 4 - n_columns) for _ in range(n_columns)]
     ranks = [[chance.randint(0, most) for most in tests_of] for _ in range(n)]
     heaviest = chance.choice([1, 1, 4])
     weights = [chance.randint(1, heaviest) for _ in range(n)]
     codes = [chance.randrange(n_classes) for _ in range(n)]
     rows = RankedRows.from_ranks(ranks, tests_of, codes, n_classes=n_classes, sample_weight=weights)
-    widths = chance.choice(SKELETONS)
     cost = LayeredCost.of(alpha=chance.choice([0.0, 0.1, 0.3]), total=rows.total, widths=widths)
     kind = seed % 3
     rates = []
@@ -182,6 +184,30 @@ def test_a_node_that_all_rows_pass_gets_two_equal_arcs_but_in_a_tree_the_test_of
         assert diagram.test[0] == diagram.test[1] == 0
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_what_stays_outside_a_neighbourhood_is_carried(seed: int) -> None:
+    problem = random_problem(seed)
+    sketch = Sketch.of(problem)
+    if sketch.trivial:
+        return
+    splits = sketch.splits(random_diagram(problem, seed))
+    free = frozenset(random.Random(seed).sample(sorted(splits), min(2, len(splits))))
+    part, start, rows = opened(sketch, splits, free)
+    seen, ends = sketch.visits(splits)
+    seen_part, ends_part = part.visits(start)
+    np.testing.assert_array_equal(ends[rows], ends_part)
+    through = part.weights.sum(axis=1) @ seen_part + part.carried
+    np.testing.assert_array_equal(through, sketch.weights.sum(axis=1) @ seen)
+    for whole, rate in zip(sketch.rates, part.rates, strict=True):
+        told = sum(c for c, code in zip(rate.coefficients, ends_part, strict=True) if code == rate.positive)
+        given = sum(c for c, code in zip(whole.coefficients, ends, strict=True) if code == whole.positive)
+        assert told + rate.carried == given
+    before = count(problem, sketch.diagram(splits))
+    after = count(problem, sketch.diagram(lifted(sketch, part, splits, start, free)))
+    assert after.errors == before.errors
+    assert after.n_splits <= before.n_splits
+
+
 def problem_of(rows: RankedRows, widths: tuple[int, ...] = (1, 2), alpha: float = 0.1, **more: Any) -> LayeredProblem:
     return LayeredProblem(rows, widths, LayeredCost.of(alpha=alpha, total=rows.total, widths=widths), **more)
 
@@ -283,13 +309,47 @@ def test_agrees_with_enumeration() -> None:
 
 @needs_ortools
 def test_agrees_with_enumeration_given_a_start_and_bounds() -> None:
-    agrees(range(1000, 1090), helped=True)
+    agrees(range(1000, 1060), helped=True)
 
 
 @pytest.mark.slow
 @needs_ortools
 def test_agrees_with_enumeration_on_many() -> None:
     agrees(range(2000, 2600), helped=True)
+
+
+def improve_all(send: Callable[[Any], None], starts: list[tuple[Sketch, Diagram]]) -> list[Told]:
+    """For each start, in one process: the messages."""
+    answers: list[Told] = []
+    for sketch, diagram in starts:
+        told: Told = []
+        improve_in_child(told.append, sketch, diagram, 0)
+        answers.append(told)
+    return answers
+
+
+@needs_ortools
+def test_neighbourhoods_of_all_nodes_lead_to_the_best_diagram() -> None:
+    problems, starts, firsts = [], [], []
+    for seed in range(400):
+        problem = random_problem(seed)
+        sketch = Sketch.of(problem)
+        diagram = random_diagram(problem, seed)
+        if sketch.trivial or sketch.n_slots > 3 or count(problem, diagram).broken:
+            continue
+        if len(sketch.splits(diagram)) == min(problem.most_nodes, sketch.n_slots) and len(starts) < 40:
+            problems.append(problem)
+            starts.append((sketch, diagram))
+            firsts.append(count(problem, diagram).cost)
+    assert len(starts) == 40
+    n_better = 0
+    for problem, first, told in zip(problems, firsts, worker.run(improve_all, starts).value, strict=True):
+        found = [count(problem, content[0]) for kind, content in told if kind == "diagram"]
+        assert not any(counted.broken for counted in found)
+        n_better += bool(found)
+        least = min(problem.cost.of_diagram(wrong, k) for k, wrong in fewest_errors(problem).items())
+        assert min([first, *(counted.cost for counted in found)]) == least
+    assert n_better > 10
 
 
 # ---- whole runs
@@ -313,6 +373,16 @@ def test_a_run_ends_proved() -> None:
     assert run.best.n_splits == 3
     assert run.engine == "cpsat"
     assert run.counters["cpsat_branches"] >= 0
+
+
+@needs_ortools
+def test_neighbourhoods_lead_from_a_leaf_to_a_diagram() -> None:
+    problem = problem_of(RankedRows.from_bits(XOR, [a ^ b for a, b in XOR]), alpha=0.01)
+    run = start(problem)
+    assert cpsat.improve(problem, run, seconds=30.0) is None
+    assert count(problem, run.best).errors == 0
+    assert not run.done
+    assert run.counters["neighbourhoods"] > 1
 
 
 @needs_ortools

@@ -56,6 +56,11 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
             "fewest errors of any decision diagram over a number of tests",
             reads_text=True,
         ),
+        "odd": Learner(
+            "proofwood.estimators.optimal_diagram:OptimalDiagramClassifier",
+            "best diagram of a given number of layers and widths, fair and stable if asked to be",
+            reads_text=True,
+        ),
     }
 )
 """Name on the command line -> learner."""

@@ -12,7 +12,7 @@ import os
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
@@ -105,6 +105,27 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         """What to ask for instead where a proof takes too long."""
         return "a smaller max_depth or a max_gap"
 
+    def _finish(self, problem: Any) -> None:
+        """Set the fitted attributes that the training rows decide, once there is a model."""
+
+    def _size(self) -> str:
+        """The size of the model in the words of the learner."""
+        leaves = self.model_.n_leaves
+        return f"{leaves} {'leaf' if leaves == 1 else 'leaves'}"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """More to be told of the fitted model, as pairs of a short name and a text."""
+        return []
+
+    def _parameters_to_save(self) -> dict[str, Any]:
+        """The parameters as plain values."""
+        return dict(self.get_params(deep=False))
+
+    @classmethod
+    def _parameters_from(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters that :meth:`_parameters_to_save` gave; ValueError if this version does not know them."""
+        return dict(saved)
+
     def _columns_to_save(self) -> dict[str, Any]:
         """What a model file must keep to read new rows, as plain values."""
         return {}
@@ -137,6 +158,17 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         OptimalityWarning
             If a limit or Ctrl-C ended the search before the proof; the best model found so far is kept.
         """
+        self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None,
+        constrain: Callable[[Any, npt.NDArray[Any]], Any] | None = None,
+    ) -> None:
+        """What :meth:`fit` does; ``constrain`` adds to the problem what the labels must be known for."""
         started = time.perf_counter()
         self._check_shared_parameters()
         X, y = self._training_data(X, y)
@@ -144,6 +176,8 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         classes, codes = np.unique(y, return_inverse=True)
         weights = self._row_weights(classes, codes, sample_weight)
         problem = self._problem(X, codes.astype(np.int64), classes.size, weights)
+        if constrain is not None:
+            problem = constrain(problem, classes)
         seconds = _seconds(self.time_limit)
         if seconds is not None:  # what the preparation took counts
             seconds = max(0.0, seconds - (time.perf_counter() - started))
@@ -154,9 +188,9 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
             raise AssertionError(f"the engine returned no model, with status {result.status}")
         self.classes_ = classes
         self._keep(result, result.model)
+        self._finish(problem)
         if result.status is Status.FEASIBLE and result.stats.stopped_by is not None:
-            warnings.warn(self._unproved(), OptimalityWarning, stacklevel=2)
-        return self
+            warnings.warn(self._unproved(), OptimalityWarning, stacklevel=3)
 
     def _keep(self, result: Result, model: NodeTable) -> None:
         """Set the fitted attributes that the result decides."""
@@ -314,9 +348,10 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     # ------------------------------------------------------------------------------------------------------ show
 
     def summary(self) -> str:
-        """Two lines: the model and its training errors; what is proved, and what that took."""
+        """Two lines: the model and its training errors; what is proved, and what that took. More of some learners."""
         check_is_fitted(self)
-        return f"{self._describe_model()}\n{self._describe_proof()}"
+        more = [f"{name}: {text}" for name, text in self._facts()]
+        return "\n".join([self._describe_model(), self._describe_proof(), *more])
 
     def export_text(self, *, digits: int | None = None, X: Any = None, ascii_only: bool = False) -> str:
         """The model as a tree of rules, one line per node.
@@ -390,7 +425,6 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     def _describe_model(self) -> str:
         model = self.model_
         kind = "tree" if model.is_tree else "diagram"
-        leaves = f"{model.n_leaves} {'leaf' if model.n_leaves == 1 else 'leaves'}"
         ends = model.feature == LEAF
         right = float(model.weight[ends, model.label[ends]].sum())
         total = float(model.weight[ends].sum())
@@ -400,7 +434,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
             share = f"{wrong:,.0f} of {rows:,} training rows wrong"
         else:
             share = f"weight {_shown(wrong)} of {_shown(total)} wrong on {rows:,} training rows"
-        return f"depth-{model.depth} {kind}, {leaves}, {share} ({wrong / total:.2%})"
+        return f"depth-{model.depth} {kind}, {self._size()}, {share} ({wrong / total:.2%})"
 
     def _describe_proof(self) -> str:
         result = self.result_

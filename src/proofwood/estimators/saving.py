@@ -31,7 +31,7 @@ def save(estimator: ProvedClassifier, path: str | os.PathLike[str]) -> None:
             feature_names=None if names is None else tuple(str(name) for name in names),
             columns=estimator._columns_to_save(),
             estimator=type(estimator).__name__,
-            parameters={k: v for k, v in estimator.get_params(deep=False).items() if k not in NOT_SAVED},
+            parameters={k: v for k, v in estimator._parameters_to_save().items() if k not in NOT_SAVED},
             result=SavedResult(
                 status=str(result.status),
                 objective=result.objective,
@@ -73,7 +73,8 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     if saved.result is None:
         raise ModelFileError(f"{os.fspath(path)!r} holds a model without its result: expected a saved estimator")
     try:
-        estimator = learner_of_class(saved.estimator).estimator()(**saved.parameters)
+        learner = learner_of_class(saved.estimator).estimator()
+        estimator = learner(**learner._parameters_from(saved.parameters))
         result = _result(saved, saved.result)
     except (ValueError, TypeError, AssertionError) as error:
         raise ModelFileError(

@@ -126,13 +126,7 @@ def goes_low(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -
     -------
     (k,) bool
     """
-    feature = table.feature[nodes]
-    if table.normals is None:
-        value = X[rows, feature]
-    else:
-        value = X[rows, np.maximum(feature, 0)]
-        for node, at in _groups(nodes, feature == OBLIQUE):
-            value[at] = _weighted_sum(table, X, rows[at], node)
+    value = tested_values(table, X, rows, nodes)
     low: BoolArray = value <= table.threshold[nodes]
     if table.levels is not None:
         named = np.fromiter((level is not None for level in table.levels), dtype=bool, count=table.n_nodes)
@@ -142,6 +136,33 @@ def goes_low(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -
     if missing.any():
         low[missing] = table.missing_low[nodes[missing]]
     return low
+
+
+def tested_values(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -> FloatArray:
+    """(k,) number that the inner node ``nodes[i]`` compares for the row ``rows[i]``: a column or a weighted sum."""
+    feature = table.feature[nodes]
+    if table.normals is None:
+        value = X[rows, feature]
+    else:
+        value = X[rows, np.maximum(feature, 0)]
+        for node, at in _groups(nodes, feature == OBLIQUE):
+            value[at] = _weighted_sum(table, X, rows[at], node)
+    return np.asarray(value, dtype=np.float64)
+
+
+def edge_weights(table: NodeTable, X: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> FloatArray:
+    """(n_nodes, 2) weight of the rows that take the low and the high edge of each node; 0 at leaves.
+
+    In a tree these are the weights of the children; where a diagram shares nodes, they are not in its table.
+    """
+    X = check_rows(table, X)
+    weights = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    flow = np.zeros((table.n_nodes, 2))
+    for rows, nodes in walk(table, X):
+        inner = table.feature[nodes] != LEAF
+        rows, nodes = rows[inner], nodes[inner]
+        np.add.at(flow, (nodes, np.where(goes_low(table, X, rows, nodes), 0, 1)), weights[rows])
+    return flow
 
 
 def check_rows(table: NodeTable, X: npt.ArrayLike) -> FloatArray:

@@ -10,5 +10,6 @@ void bind_minimal(nanobind::module_& module);
 void bind_subset(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);
 void bind_layered(nanobind::module_& module);
+void bind_hyperplane(nanobind::module_& module);
 
 }  // namespace proofwood

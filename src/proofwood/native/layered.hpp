@@ -52,6 +52,9 @@ struct Table {
   std::vector<Fairness> rates;
   std::vector<std::vector<i64>> tests;  // of each column, by cut + 1; -1 where there is none
   std::vector<std::vector<int>> given;  // of each column, by rank: the rank that was given
+  // Of columns with one cut: the rows on the side with fewer, and whether that is the high side.
+  std::vector<std::vector<u32>> few;
+  std::vector<char> few_high;
 
   const int* column(int j) const { return ranks.data() + static_cast<std::size_t>(j) * rows; }
   const u32* order(int j) const { return orders.data() + static_cast<std::size_t>(j) * rows; }

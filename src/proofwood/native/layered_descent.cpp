@@ -156,7 +156,8 @@ void Descent<V>::optimise(Shape& shape, const Flow& flow, u32 slot, bool deep) {
   now += static_cast<V>(skeleton_.node_price * more);
   V best = now;
   // All rows to one target: a terminal, or instead of this node another one of its layer.
-  const std::vector<V> totals = near_.totals(local_, nullptr);
+  near_.totals(local_, nullptr, near_all_);
+  const auto& totals = near_all_;
   V together = std::numeric_limits<V>::infinity();
   int end = 0;
   bool ends = false;
@@ -179,9 +180,9 @@ void Descent<V>::optimise(Shape& shape, const Flow& flow, u32 slot, bool deep) {
   }
   const u32 room = skeleton_.max_splits > in_use ? skeleton_.max_splits - in_use : 0;
   const bool ties = !ends;
-  Split<V> split = near_.best(table_, local_, nullptr, std::min(best, together), ties, random_, list, skeleton_.min_weight, room);
+  Split<V> split = near_.best(table_, local_, nullptr, local_.rows, totals, std::min(best, together), ties, random_, list, skeleton_.min_weight, room);
   if (!split.found() && best > together)
-    split = near_.best(table_, local_, nullptr, best, false, random_, list, skeleton_.min_weight, room);
+    split = near_.best(table_, local_, nullptr, local_.rows, totals, best, false, random_, list, skeleton_.min_weight, room);
   if (split.found()) {
     best = split.cost;
     ends = false;
@@ -215,9 +216,12 @@ Node Descent<V>::passing(const Targets& list, const std::vector<V>& totals, V to
   for (u32 t = 0; t < list.size(); ++t) {
     if (totals[t] + list[t].fixed != together || list[t].id < 0) continue;
     for (u32 j = 0; j < table_.columns; ++j) {
-      const int* const ranks = local_.ranks.data() + static_cast<std::size_t>(j) * m;
+      const Local::Column& column = local_.columns[j];
+      if (column.few && column.count > 0 && column.count < m) continue;
+      const int* const ranks = local_.ranks.data() + column.begin;
       const auto& tests = table_.tests[j];
-      const int above = ranks[m - 1], under = ranks[0] - 1;
+      const int one = column.few ? ((column.count == m) == column.few_high ? 1 : 0) : 0;  // the rank of all rows
+      const int above = column.few ? one : ranks[m - 1], under = (column.few ? one : ranks[0]) - 1;
       const auto known = [&](int cut) { return tests[static_cast<u32>(cut + 1)] >= 0; };
       const int other = ~static_cast<int>(random_.below(table_.classes));
       if (known(above) && random_.below(++seen) == 0) node = {static_cast<int>(j), above, list[t].id, other};
@@ -228,26 +232,21 @@ Node Descent<V>::passing(const Targets& list, const std::vector<V>& totals, V to
 }
 
 template <class V>
-typename Descent<V>::Side Descent<V>::side(const char* inside, const Targets& list, const Targets& below, bool may_grow, u32 room) {
+typename Descent<V>::Side Descent<V>::side(const char* inside, u32 count, const Targets& list, const Targets& below, const std::vector<V>& near,
+                                           const std::vector<V>& far, u32 room) {
   Side told;
-  const auto& totals = near_.totals(local_, inside);
   told.cost = std::numeric_limits<V>::infinity();
   double weight = 0;
   if (skeleton_.min_weight > 0)
     for (u32 k = 0; k < local_.rows; ++k) weight += inside[k] ? table_.weight[local_.members[k]] : 0;
   for (u32 t = 0; t < list.size(); ++t) {
     if (list[t].extra > room || list[t].weight + weight < skeleton_.min_weight) continue;
-    if (totals[t] + list[t].fixed < told.cost) told.cost = totals[t] + list[t].fixed, told.target = static_cast<int>(t);
+    if (near[t] + list[t].fixed < told.cost) told.cost = near[t] + list[t].fixed, told.target = static_cast<int>(t);
   }
   const V grown = static_cast<V>(skeleton_.node_price);
-  if (!may_grow || room == 0 || told.cost <= grown || weight < skeleton_.min_weight) return told;
-  const auto& after = far_.totals(local_, inside);
-  const V most = told.cost - grown;
-  V together = most;
-  for (u32 t = 0; t < below.size(); ++t) together = std::min(together, after[t] + below[t].fixed);
-  Split<V> child = far_.best(table_, local_, inside, together, false, random_, below, skeleton_.min_weight, room - 1);
-  if (!child.found() && together < most)
-    child = far_.best(table_, local_, inside, most, false, random_, below, skeleton_.min_weight, room - 1);
+  if (room == 0 || told.cost <= grown || weight < skeleton_.min_weight) return told;
+  const Split<V> child =
+      far_.best(table_, local_, inside, count, far, told.cost - grown, false, random_, below, skeleton_.min_weight, room - 1);
   if (child.found()) {
     told.cost = child.cost + grown;
     told.target = -1;
@@ -274,6 +273,12 @@ bool Descent<V>::with_children(Shape& shape, const Flow& flow, u32 slot, u32 in_
   const Targets below = targets(shape, flow, slot, layer + 2, false);
   near_.fill(local_, list);
   far_.fill(local_, below);
+  near_.totals(local_, nullptr, near_all_);
+  far_.totals(local_, nullptr, far_all_);
+  const auto rest = [](const std::vector<V>& all, const std::vector<V>& part, std::vector<V>& other) {
+    other.resize(all.size());
+    for (std::size_t t = 0; t < all.size(); ++t) other[t] = all[t] - part[t];
+  };
   const u32 m = local_.rows;
   struct Found {
     int column = -1, cut = 0;
@@ -286,8 +291,11 @@ bool Descent<V>::with_children(Shape& shape, const Flow& flow, u32 slot, u32 in_
   std::iota(columns.begin(), columns.end(), 0u);
   for (std::size_t i = 0; i + 1 < columns.size(); ++i) std::swap(columns[i], columns[i + random_.below(columns.size() - i)]);
   inside_.resize(m);
-  std::vector<u32> ends;  // places after which a column may be cut
-  std::vector<std::pair<V, V>> known;
+  struct Cut {
+    u32 count;  // rows that go low
+    int cut;
+  };
+  std::vector<Cut> ends;
   const auto conflict = [&](const Side& one, const Side& two) {  // both sides need slots: is there one for each?
     if (one.target >= 0 && two.target >= 0) return list[static_cast<u32>(one.target)].id == list[static_cast<u32>(two.target)].id;
     const u32 wanted = (one.target < 0) + (two.target < 0);
@@ -302,11 +310,15 @@ bool Descent<V>::with_children(Shape& shape, const Flow& flow, u32 slot, u32 in_
   };
   for (const u32 j : columns) {
     if (budget <= 0 || !running()) break;
-    const u32* const order = local_.order.data() + static_cast<std::size_t>(j) * m;
-    const int* const ranks = local_.ranks.data() + static_cast<std::size_t>(j) * m;
+    const Local::Column& column = local_.columns[j];
+    const int* const ranks = local_.ranks.data() + column.begin;
     ends.clear();
-    for (u32 i = 0; i + 1 < m; ++i)
-      if (ranks[i] != ranks[i + 1]) ends.push_back(i);
+    if (column.few) {
+      if (column.count > 0 && column.count < m) ends.push_back({column.few_high ? m - column.count : column.count, 0});
+    } else {
+      for (u32 i = 0; i + 1 < column.count; ++i)
+        if (ranks[i] != ranks[i + 1]) ends.push_back({i + 1, ranks[i]});
+    }
     if (ends.empty()) continue;
     struct Range {
       u32 from, to;  // places in `ends`, `to` excluded
@@ -318,20 +330,25 @@ bool Descent<V>::with_children(Shape& shape, const Flow& flow, u32 slot, u32 in_
       ranges.pop_back();
       if (range.from >= range.to || range.low + range.high >= best) continue;
       const u32 middle = range.from + (range.to - range.from) / 2;
-      const u32 last = ends[middle];
-      for (u32 i = 0; i < m; ++i) inside_[order[i]] = i <= last;
-      const Side low = side(inside_.data(), list, below, true, room);
+      const Cut& here = ends[middle];
+      const int* const given = table_.column(static_cast<int>(j));
+      for (u32 k = 0; k < m; ++k) inside_[k] = given[local_.members[k]] <= here.cut;
+      near_.totals(local_, inside_.data(), near_low_);
+      far_.totals(local_, inside_.data(), far_low_);
+      const Side low = side(inside_.data(), here.count, list, below, near_low_, far_low_, room);
       budget -= price;
       if (low.cost + range.high >= best) {  // so are all higher cuts
         ranges.push_back({range.from, middle, range.low, range.high});
         continue;
       }
       for (u32 i = 0; i < m; ++i) inside_[i] = !inside_[i];
-      const Side high = side(inside_.data(), list, below, true, room);
+      rest(near_all_, near_low_, near_high_);
+      rest(far_all_, far_low_, far_high_);
+      const Side high = side(inside_.data(), m - here.count, list, below, near_high_, far_high_, room);
       budget -= price;
       if (low.cost + high.cost < best && !conflict(low, high) && nodes_of(low) + nodes_of(high) <= room) {
         best = low.cost + high.cost;
-        found = {static_cast<int>(j), ranks[last], low, high};
+        found = {static_cast<int>(j), here.cut, low, high};
       }
       ranges.push_back({middle + 1, range.to, low.cost, range.high});
       ranges.push_back({range.from, middle, range.low, high.cost});

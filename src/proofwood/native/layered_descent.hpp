@@ -44,7 +44,9 @@ class Descent {
     int target = -1;  // place in the list; -1 if a new child is best
     Split<V> child;
   };
-  Side side(const char* inside, const Targets& list, const Targets& below, bool may_grow, u32 room);
+  // `near`, `far`: price of sending the `count` rows inside to each target of either list.
+  Side side(const char* inside, u32 count, const Targets& list, const Targets& below, const std::vector<V>& near, const std::vector<V>& far,
+            u32 room);
 
   const Table& table_;
   const Skeleton& skeleton_;
@@ -54,6 +56,7 @@ class Descent {
   std::vector<std::vector<V>> values_;  // by slot: (rows) price of each row that is sent there
   Local local_;
   Prices<V> near_, far_;
+  std::vector<V> near_all_, far_all_, near_low_, far_low_, near_high_, far_high_;
   std::vector<char> reached_, more_, inside_, grown_;
   std::vector<u32> stack_, marked_;
 };

@@ -1,12 +1,18 @@
 // Iterated local search: perturb, descend, accept what is not much worse.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "layered_descent.hpp"
 
 namespace proofwood::layered {
 
 namespace {
+
+double knob(const char* name, double fallback) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? fallback : std::atof(text);
+}
 
 // Changes that a descent from node to node would not make.
 class Kicks {
@@ -25,6 +31,15 @@ class Kicks {
       case 10: cross(shape, other); break;
       default: drop(shape); break;
     }
+  }
+
+  // A root with a random split, where there is none.
+  void plant(Shape& shape) {
+    Node root = random_split();
+    if (!root.used() || skeleton_.max_splits == 0) return;
+    root.low = ~static_cast<int>(random_.below(table_.classes));
+    root.high = ~static_cast<int>(random_.below(table_.classes));
+    shape.nodes[0] = root;
   }
 
  private:
@@ -232,6 +247,12 @@ class Walk {
         kicks_(table, skeleton, random_) {}
 
   Progressed run(const Shape& start, const Effort& effort) {
+    Shape leaf;
+    leaf.nodes.resize(skeleton_.slots());
+    for (u32 code = 0; code < table_.classes; ++code) {  // the diagrams without nodes
+      leaf.constant = static_cast<int>(code);
+      settle(leaf);
+    }
     Shape current = start;
     settle(current);
     double cost = flow_.cost();
@@ -242,7 +263,7 @@ class Walk {
     for (; progressed_.rounds < effort.rounds && running() && !reached(effort); ++progressed_.rounds) {
       Shape next = current;
       const Shape& other = elite[random_.below(elite.size())].second;
-      if (next.leaf() || stale > 400) {  // a walk from elsewhere
+      if (stale > k_stale) {  // a walk from elsewhere
         keep(elite, home, walk_best_);
         const u32 draw = random_.below(4);
         if (draw == 0 && progressed_.best.cost < kInfinite) next = progressed_.best.shape;
@@ -257,25 +278,25 @@ class Walk {
         walk_best_ = current;
         continue;
       }
-      const u32 draw = random_.below(10);
-      if (draw < 3) {  // descend on other prices
+      const double draw = random_.uniform() * 10;
+      if (draw < k_noise) {  // descend on other prices
         descent_.price_rows_anew();
         flow_.settle(next);
         for (int i = 0; i < 2 && running(); ++i) {
-          descent_.pass(next, flow_, 0.05);
+          descent_.pass(next, flow_, k_noisedeep);
           settle(next);
         }
         descent_.price_rows();
       } else {
-        const u32 kicks = 1 + random_.below(3);
+        const u32 kicks = 1 + random_.below(k_kicks);
         for (u32 i = 0; i < kicks; ++i) kicks_.random_one(next, other);
       }
       if (!running()) break;
       settle(next);
       double price = flow_.cost();
       descend(next, price, 0);
-      const double slack = std::max(0.0, 0.03 * (cost - table_least_)) * random_.uniform() * random_.uniform();
-      if (price <= cost + 2 * slack && running()) descend(next, price, 0.5);
+      const double slack = std::max(0.0, k_slack * (cost - table_least_)) * random_.uniform() * random_.uniform();
+      if (price <= cost + k_near * slack && running()) descend(next, price, k_deep);
       if (price < home) {
         home = price;
         walk_best_ = next;
@@ -317,6 +338,10 @@ class Walk {
     u32 level = 0;
     while (running()) {
       Shape before = shape;
+      if (shape.leaf()) {
+        kicks_.plant(shape);
+        flow_.route(shape);
+      }
       descent_.pass(shape, flow_, deep);
       settle(shape);
       const double now = flow_.cost();
@@ -348,6 +373,9 @@ class Walk {
   Progressed progressed_;
   Shape walk_best_;
   double table_least_ = 0;
+  double k_noise = knob("K_NOISE", 3), k_stale = knob("K_STALE", 400), k_slack = knob("K_SLACK", 0.03), k_deep = knob("K_DEEP", 0.5),
+         k_near = knob("K_NEAR", 2), k_noisedeep = knob("K_ND", 0.05);
+  u32 k_kicks = static_cast<u32>(knob("K_KICKS", 3));
 };
 
 }  // namespace

@@ -25,10 +25,16 @@ struct Split {
 
 // Some rows of a table with their orders by each column.
 struct Local {
+  struct Column {
+    std::size_t begin = 0;  // of its part of `order` and `ranks`
+    u32 count = 0;          // all rows, or in a column with one cut those on the side that is rarer in the table
+    bool few = false, few_high = false;
+  };
   u32 rows = 0;
-  std::vector<u32> members;   // row of the table
-  std::vector<u32> order;     // (columns, rows) places in `members`
-  std::vector<int> ranks;     // (columns, rows) rank of the row at that place of the order
+  std::vector<u32> members;  // row of the table
+  std::vector<Column> columns;
+  std::vector<u32> order;     // places in `members`, by rank
+  std::vector<int> ranks;     // rank of the row at that place of the order; not for rarer sides
   std::vector<u32> place_of;  // by row of the table
 
   void fill(const Table& table, const std::vector<u32>& chosen);
@@ -39,29 +45,36 @@ template <class V>
 class Prices {
  public:
   static constexpr u32 kLanes = 16 / sizeof(V);
+  typedef V Lane __attribute__((vector_size(16), aligned(sizeof(V)), may_alias));
 
   void fill(const Local& local, const std::vector<Target<V>>& targets);
   u32 stride() const { return blocks_ * kLanes; }
-  u32 targets() const { return targets_; }
 
-  // The split of the members for which `inside` is not 0 (all if null) that costs less than `below`, or as much with
-  // some chance if `ties`; the two targets always differ. `least`: each side's weight and its target's is at least
-  // that; `room`: extra nodes of both targets together.
-  Split<V> best(const Table& table, const Local& local, const char* inside, V below, bool ties, Random& random,
-                const std::vector<Target<V>>& list, double least, u32 room);
+  // The split of the members for which `inside` is not 0 (all if null), `count` of them, that costs less than `below`,
+  // or as much with some chance if `ties`; the two targets always differ. `total`: price of sending all those members
+  // to each target. `least`: each side's weight and its target's is at least that; `room`: extra nodes of both targets
+  // together.
+  Split<V> best(const Table& table, const Local& local, const char* inside, u32 count, const std::vector<V>& total, V below, bool ties,
+                Random& random, const std::vector<Target<V>>& list, double least, u32 room);
   // Price of sending all those members to each target, without the fixed part.
-  const std::vector<V>& totals(const Local& local, const char* inside);
+  void totals(const Local& local, const char* inside, std::vector<V>& total) const;
   const V* row(u32 place) const { return data_.data() + static_cast<std::size_t>(place) * stride(); }
 
  private:
+  struct Hunt;
   template <int Blocks>
-  void sweep(const Local& local, u32 column, u32 count, const V* total, const V* fixed, V& bound, bool ties, u32& seen, Random& random,
-             Split<V>& found);
-  void careful(const Table& table, const Local& local, u32 column, u32 count, const std::vector<Target<V>>& list, double least, u32 room,
-               V& bound, Split<V>& found);
+  void sweep(Hunt& hunt, u32 column, u32 count) const;
+  template <int Blocks>
+  void one_cut(Hunt& hunt, u32 column, const u32* order, u32 listed, bool few_high) const;
+  template <int Blocks>
+  void price(Hunt& hunt, u32 column, int cut, const Lane* low) const;
+  template <int Blocks>
+  void hunt_columns(Hunt& hunt);
+  void careful(Hunt& hunt, u32 column, u32 count) const;
+  void apart(Hunt& hunt, u32 column, int cut, const V* low) const;
 
   u32 targets_ = 0, blocks_ = 0;
-  std::vector<V> data_, total_, fixed_;
+  std::vector<V> data_, fixed_;
   std::vector<u32> chosen_;
   std::vector<int> rank_;
 };

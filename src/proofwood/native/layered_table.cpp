@@ -45,6 +45,8 @@ Table make_table(const std::int32_t* ranks, std::size_t n, std::size_t columns, 
   table.cuts.resize(columns);
   table.tests.resize(columns);
   table.given.resize(columns);
+  table.few.resize(columns);
+  table.few_high.assign(columns, 0);
   i64 begin = 0;
   for (std::size_t j = 0; j < columns; ++j) {
     u32* const sorted = table.orders.data() + j * table.rows;
@@ -65,6 +67,12 @@ Table make_table(const std::int32_t* ranks, std::size_t n, std::size_t columns, 
       dense[sorted[i]] = rank;
     }
     table.cuts[j] = std::max(rank, 0);
+    if (rank == 1) {
+      const auto high = static_cast<u32>(std::count(dense, dense + table.rows, 1));
+      table.few_high[j] = 2 * high <= table.rows;
+      for (u32 g = 0; g < table.rows; ++g)
+        if ((dense[g] == 1) == (table.few_high[j] != 0)) table.few[j].push_back(g);
+    }
     begin += tests_of[j];
   }
   return table;

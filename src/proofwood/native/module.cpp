@@ -10,4 +10,5 @@ NB_MODULE(_native, module) {
   proofwood::bind_subset(module);
   proofwood::bind_topology(module);
   proofwood::bind_layered(module);
+  proofwood::bind_hyperplane(module);
 }

@@ -365,7 +365,8 @@ void Search::assign(int number, int first, std::size_t position, std::int64_t er
     return;
   }
   for (int label = 0; label < batch_.n_classes && !halted_; ++label) {
-    const std::int64_t wrong = weigh(at(flow.cells)) - sums_[static_cast<std::size_t>(label)];
+    const std::int64_t total = weigh(at(flow.cells));  // sums_ holds the weight of each class from here on
+    const std::int64_t wrong = total - sums_[static_cast<std::size_t>(label)];
     end_at(number, first, position, errors, used, flows, blocks, label, wrong);
   }
 }

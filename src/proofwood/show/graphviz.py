@@ -10,10 +10,10 @@ from proofwood.show.labels import (
     FEW_DIGITS,
     NO_LABELS,
     Labels,
+    number_texts,
     question,
     rows_texts,
     tells_missing,
-    threshold_texts,
 )
 from proofwood.show.palette import class_colours, hexadecimal, tint
 
@@ -46,7 +46,7 @@ def export_graphviz(
         Text ending in a newline.
     """
     labels.check(table)
-    thresholds = threshold_texts(table, digits=digits, X=X)
+    numbers = number_texts(table, digits=digits, X=X)
     colours = class_colours(table.n_classes)
     shares = node_probabilities(table)
     tell = tells_missing(table)
@@ -62,7 +62,7 @@ def export_graphviz(
             parts = [labels.class_name(label, max_name), *rows_texts(table, node)]
             fill = f', fillcolor="{hexadecimal(tint(colours[label], 0.12 + 0.38 * float(shares[node, label])))}"'
         else:
-            asks = question(table, node, labels, thresholds[node], width=max_name, at_most="≤", missing=tell)
+            asks = question(table, node, labels, numbers[node], width=max_name, at_most="≤", missing=tell)
             parts, fill = [asks, *rows_texts(table, node)], ""
         text = "\\n".join(_escaped(part) for part in parts)
         lines.append(f'  {node} [label="{text}"{fill}];')

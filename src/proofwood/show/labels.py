@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.model.evaluate import check_rows, walk
-from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, NodeTable
+from proofwood.model.evaluate import check_rows, goes_low, walk
+from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import midpoints
 from proofwood.model.storage import SavedModel
 
@@ -84,35 +84,59 @@ def shorten(text: str, width: int | None) -> str:
     return line[: width - 1 - tail] + "…" + (line[-tail:] if tail else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers of one test as texts.
+
+    Parameters
+    ----------
+    threshold : empty where there is none
+    coefficients : of a weighted sum without their signs, in the order of the columns; empty at other tests
+    """
+
+    threshold: str = ""
+    coefficients: tuple[str, ...] = ()
+
+
 def question(
     table: NodeTable,
     node: int,
     labels: Labels,
-    threshold: str,
+    numbers: Numbers,
     *,
     width: int | None = None,
     at_most: str = "<=",
     missing: bool = False,
+    terms: int | None = None,
 ) -> str:
-    """What an inner node asks; the low edge is the answer yes. ``missing`` says so where a missing value goes low."""
+    """What an inner node asks; the low edge is the answer yes. ``missing`` says so where a missing value goes low.
+
+    Of a weighted sum, the ``terms`` largest coefficients are shown, all if None.
+    """
     column = int(table.feature[node])
     end = " or missing" if missing and table.missing_low[node] else ""
     if table.levels is not None and (codes := table.levels[node]) is not None:
         levels = ", ".join(labels.level(column, code, width) for code in sorted(codes))
         return f"{labels.feature(column, width)} in {{{levels}}}{end}"
     if column != OBLIQUE:
+        threshold = numbers.threshold
         if column in labels.levels:  # the order of the codes is that of the levels
             threshold = labels.level(column, math.floor(table.threshold[node]), width)
         return f"{labels.feature(column, width)} {at_most} {threshold}{end}"
     assert table.normals is not None
-    terms = []
-    for index, coefficient in zip(*(part.tolist() for part in table.normals.row(node)), strict=True):
-        sign = "-" if coefficient < 0 else "+"
-        number = "" if abs(coefficient) == 1 else f"{tidy_text(abs(coefficient))}*"
-        terms.append(f"{sign} {number}{labels.feature(index, width)}")
-    weighted_sum = " ".join(terms)
+    shown = []
+    for index, value, size in zip(
+        *(part.tolist() for part in table.normals.row(node)), numbers.coefficients, strict=True
+    ):
+        factor = "" if size == "1" else f"{size}*"
+        shown.append(f"{'-' if value < 0 else '+'} {factor}{labels.feature(index, width)}")
+    if terms is not None and len(shown) > terms + 1:
+        order = np.argsort(-np.abs(table.normals.row(node)[1]), kind="stable")[:terms]
+        left_out = len(shown) - terms
+        shown = [*(shown[k] for k in sorted(order.tolist())), f"+ {left_out}\u00a0more"]
+    weighted_sum = " ".join(shown)
     weighted_sum = weighted_sum[2:] if weighted_sum.startswith("+") else "-" + weighted_sum[2:]
-    return f"{weighted_sum} {at_most} {threshold}{end}"
+    return f"{weighted_sum} {at_most} {numbers.threshold}{end}"
 
 
 def tells_missing(table: NodeTable) -> bool:
@@ -157,12 +181,33 @@ def threshold_texts(table: NodeTable, *, digits: int | None = None, X: npt.Array
         Rows to be separated as the thresholds separate them. With it, each text is the shortest that lies between the
         same two neighbouring values among the rows that reach the node; ``digits`` then only says where to begin.
     """
+    return [numbers.threshold for numbers in number_texts(table, digits=digits, X=X)]
+
+
+def number_texts(table: NodeTable, *, digits: int | None = None, X: npt.ArrayLike | None = None) -> list[Numbers]:
+    """The numbers of each test as texts; empty at leaves.
+
+    Parameters
+    ----------
+    table, digits, X : as in :func:`threshold_texts`
+        Coefficients of weighted sums get as many digits as thresholds are asked to have, at least, and ``digits`` of
+        them exactly if there is no ``X`` to say how many they need.
+    """
+    oblique = np.flatnonzero(table.feature == OBLIQUE).tolist()
+    seen = _visits(table, X) if oblique and X is not None else {}
+    sums = {node: _oblique_numbers(table, node, digits, seen.get(node)) for node in oblique}
+    plain = _plain_thresholds(table, digits, X)
+    return [sums.get(node, Numbers(plain[node])) for node in range(table.n_nodes)]
+
+
+def _plain_thresholds(table: NodeTable, digits: int | None, X: npt.ArrayLike | None) -> list[str]:
+    """Texts of the thresholds of tests of one column."""
     texts = [""] * table.n_nodes
-    tested = [node for node in table.splits() if not math.isnan(table.threshold[node])]
+    tested = [node for node in table.splits() if table.feature[node] >= 0 and not math.isnan(table.threshold[node])]
     limits = None if X is None else _neighbours(table, X)
     for node in tested:
         value = float(table.threshold[node])
-        if limits is not None and table.feature[node] != OBLIQUE:
+        if limits is not None:
             low, high = float(limits[0][node]), float(limits[1][node])
             start = digits or 1
         else:
@@ -179,6 +224,45 @@ def threshold_texts(table: NodeTable, *, digits: int | None = None, X: npt.Array
             start = max(digits, whole + 1 if whole else 0)
         texts[node] = _shortest_between(value, low, high, start)
     return texts
+
+
+def _visits(table: NodeTable, X: npt.ArrayLike) -> dict[int, FloatArray]:
+    """The rows of ``X`` that reach each oblique node, if there are any."""
+    values = check_rows(table, X)
+    found: dict[int, list[IntArray]] = {}
+    for rows, nodes in walk(table, values):
+        for node in np.unique(nodes[table.feature[nodes] == OBLIQUE]).tolist():
+            found.setdefault(node, []).append(rows[nodes == node])
+    nobody = [np.empty(0, dtype=np.int64)]
+    oblique = np.flatnonzero(table.feature == OBLIQUE).tolist()
+    return {node: values[np.concatenate(found.get(node, nobody))] for node in oblique}
+
+
+def _oblique_numbers(table: NodeTable, node: int, digits: int | None, rows: FloatArray | None = None) -> Numbers:
+    """The numbers of a weighted sum; with ``rows``, the shortest that separate them as the test does."""
+    assert table.normals is not None
+    columns, values = table.normals.row(node)
+    threshold = float(table.threshold[node])
+    exact = Numbers(tidy_text(threshold), tuple(tidy_text(abs(value)) for value in values.tolist()))
+    if rows is None and digits is None:
+        return exact
+    if rows is None:
+        return Numbers(_rounded(threshold, digits), tuple(_rounded(abs(value), digits) for value in values.tolist()))
+    low = goes_low(table, rows, np.arange(rows.shape[0]), np.full(rows.shape[0], node))
+    for count in range(digits or 1, 17):
+        short = [_rounded(abs(value), count) for value in values.tolist()]
+        sums = np.zeros(rows.shape[0])
+        for column, size, value in zip(columns.tolist(), short, values.tolist(), strict=True):
+            sums += math.copysign(float(size), value) * rows[:, column]
+        most, least = float(sums[low].max(initial=-np.inf)), float(sums[~low].min(initial=np.inf))
+        if most < least:
+            inside = threshold if most <= threshold < least else float(midpoints(max(most, -1e300), min(least, 1e300)))
+            return Numbers(_shortest_between(inside, most, least, digits or 1), tuple(short))
+    return exact
+
+
+def _rounded(value: float, digits: int | None) -> str:
+    return _plain_notation(f"{value:.{digits}g}") if value else "0"
 
 
 def _shortest_between(value: float, low: float, high: float, digits: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,7 +32,9 @@ class Layout:
     edges: dict[tuple[int, int], list[tuple[float, float]]]
 
 
-def arrange(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
+def arrange(
+    table: NodeTable, widths: FloatArray, gap: float, lanes: Mapping[tuple[int, int], float] | None = None
+) -> Layout:
     """Positions at which no two boxes overlap.
 
     Parameters
@@ -39,8 +42,10 @@ def arrange(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
     table : NodeTable
     widths : (n_nodes,) width of each node's box
     gap : least distance between boxes of one layer
+    lanes : for (node, 0) its low and (node, 1) its high edge, the width it needs where it passes layers of a diagram,
+        where that is more than ``LANE``
     """
-    return _tree(table, widths, gap) if table.is_tree else _diagram(table, widths, gap)
+    return _tree(table, widths, gap) if table.is_tree else _diagram(table, widths, gap, lanes or {})
 
 
 def _tree(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
@@ -74,7 +79,7 @@ def _tree(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
     return Layout(x=x, depth=depth, width=right_edge - left_edge, edges=edges)
 
 
-def _diagram(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
+def _diagram(table: NodeTable, widths: FloatArray, gap: float, lanes: Mapping[tuple[int, int], float]) -> Layout:
     """Layers by longest path; edges that skip layers get lanes; order by barycentres (Sugiyama et al. 1981)."""
     layer_of = table.node_depths.copy()
     layer_of[table.feature == LEAF] = table.depth  # sinks share the bottom
@@ -88,7 +93,7 @@ def _diagram(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
             chain = [node]
             for between in range(layer[node] + 1, layer[child]):
                 chain.append(len(size))
-                size.append(LANE)
+                size.append(max(LANE, lanes.get((node, side), 0.0)))
                 layer.append(between)
                 up.append([])
                 down.append([])

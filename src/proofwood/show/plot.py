@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +17,10 @@ from proofwood.show.labels import (
     FEW_DIGITS,
     NO_LABELS,
     Labels,
+    number_texts,
     question,
     rows_texts,
     tells_missing,
-    threshold_texts,
 )
 from proofwood.show.layout import Layout, arrange
 from proofwood.show.palette import Colour, class_colours, tint
@@ -30,14 +32,15 @@ FONT = 9.0  # points, in a picture of the default size
 _LINE = 1.35 * FONT / 72  # inches from one line of text to the next
 _PAD = 0.07  # inches around the text of a box
 _BAR = 0.08  # inches: height of the bar of class shares
-_GAP = 0.1  # inches between boxes side by side
+GAP = 0.1  # inches between boxes side by side
 _LAYER = 0.48  # inches between layers of boxes of a tree
+TERMS = 6  # of a weighted sum that a box shows
 _STUB = 0.2  # inches that an edge of a diagram goes straight down, past its answer, before it turns
-_INK, _GREY = (0.1, 0.1, 0.1), (0.45, 0.45, 0.45)
+INK, GREY = (0.1, 0.1, 0.1), (0.45, 0.45, 0.45)
 
 
 @dataclass(frozen=True)
-class _Picture:
+class Picture:
     """Everything to be drawn, in inches at the default size; y points down."""
 
     texts: list[list[str]]
@@ -89,9 +92,9 @@ def plot_tree(
     ImportError
         If matplotlib is not installed.
     """
-    _need_matplotlib()
+    need_matplotlib()
     labels.check(table)
-    picture = _compose(table, labels, digits, X, max_name, legend)
+    picture = compose(table, labels, digits, X, max_name, legend)
     if ax is None:
         import matplotlib.pyplot as plt
 
@@ -127,12 +130,12 @@ def save_plot(
     ImportError
         If matplotlib is not installed.
     """
-    _need_matplotlib()
+    need_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     labels.check(table)
-    picture = _compose(table, labels, digits, X, max_name, legend)
+    picture = compose(table, labels, digits, X, max_name, legend)
     figure = Figure(figsize=picture.size)
     _draw(
         table,
@@ -148,7 +151,8 @@ def save_plot(
         figure.savefig(path, dpi=dpi, format=kind, metadata={"Date": None} if kind == "svg" else None)
 
 
-def _need_matplotlib() -> None:
+def need_matplotlib() -> None:
+    """ImportError that says how to get matplotlib, unless it is there."""
     try:
         import matplotlib as mpl  # noqa: F401
     except ImportError:
@@ -158,15 +162,28 @@ def _need_matplotlib() -> None:
 # ----------------------------------------------------------------- compose
 
 
-def _compose(
+def compose(
     table: NodeTable,
     labels: Labels,
     digits: int | None,
     X: npt.ArrayLike | None,
     max_name: int | None,
     legend: bool,
-) -> _Picture:
-    thresholds = threshold_texts(table, digits=digits, X=X)
+    *,
+    layer: float | None = None,
+    least: Mapping[int, float] | None = None,
+    lanes: Mapping[tuple[int, int], float] | None = None,
+) -> Picture:
+    """What is to be drawn, and where.
+
+    Parameters
+    ----------
+    table, labels, digits, X, max_name, legend : as in :func:`plot_tree`
+    layer : inches between layers of boxes
+    least : least width of the boxes of some nodes, in inches
+    lanes : as in :func:`proofwood.show.layout.arrange`
+    """
+    numbers = number_texts(table, digits=digits, X=X)
     tell = tells_missing(table)
     texts, widths = [], np.zeros(table.n_nodes)
     for node in range(table.n_nodes):
@@ -174,19 +191,24 @@ def _compose(
         if leaf:
             head = [labels.class_name(int(table.label[node]), max_name)]
         else:
-            head = _wrapped(question(table, node, labels, thresholds[node], width=max_name, at_most="≤", missing=tell))
+            head = _wrapped(
+                question(table, node, labels, numbers[node], width=max_name, at_most="≤", missing=tell, terms=TERMS)
+            )
         lines = [*head, *rows_texts(table, node)]
         widths[node] = max(_text_width(line, bold=leaf and k == 0) for k, line in enumerate(lines)) + 2 * _PAD
         texts.append(lines)
     widths = np.maximum(widths, 0.5)
+    for node, width in (least or {}).items():
+        widths[node] = max(widths[node], width)
     n_lines = max(len(lines) for lines in texts)
     height = n_lines * _LINE + _BAR + 2 * _PAD
-    layer = _LAYER if table.is_tree else _LAYER + _STUB
-    layout = arrange(table, widths, _GAP)
+    if layer is None:
+        layer = _LAYER if table.is_tree else _LAYER + _STUB
+    layout = arrange(table, widths, GAP, lanes)
     width = max(layout.width, 2.0)
     rows = _legend_rows(table, labels, width, max_name) if legend else []
     bottom = table.depth * (height + layer) + height + (0.12 + len(rows) * 1.2 * _LINE if rows else 0.0)
-    return _Picture(texts, widths, height, layer, layout, rows, (width + 2 * _GAP, bottom + 2 * _GAP))
+    return Picture(texts, widths, height, layer, layout, rows, (width + 2 * GAP, bottom + 2 * GAP))
 
 
 def _wrapped(asks: str) -> list[str]:
@@ -200,9 +222,9 @@ def _wrapped(asks: str) -> list[str]:
 
 
 def _filled(text: str, width: int = 24) -> list[str]:
-    """``text`` broken at blanks into lines of about ``width`` characters."""
+    """``text`` broken at blanks, but not behind the sign of a summand, into lines of about ``width`` characters."""
     lines: list[str] = []
-    for word in text.split(" "):
+    for word in re.split(r"(?<! [+-]) ", text):
         if lines and len(lines[-1]) + 1 + len(word) <= width:
             lines[-1] += " " + word
         else:
@@ -235,31 +257,52 @@ def _text_width(text: str, bold: bool = False) -> float:
 # -------------------------------------------------------------------- draw
 
 
-def _draw(table: NodeTable, labels: Labels, ax: Axes, picture: _Picture, max_name: int | None, dashed: bool) -> None:
+def _draw(table: NodeTable, labels: Labels, ax: Axes, picture: Picture, max_name: int | None, dashed: bool) -> None:
+    pen = draw_nodes(table, labels, ax, picture, max_name)
+    _draw_edges(table, ax, picture, pen, dashed)
+
+
+@dataclass(frozen=True)
+class Pen:
+    """How the nodes were drawn, for what is drawn between them.
+
+    Parameters
+    ----------
+    shift : inches that the layout is moved to the right
+    scale : of text and lines against the default
+    write : writes a text at (x, y)
+    """
+
+    shift: float
+    scale: float
+    write: Callable[..., None]
+
+
+def draw_nodes(table: NodeTable, labels: Labels, ax: Axes, picture: Picture, max_name: int | None) -> Pen:
+    """Draw the boxes and the legend."""
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
     width, height = picture.size
-    ax.set_xlim(-_GAP, width - _GAP)
-    ax.set_ylim(height - _GAP, -_GAP)
+    ax.set_xlim(-GAP, width - GAP)
+    ax.set_ylim(height - GAP, -GAP)
     ax.set_axis_off()
     scale = _scale(ax, picture)
     size = FONT * scale
     colours = class_colours(table.n_classes)
     shares = node_probabilities(table)
-    shift = (width - 2 * _GAP - picture.layout.width) / 2  # a narrow picture sits in the middle
+    shift = (width - 2 * GAP - picture.layout.width) / 2  # a narrow picture sits in the middle
 
     def write(x: float, y: float, text: str, **style: Any) -> None:
-        style = {"ha": "center", "va": "center", "fontsize": size, "color": _INK, "parse_math": False, **style}
+        style = {"ha": "center", "va": "center", "fontsize": size, "color": INK, "parse_math": False, **style}
         ax.text(x, y, text, **style)
 
-    _draw_edges(table, ax, picture, shift, scale, write, dashed)
     for node in range(table.n_nodes):
         leaf = table.feature[node] == LEAF
         label = int(table.label[node])
         wide = float(picture.widths[node])
         left, top = float(picture.layout.x[node]) + shift - wide / 2, picture.top(float(picture.layout.depth[node]))
         fill = tint(colours[label], 0.12 + 0.38 * float(shares[node, label])) if leaf else (1.0, 1.0, 1.0)
-        edge: Colour = colours[label] if leaf else _GREY
+        edge: Colour = colours[label] if leaf else GREY
         box = FancyBboxPatch(
             (left, top),
             wide,
@@ -276,7 +319,7 @@ def _draw(table: NodeTable, labels: Labels, ax: Axes, picture: _Picture, max_nam
         for k, line in enumerate(lines):
             y = top + room / 2 + (k - (len(lines) - 1) / 2) * _LINE
             count = not leaf and k >= len(lines) - len(rows_texts(table, node))
-            style: dict[str, Any] = {"fontweight": "bold"} if leaf and k == 0 else {"color": _GREY} if count else {}
+            style: dict[str, Any] = {"fontweight": "bold"} if leaf and k == 0 else {"color": GREY} if count else {}
             write(left + wide / 2, y, line, zorder=3, **style)
         x = left + _PAD
         for code in np.flatnonzero(shares[node] > 0).tolist():
@@ -290,12 +333,12 @@ def _draw(table: NodeTable, labels: Labels, ax: Axes, picture: _Picture, max_nam
         for code, x in row:
             ax.add_patch(Rectangle((x, y - 0.06), 0.12, 0.12, facecolor=colours[code], linewidth=0))
             write(x + 0.17, y, labels.class_name(code, max_name), ha="left")
+    return Pen(shift, scale, write)
 
 
-def _draw_edges(
-    table: NodeTable, ax: Axes, picture: _Picture, shift: float, scale: float, write: Any, dashed: bool
-) -> None:
+def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, dashed: bool) -> None:
     """Edges and their answers. In a diagram the two edges of a node leave its box apart, so that no answers meet."""
+    shift, scale, write = pen.shift, pen.scale, pen.write
     total = max(int(table.rows[0]), 1)
     for (node, side), points in picture.layout.edges.items():
         other = picture.layout.edges[node, 1 - side]
@@ -321,13 +364,13 @@ def _draw_edges(
             (ys[0] + ys[1]) / 2,
             ("yes", "no")[side],
             fontsize=0.8 * FONT * scale,
-            color=_GREY,
+            color=GREY,
             zorder=1.5,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8 * scale},
         )
 
 
-def _scale(ax: Axes, picture: _Picture) -> float:
+def _scale(ax: Axes, picture: Picture) -> float:
     """How much smaller than the default the axes are: text of this scale fits its boxes."""
     box = ax.get_window_extent()
     dpi = ax.figure.dpi

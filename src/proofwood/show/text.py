@@ -14,12 +14,13 @@ from proofwood.show.labels import (
     FEW_DIGITS,
     NO_LABELS,
     Labels,
+    Numbers,
     amount,
     exact_text,
+    number_texts,
     question,
     rows_texts,
     tells_missing,
-    threshold_texts,
 )
 
 _LINES = {False: ("├─ ", "└─ ", "│  ", "   "), True: ("|- ", "`- ", "|  ", "   ")}
@@ -57,7 +58,7 @@ def export_text(
         Lines without a newline at the end.
     """
     labels.check(table)
-    thresholds = threshold_texts(table, digits=digits, X=X)
+    numbers = number_texts(table, digits=digits, X=X)
     tell = tells_missing(table) if missing is None else missing
     shared = _shared(table)
     fork, last, bar, blank = _LINES[ascii_only]
@@ -77,7 +78,7 @@ def export_text(
                 (f"{lead}{mark}{labels.class_name(int(table.label[node]))}", ", ".join(rows_texts(table, node)))
             )
             continue
-        lines.append((f"{lead}{mark}{question(table, node, labels, thresholds[node], missing=tell)}", ""))
+        lines.append((f"{lead}{mark}{question(table, node, labels, numbers[node], missing=tell)}", ""))
         pending.append((int(table.high[node]), f"{indent}{last}no: ", indent + blank))
         pending.append((int(table.low[node]), f"{indent}{fork}yes: ", indent + bar))
     width = max((len(text) for text, note in lines if note), default=0)
@@ -101,7 +102,10 @@ def explain_path(table: NodeTable, x: npt.ArrayLike, labels: Labels = NO_LABELS)
     labels.check(table)
     row = np.asarray(x, dtype=np.float64)
     nodes = path(table, row)
-    short = threshold_texts(table, digits=FEW_DIGITS)
+    short = number_texts(table, digits=FEW_DIGITS)
+    if table.normals is not None:  # a weighted sum in few digits must still send this row its way
+        sums = number_texts(table, digits=FEW_DIGITS, X=row[np.newaxis])
+        short = [sums[node] if table.feature[node] == OBLIQUE else short[node] for node in range(table.n_nodes)]
     leaf = nodes[-1]
     name = labels.class_name(int(table.label[leaf]))
     lines: list[str] = []
@@ -112,12 +116,14 @@ def explain_path(table: NodeTable, x: npt.ArrayLike, labels: Labels = NO_LABELS)
     return "\n".join([*head, *(f"  {line}" for line in lines), _company(table, leaf, labels)])
 
 
-def _step(table: NodeTable, node: int, row: npt.NDArray[np.float64], low: bool, labels: Labels, short: str) -> str:
+def _step(
+    table: NodeTable, node: int, row: npt.NDArray[np.float64], low: bool, labels: Labels, numbers: Numbers
+) -> str:
     column = int(table.feature[node])
     side = "low" if low else "high"
     if column == OBLIQUE:
-        return f"{question(table, node, labels, short)} is {'true' if low else 'false'}"
-    name, value = labels.feature(column), float(row[column])
+        return f"{question(table, node, labels, numbers)} is {'true' if low else 'false'}"
+    name, value, short = labels.feature(column), float(row[column]), numbers.threshold
     if np.isnan(value):
         if table.levels is not None and table.levels[node] is not None:
             return f"{name} is missing, which counts as {'' if low else 'not '}in the set"

@@ -1,7 +1,8 @@
 """The CP-SAT model of a univariate layered diagram: splits, arcs, the way of each row, and what it costs.
 
-Thresholds are no variables. A node names one column, and every row has a side; sides must be monotone in the ranks of
-the named column, and a threshold is read off afterwards. Only the order of values matters, so nothing is lost.
+Thresholds are no numbers. A node names one column, and each distinct rank of a column has a side there, high if a
+lower rank has it; a row has the side of its rank in the named column. A threshold is read off afterwards: only the
+order of values matters, so nothing is lost.
 
 Every variable is created with its value in a known diagram, if there is one, so that the hint is complete.
 """
@@ -125,7 +126,12 @@ class DiagramModel:
     def _nodes(self) -> None:
         sketch, start = self.sketch, self.start
         for slot in range(sketch.n_slots):
-            self.active.append(True if slot == 0 else self._new(start is not None and slot in start))
+            if slot == 0:
+                self.active.append(True)
+            elif slot in self._free or (start is not None and slot in start):
+                self.active.append(self._new(start is not None and slot in start))
+            else:
+                self.active.append(False)
         incoming: dict[int, list[Literal]] = {slot: [] for slot in range(sketch.n_slots)}
         for layer, slots in enumerate(sketch.layers):
             below = sketch.layers[layer + 1] if layer + 1 < len(sketch.layers) else range(0)
@@ -158,7 +164,7 @@ class DiagramModel:
             named = None if split is None else (split.high if side else split.low)
             # Arc number p of a layer can name nodes 0..p of the next one only: each is named after the one before it.
             inner = below[: 2 * place + side + 1] if self._whole else below
-            arcs = {target: self._new(named == target) for target in inner}
+            arcs = {target: self._new(named == target) for target in inner if self.active[target] is not False}
             if arcs:
                 stop = self._new(named is not None and named < 0)
                 self._exactly_one([*arcs.values(), stop, _not(active)])
@@ -209,23 +215,30 @@ class DiagramModel:
         names = {j: self._new(split is not None and split.column == j) for j in chosen}
         self._exactly_one([*names.values(), _not(active)])
         side = [self._new(split is not None and bool(split.goes_high[row])) for row in range(sketch.n_rows)]
-        if active is not True:
-            for literal in side:
-                self._clause(_not(literal), active)
+        parts: list[list[Literal]] = [[] for _ in side]
         for j, name in names.items():
-            self._monotone(sketch.ranks[:, sketch.columns[j]].tolist(), _not(name), side)
+            of_column = split if split is not None and split.column == j else None
+            for part, literal in zip(parts, self._column(j, name, of_column), strict=True):
+                part.append(literal)
+        for part, literal in zip(parts, side, strict=True):
+            self._exactly_one([*part, _not(literal)])
         if slot == 0 and sketch.tree and sketch.constant_test is None:
             self._clause(*side)  # a tree has no two arcs to one node, and no test sends all rows one way
             self._clause(*(_not(literal) for literal in side))
         self.names[slot], self.side[slot] = names, side
 
-    def _monotone(self, ranks: list[int], other: Literal, side: list[Literal]) -> None:
-        """Unless ``other``, a row goes high where one of lower rank does, and rows of equal rank go together."""
-        order = sorted(range(len(ranks)), key=ranks.__getitem__)
-        for left, right in pairwise(order):
-            self._clause(other, _not(side[left]), side[right])
-            if ranks[left] == ranks[right]:
-                self._clause(other, side[left], _not(side[right]))
+    def _column(self, column: int, name: Literal, split: Split | None) -> list[Literal]:
+        """Per row, whether it goes high and the node names ``column``: that of its rank, and so of higher ranks.
+
+        The side of a row is the sum of these over the columns, since at most one column is named.
+        """
+        sketch = self.sketch
+        ranks, rank_of = np.unique(sketch.ranks[:, sketch.columns[column]], return_inverse=True)
+        least = ranks.size if split is None else int(rank_of[split.goes_high].min(initial=ranks.size))
+        high = [self._new(rank >= least) for rank in range(ranks.size)]
+        for left, right in pairwise([*high, name]):
+            self._clause(_not(left), right)
+        return [high[rank] for rank in rank_of.tolist()]
 
     # ---- rows
 

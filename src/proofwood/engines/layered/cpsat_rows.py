@@ -241,7 +241,7 @@ class Sketch:
         for slot in slots:
             split = splits[slot]
             low, high = split.low, split.high
-            test = self._test(split)
+            test = self.test(split)
             if slot and slot not in above:  # it hung from an arc that no row took
                 continue
             if test is None:
@@ -304,7 +304,7 @@ class Sketch:
             raise AssertionError("no column has a test of these sides")
         return int(back[0]), True
 
-    def _test(self, split: Split) -> int | None:
+    def test(self, split: Split) -> int | None:
         """Number of the test in the middle of those that send the rows as ``split`` does; None if all go one way."""
         if split.goes_high.all() or not split.goes_high.any():
             return None

@@ -1,0 +1,154 @@
+"""Columns scaled to [0, 1], and oblique models over them brought back to the columns.
+
+Engines that choose hyperplanes see scaled columns, so that one set of tolerances fits all data. What leaves the library
+speaks about the columns the user gave: :meth:`Scaling.lift` is to hyperplanes what ``Binarizer.lift`` is to tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from proofwood.data.binarize import midpoints
+from proofwood.exceptions import DataError
+from proofwood.model.evaluate import goes_low, tested_values, walk
+from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable, Normals
+from proofwood.model.reshape import preorder
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """``(x - minimum) / span``, column by column; a constant column becomes 0.
+
+    Parameters
+    ----------
+    minimum : (n_features,) least value of each column
+    span : (n_features,) greatest less least value, 0 for a constant column
+    """
+
+    minimum: FloatArray
+    span: FloatArray
+
+    @classmethod
+    def of(cls, X: FloatArray) -> Scaling:
+        """The scaling that maps each column of ``X`` (n_rows, n_features) onto [0, 1].
+
+        Raises
+        ------
+        DataError
+            If the values of a column lie too far apart for float64 to subtract them.
+        """
+        minimum = X.min(axis=0)
+        with np.errstate(over="ignore"):
+            span = X.max(axis=0) - minimum
+        if not np.all(np.isfinite(span)):
+            column = int(np.flatnonzero(~np.isfinite(span))[0])
+            raise DataError(
+                f"column {column} goes from {X[:, column].min():g} to {X[:, column].max():g}, too far for float64 to "
+                "subtract: divide the column by a constant"
+            )
+        return cls(minimum, span)
+
+    def transform(self, X: FloatArray) -> FloatArray:
+        """(n_rows, n_features) scaled columns; in [0, 1] for the rows that the scaling was made of."""
+        out = np.zeros_like(X)
+        np.divide(X - self.minimum, self.span, out=out, where=self.span > 0)
+        return out
+
+    def lift(self, table: NodeTable, X: FloatArray) -> NodeTable:
+        """``table`` over scaled columns as a model over the columns that sends each row of ``X`` the same way.
+
+        ``a @ scaled <= b`` becomes ``(a / span) @ x <= b + sum(a * minimum / span)``, divided by its largest
+        coefficient, sides exchanged if that is negative. The threshold then moves half way between the sums that it
+        separates. A test with one coefficient becomes a test of that column.
+
+        Parameters
+        ----------
+        table : NodeTable of oblique tests over the columns of :meth:`transform`
+        X : (n_rows, n_features) rows in the unit of the columns, usually of training
+
+        Raises
+        ------
+        DataError
+            If rounding makes weighted sums equal that must differ, whatever the threshold.
+        """
+        if np.any(table.feature >= 0):
+            raise ValueError("a test of a single column is no weighted sum: expected oblique tests only")
+        if table.normals is None:
+            return table
+        scaled = self.transform(X)
+        lifted, turned = self._rewritten(table)
+        largest, least = np.full(table.n_nodes, -np.inf), np.full(table.n_nodes, np.inf)
+        for rows, nodes, low in _steps(table, scaled):
+            low = low != turned[nodes]
+            value = tested_values(lifted, X, rows, nodes)
+            np.maximum.at(largest, nodes[low], value[low])
+            np.minimum.at(least, nodes[~low], value[~low])
+        if np.any(largest >= least):
+            node = int(np.flatnonzero(largest >= least)[0])
+            columns = ", ".join(map(str, table.normals.row(node)[0].tolist()))
+            raise DataError(
+                f"rounding loses a hyperplane over the columns {columns}: their values differ by too little of their "
+                "size. Subtract a constant from such columns, for example with sklearn.preprocessing.MinMaxScaler."
+            )
+        threshold = lifted.threshold.copy()
+        both = np.isfinite(largest) & np.isfinite(least)
+        threshold[both] = midpoints(largest[both], least[both])
+        only_low, only_high = np.isfinite(largest) & ~both, np.isfinite(least) & ~both
+        threshold[only_low] = np.maximum(threshold[only_low], largest[only_low])
+        threshold[only_high] = np.minimum(threshold[only_high], np.nextafter(least[only_high], -np.inf))
+        lifted = replace(lifted, threshold=threshold)
+        for rows, nodes, low in _steps(table, scaled):
+            if np.any(goes_low(lifted, X, rows, nodes) != (low != turned[nodes])):
+                raise AssertionError(f"node {int(nodes[0])} of the lifted model sends a row another way")
+        return preorder(lifted)
+
+    def _rewritten(self, table: NodeTable) -> tuple[NodeTable, BoolArray]:
+        """Tests in the unit of the columns, and (n_nodes,) whether a node's sides were exchanged.
+
+        The largest coefficient of each test is 1; a test with no other coefficient becomes one of a single column.
+        """
+        assert table.normals is not None
+        feature, low, high = table.feature.copy(), table.low.copy(), table.high.copy()
+        threshold = table.threshold.copy()
+        turned = np.zeros(table.n_nodes, dtype=np.bool_)
+        rows: list[tuple[IntArray, FloatArray]] = []
+        for node in range(table.n_nodes):
+            columns, given = table.normals.row(node)
+            used = (self.span[columns] > 0) & (given != 0)
+            if not used.any():  # a comparison with a constant, or a leaf
+                rows.append((columns[:1], np.zeros(columns[:1].size)))
+                continue
+            columns, ranges = columns[used], self.span[columns[used]]
+            scale = float(ranges.min())  # first, because a coefficient divided by a tiny range need not fit float64
+            values = given[used] * (scale / ranges)
+            factor = float(values[np.abs(values).argmax()])
+            values = values / factor
+            cut = float(threshold[node]) * (scale / factor) + float(values @ self.minimum[columns])
+            if factor < 0:  # sum <= cut holds where the test does not, but for ties, which the caller sees to
+                turned[node], low[node], high[node] = True, table.high[node], table.low[node]
+            threshold[node] = cut
+            if columns.size == 1:
+                feature[node] = columns[0]
+                rows.append((columns[:0], values[:0]))
+            else:
+                rows.append((columns, values))
+        normals = Normals(
+            np.concatenate([[0], np.cumsum([columns.size for columns, _ in rows])]),
+            np.concatenate([columns for columns, _ in rows]),
+            np.concatenate([values for _, values in rows]),
+        )
+        bare = not np.any(feature == OBLIQUE)
+        own = None if bare else normals
+        return replace(table, feature=feature, threshold=threshold, low=low, high=high, normals=own), turned
+
+
+def _steps(table: NodeTable, X: FloatArray) -> list[tuple[IntArray, IntArray, BoolArray]]:
+    """Rows at inner nodes, step by step, and whether they go low."""
+    told = []
+    for rows, nodes in walk(table, X):
+        inner = table.feature[nodes] != LEAF
+        if inner.any():
+            told.append((rows[inner], nodes[inner], goes_low(table, X, rows[inner], nodes[inner])))
+    return told

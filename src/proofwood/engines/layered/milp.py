@@ -1,0 +1,218 @@
+"""Optimal diagrams by mixed-integer programming: one program, any of four solvers, each in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from proofwood.engines.layered import milp_gurobi, milp_highs, milp_scip, milp_scipy
+from proofwood.engines.layered.levels import Levels
+from proofwood.engines.layered.model import Model, build, only_leaves
+from proofwood.engines.layered.model_decode import decode
+from proofwood.engines.layered.model_start import start_values
+from proofwood.engines.layered.program import Answer
+from proofwood.engines.layered.run import LayeredRun
+from proofwood.engines.layered.shape import Diagram
+from proofwood.engines.layered.slots import shrunk
+from proofwood.problem.layered import LayeredProblem
+from proofwood.solvers import worker
+
+Solver: TypeAlias = Literal["scipy", "highs", "scip", "gurobi"]
+_SOLVERS: Mapping[str, tuple[Callable[..., Answer], str, str]] = {
+    "scipy": (milp_scipy.solve_in_child, "scipy", "SciPy"),
+    "highs": (milp_highs.solve_in_child, "highspy", "HiGHS (highspy)"),
+    "scip": (milp_scip.solve_in_child, "pyscipopt", "SCIP (PySCIPOpt)"),
+    "gurobi": (milp_gurobi.solve_in_child, "gurobipy", "Gurobi (gurobipy)"),
+}
+SOLVERS = tuple(_SOLVERS)
+"""Names of the solvers; "scipy" is always there."""
+_TAKES_START = ("highs", "gurobi", "scip")
+_LAST_WORDS = 0.5
+"""Seconds that a solver is told to leave for its answer, at most a tenth of all it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class MilpOptions:
+    """How the program is written: nothing here changes what is proved.
+
+    Parameters
+    ----------
+    thresholds : univariate nodes choose a test directly, without separators
+    centred : coordinates count from 1/2, so that the constants of eqs. 13 and 14 halve; False is the program as printed
+    shrink : leave out the slots that no diagram cheaper than the best can use, again after each better diagram
+    settings : parameters of the solver, by its own names
+    """
+
+    thresholds: bool = False
+    centred: bool = True
+    shrink: bool = True
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+AS_PRINTED = MilpOptions(centred=False, shrink=False)
+"""The program of the paper, symmetry breaking as in the authors' code."""
+
+
+def installed(solver: str) -> bool:
+    """Whether the package of a solver can be imported."""
+    return importlib.util.find_spec(_SOLVERS[solver][1]) is not None
+
+
+def solve(
+    problem: LayeredProblem,
+    run: LayeredRun,
+    *,
+    solver: Solver,
+    seconds: float | None,
+    threads: int = 1,
+    options: MilpOptions | None = None,
+) -> str | None:
+    """Improve ``run`` and its bound, to the end or for ``seconds``.
+
+    The best diagram of ``run`` is the start, where the solver takes one, and only cheaper ones are sought. Whatever the
+    solver returns is decoded, routed anew in floating point and recounted; its own objective is never taken. Bounds are
+    turned into integers by :class:`~proofwood.engines.layered.levels.Levels`.
+
+    For oblique problems bounds, and with them the status "optimal", are about hyperplanes that keep a distance of
+    ``EPSILON`` between the sides (in scaled columns, coefficients of absolute sum at most 1), as in the paper. A
+    diagram with rows closer to its hyperplanes may cost less than such a bound.
+
+    Parameters
+    ----------
+    problem : LayeredProblem, that of ``run``
+    run : LayeredRun; offered diagrams and bounds
+    solver : "scipy", "highs", "scip" or "gurobi"
+    seconds : wall-clock limit, None for that of the run
+    threads : of the solver; SCIP and SciPy use one
+    options : how the program is written
+
+    Returns
+    -------
+    None if it ran to the end with a proof, else what stopped it: "time_limit", "interrupt", or "precision" if the
+    solver finished and its bound and the best diagram lie closer than its tolerance, or its best solution could not be
+    reproduced in floating point.
+
+    Raises
+    ------
+    ImportError
+        If the package of the solver is not installed, or Gurobi has no licence for a program of this size.
+    ValueError
+        If there is no solver of that name, and as :func:`~proofwood.engines.layered.model.build`.
+    """
+    if solver not in _SOLVERS:
+        raise ValueError(f"solver={solver!r}: expected one of {', '.join(SOLVERS)}")
+    if not installed(solver):
+        raise ImportError(
+            f"the solver {solver!r} needs {_SOLVERS[solver][2]}, which is not installed: "
+            f'pip install "proofwood[{solver}]"'
+        )
+    limits = [s for s in (seconds, run.seconds_left) if s is not None]
+    deadline = time.monotonic() + min(limits) if limits else None
+    for code in range(problem.rows.n_classes):
+        run.offer(Diagram.leaf(code), by="leaf")
+    if only_leaves(problem):
+        if run.best is None:
+            run.prove_infeasible()
+        else:
+            run.prove(run.upper)
+        return None
+    chosen = MilpOptions() if options is None else options
+    stage = _Stage(problem, run, solver, threads, chosen)
+    while not run.done:
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            return "time_limit"
+        try:
+            return stage.solve(left)
+        except _SmallerError:
+            run.add({"milp restarts": 1})
+        except _EnoughError:
+            return None
+    return None
+
+
+class _SmallerError(Exception):
+    """The best diagram now leaves fewer slots in play."""
+
+
+class _EnoughError(Exception):
+    """The bound has met the best diagram."""
+
+
+@dataclass(eq=False)
+class _Stage:
+    """One program after the other, each for the slots that a cheaper diagram can use."""
+
+    problem: LayeredProblem
+    run: LayeredRun
+    solver: Solver
+    threads: int
+    options: MilpOptions
+
+    def _part(self) -> LayeredProblem:
+        return shrunk(self.problem, self.run.upper) if self.options.shrink else self.problem
+
+    def solve(self, seconds: float | None) -> str | None:
+        """Build and solve; raises _SmallerError or _EnoughError as soon as a message gives reason to."""
+        part, run = self._part(), self.run
+        model = build(part, thresholds=self.options.thresholds, centred=self.options.centred)
+        levels = Levels.of(part)
+        start = None if run.best is None or self.solver not in _TAKES_START else start_values(model, run.best)
+        if start is not None and any(broken.size for broken in model.program.broken(start)):
+            raise AssertionError("the start breaks rows of the program")
+        cutoff = levels.cutoff(run.upper) if run.best is not None and start is None else None
+
+        def take(message: tuple[str, Any]) -> None:
+            kind, content = message
+            if kind == "point":
+                self._offer(model, content)
+                if self.options.shrink and not run.done and self._part().n_slots < part.n_slots:
+                    raise _SmallerError
+            else:
+                run.prove(levels.proved(content))
+                run.report()
+            if run.done:
+                raise _EnoughError
+
+        last_words = 0.0 if seconds is None else min(_LAST_WORDS, seconds / 10)
+        outcome = worker.run(
+            _SOLVERS[self.solver][0],
+            model.program,
+            start,
+            cutoff,
+            levels,
+            None if seconds is None else time.time() + seconds - last_words,
+            self.threads,
+            dict(self.options.settings),
+            seconds=seconds,
+            on_message=take,
+        )
+        if outcome.stopped_by is not None:
+            return outcome.stopped_by
+        return self._conclude(outcome.value, levels)
+
+    def _offer(self, model: Model, point: Any) -> None:
+        diagram = decode(model, point)
+        self.run.add({"milp solutions": 1, "milp solutions rejected": int(diagram is None)})
+        if diagram is not None:
+            self.run.offer(diagram, by=f"milp-{self.solver}")
+
+    def _conclude(self, answer: Answer, levels: Levels) -> str | None:
+        run = self.run
+        run.add({"milp nodes": answer.nodes})
+        if answer.kind == milp_gurobi.NO_LICENCE:
+            raise ImportError(
+                f"Gurobi is installed, but has no licence for this program ({answer.text}): get one, or choose "
+                'another solver, such as "scip" (pip install "proofwood[scip]")'
+            )
+        if answer.kind == "infeasible":
+            run.prove_infeasible()
+            return None
+        if answer.bound is not None:
+            run.prove(levels.proved(answer.bound))
+        if run.done:
+            return None
+        return "time_limit" if answer.kind == "limit" else "precision"

@@ -1,0 +1,107 @@
+"""The program in SCIP, in a process of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from proofwood.engines.layered.levels import Levels
+from proofwood.engines.layered.program import TOLERANCE, Answer, Program, Send
+from proofwood.model.node_table import FloatArray
+
+SETTINGS: Mapping[str, Any] = {"numerics/feastol": TOLERANCE, "limits/gap": 0.0, "limits/absgap": 0.0}
+
+
+def solve_in_child(
+    send: Send,
+    program: Program,
+    start: FloatArray | None,
+    cutoff: float | None,
+    levels: Levels,
+    deadline: float | None,
+    threads: int,  # SCIP works with one
+    settings: Mapping[str, Any],
+) -> Answer:
+    """Solve to the end or to the deadline; see :func:`proofwood.engines.layered.milp.solve`."""
+    from pyscipopt import SCIP_EVENTTYPE, Eventhdlr
+
+    scip, variables = _render(program)
+    for name, value in {**SETTINGS, **settings}.items():
+        scip.setParam(name, value)
+
+    class Watch(Eventhdlr):  # type: ignore[misc]
+        """Sends every new best solution at once; when a node is done, sends the bound and lowers the cutoff."""
+
+        def __init__(self) -> None:
+            self.bound, self.limit = -np.inf, np.inf
+
+        def eventinit(self) -> None:
+            self.model.catchEvent(SCIP_EVENTTYPE.BESTSOLFOUND, self)
+            self.model.catchEvent(SCIP_EVENTTYPE.NODESOLVED, self)
+
+        def eventexec(self, event: Any) -> None:
+            if event.getType() == SCIP_EVENTTYPE.BESTSOLFOUND:
+                best = self.model.getBestSol()
+                send(("point", np.array([self.model.getSolVal(best, variable) for variable in variables])))
+                self.limit = levels.below(self.model.getSolObjVal(best))
+                return
+            if self.limit < self.model.getObjlimit():  # SCIP takes no new limit while it stores a solution
+                self.model.setObjlimit(self.limit)
+            if (bound := self.model.getDualbound()) > self.bound:
+                self.bound = bound
+                send(("bound", bound))
+
+    scip.includeEventhdlr(Watch(), "watch", "sends solutions and bounds")
+    if start is not None:
+        solution = scip.createSol()
+        for variable, value in zip(variables, start.tolist(), strict=True):
+            scip.setSolVal(solution, variable, value)
+        if not scip.addSol(solution):
+            raise AssertionError("SCIP does not take the start")
+    if cutoff is not None:
+        scip.setObjlimit(cutoff)
+    if deadline is not None:
+        scip.setParam("limits/time", max(0.0, deadline - time.time()))
+    scip.optimize()
+    status, nodes = scip.getStatus(), int(scip.getNTotalNodes())
+    if status in ("optimal", "infeasible"):
+        # With a cutoff both say that nothing lies below it; without one, and with no solution, nothing exists.
+        found = scip.getNSols() > 0 or cutoff is not None
+        bound = float(scip.getDualbound())
+        return Answer("proved" if found else "infeasible", bound if scip.getNSols() else cutoff, nodes)
+    if status == "timelimit":
+        return Answer("limit", float(scip.getDualbound()), nodes)
+    raise AssertionError(f"SCIP ended with status {status!r}, which no limit explains")
+
+
+def _render(program: Program) -> tuple[Any, list[Any]]:
+    """The program as SCIP's model, and its variables."""
+    from pyscipopt import Model, quicksum
+
+    scip = Model()
+    scip.hideOutput()
+    binary = program.integer & (program.lower >= 0) & (program.upper <= 1)
+    kinds = np.select([binary, program.integer, program.implied], ["B", "I", "M"], "C").tolist()
+    variables = [
+        scip.addVar(vtype=kind, lb=low, ub=high, obj=price)
+        for kind, low, high, price in zip(
+            kinds, program.lower.tolist(), program.upper.tolist(), program.objective.tolist(), strict=True
+        )
+    ]
+    for column in np.flatnonzero(program.priority).tolist():
+        scip.chgVarBranchPriority(variables[column], int(program.priority[column]))
+    starts, columns, values = program.starts.tolist(), program.columns.tolist(), program.values.tolist()
+    for row, (low, high) in enumerate(zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True)):
+        total = quicksum(values[k] * variables[columns[k]] for k in range(starts[row], starts[row + 1]))
+        if low == high:
+            scip.addCons(total == low)
+        elif low == -np.inf:
+            scip.addCons(total <= high)
+        elif high == np.inf:
+            scip.addCons(total >= low)
+        else:
+            raise AssertionError("no row of the program has two different bounds")
+    return scip, variables

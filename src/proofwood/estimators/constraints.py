@@ -1,0 +1,440 @@
+"""Constraints on diagrams: fairness between groups of rows, number of splits, rows through every split.
+
+They are plain values that an estimator takes as a parameter; what they mean for the rows at hand is found in ``fit``.
+
+References
+----------
+Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI: eq. 19 (fairness),
+"parsimony", eq. 20 (stability). Eq. 19 is printed with counts of rows; here it is in rates, so that groups of
+different size are compared by shares, as the four-fifths rule does.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from itertools import permutations
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.data.columns import is_frame
+from proofwood.estimators.base import is_integer
+from proofwood.model.node_table import BoolArray, IntArray
+from proofwood.problem.layered import Rate
+from proofwood.problem.objectives import decimal, integer_weights
+
+MOST_GROUPS = 50
+"""Groups that are compared pair by pair; more is a column of another kind."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The group of each row.
+
+    Parameters
+    ----------
+    values : distinct values, sorted
+    index : (n_rows,) position of each row's value among them
+    """
+
+    values: tuple[Any, ...]
+    index: IntArray
+
+    @classmethod
+    def of(cls, sensitive_features: Any, n_rows: int) -> Groups:
+        """Groups from one value per row: a list, an array, a series, or a frame of one column.
+
+        Raises
+        ------
+        ValueError
+            If there is not one value per row, or values are missing or cannot be sorted.
+        """
+        given = _values(sensitive_features)
+        if len(given) != n_rows:
+            raise ValueError(f"sensitive_features has {len(given)} values for {n_rows} rows: pass one value per row")
+        for row, value in enumerate(given):
+            if value is None or type(value).__name__ == "NAType" or value != value:
+                raise ValueError(
+                    f"sensitive_features has no value in row {row} ({value!r}): drop such rows, or make them a group "
+                    "of their own"
+                )
+        try:
+            values = tuple(sorted(set(given)))
+        except TypeError as error:
+            raise ValueError(
+                f"sensitive_features holds values that cannot be sorted ({error}): make them all text or all numbers"
+            ) from None
+        place = {value: position for position, value in enumerate(values)}
+        return cls(values, np.array([place[value] for value in given], dtype=np.int64))
+
+    def take(self, rows: IntArray) -> Groups:
+        """The groups of some of the rows; values that these do not have stay in the list."""
+        return Groups(self.values, self.index[rows])
+
+
+def _values(given: Any) -> list[Any]:
+    if is_frame(given):
+        if given.shape[1] != 1:
+            raise ValueError(f"sensitive_features has {given.shape[1]} columns: expected one value per row")
+        given = given[given.columns[0]]
+    if hasattr(given, "to_list"):  # a series of pandas or polars
+        return list(given.to_list())
+    array = np.asarray(given, dtype=object if isinstance(given, (list, tuple)) else None)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"sensitive_features has shape {array.shape}: expected one value per row, shape (n_samples,)")
+    return [value.item() if isinstance(value, np.generic) else value for value in array.tolist()]
+
+
+@dataclass(frozen=True, repr=False)
+class Constraint(ABC):
+    """What a diagram must meet. A plain value: equal parameters make equal constraints."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise ValueError if a parameter is out of range."""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Name and parameters, as model files keep them; :func:`from_plain` is the inverse."""
+        return {"constraint": type(self).__name__, **{f.name: getattr(self, f.name) for f in fields(self)}}
+
+    @property
+    def advice(self) -> str:
+        """What to change where nothing meets the constraint."""
+        return "loosen it"
+
+
+# ----------------------------------------------------------------------------------------------------------- size
+
+
+@dataclass(frozen=True, repr=False)
+class MaxSplits(Constraint):
+    """At most so many splits (inner nodes, the root included): the parsimony of the paper.
+
+    Parameters
+    ----------
+    n_splits : int from 1
+    """
+
+    n_splits: int
+
+    def __repr__(self) -> str:
+        return f"MaxSplits({self.n_splits!r})"
+
+    def check(self) -> None:
+        """Raise ValueError unless ``n_splits`` is an integer from 1."""
+        if not is_integer(self.n_splits) or self.n_splits < 1:
+            raise ValueError(f"{self!r}: expected an integer from 1, the most splits of the diagram")
+
+
+@dataclass(frozen=True, repr=False)
+class MinSamples(Constraint):
+    """Every split decides for at least so many training rows (eq. 20): splits then rest on more than a few rows.
+
+    Parameters
+    ----------
+    amount : float in (0, 0.5], a share of the total training weight; or int from 1, a weight (rows, without weights)
+    """
+
+    amount: float
+
+    def __repr__(self) -> str:
+        return f"MinSamples({self.amount!r})"
+
+    def check(self) -> None:
+        """Raise ValueError unless ``amount`` is a share in (0, 0.5] or an integer from 1."""
+        number = None if isinstance(self.amount, (bool, np.bool_)) else decimal(self.amount)
+        if number is None or not (number >= 1 if is_integer(self.amount) else 0 < number <= Fraction(1, 2)):
+            raise ValueError(
+                f"{self!r}: expected a float above 0 and up to 0.5, a share of the training weight, or an integer "
+                "from 1, a number of rows"
+            )
+
+    def weight(self, total: int, unit: Fraction) -> int:
+        """Least integer weight of a split, for rows of ``total`` integer weight, each worth ``unit``."""
+        if is_integer(self.amount):
+            return math.ceil(int(self.amount) / unit)
+        share = decimal(self.amount)
+        assert share is not None
+        return math.ceil(share * total)
+
+
+# ------------------------------------------------------------------------------------------------------- fairness
+
+
+@dataclass(frozen=True, repr=False)
+class FairnessConstraint(Constraint):
+    """Rates of two groups differ by no more than a ratio, in both directions, for every pair of groups.
+
+    Parameters
+    ----------
+    groups : values of ``sensitive_features`` to be compared, at least two; None for all that occur. Rows of other
+        groups are free.
+    ratio : float in [0, 1]
+        The rate of each group is at least ``ratio`` times that of each other: 0.8 is the four-fifths rule, 1 asks for
+        equal rates.
+    pos_label : label of the favourable class; ``classes_[1]`` by default, if there are two
+    """
+
+    groups: Sequence[Any] | None = None
+    ratio: float = field(default=0.8, kw_only=True)
+    pos_label: Any = field(default=None, kw_only=True)
+
+    _rates: ClassVar[tuple[str, ...]] = ()  # "selection", "true positive", "false positive"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.groups, Iterable) and not isinstance(self.groups, (str, bytes)):
+            values = [value.item() if isinstance(value, np.generic) else value for value in self.groups]
+            object.__setattr__(self, "groups", tuple(values))  # a list or array, as a value that compares and hashes
+
+    def __repr__(self) -> str:
+        told = [] if self.groups is None else [repr(self.groups)]
+        told.append(f"ratio={self.ratio!r}")
+        if self.pos_label is not None:
+            told.append(f"pos_label={self.pos_label!r}")
+        return f"{type(self).__name__}({', '.join(told)})"
+
+    @property
+    def advice(self) -> str:
+        """What to change where nothing meets the constraint."""
+        return "lower its ratio"
+
+    def check(self) -> None:
+        """Raise ValueError unless ``ratio`` lies in [0, 1] and ``groups`` are at least two different values."""
+        number = None if isinstance(self.ratio, (bool, np.bool_)) else decimal(self.ratio)
+        if number is None or not 0 <= number <= 1:
+            raise ValueError(
+                f"{self!r}: ratio must be a number from 0 (no constraint) to 1 (equal rates), such as 0.8 for the "
+                "four-fifths rule"
+            )
+        if self.groups is None:
+            return
+        if not isinstance(self.groups, tuple):
+            raise ValueError(f"{self!r}: groups must be None or a list of values of sensitive_features")
+        try:
+            different = len(set(self.groups)) == len(self.groups)
+        except TypeError:
+            raise ValueError(
+                f"{self!r}: groups must be plain values of sensitive_features, such as ('f', 'm'), and no masks"
+            ) from None
+        if len(self.groups) < 2 or not different:
+            raise ValueError(f"{self!r}: groups must name at least two different values, to be compared in pairs")
+
+    def rates(self, groups: Groups, classes: npt.NDArray[Any], codes: IntArray) -> tuple[Rate, ...]:
+        """The constraint as inequalities on the rows of a problem, one per ordered pair of groups and kind of rate.
+
+        Parameters
+        ----------
+        groups : of the rows
+        classes : (n_classes,) labels
+        codes : (n_rows,) true class codes
+
+        Raises
+        ------
+        ValueError
+            If the positive class is not clear, or a group has no row that its rate could count.
+        """
+        positive = self._positive(classes.tolist(), "the labels")
+        ratio = decimal(self.ratio)
+        assert ratio is not None
+        made = []
+        for kind, sides in self._sides(groups, codes == positive):
+            label = classes.tolist()[positive]
+            for (one, left), (other, right) in permutations(sides, 2):
+                text = f"{self!r}: {kind} rate of {label!r} in group {one!r} as a share of that in group {other!r}"
+                made.append(Rate(left, right, positive, ratio, text))
+        return tuple(made)
+
+    def attained(self, groups: Groups, positive_rows: BoolArray, chosen: BoolArray, weights: IntArray) -> float:
+        """Worst ratio of two rates; 1 where all are 0.
+
+        Parameters
+        ----------
+        groups : of the rows
+        positive_rows, chosen : (n_rows,) whether the row is of the positive class, and whether it is predicted to be
+        weights : (n_rows,) integers
+        """
+        worst = Fraction(1)
+        for _, sides in self._sides(groups, positive_rows):
+            rates = [Fraction(int(weights[rows & chosen].sum()), int(weights[rows].sum())) for _, rows in sides]
+            if max(rates) > 0:
+                worst = min(worst, min(rates) / max(rates))
+        return float(worst)
+
+    def measure(
+        self, y_true: Any, y_pred: Any, sensitive_features: Any, *, sample_weight: npt.ArrayLike | None = None
+    ) -> float:
+        """Worst ratio of the rates of two groups, of any predictions: 1 is perfect, and 0.8 the four-fifths rule.
+
+        Parameters
+        ----------
+        y_true, y_pred : (n_samples,) labels
+        sensitive_features : (n_samples,) group of each row, as ``fit`` takes them
+        sample_weight : (n_samples,) weight of each row
+
+        Returns
+        -------
+        float
+            From 0 to 1: the least rate divided by the greatest; the smaller of both for :class:`EqualizedOdds`. 1 if no
+            row is predicted positive.
+
+        Raises
+        ------
+        ValueError
+            If lengths differ, the positive class is not clear, or a group has no row that its rate could count.
+        """
+        self.check()
+        true, predicted = np.asarray(y_true).reshape(-1), np.asarray(y_pred).reshape(-1)
+        if true.size != predicted.size:
+            raise ValueError(f"y_true has {true.size} labels and y_pred {predicted.size}: expected one per row in both")
+        groups = Groups.of(sensitive_features, true.size)
+        weights, _ = integer_weights(sample_weight, true.size)
+        counted = np.flatnonzero(weights > 0)
+        label = self.pos_label
+        if label is None:
+            labels = sorted({*true.tolist(), *predicted.tolist()})
+            label = labels[self._positive(labels, "the labels of y_true and y_pred")]
+        return self.attained(
+            groups.take(counted), (true == label)[counted], (predicted == label)[counted], weights[counted]
+        )
+
+    def positive_code(self, classes: npt.NDArray[Any]) -> int:
+        """Class code of the positive class; ValueError if it is not clear."""
+        return self._positive(classes.tolist(), "the labels")
+
+    def _positive(self, labels: list[Any], what: str) -> int:
+        if self.pos_label is not None:
+            if self.pos_label not in labels:
+                raise ValueError(f"{self!r}: pos_label={self.pos_label!r} is no label; {what} are {labels}")
+            return labels.index(self.pos_label)
+        if len(labels) != 2:
+            raise ValueError(
+                f"{self!r}: {what} are {labels}, and which of them is the favourable one is not clear: "
+                f"name it, as in {type(self).__name__}(pos_label={labels[-1] if labels else 1!r})"
+            )
+        return 1
+
+    def _sides(self, groups: Groups, positive: BoolArray) -> list[tuple[str, list[tuple[Any, BoolArray]]]]:
+        """For each kind of rate its name and, for each group compared, the value and the rows that count."""
+        told = []
+        for kind in self._rates:
+            among = {"selection": np.ones_like(positive), "true positive": positive, "false positive": ~positive}[kind]
+            sides = [(groups.values[code], (groups.index == code) & among) for code in self._compared(groups)]
+            for value, rows in sides:
+                if not rows.any():
+                    which = {"true positive": " of the positive class", "false positive": " of another class"}
+                    raise ValueError(
+                        f"{self!r}: group {value!r} has no row{which.get(kind, '')}, so that it has no {kind} rate: "
+                        "name the groups to be compared with groups=(...)"
+                    )
+            told.append((kind, sides))
+        return told
+
+    def _compared(self, groups: Groups) -> list[int]:
+        """Codes of the groups to be compared."""
+        if self.groups is None:
+            present: list[int] = np.unique(groups.index).tolist()
+            if len(present) < 2:
+                held = f"only the value {groups.values[present[0]]!r}" if present else "no value"
+                raise ValueError(f"{self!r}: sensitive_features holds {held}: expected at least two groups to compare")
+            if len(present) > MOST_GROUPS:
+                raise ValueError(
+                    f"{self!r}: sensitive_features holds {len(present)} different values, which are too many groups to "
+                    f"compare in pairs (at most {MOST_GROUPS}): name some with groups=(...), or form classes of values"
+                )
+            return present
+        unknown = [value for value in self.groups if value not in groups.values]
+        if unknown:
+            raise ValueError(
+                f"{self!r}: there is no group {unknown[0]!r}; sensitive_features holds "
+                f"{', '.join(map(repr, groups.values[:10]))}{', ...' if len(groups.values) > 10 else ''}"
+            )
+        return [groups.values.index(value) for value in self.groups]
+
+
+@dataclass(frozen=True, repr=False)
+class DemographicParity(FairnessConstraint):
+    """Groups are predicted to be of the positive class equally often, within a ratio (eq. 19, in rates).
+
+    ``groups``, ``ratio`` and ``pos_label`` are explained at :class:`FairnessConstraint`.
+    """
+
+    _rates = ("selection",)
+
+
+@dataclass(frozen=True, repr=False)
+class EqualOpportunity(FairnessConstraint):
+    """Rows of the positive class are recognised equally often in all groups: true positive rates, within a ratio.
+
+    ``groups``, ``ratio`` and ``pos_label`` are explained at :class:`FairnessConstraint`.
+    """
+
+    _rates = ("true positive",)
+
+
+@dataclass(frozen=True, repr=False)
+class PredictiveEquality(FairnessConstraint):
+    """Other rows are taken to be positive equally often in all groups: false positive rates, within a ratio.
+
+    ``groups``, ``ratio`` and ``pos_label`` are explained at :class:`FairnessConstraint`.
+    """
+
+    _rates = ("false positive",)
+
+
+@dataclass(frozen=True, repr=False)
+class EqualizedOdds(FairnessConstraint):
+    """True positive rates and false positive rates are equal in all groups, within a ratio.
+
+    ``groups``, ``ratio`` and ``pos_label`` are explained at :class:`FairnessConstraint`.
+    """
+
+    _rates = ("true positive", "false positive")
+
+
+# --------------------------------------------------------------------------------------------------------- values
+
+KINDS: Mapping[str, type[Constraint]] = {
+    kind.__name__: kind
+    for kind in (DemographicParity, EqualOpportunity, PredictiveEquality, EqualizedOdds, MaxSplits, MinSamples)
+}
+"""Every constraint by name."""
+
+
+def from_plain(saved: Mapping[str, Any]) -> Constraint:
+    """The constraint that :meth:`Constraint.to_plain` describes; ValueError if this version has none of that name."""
+    name = str(saved.get("constraint"))
+    if name not in KINDS:
+        raise ValueError(f"no constraint {name!r} in this version, which has {', '.join(KINDS)}")
+    return KINDS[name](**{key: value for key, value in saved.items() if key != "constraint"})
+
+
+def checked(constraints: Any) -> tuple[Constraint, ...]:
+    """``constraints`` as a tuple; a lone constraint is one of them.
+
+    Raises
+    ------
+    ValueError
+        If something else is among them, or a parameter is out of range.
+    """
+    given = (constraints,) if isinstance(constraints, Constraint) else constraints
+    what = f"expected a list of constraints, such as [{', '.join(['DemographicParity(ratio=0.8)', 'MaxSplits(7)'])}]"
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise ValueError(f"constraints={constraints!r}: {what}")
+    told = tuple(given)
+    for constraint in told:
+        if isinstance(constraint, type) and issubclass(constraint, Constraint):
+            raise ValueError(
+                f"constraints holds the class {constraint.__name__}: expected a value, such as "
+                f"{constraint.__name__}(...)"
+            )
+        if not isinstance(constraint, Constraint):
+            raise ValueError(f"constraints holds {constraint!r}, which is no constraint: {what}")
+        constraint.check()
+    return told

@@ -1,0 +1,476 @@
+"""``OptimalDiagramClassifier``: the best decision diagram of a given skeleton, axis-aligned or oblique, proved."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from proofwood.data.binarize import Binarizer, thresholds
+from proofwood.data.scale import Scaling
+from proofwood.engines.layered.solve import ENGINES, OBLIQUE_ENGINES, solve
+from proofwood.estimators.base import is_integer
+from proofwood.estimators.constraints import (
+    Constraint,
+    FairnessConstraint,
+    Groups,
+    MaxSplits,
+    MinSamples,
+    checked,
+    from_plain,
+)
+from proofwood.estimators.over_tests import ClassifierOverTests
+from proofwood.exceptions import DataError, InfeasibleError
+from proofwood.model.evaluate import edge_weights, predict
+from proofwood.model.node_table import FloatArray, IntArray, NodeTable
+from proofwood.model.reshape import canonical_thresholds, refresh, unroll
+from proofwood.problem.layered import LayeredCost, LayeredProblem, check_widths
+from proofwood.problem.ranked import RankedRows
+from proofwood.result import Limits, Progress, Result, Status
+
+SPLITS = ("univariate", "oblique")
+TOPOLOGIES = ("diagram", "tree")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PosedDiagram:
+    """A problem over tests or scaled columns, and the columns and labels that it was made from.
+
+    Parameters
+    ----------
+    problem : what the engine solves
+    tests : what brings a model of the engine back to the columns
+    X : (n_rows, n_features) columns of the rows of positive weight
+    codes, weights : (n_rows,) their true class codes and real weights
+    n_given : number of rows given, of any weight
+    constraints : that the problem has
+    groups, classes : group of each row, if a constraint asks for it, and the labels
+    """
+
+    problem: LayeredProblem
+    tests: Binarizer | Scaling
+    X: FloatArray
+    codes: IntArray
+    weights: FloatArray
+    n_given: int
+    constraints: tuple[Constraint, ...] = ()
+    groups: Groups | None = None
+    classes: npt.NDArray[Any] | None = None
+
+
+class OptimalDiagramClassifier(ClassifierOverTests):
+    r"""Decision diagram that is provably the best within a skeleton of layers, fair and stable if asked to be.
+
+    A diagram is a tree whose branches may meet again: a split sends rows to two splits of the next layer, or straight
+    to a class. Of all diagrams whose layer :math:`l` has at most ``widths[l]`` splits, this one has the least share of
+    wrong training weight plus ``alpha`` times the share of splits in use, the root not counted (eq. 18 of [1]_).
+
+    Parameters
+    ----------
+    widths : sequence of int, default (1, 2, 4, 4, 4)
+        Most splits of each layer. The first is 1, and no layer is more than twice as wide as the one above.
+    alpha : float in [0, 1], default 0.1
+        Price of size: at 1, all splits of the skeleton together cost as much as all rows being wrong.
+    splits : {"univariate", "oblique"}, default "univariate"
+        ``"univariate"``: a split asks for one threshold or level. ``"oblique"``: a split asks for the sign of a
+        weighted sum; columns must be numbers, and are scaled inside. The model is in the unit of the columns.
+    constraints : sequence of constraints, or one, default ()
+        :class:`DemographicParity`, :class:`EqualOpportunity`, :class:`PredictiveEquality`, :class:`EqualizedOdds`,
+        :class:`MaxSplits`, :class:`MinSamples`.
+    engine : str, default "auto"
+        ``"auto"``: bounds, constructions and the engines that suit the problem. One of ``"search"`` (branch and bound
+        over splits) and ``"cpsat"``, both univariate only; ``"milp"`` (scipy), ``"highs"``, ``"scip"``, ``"gurobi"``
+        (the mixed-integer model of the paper); ``"heuristic"``, which proves little.
+    topology : {"diagram", "tree"}, default "diagram"
+        ``"tree"``: branches do not meet; the ODT of the paper.
+    max_thresholds : int or None, default None
+        At most so many thresholds per ordered column; None takes all. A limited answer is optimal for these tests.
+    class_weight : dict from label to weight, "balanced" or None
+        Multiplies ``sample_weight``. ``"balanced"`` gives each class the same total weight.
+    time_limit : float or None, default 60.0
+        Seconds for the search. Reaching it keeps the best diagram and warns with :class:`OptimalityWarning`.
+    n_jobs : int or None
+        Threads, as joblib counts them: None is 1, -1 is all cores.
+    random_state : int or None, default None
+        Seed of the constructions; None is 0, so that equal calls give equal answers unless time runs out. What is
+        proved does not depend on it.
+    callback : function of one ProgressEvent, or None
+        Called at each improvement; an exception it raises ends the fit.
+    verbose : int, default 0
+        1 writes lines of progress to standard error, by way of ``logging``.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) labels, sorted
+    n_features_in_ : int
+    feature_names_in_ : (n_features_in_,) names, if the training data was a frame with text names
+    categories_ : dict from column index to the categories of that column
+    model_ : NodeTable
+        The diagram, in the unit of the columns; one leaf per class that is predicted (a tree has a leaf per branch).
+    result_ : Result
+    objective_, lower_bound_, gap_ : float
+        Share of eq. 18.
+    status_ : Status
+        ``"optimal"`` if proved, else ``"feasible"``.
+    fairness_ : dict from text of a fairness constraint to the worst ratio of rates on the training rows
+    flow_ : (n_nodes, 2) training weight that takes the low and the high edge of each node
+    trace_ : tuple of ProgressEvent
+        Seconds, objective and lower bound at each improvement.
+
+    References
+    ----------
+    .. [1] Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from proofwood import OptimalDiagramClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> diagram = OptimalDiagramClassifier((1, 2), alpha=0.5).fit(X, y)
+    >>> diagram.model_.depth <= 2, 0 <= diagram.lower_bound_ <= diagram.objective_
+    (True, True)
+    """
+
+    _dashed = True
+
+    def __init__(
+        self,
+        widths: Iterable[int] = (1, 2, 4, 4, 4),
+        *,
+        alpha: float = 0.1,
+        splits: str = "univariate",
+        constraints: Iterable[Constraint] | Constraint = (),
+        engine: str = "auto",
+        topology: str = "diagram",
+        max_thresholds: int | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
+        time_limit: float | None = 60.0,
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+        callback: Progress | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.widths = widths
+        self.alpha = alpha
+        self.splits = splits
+        self.constraints = constraints
+        self.engine = engine
+        self.topology = topology
+        self.max_thresholds = max_thresholds
+        self.class_weight = class_weight
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # nodes have a price: a score on other rows is no strength of it
+        return tags
+
+    # --------------------------------------------------------------------------------------------------------- fit
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, sensitive_features: Any = None
+    ) -> Self:
+        """Learn from rows ``X`` with labels ``y``.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) numbers or text: an array, or a pandas or polars frame whose names are kept
+        y : (n_samples,) labels of any type that can be sorted
+        sample_weight : (n_samples,) weight of each row, not negative; rows of weight 0 count for nothing
+        sensitive_features : (n_samples,) group of each row, for fairness constraints; it need not be a column of ``X``
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InfeasibleError
+            If no diagram meets the constraints.
+        ValueError
+            On parameters or data that cannot be used; the message says what to do.
+
+        Warns
+        -----
+        OptimalityWarning
+            If a limit or Ctrl-C ended the search before the proof; the best model found so far is kept.
+        """
+
+        def constrain(posed: PosedDiagram, classes: npt.NDArray[Any]) -> PosedDiagram:
+            return _constrained(posed, classes, checked(self.constraints), sensitive_features)
+
+        self._fit(X, y, sample_weight, constrain)
+        return self
+
+    def _problem(
+        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
+    ) -> PosedDiagram:
+        self._check_parameters()
+        widths = _widths(self.widths)
+        tests: Binarizer | Scaling
+        columns = None
+        if self.splits == "oblique":
+            tests, rows, columns = self._scaled(X, codes, n_classes, sample_weight)
+        else:
+            tests, rows = self._binarized(X, codes, n_classes, sample_weight)
+        problem = LayeredProblem(
+            rows=rows,
+            widths=widths,
+            cost=LayeredCost.of(alpha=self.alpha, total=rows.total, widths=widths),
+            columns=columns,
+            tree=self.topology == "tree",
+        )
+        weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+        return PosedDiagram(problem, tests, X[rows.kept], rows.codes, weights[rows.kept], X.shape[0])
+
+    def _scaled(
+        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
+    ) -> tuple[Scaling, RankedRows, FloatArray]:
+        """The scaling, the rows as ranks over all thresholds of each column, and their scaled columns."""
+        for column, category in self.categories_.items():
+            name = self.feature_names_in_[column] if hasattr(self, "feature_names_in_") else column
+            shown = "" if category.texts is None else f" (such as {category.texts[0]!r})"
+            raise DataError(
+                f"column {name!r} holds categories{shown}, and oblique splits add up numbers: encode the column, for "
+                "example with sklearn.preprocessing.OneHotEncoder, drop it, or ask for splits='univariate'"
+            )
+        counted = X if sample_weight is None else X[sample_weight > 0]
+        cuts = [thresholds(counted[:, j]) for j in range(X.shape[1])]
+        ranks = np.stack([np.searchsorted(cuts[j], X[:, j], side="left") for j in range(X.shape[1])], axis=1)
+        tests_of = [cut.size for cut in cuts]
+        rows = RankedRows.from_ranks(ranks, tests_of, codes, n_classes=n_classes, sample_weight=sample_weight)
+        scaling = Scaling.of(counted)
+        return scaling, rows, scaling.transform(X[rows.kept])
+
+    def _check_parameters(self) -> None:
+        for name, known in (("splits", SPLITS), ("engine", ENGINES), ("topology", TOPOLOGIES)):
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in known:
+                raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, known))}")
+        if self.splits == "oblique":
+            if self.engine not in OBLIQUE_ENGINES:
+                raise ValueError(
+                    f"engine={self.engine!r} knows univariate splits only: for splits='oblique', choose one of "
+                    f"{', '.join(map(repr, OBLIQUE_ENGINES))}"
+                )
+            if self.max_thresholds is not None:
+                raise ValueError(
+                    f"max_thresholds={self.max_thresholds!r} limits the tests of univariate splits: leave it None for "
+                    "splits='oblique'"
+                )
+        if self.random_state is not None and not (is_integer(self.random_state) and 0 <= self.random_state < 2**32):
+            raise ValueError(
+                f"random_state={self.random_state!r}: expected an integer from 0 to 2**32 - 1, or None, which is 0"
+            )
+        checked(self.constraints)
+
+    def _solve(self, problem: PosedDiagram, limits: Limits, progress: Progress | None) -> Result:
+        seed = 0 if self.random_state is None else int(self.random_state)
+        result = solve(problem.problem, engine=self.engine, limits=limits, random_state=seed, progress=progress)
+        if result.model is None:
+            if result.status is Status.INFEASIBLE:
+                raise InfeasibleError(_infeasible(problem), result)
+            raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise time_limit")
+        model = self._lifted(result.model, problem)
+        _require(model, problem, result)
+        return dataclasses.replace(result, model=model)
+
+    def _lifted(self, model: NodeTable, posed: PosedDiagram) -> NodeTable:
+        """A model of the engine in the unit of the columns, with the weights of the training rows."""
+        if isinstance(posed.tests, Scaling):
+            lifted = posed.tests.lift(model, posed.X)
+        else:
+            lifted = canonical_thresholds(posed.tests.lift(model), posed.X)
+        if posed.problem.tree:
+            lifted = unroll(lifted)  # a leaf per branch, where the engine has one per class
+        return refresh(lifted, posed.X, posed.codes, posed.problem.rows.n_classes, posed.weights)
+
+    def _cost(self, problem: PosedDiagram) -> float:
+        return _share(self.model_, problem)
+
+    def _finish(self, problem: PosedDiagram) -> None:
+        self.fairness_ = _attained(self.model_, problem)
+        self.flow_ = edge_weights(self.model_, problem.X, problem.weights)
+
+    # -------------------------------------------------------------------------------------------------------- show
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the model with matplotlib; a new figure if ``ax`` is None. Returns the axes.
+
+        A diagram is drawn in its layers, classes at the bottom, edges as wide as the training weight that takes them;
+        a tree as other trees are.
+        """
+        check_is_fitted(self)
+        if self.model_.is_tree:
+            return super().plot(ax)
+        from proofwood.show.plot_layers import plot_layers
+
+        return plot_layers(self.model_, self._names(), ax, flow=self.flow_)
+
+    def _size(self) -> str:
+        splits = self.model_.n_splits
+        return f"{splits} split{'' if splits == 1 else 's'}"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        model, slots = self.model_, sum(_widths(self.widths)) - 1
+        beyond = max(0, model.n_splits - 1)
+        price = float(self.alpha) * beyond / slots if slots else 0.0
+        errors = max(0.0, self.objective_ - price)
+        told = [("share", f"errors {errors:.4g} + nodes {price:.4g} ({beyond} of {slots} beyond the root)")]
+        for constraint in checked(self.constraints):
+            if isinstance(constraint, FairnessConstraint):
+                shown = f"worst ratio {self.fairness_[repr(constraint)]:.4g}"
+            elif isinstance(constraint, MaxSplits):
+                shown = f"{model.n_splits} in use"
+            else:
+                inner = list(model.splits())
+                least = float(model.weight[inner].sum(axis=1).min()) if inner else None
+                shown = "no split" if least is None else f"least weight of a split {least:.6g}"
+            told.append(("constraint", f"{constraint!r}: {shown}"))
+        return told
+
+    def _claim(self) -> str:
+        kind = "tree" if self.topology == "tree" else "diagram"
+        meeting = " that meets the constraints" if checked(self.constraints) else ""
+        claim = f"no {self.splits} {kind} of widths {_shown_widths(self.widths)}{meeting} costs less"
+        return claim + (f" (optimal for these tests: max_thresholds={self.max_thresholds})" if self._limited else "")
+
+    def _less(self) -> str:
+        return "a larger alpha, smaller widths, MaxSplits, or fewer tests with max_thresholds"
+
+    # ------------------------------------------------------------------------------------------------------ saving
+
+    def _parameters_to_save(self) -> dict[str, Any]:
+        given = self.constraints
+        if isinstance(given, Constraint):
+            return {**super()._parameters_to_save(), "constraints": given.to_plain()}
+        plain = [constraint.to_plain() for constraint in given]
+        return {
+            **super()._parameters_to_save(),
+            "constraints": plain if isinstance(given, list) else tuple(plain),
+        }
+
+    @classmethod
+    def _parameters_from(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
+        given = saved.get("constraints", ())
+        made: Any
+        if isinstance(given, Mapping):
+            made = from_plain(given)
+        elif isinstance(given, (list, tuple)) and all(isinstance(entry, Mapping) for entry in given):
+            made = type(given)(from_plain(entry) for entry in given)
+        else:
+            raise ValueError(f"constraints are saved as {given!r}: expected names and parameters")
+        checked(made)
+        return {**saved, "constraints": made}
+
+    def _columns_to_save(self) -> dict[str, Any]:
+        fairness = {"fairness": self.fairness_} if self.fairness_ else {}
+        return {**super()._columns_to_save(), **fairness, "flow": self.flow_.tolist()}
+
+    def _restore_columns(self, saved: Mapping[str, Any]) -> None:
+        super()._restore_columns(saved)
+        self.fairness_ = {str(name): float(ratio) for name, ratio in saved.get("fairness", {}).items()}
+        flow = np.array(saved.get("flow"), dtype=np.float64)
+        if flow.ndim != 2 or flow.shape[1] != 2:
+            raise ValueError("flow must hold two weights per node")
+        self.flow_ = flow
+
+
+# ------------------------------------------------------------------------------------------------------- internals
+
+
+def _widths(given: Any) -> tuple[int, ...]:
+    """``widths`` as a tuple of integers; ValueError if it is none of a skeleton."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise ValueError(f"widths={given!r}: expected a sequence of integers, one per layer, such as (1, 2, 4, 4)")
+    widths = tuple(given)
+    check_widths(widths)
+    return tuple(int(width) for width in widths)
+
+
+def _shown_widths(given: Any) -> str:
+    return "(" + ", ".join(map(str, _widths(given))) + ")"
+
+
+def _constrained(
+    posed: PosedDiagram,
+    classes: npt.NDArray[Any],
+    constraints: tuple[Constraint, ...],
+    sensitive_features: Any,
+) -> PosedDiagram:
+    """``posed`` with the constraints."""
+    problem, rows = posed.problem, posed.problem.rows
+    fair = [constraint for constraint in constraints if isinstance(constraint, FairnessConstraint)]
+    if fair and sensitive_features is None:
+        raise ValueError(f"{fair[0]!r} compares groups: pass the group of each row, fit(X, y, sensitive_features=...)")
+    if sensitive_features is not None and not fair:
+        raise ValueError(
+            "sensitive_features is given, but no constraint compares groups: add one, such as "
+            "constraints=[DemographicParity(ratio=0.8)] (a ratio of 0 only measures), or leave it out"
+        )
+    groups = Groups.of(sensitive_features, posed.n_given).take(rows.kept) if fair else None
+    rates = []
+    for constraint in fair:
+        assert groups is not None
+        made = constraint.rates(groups, classes, rows.codes)
+        rates += [rate for rate in made if rate.ratio > 0]
+    problem = dataclasses.replace(
+        problem,
+        max_splits=min([problem.max_splits, *(int(c.n_splits) for c in constraints if isinstance(c, MaxSplits))]),
+        min_weight=max([0, *(c.weight(rows.total, rows.unit) for c in constraints if isinstance(c, MinSamples))]),
+        rates=tuple(rates),
+    )
+    return dataclasses.replace(posed, problem=problem, constraints=constraints, groups=groups, classes=classes)
+
+
+def _share(model: NodeTable, posed: PosedDiagram) -> float:
+    """Share of eq. 18, counted row by row."""
+    rows, cost = posed.problem.rows, posed.problem.cost
+    wrong = int(rows.weights[predict(model, posed.X) != rows.codes].sum())
+    return cost.share(cost.of_diagram(wrong, model.n_splits))
+
+
+def _require(model: NodeTable, posed: PosedDiagram, result: Result) -> None:
+    """Raise AssertionError unless ``model`` costs what the engine says and meets the constraints."""
+    problem = posed.problem
+    if _share(model, posed) != result.objective:
+        raise AssertionError(f"the diagram costs {_share(model, posed)}, the engine reported {result.objective}")
+    if model.n_splits > problem.max_splits:
+        raise AssertionError(f"the diagram has {model.n_splits} splits, {problem.max_splits} are permitted")
+    if not problem.meets_rates(predict(model, posed.X)):
+        raise AssertionError("the diagram breaks a fairness constraint")
+    if problem.min_weight and model.n_splits:
+        whole = refresh(model, posed.X, posed.codes, problem.rows.n_classes, problem.rows.weights.astype(np.float64))
+        least = int(whole.weight[list(whole.splits())].sum(axis=1).min())
+        if least < problem.min_weight:
+            raise AssertionError(f"a split decides for the weight {least}, {problem.min_weight} is the least permitted")
+
+
+def _attained(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
+    """Worst ratio of rates on the training rows, by fairness constraint."""
+    told = {}
+    predicted = predict(model, posed.X)
+    for constraint in posed.constraints:
+        if isinstance(constraint, FairnessConstraint):
+            assert posed.groups is not None
+            assert posed.classes is not None
+            code = constraint.positive_code(posed.classes)
+            told[repr(constraint)] = constraint.attained(
+                posed.groups, posed.codes == code, predicted == code, posed.problem.rows.weights
+            )
+    return told
+
+
+def _infeasible(posed: PosedDiagram) -> str:
+    """What a user reads where no diagram meets the constraints."""
+    named = " and ".join(map(repr, posed.constraints)) or "the skeleton"
+    advice = "; ".join(f"{constraint!r}: {constraint.advice}" for constraint in posed.constraints)
+    return f"no diagram of widths {posed.problem.widths} meets {named}, which is proved. {advice}"

@@ -1,0 +1,53 @@
+// Python face of the search for a hyperplane.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+#include "bindings.hpp"
+#include "hyperplane.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+namespace plane = proofwood::plane;
+
+namespace {
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Line = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Prices = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::vector<std::pair<plane::i64, std::vector<double>>> hyperplane(const Matrix& rows, const Prices& extra, const Matrix& heads, plane::u64 seed,
+                                                                   std::size_t steps, std::size_t patience, double seconds) {
+  if (extra.shape(0) != rows.shape(0)) throw std::invalid_argument("rows and extra differ in length");
+  if (heads.shape(1) != rows.shape(1)) throw std::invalid_argument("rows and heads differ in their number of columns");
+  std::vector<std::vector<double>> begins;
+  for (std::size_t k = 0; k < heads.shape(0); ++k) begins.emplace_back(heads.data() + k * heads.shape(1), heads.data() + (k + 1) * heads.shape(1));
+  const plane::Rows given{rows.data(), extra.data(), rows.shape(0), rows.shape(1)};
+  std::vector<plane::Found> found;
+  {
+    const nb::gil_scoped_release release;
+    found = plane::search(given, begins, {seed, steps, patience, seconds});
+  }
+  std::vector<std::pair<plane::i64, std::vector<double>>> told;
+  for (auto& one : found) told.emplace_back(one.loss, std::move(one.head));
+  return told;
+}
+
+std::pair<plane::i64, double> hyperplane_step(const Line& height, const Line& slope, const Prices& extra, plane::u64 seed) {
+  if (height.shape(0) != slope.shape(0) || height.shape(0) != extra.shape(0)) throw std::invalid_argument("rows differ in number");
+  plane::Crossings crossings;
+  std::mt19937_64 random(seed);
+  return plane::best_step(height.data(), slope.data(), extra.data(), height.shape(0), crossings, random);
+}
+
+}  // namespace
+
+void proofwood::bind_hyperplane(nb::module_& module) {
+  module.def("hyperplane", &hyperplane, "rows"_a, "extra"_a, "heads"_a, "seed"_a, "steps"_a, "patience"_a, "seconds"_a,
+             "Hyperplanes of small loss, for (n_rows, n_features + 1) float64 rows and (n_rows,) int64 extra prices.");
+  module.def("hyperplane_step", &hyperplane_step, "height"_a, "slope"_a, "extra"_a, "seed"_a,
+             "Least loss, and a step that attains it, of a hyperplane moved along a line.");
+}

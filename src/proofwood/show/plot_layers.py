@@ -1,0 +1,178 @@
+"""A picture of a diagram in its layers: splits in rows, classes at the bottom, edges as wide as what flows in them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy.typing as npt
+
+from proofwood.model.node_table import LEAF, FloatArray, NodeTable
+from proofwood.show.labels import FEW_DIGITS, NO_LABELS, Labels
+from proofwood.show.palette import class_colours, tint
+from proofwood.show.plot import FONT, Pen, Picture, compose, draw_nodes, need_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_WIDEST = 0.42  # inches: an edge that all of the weight takes
+_THINNEST = 0.012  # inches: an edge that hardly any weight takes
+_SLOT = 0.07  # inches between edges that end at one box
+_LAYER = 0.8  # inches between layers of boxes
+_ANSWER = 0.1  # inches from a box down to the answers below it
+_ANSWERS = (0.3, 0.3, 0.3)
+
+Edge = tuple[int, int]
+
+
+def plot_layers(
+    table: NodeTable,
+    labels: Labels = NO_LABELS,
+    ax: Axes | None = None,
+    *,
+    flow: FloatArray | None = None,
+    digits: int | None = FEW_DIGITS,
+    X: npt.ArrayLike | None = None,
+    max_name: int | None = 22,
+    legend: bool = True,
+) -> Axes:
+    """Draw a diagram: splits in layers, one box per class at the bottom, long edges past the layers between.
+
+    Edges that end in a class have its colour.
+
+    Parameters
+    ----------
+    table : NodeTable
+    labels : Labels
+    ax : Axes or None
+        Where to draw; text shrinks to fit. None makes a figure in which text has 9 points, through pyplot.
+    flow : (n_nodes, 2) weight that takes the low and the high edge of each node, as
+        :func:`proofwood.model.evaluate.edge_weights` counts it; None draws all edges thin
+    digits, X : as in :func:`proofwood.show.text.export_text`, with few digits by default
+    max_name : longest name of a column or class before it is shortened with an ellipsis, or None
+    legend : whether to name the colours below the picture
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If ``flow`` does not belong to ``table``.
+    """
+    need_matplotlib()
+    labels.check(table)
+    wide = _widths(table, flow)
+    picture = compose(
+        table, labels, digits, X, max_name, legend, layer=_LAYER, least=_least_boxes(table, wide), lanes=wide
+    )
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        figure = plt.figure(figsize=picture.size)
+        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    pen = draw_nodes(table, labels, ax, picture, max_name)
+    _draw_edges(table, ax, picture, pen, wide)
+    return ax
+
+
+def _widths(table: NodeTable, flow: FloatArray | None) -> dict[Edge, float]:
+    """Inches of each edge."""
+    if flow is not None and flow.shape != (table.n_nodes, 2):
+        raise ValueError(f"flow has shape {flow.shape}, expected ({table.n_nodes}, 2)")
+    edges = [(node, side) for node in table.splits() for side in (0, 1)]
+    if flow is None:
+        return dict.fromkeys(edges, 2 * _THINNEST)
+    total = float(flow[0].sum()) or 1.0
+    return {edge: max(_THINNEST, _WIDEST * float(flow[edge]) / total) for edge in edges}
+
+
+def _target(table: NodeTable, edge: Edge) -> int:
+    return int((table.low, table.high)[edge[1]][edge[0]])
+
+
+def _least_boxes(table: NodeTable, wide: dict[Edge, float]) -> dict[int, float]:
+    """Widths at which the edges that end at a box, and those that begin there, find room."""
+    least: dict[int, float] = {}
+    for edge, inches in wide.items():
+        target = _target(table, edge)
+        least[target] = least.get(target, 0.1) + max(inches, _SLOT)
+    for node in table.splits():
+        least[node] = max(least.get(node, 0.0), wide[node, 0] + wide[node, 1] + 0.25)
+    return least
+
+
+def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, wide: dict[Edge, float]) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+    from matplotlib.patheffects import withStroke
+
+    starts, ends = _ports(table, picture, wide)
+    colours = class_colours(table.n_classes)
+    for edge in sorted(wide, key=lambda edge: -wide[edge]):  # wide ones below
+        places = [point for point, _ in picture.layout.edges[edge]]
+        depths = [depth for _, depth in picture.layout.edges[edge]]
+        places[0], places[-1] = starts[edge], ends[edge]
+        target = _target(table, edge)
+        colour = (0.78, 0.78, 0.78)
+        if table.feature[target] == LEAF:
+            colour = tint(colours[int(table.label[target])], 0.55)
+        vertices = [(places[0] + pen.shift, picture.top(depths[0]) + picture.height)]
+        codes = [Path.MOVETO]
+        for (x, depth), (nx, below) in pairwise(zip(places, depths, strict=True)):
+            top, bottom = picture.top(depth) + picture.height, picture.top(below)
+            middle = (top + bottom) / 2
+            vertices += [(x + pen.shift, middle), (nx + pen.shift, middle), (nx + pen.shift, bottom)]
+            codes += [Path.CURVE4] * 3
+            if below != depths[-1]:  # straight down past the boxes of a layer
+                vertices.append((nx + pen.shift, bottom + picture.height))
+                codes.append(Path.LINETO)
+        ax.add_patch(
+            PathPatch(
+                Path(vertices, codes),
+                facecolor="none",
+                edgecolor=colour,
+                linewidth=72 * wide[edge] * pen.scale,
+                capstyle="butt",
+                joinstyle="round",
+                zorder=1,
+            )
+        )
+        pen.write(
+            vertices[0][0],
+            vertices[0][1] + _ANSWER,
+            ("yes", "no")[edge[1]],
+            fontsize=0.8 * FONT * pen.scale,
+            color=_ANSWERS,
+            zorder=1.5,
+            path_effects=[withStroke(linewidth=2.2 * pen.scale, foreground="white", alpha=0.8)],
+        )
+
+
+def _ports(table: NodeTable, picture: Picture, wide: dict[Edge, float]) -> tuple[dict[Edge, float], dict[Edge, float]]:
+    """Where edges leave and reach their boxes (x in the layout), so that they neither cross there nor cover others."""
+    layout = picture.layout
+    starts: dict[Edge, float] = {}
+    for node in table.splits():
+        towards = {side: layout.edges[node, side][1][0] for side in (0, 1)}
+        left, right = (0, 1) if (towards[0], 0) <= (towards[1], 1) else (1, 0)
+        box, centre = float(picture.widths[node]), float(layout.x[node])
+        slack = box - wide[node, left] - wide[node, right]
+        starts[node, left] = centre - box / 2 + slack / 4 + wide[node, left] / 2
+        starts[node, right] = centre + box / 2 - slack / 4 - wide[node, right] / 2
+    ends: dict[Edge, float] = {}
+    for target in range(1, table.n_nodes):
+        coming = [edge for edge in wide if _target(table, edge) == target]
+        before = {edge: starts[edge] if len(layout.edges[edge]) == 2 else layout.edges[edge][-2][0] for edge in coming}
+        coming.sort(key=lambda edge: (before[edge], edge))
+        slots = [max(wide[edge], _SLOT) for edge in coming]
+        room = float(picture.widths[target]) - 0.1
+        x = float(layout.x[target]) - min(sum(slots), room) / 2
+        squeeze = min(1.0, room / sum(slots))
+        for edge, slot in zip(coming, slots, strict=True):
+            ends[edge] = x + squeeze * slot / 2
+            x += squeeze * slot
+    return starts, ends

@@ -1,0 +1,479 @@
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import pickle
+import re
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from proofwood import (
+    DataError,
+    DemographicParity,
+    EqualizedOdds,
+    EqualOpportunity,
+    InfeasibleError,
+    MaxSplits,
+    MinSamples,
+    ModelFileError,
+    OptimalDiagramClassifier,
+    OptimalityWarning,
+    PredictiveEquality,
+    Result,
+    Stats,
+    Status,
+    load,
+)
+from proofwood.estimators import optimal_diagram
+
+pd = pytest.importorskip("pandas")
+
+pytestmark = pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")  # most proofs here would take too long
+
+
+@parametrize_with_checks([OptimalDiagramClassifier((1, 2), alpha=0.2, time_limit=5.0)])
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def credit():
+    """Incomes, debts, a group that earns less, and loans that were granted by income alone."""
+    random = np.random.default_rng(7)
+    sex = np.where(random.random(300) < 0.5, "f", "m")
+    income = random.normal(30 + 8 * (sex == "m"), 8)
+    X = np.column_stack([income, 20 * random.random(300)])
+    y = np.where(income + random.normal(0, 4, 300) > 34, "yes", "no")
+    return X, y, sex
+
+
+def small(**parameters) -> OptimalDiagramClassifier:
+    return OptimalDiagramClassifier(**{"widths": (1, 2), "alpha": 0.05, "time_limit": 0.25, **parameters})
+
+
+# ---------------------------------------------------------------------------------------------- the fitted diagram
+
+
+@pytest.mark.parametrize("splits", ["univariate", "oblique"])
+@pytest.mark.parametrize("topology", ["diagram", "tree"])
+def test_the_fitted_attributes(iris, splits, topology):
+    X, y = iris
+    diagram = small(widths=(1, 2, 2), splits=splits, topology=topology).fit(X, y)
+    model, result = diagram.model_, diagram.result_
+    wrong = np.mean(diagram.predict(X) != y)
+    assert diagram.objective_ == pytest.approx(wrong + 0.05 * max(0, model.n_splits - 1) / 4)
+    assert diagram.objective_ == diagram.recount(X, y) == result.objective
+    assert 0 <= diagram.lower_bound_ <= diagram.objective_
+    assert diagram.status_ in ("optimal", "feasible")
+    assert result.unit == "share"
+    assert model.depth <= 3
+    assert model.n_leaves == (model.n_splits + 1 if topology == "tree" else len(set(diagram.predict(X))))
+    assert model.is_tree or topology == "diagram"
+    assert diagram.fairness_ == {}
+    assert diagram.flow_.shape == (model.n_nodes, 2)
+    np.testing.assert_array_equal(diagram.flow_.sum(axis=1)[list(model.splits())], model.rows[list(model.splits())])
+    np.testing.assert_allclose(diagram.predict_proba(X).sum(axis=1), 1)
+    last = diagram.trace_[-1]
+    assert (last.objective, last.lower_bound) == (diagram.objective_, diagram.lower_bound_)
+
+
+def test_equal_calls_give_equal_answers(iris):
+    X, y = iris
+    fits = [small(alpha=0.5, time_limit=20.0, random_state=seed).fit(X, y) for seed in (None, 0, np.int64(0), 1)]
+    assert {fit.status_ for fit in fits} == {"optimal"}
+    assert fits[0].model_ == fits[1].model_ == fits[2].model_
+    assert fits[0].objective_ == fits[3].objective_
+
+
+def test_depth_one_and_constant_data():
+    stump = OptimalDiagramClassifier((1,), alpha=0).fit([[1], [2], [3]], ["a", "b", "b"])
+    assert (stump.model_.n_splits, stump.objective_, stump.status_) == (1, 0, stump.status_)
+    for splits in ("univariate", "oblique"):
+        flat = small(splits=splits).fit([[5], [5], [5]], ["a", "b", "b"])
+        assert flat.predict([[4]]).tolist() == ["b"]
+        assert flat.objective_ == pytest.approx(1 / 3)
+        assert small(splits=splits).fit([[5], [6]], ["a", "a"]).model_.n_nodes == 1
+
+
+def test_a_node_has_a_price(iris):
+    X, y = iris
+    dear = OptimalDiagramClassifier((1, 2, 4), alpha=1.0, time_limit=1.0).fit(X, y)
+    assert dear.objective_ <= 1 / 3 + 1 / 6  # setosa and two others: one split beyond the root
+    assert "beyond the root" in dear.summary()
+
+
+@pytest.mark.parametrize("splits", ["univariate", "oblique"])
+def test_weights(iris, splits):
+    X, y = iris
+    weight = np.random.default_rng(0).integers(0, 3, 150)
+    weighted = small(splits=splits).fit(X, y, weight)
+    repeated = small(splits=splits).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert weighted.objective_ == weighted.recount(X, y, weight)
+    wrong = np.average(weighted.predict(X) != y, weights=weight)
+    assert weighted.objective_ == pytest.approx(wrong + 0.05 * max(0, weighted.model_.n_splits - 1) / 2)
+    if weighted.status_ == repeated.status_ == "optimal":
+        assert weighted.objective_ == repeated.objective_
+    balanced = small(splits=splits, class_weight="balanced").fit(X, y)
+    assert balanced.objective_ == balanced.recount(X, y)
+    heavy = small(splits=splits, class_weight={2: 50}).fit(X, y)
+    assert np.all(heavy.predict(X[y == 2]) == 2)
+
+
+def test_text_columns():
+    colour = ["red", "red", "green", "blue", "blue", "green"] * 5
+    frame = pl.DataFrame({"colour": colour, "size": list(range(30))})
+    y = [c == "red" for c in colour]
+    diagram = small(alpha=0).fit(frame, y)
+    assert diagram.objective_ == 0
+    assert "colour in {red}" in diagram.export_text()
+    with pytest.raises(DataError, match=r"column 'colour' holds categories \(such as 'blue'\).*OneHotEncoder"):
+        small(splits="oblique").fit(frame, y)
+    with pytest.raises(DataError, match="column 0 holds categories"):
+        small(splits="oblique").fit(frame.to_numpy(), y)
+    ordered = pd.DataFrame({"c": pd.Categorical(colour, ["red", "green", "blue"], ordered=True)})
+    assert small(alpha=0).fit(ordered, y).objective_ == 0
+    with pytest.raises(DataError, match="column 'c' holds categories"):
+        small(splits="oblique").fit(ordered, y)
+
+
+def test_oblique_splits_in_the_unit_of_the_columns():
+    random = np.random.default_rng(1)
+    X = random.random((60, 2)) * [1e-3, 1e6] + [5.0, -1e7]
+    y = (X[:, 0] - 5) / 1e-3 + (X[:, 1] + 1e7) / 1e6 > 1
+    diagram = OptimalDiagramClassifier((1, 2, 4), alpha=0.01, splits="oblique", time_limit=1.0).fit(X, y)
+    assert diagram.score(X, y) > 0.9
+    assert diagram.recount(X, y) == diagram.objective_
+    frame = pl.DataFrame(X, schema=["tiny", "huge"])
+    named = OptimalDiagramClassifier((1, 2, 4), alpha=0.01, splits="oblique", time_limit=1.0).fit(frame, y)
+    assert "*tiny" in named.export_text() or "*huge" in named.export_text()
+    assert named.export_graphviz().startswith("digraph")
+    assert "Predicted: " in named.explain(frame[0])
+
+
+def test_limited_thresholds_are_said(iris):
+    X, y = iris
+    diagram = small(max_thresholds=2).fit(X, y)
+    assert "optimal for these tests: max_thresholds=2" in diagram._claim()
+    assert "widths (1, 2)" in diagram._claim()
+
+
+# ---------------------------------------------------------------------------------------------------- constraints
+
+
+@pytest.mark.parametrize("splits", ["univariate", "oblique"])
+@pytest.mark.parametrize("kind", [DemographicParity, EqualOpportunity, PredictiveEquality, EqualizedOdds])
+def test_groups_are_treated_alike(credit, kind, splits):
+    X, y, sex = credit
+    free = small(alpha=0.01, splits=splits, constraints=[kind(ratio=0.0)]).fit(X, y, sensitive_features=sex)
+    fair = small(alpha=0.01, splits=splits, constraints=kind(ratio=0.9)).fit(X, y, sensitive_features=sex)
+    (ratio,) = fair.fairness_.values()
+    assert ratio >= 0.9
+    assert ratio == kind().measure(y, fair.predict(X), sex)
+    assert list(free.fairness_.values()) == [kind().measure(y, free.predict(X), sex)]
+    if kind is DemographicParity:
+        assert next(iter(free.fairness_.values())) < 0.8
+    assert f"constraint: {kind.__name__}(ratio=0.9): worst ratio {ratio:.4g}" in fair.summary()
+    assert "that meets the constraints" in fair._claim()
+    assert fair.recount(X, y) == fair.objective_
+
+
+def test_weights_and_dropped_rows_count_in_rates(credit):
+    X, y, sex = credit
+    weight = np.random.default_rng(3).integers(0, 4, 300)
+    constraint = EqualOpportunity(("f", "m"), ratio=0.9, pos_label="no")
+    fair = small(alpha=0.01, constraints=[constraint]).fit(X, y, weight, sensitive_features=pl.Series(sex))
+    measured = constraint.measure(y, fair.predict(X), sex, sample_weight=weight)
+    assert fair.fairness_ == {repr(constraint): measured}
+    assert measured >= 0.9
+
+
+def test_groups_that_are_not_compared_are_free(credit):
+    X, y, sex = credit
+    group = np.where(X[:, 1] > 15, "other", sex)
+    fair = small(constraints=DemographicParity(("f", "m"), ratio=0.9)).fit(X, y, sensitive_features=group)
+    inside = group != "other"
+    assert DemographicParity().measure(y[inside], fair.predict(X)[inside], group[inside]) >= 0.9
+    group[0] = "x"
+    weight = np.ones(300)
+    weight[0] = 0
+    with pytest.raises(ValueError, match="group 'x' has no row"):
+        small(constraints=DemographicParity(("f", "x"))).fit(X, y, weight, sensitive_features=group)
+
+
+def test_size_and_stability(iris):
+    X, y = iris
+    few = small(widths=(1, 2, 4), alpha=0.0, constraints=[MaxSplits(2)]).fit(X, y)
+    assert few.model_.n_splits <= 2
+    assert "constraint: MaxSplits(2): " in few.summary()
+    for amount, least in ((0.3, 45), (40, 40)):
+        stable = small(widths=(1, 2, 4), alpha=0.0, constraints=(MinSamples(amount),)).fit(X, y)
+        assert stable.model_.rows[list(stable.model_.splits())].min() >= least
+        assert f"MinSamples({amount}): least weight of a split" in stable.summary()
+    with_weights = small(constraints=[MinSamples(100)], alpha=0.0).fit(X, y, np.full(150, 0.5))
+    assert with_weights.model_.n_nodes == 1  # 75 in all
+    assert "no split" in with_weights.summary()
+    together = small(constraints=[MaxSplits(3), MaxSplits(1), MinSamples(2), MinSamples(0.5)]).fit(X, y)
+    assert together.model_.n_splits <= 1
+
+
+def test_sensitive_features_are_needed_where_groups_are_compared(credit):
+    X, y, sex = credit
+    with pytest.raises(ValueError, match=r"compares groups: pass the group of each row, fit\(X, y, sensitive"):
+        small(constraints=[MaxSplits(3), DemographicParity()]).fit(X, y)
+    with pytest.raises(ValueError, match="but no constraint compares groups"):
+        small(constraints=[MaxSplits(3)]).fit(X, y, sensitive_features=sex)
+    with pytest.raises(ValueError, match="299 values for 300 rows"):
+        small(constraints=DemographicParity()).fit(X, y, sensitive_features=sex[1:])
+    with pytest.raises(ValueError, match="no value in row 3"):
+        small(constraints=DemographicParity()).fit(X, y, sensitive_features=[*sex[:3], None, *sex[4:]])
+    with pytest.raises(ValueError, match="pos_label='maybe' is no label"):
+        small(constraints=DemographicParity(pos_label="maybe")).fit(X, y, sensitive_features=sex)
+    with pytest.raises(TypeError):
+        small(constraints=DemographicParity()).fit(X, y, None, sex)
+
+
+def test_more_than_two_classes_need_a_favourable_one(iris):
+    X, y = iris
+    group = np.arange(150) % 2
+    with pytest.raises(ValueError, match="which of them is the favourable one is not clear"):
+        small(constraints=DemographicParity()).fit(X, y, sensitive_features=group)
+    fair = small(constraints=DemographicParity(pos_label=2)).fit(X, y, sensitive_features=group)
+    assert fair.fairness_["DemographicParity(ratio=0.8, pos_label=2)"] >= 0.8
+
+
+def test_no_diagram_meets_the_constraints(credit, monkeypatch):
+    X, y, sex = credit
+    nothing = Result(None, np.inf, "share", 0.0, Status.INFEASIBLE, Stats(engine="test"))
+    monkeypatch.setattr(optimal_diagram, "solve", lambda *_, **__: nothing)
+    with pytest.raises(InfeasibleError, match=r"no diagram of widths \(1, 2\) meets DemographicParity") as caught:
+        small(constraints=[DemographicParity(), MaxSplits(3)]).fit(X, y, sensitive_features=sex)
+    assert isinstance(caught.value, ValueError)
+    assert caught.value.result is nothing
+    assert "MaxSplits(3)" in str(caught.value)
+    assert "lower its ratio" in str(caught.value)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.result.status) == (str(caught.value), "infeasible")
+
+
+@pytest.mark.parametrize("change", [{"objective": 0.0, "lower_bound": 0.0}, {}])
+def test_an_answer_that_is_wrong_is_never_returned(iris, monkeypatch, change):
+    X, y = iris
+    true = optimal_diagram.solve
+
+    def wrong(problem, **options):
+        free = dataclasses.replace(problem, max_splits=99)
+        return dataclasses.replace(true(free, **options), **change, status=Status.FEASIBLE)
+
+    monkeypatch.setattr(optimal_diagram, "solve", wrong)
+    with pytest.raises(AssertionError, match=r"the diagram (costs|has)"):
+        small(alpha=0.0, constraints=MaxSplits(1)).fit(X, y)
+
+
+# -------------------------------------------------------------------------------------------------- scikit-learn
+
+
+def test_clone_pickle_and_parameters(credit):
+    X, y, sex = credit
+    diagram = small(constraints=[DemographicParity(), MaxSplits(2)]).fit(X, y, sensitive_features=sex)
+    assert clone(diagram).constraints == diagram.constraints
+    assert clone(diagram).get_params() == diagram.get_params()
+    for other in (pickle.loads(pickle.dumps(diagram)), copy.deepcopy(diagram)):
+        assert other.model_ == diagram.model_
+        assert other.fairness_ == diagram.fairness_
+    assert "DemographicParity(ratio=0.8)" in repr(diagram)
+
+
+def test_searches_pipelines_and_routing(credit):
+    X, y, sex = credit
+    search = GridSearchCV(small(), {"alpha": [0.01, 0.3], "splits": ["univariate", "oblique"]}, cv=2).fit(X, y)
+    assert set(search.best_params_) == {"alpha", "splits"}
+    fair = GridSearchCV(small(constraints=DemographicParity()), {"alpha": [0.01, 0.3]}, cv=2)
+    assert fair.fit(X, y, sensitive_features=sex).best_estimator_.fairness_
+    pipeline = make_pipeline(StandardScaler(), small(constraints=DemographicParity()))
+    assert pipeline.fit(X, y, optimaldiagramclassifier__sensitive_features=sex).score(X, y) > 0.5
+    with config_context(enable_metadata_routing=True):
+        routed = small(constraints=DemographicParity()).set_fit_request(sensitive_features=True)
+        scores = cross_validate(routed, X, y, cv=2, params={"sensitive_features": sex})
+        assert scores["test_score"].min() > 0.5
+
+
+def test_a_time_limit_warns_and_keeps_the_best(credit):
+    _, y, _ = credit
+    noise = np.random.default_rng(0).random((300, 5))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        diagram = OptimalDiagramClassifier(alpha=0.01, time_limit=0.05).fit(noise, y)
+    assert 0 <= diagram.lower_bound_ <= diagram.objective_ <= 0.5
+    told = [warning for warning in caught if issubclass(warning.category, OptimalityWarning)]
+    assert bool(told) == (diagram.result_.stats.stopped_by is not None)
+    assert all("raise time_limit" in str(w.message) and w.filename == __file__ for w in told)
+
+
+def test_progress_is_told(iris, capsys):
+    X, y = iris
+    events = []
+    diagram = small(callback=events.append, verbose=1).fit(X, y)
+    assert events[-1].objective == diagram.objective_
+    assert events[-1].lower_bound == diagram.lower_bound_
+    assert "objective" in capsys.readouterr().err
+
+
+# --------------------------------------------------------------------------------------------------------- saving
+
+
+@pytest.mark.parametrize("splits", ["univariate", "oblique"])
+def test_save_and_load(credit, tmp_path, splits):
+    X, y, sex = credit
+    frame = pd.DataFrame(X, columns=["income", "debt"])
+    constraints = [DemographicParity(("f", "m"), ratio=0.7), EqualizedOdds(ratio=0.2), MaxSplits(3), MinSamples(0.02)]
+    diagram = small(splits=splits, constraints=constraints, alpha=0.01).fit(frame, y, sensitive_features=sex)
+    diagram.save(tmp_path / "odd.json")
+    again = load(tmp_path / "odd.json")
+    assert again.widths == (1, 2)
+    assert again.constraints == constraints
+    assert again.get_params() == {**diagram.get_params(), "callback": None}
+    assert again.model_ == diagram.model_
+    assert again.fairness_ == diagram.fairness_
+    np.testing.assert_array_equal(again.flow_, diagram.flow_)
+    assert again.summary() == diagram.summary()
+    assert (again.predict(frame) == diagram.predict(frame)).all()
+    assert again.recount(frame, y) == diagram.objective_
+
+
+@pytest.mark.parametrize("given", [(), MaxSplits(2), (MaxSplits(2),), [MaxSplits(2), MinSamples(3)]])
+def test_constraints_keep_their_form(iris, tmp_path, given):
+    small(constraints=given).fit(*iris).save(tmp_path / "odd.json")
+    assert load(tmp_path / "odd.json").constraints == given
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p: p["constraints"]["$tuple"][0].update(constraint="Kind"), "no constraint 'Kind' in this version"),
+        (lambda p: p["constraints"]["$tuple"][0].update(n_splits=0), "integer from 1"),
+        (lambda p: p["constraints"]["$tuple"][0].update(colour=0), "unexpected keyword argument 'colour'"),
+        (lambda p: p.update(constraints="MaxSplits"), "expected names and parameters"),
+        (lambda p: p.update(shape=3), "unexpected keyword argument 'shape'"),
+    ],
+)
+def test_a_file_of_another_version(iris, tmp_path, change, message):
+    path = tmp_path / "odd.json"
+    small(constraints=(MaxSplits(2),)).fit(*iris).save(path)
+    content = json.loads(path.read_text())
+    change(content["model"]["estimator"]["parameters"])
+    path.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=message):
+        load(path, check=False)
+
+
+def test_a_file_without_its_flow(iris, tmp_path):
+    path = tmp_path / "odd.json"
+    small().fit(*iris).save(path)
+    content = json.loads(path.read_text())
+    del content["model"]["columns"]["flow"]
+    path.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=r"model\.columns: flow must hold two weights"):
+        load(path, check=False)
+
+
+# ------------------------------------------------------------------------------------------------------- pictures
+
+
+@pytest.mark.parametrize("splits", ["univariate", "oblique"])
+@pytest.mark.parametrize("topology", ["diagram", "tree"])
+def test_pictures(iris, splits, topology):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    X, y = iris
+    diagram = small(widths=(1, 2, 2), alpha=0.0, splits=splits, topology=topology).fit(X, y)
+    axes = diagram.plot()
+    told = " ".join(text.get_text() for text in axes.texts)
+    assert "yes" in told
+    assert "no" in told
+    assert "150 rows" in told
+    figure, given = plt.subplots()
+    assert diagram.plot(given) is given
+    figure.canvas.draw()
+    plt.close("all")
+
+
+# ------------------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"widths": (1, 3)}, "layer 1 has 3 nodes, and the 1 nodes above it have only 2 arcs"),
+        ({"widths": (2, 4)}, "begin with 1"),
+        ({"widths": ()}, "no widths of layers"),
+        ({"widths": (1, 0)}, "no widths of layers"),
+        ({"widths": (1, 2.0)}, "no widths of layers"),
+        ({"widths": (True, 2)}, "no widths of layers"),
+        ({"widths": 3}, "expected a sequence of integers"),
+        ({"widths": "1,2"}, "expected a sequence of integers"),
+        ({"engine": "cplex"}, "engine='cplex': expected one of 'auto'"),
+        ({"engine": None}, "engine=None"),
+        ({"splits": "linear"}, "splits='linear': expected one of 'univariate', 'oblique'"),
+        ({"topology": "forest"}, "topology='forest': expected one of 'diagram', 'tree'"),
+        ({"alpha": -0.1}, "alpha=-0.1 is no price"),
+        ({"alpha": 1.5}, "alpha=1.5 is no price"),
+        ({"alpha": float("nan")}, "alpha=nan is no price"),
+        ({"alpha": "cheap"}, "alpha='cheap' is no price"),
+        ({"constraints": "MaxSplits"}, "constraints='MaxSplits': expected a list of constraints"),
+        ({"constraints": [3]}, "constraints holds 3, which is no constraint"),
+        ({"constraints": [MaxSplits]}, "constraints holds the class MaxSplits"),
+        ({"constraints": None}, "constraints=None"),
+        ({"constraints": MaxSplits(0)}, "integer from 1"),
+        ({"engine": "cpsat", "splits": "oblique"}, "engine='cpsat' knows univariate splits only"),
+        ({"engine": "search", "splits": "oblique"}, "choose one of 'auto', 'milp'"),
+        ({"max_thresholds": 3, "splits": "oblique"}, "leave it None for splits='oblique'"),
+        ({"max_thresholds": 0}, "max_thresholds=0"),
+        ({"random_state": -1}, "random_state=-1: expected an integer from 0"),
+        ({"random_state": np.random.default_rng(0)}, "random_state=Generator"),
+        ({"time_limit": 0}, "time_limit=0 is no time"),
+        ({"n_jobs": 0}, "n_jobs=0"),
+    ],
+)
+def test_bad_parameters(iris, parameters, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        OptimalDiagramClassifier(**parameters).fit(*iris)
+
+
+def test_parameters_are_checked_in_fit_only():
+    OptimalDiagramClassifier(widths="x", constraints=3, engine=0)
+
+
+def test_bad_rows(iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="missing value"):
+        small().fit(np.where(X > 7, np.nan, X), y)
+    with pytest.raises(ValueError, match="seen in training"):
+        small().fit(X, y).recount(X, y + 1)
+    with pytest.raises(DataError, match="too far for float64"):
+        small(splits="oblique").fit([[-1e308], [1e308]], [0, 1])
+
+
+@pytest.mark.parametrize("splits", ["univariate", "oblique"])
+def test_many_columns(splits):
+    X, y = load_breast_cancer(return_X_y=True)
+    diagram = small(alpha=0.01, splits=splits).fit(X, y)
+    assert diagram.score(X, y) > 0.8
+    assert diagram.recount(X, y) == diagram.objective_

@@ -1,0 +1,151 @@
+"""Weighted sums in words, and the picture of a diagram in its layers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofwood.model.evaluate import edge_weights, goes_low
+from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
+from proofwood.model.reshape import refresh
+from proofwood.show.graphviz import export_graphviz
+from proofwood.show.labels import NO_LABELS, Labels, number_texts, question
+from proofwood.show.plot_layers import plot_layers
+from proofwood.show.text import explain_path, export_text
+from tests.strategies import examples
+
+
+def stump(values, threshold) -> NodeTable:
+    """One oblique split."""
+    return NodeTable(
+        feature=[OBLIQUE, LEAF, LEAF],
+        threshold=[threshold, np.nan, np.nan],
+        low=[1, LEAF, LEAF],
+        high=[2, LEAF, LEAF],
+        label=[0, 0, 1],
+        weight=np.zeros((3, 2)),
+        rows=np.zeros(3),
+        missing_low=np.ones(3),
+        normals=Normals([0, len(values), len(values), len(values)], np.arange(len(values)), values),
+    )
+
+
+def asked(table: NodeTable, **how) -> str:
+    terms = how.pop("terms", None)
+    return question(table, 0, NO_LABELS, number_texts(table, **how)[0], terms=terms)
+
+
+def test_a_weighted_sum_as_it_is_and_in_few_digits():
+    table = stump([1.0, -0.123456789, 2 / 3], 1.23456789)
+    assert asked(table) == "x[0] - 0.123456789*x[1] + 0.6666666666666666*x[2] <= 1.23456789"
+    assert asked(table, digits=2) == "x[0] - 0.12*x[1] + 0.67*x[2] <= 1.2"
+    assert "x[0] - 0.1235*x[1] + 0.6667*x[2] ≤ 1.235" in export_graphviz(table)
+    assert export_text(table).startswith("x[0] - 0.123456789*x[1]")
+
+
+def test_rows_say_how_many_digits_are_needed():
+    table = stump([1.0, -0.123456789], 0.41)
+    loose = np.array([[0.0, 0.0], [1.0, 0.0]])
+    assert asked(table, X=loose) == "x[0] - 0.1*x[1] <= 0.4"
+    close = np.array([[0.5333, 1.0], [0.4102, 0.0]])  # sums 0.40984 and 0.4102; with 0.123 it would be 0.4103
+    assert asked(table, X=close, digits=1) == "x[0] - 0.1235*x[1] <= 0.41"
+    nobody = np.empty((0, 2))
+    assert asked(table, X=nobody) == "x[0] - 0.1*x[1] <= 0.4"
+
+
+def test_long_sums_are_shortened_where_asked():
+    table = stump([0.1, -3.0, 0.2, 0.3, 2.0], 1.0)
+    assert asked(table, terms=2) == "-3*x[1] + 2*x[4] + 3\u00a0more <= 1"
+    assert "more" not in asked(table, terms=4)  # a single one takes no more room than these words
+
+
+@examples(1)
+@given(st.integers(0, 2**32 - 1))
+def test_short_numbers_send_every_row_the_same_way(seed):
+    random = np.random.default_rng(seed)
+    n, d = int(random.integers(1, 20)), int(random.integers(1, 4))
+    X = random.normal(size=(n, d)) * 10.0 ** random.integers(-3, 4, d)
+    table = stump(random.normal(size=d), 0.0)
+    table = stump(table.normals.values, float(random.choice(X @ table.normals.values)) + 1e-9)
+    numbers = number_texts(table, X=X)[0]
+    signs = np.sign(table.normals.values)
+    sums = np.zeros(n)
+    for j in range(d):
+        sums += signs[j] * float(numbers.coefficients[j]) * X[:, j]
+    low = goes_low(table, X, np.arange(n), np.zeros(n, dtype=np.int64))
+    assert ((sums <= float(numbers.threshold)) == low).all()
+    row = X[int(random.integers(n))]
+    side = goes_low(table, row[None], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))[0]
+    assert f"is {'true' if side else 'false'}" in explain_path(table, row)
+
+
+# ------------------------------------------------------------------------------------------------------- pictures
+
+
+@pytest.fixture
+def shared():
+    """Three layers; a node with two parents, a long edge from the root to a class, and rows."""
+    X = np.random.default_rng(0).random((60, 3))
+    table = NodeTable(
+        feature=[0, 1, 2, LEAF, LEAF],
+        threshold=[0.7, 0.5, 0.5, np.nan, np.nan],
+        low=[1, 2, 3, LEAF, LEAF],
+        high=[4, 2, 4, LEAF, LEAF],
+        label=[0, 0, 0, 0, 1],
+        weight=np.zeros((5, 2)),
+        rows=np.zeros(5),
+        missing_low=np.ones(5),
+    )
+    return refresh(table, X, (X[:, 2] > 0.5).astype(int)), X
+
+
+def test_the_picture(shared):
+    mpl = pytest.importorskip("matplotlib")
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import PathPatch
+
+    table, X = shared
+    flow = edge_weights(table, X)
+    axes = plot_layers(table, Labels(classes=["no", "yes"]), flow=flow)
+    axes.figure.canvas.draw()
+    texts = [text.get_text() for text in axes.texts]
+    assert texts.count("60 rows") == 1
+    arrows = [patch for patch in axes.patches if type(patch) is PathPatch]
+    assert len(arrows) == 6  # two edges for each of three splits
+    widths = sorted(arrow.get_linewidth() for arrow in arrows)
+    shares = sorted(flow[:3].ravel() / 60)
+    np.testing.assert_allclose(widths, [72 * max(0.012, 0.42 * share) for share in shares])
+    plt.close("all")
+
+
+def test_no_two_boxes_overlap(shared):
+    mpl = pytest.importorskip("matplotlib")
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import FancyBboxPatch
+
+    table, X = shared
+    axes = plot_layers(table, flow=edge_weights(table, X))
+    axes.figure.canvas.draw()
+    boxes = [patch.get_window_extent() for patch in axes.patches if isinstance(patch, FancyBboxPatch)]
+    assert len(boxes) == 5
+    assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
+    inside = axes.get_window_extent()
+    assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 for box in boxes)
+    plt.close("all")
+
+
+def test_a_picture_without_flow_and_a_lone_class(shared):
+    mpl = pytest.importorskip("matplotlib")
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    plot_layers(shared[0])
+    leaf = NodeTable([LEAF], [np.nan], [LEAF], [LEAF], [1], [[1.0, 2.0]], [3], [True])
+    plot_layers(leaf, flow=np.zeros((1, 2)))
+    with pytest.raises(ValueError, match=r"flow has shape \(2, 2\), expected \(5, 2\)"):
+        plot_layers(shared[0], flow=np.zeros((2, 2)))
+    plt.close("all")
