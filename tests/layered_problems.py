@@ -127,6 +127,7 @@ def corner_cases() -> tuple[LayeredProblem, ...]:
         problem(square, 1, 2, rates=equal),
         problem(square, 1, 1, 2),  # the root passes all rows on
         problem(square, 1, 1, 2, tree=True),  # it has no test for that
+        problem(RankedRows.from_bits(np.hstack([square.bits(), np.ones((4, 1))]), square.codes), 1, 1, 2, tree=True),
         problem(parity, 1, 2, 2),
         problem(parity, 1, 2, 2, tree=True),
         problem(parity, 1, 2, 1),

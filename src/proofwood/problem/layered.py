@@ -97,7 +97,13 @@ class Rate:
         gain, loss = self.ratio.denominator * on_right, self.ratio.numerator * on_left
         common = math.gcd(gain, loss) or 1
         told = zip(weights.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
-        return tuple(w * (gain // common * a - loss // common * b) for w, a, b in told)
+        found = tuple(w * (gain // common * a - loss // common * b) for w, a, b in told)
+        if sum(map(abs, found)) >= 2**62:
+            raise ValueError(
+                f"{self.text or 'a fairness constraint'}: the weights of the rows have too many digits for exact "
+                "arithmetic: round sample_weight, for example to three digits"
+            )
+        return found
 
     def slack(self, weights: IntArray, predicted: IntArray) -> int:
         """Integer that is not negative iff the constraint holds."""

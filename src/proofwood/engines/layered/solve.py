@@ -16,6 +16,8 @@ from proofwood.result import NO_LIMITS, Limits, Progress, Result
 ENGINES = ("auto", "search", "cpsat", "milp", "scip", "highs", "gurobi", "heuristic")
 """Names of the engines; "milp" is the model of the paper by the solver that comes with scipy."""
 MILP_SOLVERS: dict[str, Solver] = {"milp": "scipy", "scip": "scip", "highs": "highs", "gurobi": "gurobi"}
+LARGE = 400
+"""Distinct rows above which CP-SAT does no more than return its start."""
 OBLIQUE_ENGINES = ("auto", *MILP_SOLVERS, "heuristic")
 
 
@@ -29,6 +31,7 @@ class Shares:
     construct, improve : construction and local search
     trees : bound of the optimal tree
     sets : second search over sets
+    neighbourhoods : of a few nodes each, by CP-SAT, where the whole model is too large for it
     """
 
     look: tuple[float, float] = (0.05, 1.0)
@@ -36,6 +39,7 @@ class Shares:
     improve: tuple[float, float] = (0.1, 5.0)
     trees: tuple[float, float] = (0.1, 10.0)
     sets: tuple[float, float] = (0.4, 120.0)
+    neighbourhoods: tuple[float, float] = (0.6, 120.0)
 
 
 DEFAULT_SHARES = Shares()
@@ -130,6 +134,15 @@ def _univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares)
         # The sets that are left are too many to list: what time remains goes into better diagrams.
         improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 30.0))
         return None
+    if problem.rows.groups[1].shape[0] > LARGE:
+        from proofwood.engines.layered.cpsat import improve as by_neighbourhoods
+
+        stopped_by = by_neighbourhoods(
+            problem, run, seconds=run.share_of_time(*shares.neighbourhoods), random_state=random_state
+        )
+        if stopped_by == "interrupt":
+            return stopped_by
+        improve_best(run, random_state + 2, seconds=run.share_of_time(*shares.improve))
     return _by_cpsat(run, search, random_state)
 
 
