@@ -53,12 +53,8 @@ nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weight
     batch.idle_root = batch.idle_root || most > static_cast<std::size_t>(batch.widths[l - 1]);
     most *= 2;
   }
-<<<<<<< HEAD
   batch.constant_side = nb::cast<int>(given["constant_side"]);
   batch.idle_root = batch.idle_root && (!batch.tree || batch.constant_side >= 0);
-=======
-  batch.idle_root = batch.idle_root && (!batch.tree || nb::cast<bool>(given["constant_test"]));
->>>>>>> naive
   const std::size_t n_sets = sets.shape(0), n_tests = sets.shape(1);
   for (std::size_t i = 0; i < n_sets * n_tests; ++i)
     if (sets.data()[i] < 0 || sets.data()[i] >= batch.n_tests) throw std::invalid_argument("a set names a test that is not there");

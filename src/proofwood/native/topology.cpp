@@ -273,7 +273,7 @@ void Search::choose(int number, int first, int place, std::int64_t errors, Mask 
     if (halted_) return;
   }
   // What hangs from a root that passes on mostly fits the skeleton one layer higher too, for less; not in (1, 1, 2). Both
-  // arcs of such a root name one node, which no tree permits: there it needs a test that all rows answer alike.
+  // arcs of such a root name one node, which no tree permits.
   if (n_set_ == 0 || (slack > 0 && (number > 0 || batch_.idle_root))) {
     nodes_[static_cast<std::size_t>(first + place)].test = kPass;
     choose(number, first, place + 1, errors, used);
@@ -405,24 +405,18 @@ void Search::offer(std::int64_t errors) {
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     const Node& node = nodes_[n];
     // A node that passes on repeats the test of its first parent, which all rows of one side answer alike; its two arcs
-    // name one target. In a tree its only parent tells which arc is used, and the other one ends at a terminal;
-    // where the root passes on, the caller finds a test.
+    // name one target. In a tree its only parent tells which arc is used, and the other one ends at a terminal.
     int test = node.test, low = node.low, high = node.high;
-<<<<<<< HEAD
     if (test == kPass && n == 0 && n_set_ > 0) {
       test = batch_.tree ? kConstant : 0;
       side[n] = batch_.constant_side;
       if (batch_.tree) (side[n] == 1 ? low : high) = ~0;
     } else if (test == kPass) {
-=======
-    if (test == kPass && n == 0 && n_set_ > 0 && !batch_.tree) test = 0;
-    if (test == kPass)
->>>>>>> naive
       for (std::size_t p = 0; p < n; ++p)
         if (nodes_[p].low == static_cast<int>(n) || nodes_[p].high == static_cast<int>(n)) {
           test = asked[p];
           side[n] = nodes_[p].test == kPass ? side[p] : nodes_[p].high == static_cast<int>(n);
-          if (batch_.tree && test != kPass && low >= 0) (side[n] == 1 ? low : high) = ~0;
+          if (batch_.tree && low >= 0) (side[n] == 1 ? low : high) = ~0;
           break;
         }
     }

@@ -10,7 +10,6 @@ import numpy as np
 from proofwood import _native
 from proofwood.engines.layered.shape import Diagram
 from proofwood.problem.layered import LayeredProblem
-from proofwood.problem.ranked import RankedRows
 
 MOST_TESTS = 16
 """Tests of one set; the cells of more would not fit a table."""
@@ -90,12 +89,10 @@ def cheapest_over_sets(
     coefficients = np.zeros((weights.shape[0], len(problem.rates)), dtype=np.int64)
     for number, rate in enumerate(problem.rates):
         told = rate.coefficients(rows.weights)
+        if sum(map(abs, told)) >= 2**62:
+            raise ValueError("the weights of the rows are too fine for exact fairness constraints: round them")
         np.add.at(coefficients[:, number], index, np.array(told, dtype=np.int64))
-<<<<<<< HEAD
     constant, side = _constant_test(problem)
-=======
-    constant = _constant_test(rows)
->>>>>>> naive
     found = _native.solve_topologies(
         np.ascontiguousarray(rows.bits(used)[first]),
         np.ascontiguousarray(weights),
@@ -109,11 +106,7 @@ def cheapest_over_sets(
             "max_nodes": problem.most_nodes,
             "min_weight": problem.min_weight,
             "tree": problem.tree,
-<<<<<<< HEAD
             "constant_side": side,
-=======
-            "constant_test": constant is not None,
->>>>>>> naive
             "merge_bound": options.merge_bound,
             "pure_flows": options.pure_flows,
             "stumps": options.stumps,
@@ -128,7 +121,6 @@ def cheapest_over_sets(
     if found["test"] == [-1]:
         diagram = Diagram.leaf(~found["low"][0])
     else:
-<<<<<<< HEAD
         diagram = Diagram(
             layer=tuple(found["layer"]),
             low=tuple(found["low"]),
@@ -148,26 +140,3 @@ def _constant_test(problem: LayeredProblem) -> tuple[int, int]:
             if high < rows.tests_of[column]:
                 return int(rows.offsets[column] + high), 0
     return -1, -1
-=======
-        low, high, tests = list(found["low"]), list(found["high"]), []
-        for node, test in enumerate(found["test"]):
-            if test >= 0:
-                tests.append(used[test])
-                continue
-            assert constant is not None  # nodes of a tree that pass on what their root does
-            tests.append(constant[0])
-            (low if constant[1] == 1 else high)[node] = ~0
-        diagram = Diagram(tuple(found["layer"]), tuple(low), tuple(high), tuple(tests))
-    return TopologyResult(diagram, found["upper"], complete, STOPPED_BY[found["stopped"]], found["states"])
-
-
-def _constant_test(rows: RankedRows) -> tuple[int, int] | None:
-    """A test that all rows answer alike, and their answer; None if there is none."""
-    for column, tests in enumerate(rows.tests_of.tolist()):
-        least, most = int(rows.ranks[:, column].min()), int(rows.ranks[:, column].max())
-        if tests and most < tests:
-            return int(rows.offsets[column]) + most, 0
-        if tests and least > 0:
-            return int(rows.offsets[column]), 1
-    return None
->>>>>>> naive
