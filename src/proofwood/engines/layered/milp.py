@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from proofwood.engines.layered import milp_gurobi, milp_highs, milp_scip, milp_scipy
@@ -14,9 +14,10 @@ from proofwood.engines.layered.model import Model, build, only_leaves
 from proofwood.engines.layered.model_decode import decode
 from proofwood.engines.layered.model_start import start_values
 from proofwood.engines.layered.program import Answer
-from proofwood.engines.layered.run import LayeredRun
+from proofwood.engines.layered.run import NO_DIAGRAM, LayeredRun
 from proofwood.engines.layered.shape import Diagram
 from proofwood.engines.layered.slots import shrunk
+from proofwood.model.node_table import FloatArray
 from proofwood.problem.layered import LayeredProblem
 from proofwood.solvers import worker
 
@@ -32,6 +33,8 @@ SOLVERS = tuple(_SOLVERS)
 _TAKES_START = ("highs", "gurobi", "scip")
 _LAST_WORDS = 0.5
 """Seconds that a solver is told to leave for its answer, at most a tenth of all it has."""
+STEP_SHARE = 0.4
+"""Part of the time left that diagrams of one number of nodes may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +46,19 @@ class MilpOptions:
     thresholds : univariate nodes choose a test directly, without separators
     centred : coordinates count from 1/2, so that the constants of eqs. 13 and 14 halve; False is the program as printed
     shrink : leave out the slots that no diagram cheaper than the best can use, again after each better diagram
+    steps : diagrams of 1, 2, .. up to so many nodes come first, each number in a program of its own, small and with
+        little symmetry; what is proved of them is a row of the program for all others
     settings : parameters of the solver, by its own names
     """
 
     thresholds: bool = False
     centred: bool = True
     shrink: bool = True
+    steps: int = 3
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-AS_PRINTED = MilpOptions(centred=False, shrink=False)
+AS_PRINTED = MilpOptions(centred=False, shrink=False, steps=0)
 """The program of the paper, symmetry breaking as in the authors' code."""
 
 
@@ -119,19 +125,11 @@ def solve(
         else:
             run.prove(run.upper)
         return None
-    chosen = MilpOptions() if options is None else options
-    stage = _Stage(problem, run, solver, threads, chosen)
-    while not run.done:
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
-            return "time_limit"
-        try:
-            return stage.solve(left)
-        except _SmallerError:
-            run.add({"milp restarts": 1})
-        except _EnoughError:
-            return None
-    return None
+    stage = _Stages(problem, run, solver, threads, MilpOptions() if options is None else options, deadline)
+    try:
+        return stage.solve()
+    except _EnoughError:
+        return None
 
 
 class _SmallerError(Exception):
@@ -143,36 +141,78 @@ class _EnoughError(Exception):
 
 
 @dataclass(eq=False)
-class _Stage:
-    """One program after the other, each for the slots that a cheaper diagram can use."""
+class _Stages:
+    """One program after the other, each for the slots that a cheaper diagram can use.
+
+    Parameters
+    ----------
+    problem, run, solver, threads, options : as in :func:`solve`
+    deadline : on the clock of ``time.monotonic``
+    least : diagrams with fewer nodes are known to cost no less than the best
+    """
 
     problem: LayeredProblem
     run: LayeredRun
     solver: Solver
     threads: int
     options: MilpOptions
+    deadline: float | None
+    least: int = 1
+
+    def solve(self) -> str | None:
+        """All programs in turn; raises _EnoughError as soon as the bound has met the best diagram."""
+        while not self.run.done:
+            step = self.least <= self.options.steps and self.least < self._part().max_splits
+            left = None if self.deadline is None else self.deadline - time.monotonic()
+            if left is not None and left <= 0:
+                return "time_limit"
+            try:
+                if not step:
+                    return self._solve(left, self._part())
+                share = left if left is None else STEP_SHARE * left
+                part = replace(self._part(), max_splits=self.least)
+                stopped = self._solve(share, shrunk(part, self.run.upper) if self.options.shrink else part)
+            except _SmallerError:
+                self.run.add({"milp restarts": 1})
+                continue
+            if stopped == "interrupt":
+                return stopped
+            if stopped is not None:  # larger diagrams are harder still: all that are left in one program
+                self.options = replace(self.options, steps=0)
+            else:
+                self.least += 1
+                self.run.prove(self._unseen(self.least - 1))
+        return None
 
     def _part(self) -> LayeredProblem:
-        return shrunk(self.problem, self.run.upper) if self.options.shrink else self.problem
+        """What diagrams cheaper than the best can use."""
+        if self.options.shrink:
+            return shrunk(self.problem, self.run.upper)
+        return replace(self.problem, max_splits=self.problem.most_nodes)
 
-    def solve(self, seconds: float | None) -> str | None:
-        """Build and solve; raises _SmallerError or _EnoughError as soon as a message gives reason to."""
-        part, run = self._part(), self.run
-        model = build(part, thresholds=self.options.thresholds, centred=self.options.centred)
-        levels = Levels.of(part)
-        start = None if run.best is None or self.solver not in _TAKES_START else start_values(model, run.best)
-        if start is not None and any(broken.size for broken in model.program.broken(start)):
-            raise AssertionError("the start breaks rows of the program")
+    def _unseen(self, most: int) -> int:
+        """Cost that a diagram of more than ``most`` nodes has at least, one of fewer than ``least`` apart."""
+        return NO_DIAGRAM if most >= self._part().max_splits else self.problem.cost.of_diagram(0, most + 1)
+
+    def _solve(self, seconds: float | None, part: LayeredProblem) -> str | None:
+        """Build and solve for ``part``, of at least ``least`` nodes; raises if a message gives reason to stop.
+
+        Returns None if no diagram of these is cheaper than the best, else what stopped it.
+        """
+        run, options = self.run, self.options
+        model = build(part, thresholds=options.thresholds, centred=options.centred, least_splits=self.least)
+        levels, most = Levels.of(part), part.max_splits
+        start = self._start(model)
         cutoff = levels.cutoff(run.upper) if run.best is not None and start is None else None
 
         def take(message: tuple[str, Any]) -> None:
             kind, content = message
             if kind == "point":
                 self._offer(model, content)
-                if self.options.shrink and not run.done and self._part().n_slots < part.n_slots:
+                if options.shrink and not run.done and self._part().n_slots < part.n_slots:
                     raise _SmallerError
             else:
-                run.prove(levels.proved(content))
+                run.prove(min(levels.proved(content), self._unseen(most)))
                 run.report()
             if run.done:
                 raise _EnoughError
@@ -186,13 +226,23 @@ class _Stage:
             levels,
             None if seconds is None else time.time() + seconds - last_words,
             self.threads,
-            dict(self.options.settings),
+            dict(options.settings),
             seconds=seconds,
             on_message=take,
         )
         if outcome.stopped_by is not None:
             return outcome.stopped_by
-        return self._conclude(outcome.value, levels)
+        return self._conclude(outcome.value, levels, most)
+
+    def _start(self, model: Model) -> FloatArray | None:
+        """The best diagram as a solution of the program, if it is one and the solver takes it."""
+        best = self.run.best
+        if best is None or self.solver not in _TAKES_START or max(1, best.n_splits) < self.least:
+            return None
+        start = start_values(model, best)
+        if start is not None and any(broken.size for broken in model.program.broken(start)):
+            raise AssertionError("the start breaks rows of the program")
+        return start
 
     def _offer(self, model: Model, point: Any) -> None:
         diagram = decode(model, point)
@@ -200,7 +250,7 @@ class _Stage:
         if diagram is not None:
             self.run.offer(diagram, by=f"milp-{self.solver}")
 
-    def _conclude(self, answer: Answer, levels: Levels) -> str | None:
+    def _conclude(self, answer: Answer, levels: Levels, most: int) -> str | None:
         run = self.run
         run.add({"milp nodes": answer.nodes})
         if answer.kind == milp_gurobi.NO_LICENCE:
@@ -209,10 +259,11 @@ class _Stage:
                 'another solver, such as "scip" (pip install "proofwood[scip]")'
             )
         if answer.kind == "infeasible":
-            run.prove_infeasible()
+            if self.least == 1 and most >= self.problem.most_nodes:
+                run.prove_infeasible()
             return None
-        if answer.bound is not None:
-            run.prove(levels.proved(answer.bound))
-        if run.done:
+        bound = 0 if answer.bound is None else levels.proved(answer.bound)
+        run.prove(min(bound, self._unseen(most)))
+        if bound >= run.upper:
             return None
         return "time_limit" if answer.kind == "limit" else "precision"

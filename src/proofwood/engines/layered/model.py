@@ -141,7 +141,7 @@ def only_leaves(problem: LayeredProblem) -> bool:
     return no_split or rows.n_classes < 2 or problem.most_nodes < 1 or problem.min_weight > rows.total
 
 
-def build(problem: LayeredProblem, *, thresholds: bool = False, centred: bool = False) -> Model:
+def build(problem: LayeredProblem, *, thresholds: bool = False, centred: bool = False, least_splits: int = 1) -> Model:
     r"""Eqs. 1 to 20 for ``problem``.
 
     Parameters
@@ -151,6 +151,7 @@ def build(problem: LayeredProblem, *, thresholds: bool = False, centred: bool = 
         tests that send a row their way; polarity is fixed, hence no eq. 11
     centred : coordinates count from 1/2, which halves the big constants and cuts no separator off; else as in the
         paper, :math:`M = 2 + \varepsilon`
+    least_splits : diagrams with fewer nodes are left out
 
     Raises
     ------
@@ -173,6 +174,8 @@ def build(problem: LayeredProblem, *, thresholds: bool = False, centred: bool = 
         epsilon = EPSILON if problem.oblique else _gap(problem)
         _separators(out, problem, units, slots, epsilon, 0.5 if centred else 0.0)
     _side_constraints(out, problem, units, slots)
+    if least_splits > 1:
+        out.rows("least_splits", [(out.blocks["d"], 1)], lower=least_splits)
     return Model(
         problem, units, slots, epsilon, 0.5 if centred else 0.0, out.program(), out.blocks, tuple(out.equations)
     )
