@@ -46,7 +46,14 @@ def random_problem(
     weights = rng.integers(1, 5, n) if rng.random() < 0.5 else None
     codes = rng.integers(0, classes, n)
     return make(
-        ranks, codes, tests_of=ranks.max(axis=0), widths=widths, alpha=alpha, weights=weights, n_classes=classes, **limits
+        ranks,
+        codes,
+        tests_of=ranks.max(axis=0),
+        widths=widths,
+        alpha=alpha,
+        weights=weights,
+        n_classes=classes,
+        **limits,
     )
 
 
