@@ -79,7 +79,8 @@ class _Watch:
             return
         if self._limit < self.model.getObjlimit():  # SCIP takes no new limit while it stores a solution
             self.model.setObjlimit(self._limit)
-        if (bound := self.model.getDualbound()) > self._bound:
+        bound = self.model.getDualbound()
+        if self._bound < bound < self.model.infinity():  # infinite: the tree is empty, which the answer tells
             self._bound = bound
             self._send(("bound", bound))
 
