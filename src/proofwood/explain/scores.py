@@ -1,9 +1,10 @@
 """An ensemble over the cells of its threshold grid, in integers: what every oracle sees.
 
-Column ``f`` has ``q_f`` thresholds and so the cells ``0..q_f``; the Boolean ``above(f, t)`` says that the cell of a row is
-greater than ``t``, for ``0 <= t < q_f``, and ``above(f, t + 1)`` implies ``above(f, t)``. Variables are numbered column by
-column, ``first[f] + t``; the literal ``2 * v`` asks that variable ``v`` is true, ``2 * v + 1`` that it is false. A leaf is
-reached iff all its needs hold. Features are what explanations are made of: one column, or several that belong together.
+Column ``f`` has ``q_f`` thresholds and so the cells ``0..q_f``; the Boolean ``above(f, t)`` says that the cell of a row
+is greater than ``t``, for ``0 <= t < q_f``, and ``above(f, t + 1)`` implies ``above(f, t)``. Variables are numbered
+column by column, ``first[f] + t``; the literal ``2 * v`` asks that variable ``v`` is true, ``2 * v + 1`` that it is
+false. A leaf is reached iff all its needs hold. Features are what explanations are made of: one column, or several that
+belong together.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class ScoreModel:
     needs_of : (n_leaves + 1,) first need of each leaf
     needs : literals, at most one of each direction per column and leaf
     clauses : of literals; every row of the space satisfies them (one-hot groups, bounds, missing values)
-    margin : rounding of the floats of the model and of the integers here changes no difference of two class sums by more
+    margin : rounding, in the model and here, changes no difference of two class sums by more
     ties_low : who wins ties
     """
 
