@@ -111,10 +111,11 @@ def draw(rows: Sequence[Mapping[str, str]], path: Path) -> Path:
     left.legend(fontsize=8, loc="lower left")
     right.set_ylabel("ratio attained")
     right.plot([ratios[0], 1], [ratios[0], 1], "--", color="0.5", linewidth=1)
-    right.text(0.62, 0.605, "asked for", color="0.4", fontsize=8, ha="left", va="top", rotation=0)
+    right.text(0.545, 0.525, "asked for", color="0.4", fontsize=8)
     seeds = len({row["seed"] for row in rows})
     figure.suptitle(
-        f"credit, {seeds} splits of the rows: lines are means, bands reach from least to greatest", fontsize=9
+        f"credit, {seeds} splits of the rows: lines are means, bands go from least to greatest; hollow: not all proved",
+        fontsize=9,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
