@@ -71,7 +71,7 @@ Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules 
     if (literals.empty()) {
       never_ = true;
     } else if (literals.size() == 1) {
-      if (!set(literals[0], kDecision, 0)) never_ = true;
+      if (!set(literals[0], kDecision)) never_ = true;
     } else {
       clauses_.push_back({literals, 0, 0, false});
       attach(static_cast<int>(clauses_.size()) - 1);
@@ -111,13 +111,13 @@ void Pair::revive(int leaf) {
   best_[z(tree)] = place_[z(leaf)];
 }
 
-bool Pair::set(Literal l, int reason, int stored) {
+bool Pair::set(Literal l, int reason) {
   const int c = column(l), t = cut(l);
   const bool upper = (l & 1) != 0;
   if (upper) {
     if (hi_[z(c)] <= t) return true;
     if (lo_[z(c)] > t) return false;
-    trail_.push_back({c, true, hi_[z(c)], reason, stored, level()});
+    trail_.push_back({c, true, hi_[z(c)], reason, l, level()});
     lowered_[z(c)].push_back(static_cast<int>(trail_.size()) - 1);
     // No box is empty, so a leaf of every tree stays alive all the way.
     for (int v = model_.first[z(c)] + t; v < model_.first[z(c)] + hi_[z(c)]; ++v)
@@ -126,7 +126,7 @@ bool Pair::set(Literal l, int reason, int stored) {
   } else {
     if (lo_[z(c)] > t) return true;
     if (hi_[z(c)] <= t) return false;
-    trail_.push_back({c, false, lo_[z(c)], reason, stored, level()});
+    trail_.push_back({c, false, lo_[z(c)], reason, l, level()});
     raised_[z(c)].push_back(static_cast<int>(trail_.size()) - 1);
     for (int v = model_.first[z(c)] + lo_[z(c)]; v <= model_.first[z(c)] + t; ++v)
       for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) kill(model_.needing[z(i)]);
@@ -152,7 +152,6 @@ void Pair::undo(int to) {
       lo_[z(c)] = change.before;
       raised_[z(c)].pop_back();
     }
-    if (change.reason == kStored) store_.resize(z(change.stored));
     trail_.pop_back();
   }
   starts_.resize(z(to));
@@ -201,7 +200,7 @@ int Pair::propagate_clauses() {
           }
         if (moved) continue;
         watchers[kept++] = number;
-        if (!set(literals[0], number, 0)) {
+        if (!set(literals[0], number)) {
           for (++i; i < watchers.size(); ++i) watchers[kept++] = watchers[i];
           watchers.resize(kept);
           return number;
@@ -215,7 +214,8 @@ int Pair::propagate_clauses() {
 
 // True facts that keep the sum below `least_` (under `assumed`): for every leaf that would lift it too far, one of its
 // needs is false. Leaves whose gain fits into the room that the sum leaves need no fact.
-void Pair::explain(std::optional<Literal> assumed, std::vector<Literal>& facts) {
+// Reasons are asked for later than they applied: only changes before `limit` count.
+void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Literal>& facts) {
   facts.clear();
   const int assumed_column = assumed ? column(*assumed) : -1;
   const bool assumed_upper = assumed && (*assumed & 1) != 0;
@@ -231,8 +231,8 @@ void Pair::explain(std::optional<Literal> assumed, std::vector<Literal>& facts) 
     return false;
   };
   const auto stop_of = [&](int tree) {
-    int place = best_[z(tree)];
-    while (dead_[z(order_[z(place)])] > 0 || killed(order_[z(place)])) ++place;
+    int place = model_.leaves_of[z(tree)];
+    while (fallen(order_[z(place)], limit) || killed(order_[z(place)])) ++place;
     return place;
   };
   std::int64_t room = least_ - 1;
@@ -261,12 +261,13 @@ void Pair::explain(std::optional<Literal> assumed, std::vector<Literal>& facts) 
         }
         if (value(need) != 0) continue;
         const Literal fact = need ^ 1;
+        const int entry = entry_of(fact);
+        if (entry >= limit) continue;
         const Literal known = chosen_[2 * z(column(need)) + z(fact & 1)];
         if (known >= 0 && ((fact & 1) != 0 ? cut(known) <= cut(fact) : cut(known) >= cut(fact))) {
           free = true;
           break;
         }
-        const int entry = entry_of(fact);
         if (entry < 0 || trail_[z(entry)].level == 0) {
           free = true;
           break;
@@ -292,9 +293,18 @@ void Pair::explain(std::optional<Literal> assumed, std::vector<Literal>& facts) 
   }
 }
 
+bool Pair::fallen(int leaf, int limit) const {
+  if (dead_[z(leaf)] == 0) return false;
+  for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1]; ++i) {
+    const Literal need = model_.needs[z(i)];
+    if (value(need) == 0 && entry_of(need ^ 1) < limit) return true;
+  }
+  return false;
+}
+
 int Pair::propagate_scores() {
   if (bound_ < least_) {
-    explain(std::nullopt, conflict_);
+    explain(std::nullopt, static_cast<int>(trail_.size()), conflict_);
     return 2;
   }
   if (!rules_.propagate_scores) return 0;
@@ -345,14 +355,8 @@ int Pair::propagate_scores() {
       const int c = key / 2;
       const Literal forced = 2 * (model_.first[z(c)] + losses_[k].cut) + (key & 1);
       if (value(forced) == 1) continue;
-      std::vector<Literal> facts;
-      explain(forced ^ 1, facts);
-      const int stored = static_cast<int>(store_.size());
-      store_.push_back(static_cast<Literal>(facts.size()));
-      store_.insert(store_.end(), facts.begin(), facts.end());
-      if (!set(forced, kStored, stored)) {
-        store_.resize(z(stored));
-        conflict_ = std::move(facts);
+      if (!set(forced, kScores)) {
+        explain(forced ^ 1, static_cast<int>(trail_.size()), conflict_);
         conflict_.push_back(forced ^ 1);
         return 2;
       }
@@ -401,16 +405,14 @@ int Pair::entry_of(Literal fact) const {
   return changes[z(low)];
 }
 
-std::vector<Literal> Pair::facts_of(int entry) const {
-  const Change& change = trail_[z(entry)];
+std::vector<Literal> Pair::facts_of(int entry) {
+  const Change change = trail_[z(entry)];
   std::vector<Literal> facts;
-  if (change.reason == kStored) {
-    const auto n = static_cast<std::size_t>(store_[z(change.stored)]);
-    facts.assign(store_.begin() + change.stored + 1, store_.begin() + change.stored + 1 + static_cast<std::ptrdiff_t>(n));
+  if (change.reason == kScores) {
+    explain(change.literal ^ 1, entry, facts);
   } else if (change.reason >= 0) {
     for (const Literal l : clauses_[z(change.reason)].literals) {
-      // All literals but the one that was set; that one is of the same column and side.
-      if (column(l) == change.column && ((l & 1) != 0) == change.upper && value(l) == 1 && entry_of(l) == entry) continue;
+      if (l == change.literal) continue;
       facts.push_back(l ^ 1);
     }
   }
@@ -598,14 +600,14 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
       undo(back);
       if (learned.size() == 1) {
         undo(0);
-        if (!set(learned[0], kDecision, 0)) {
+        if (!set(learned[0], kDecision)) {
           never_ = true;
           return Outcome::kSame;
         }
       } else {
         clauses_.push_back({learned, clause_step_, glue, true});
         attach(static_cast<int>(clauses_.size()) - 1);
-        set(learned[0], static_cast<int>(clauses_.size()) - 1, 0);
+        set(learned[0], static_cast<int>(clauses_.size()) - 1);
       }
       step_ /= 0.95;
       clause_step_ /= 0.999F;
@@ -636,7 +638,7 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
         return end(Outcome::kSame);
       }
       starts_.push_back(static_cast<int>(trail_.size()));
-      if (known < 0) set(next, kDecision, 0);
+      if (known < 0) set(next, kDecision);
       continue;
     }
     Literal next = decide();
@@ -650,7 +652,7 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
       }
     }
     starts_.push_back(static_cast<int>(trail_.size()));
-    set(next, kDecision, 0);
+    set(next, kDecision);
   }
 }
 
