@@ -61,8 +61,7 @@ Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules 
   for (int i = 0; i < n; ++i) place_[z(order_[z(i)])] = i;
   lo_.assign(z(model.n_columns), 0);
   hi_ = model.cells;
-  raised_.resize(z(model.n_columns));
-  lowered_.resize(z(model.n_columns));
+  when_.assign(2 * z(model.n_variables), -1);
   watching_.resize(2 * z(model.n_variables));
   activity_.assign(z(model.n_variables), 0.0);
   wanted_.assign(2 * z(model.n_columns), -1);
@@ -118,18 +117,20 @@ bool Pair::set(Literal l, int reason) {
     if (hi_[z(c)] <= t) return true;
     if (lo_[z(c)] > t) return false;
     trail_.push_back({c, true, hi_[z(c)], reason, l, level()});
-    lowered_[z(c)].push_back(static_cast<int>(trail_.size()) - 1);
     // No box is empty, so a leaf of every tree stays alive all the way.
-    for (int v = model_.first[z(c)] + t; v < model_.first[z(c)] + hi_[z(c)]; ++v)
+    for (int v = model_.first[z(c)] + t; v < model_.first[z(c)] + hi_[z(c)]; ++v) {
+      when_[2 * z(v) + 1] = static_cast<int>(trail_.size()) - 1;
       for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) kill(model_.needing[z(i)]);
+    }
     hi_[z(c)] = t;
   } else {
     if (lo_[z(c)] > t) return true;
     if (hi_[z(c)] <= t) return false;
     trail_.push_back({c, false, lo_[z(c)], reason, l, level()});
-    raised_[z(c)].push_back(static_cast<int>(trail_.size()) - 1);
-    for (int v = model_.first[z(c)] + lo_[z(c)]; v <= model_.first[z(c)] + t; ++v)
+    for (int v = model_.first[z(c)] + lo_[z(c)]; v <= model_.first[z(c)] + t; ++v) {
+      when_[2 * z(v)] = static_cast<int>(trail_.size()) - 1;
       for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) kill(model_.needing[z(i)]);
+    }
     lo_[z(c)] = t + 1;
   }
   return true;
@@ -145,12 +146,10 @@ void Pair::undo(int to) {
       for (int v = model_.first[z(c)] + hi_[z(c)]; v < model_.first[z(c)] + change.before; ++v)
         for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) revive(model_.needing[z(i)]);
       hi_[z(c)] = change.before;
-      lowered_[z(c)].pop_back();
     } else {
       for (int v = model_.first[z(c)] + change.before; v < model_.first[z(c)] + lo_[z(c)]; ++v)
         for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) revive(model_.needing[z(i)]);
       lo_[z(c)] = change.before;
-      raised_[z(c)].pop_back();
     }
     trail_.pop_back();
   }
@@ -381,28 +380,6 @@ bool Pair::propagate() {
     if (told == 2) return false;
     if (told == 0) return true;
   }
-}
-
-int Pair::entry_of(Literal fact) const {
-  const int c = column(fact), t = cut(fact);
-  const bool upper = (fact & 1) != 0;
-  const auto& changes = upper ? lowered_[z(c)] : raised_[z(c)];
-  // The bound after change i is what change i + 1 found; the last one is that of now.
-  int low = 0, high = static_cast<int>(changes.size());
-  const auto after = [&](int i) {
-    if (i + 1 < static_cast<int>(changes.size())) return trail_[z(changes[z(i + 1)])].before;
-    return upper ? hi_[z(c)] : lo_[z(c)];
-  };
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    const bool holds = upper ? after(middle) <= t : after(middle) > t;
-    if (holds) high = middle; else low = middle + 1;
-  }
-  if (low == static_cast<int>(changes.size())) return -1;
-  // True before the first change too?
-  const int start = trail_[z(changes[z(low)])].before;
-  if (upper ? start <= t : start > t) return -1;
-  return changes[z(low)];
 }
 
 std::vector<Literal> Pair::facts_of(int entry) {
