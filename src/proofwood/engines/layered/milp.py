@@ -67,6 +67,15 @@ def installed(solver: str) -> bool:
     return importlib.util.find_spec(_SOLVERS[solver][1]) is not None
 
 
+def require(solver: Solver) -> None:
+    """Raise ImportError unless the package of a solver is installed."""
+    if not installed(solver):
+        raise ImportError(
+            f"the solver {solver!r} needs {_SOLVERS[solver][2]}, which is not installed: "
+            f'pip install "proofwood[{solver}]"'
+        )
+
+
 def solve(
     problem: LayeredProblem,
     run: LayeredRun,
@@ -110,11 +119,7 @@ def solve(
     """
     if solver not in _SOLVERS:
         raise ValueError(f"solver={solver!r}: expected one of {', '.join(SOLVERS)}")
-    if not installed(solver):
-        raise ImportError(
-            f"the solver {solver!r} needs {_SOLVERS[solver][2]}, which is not installed: "
-            f'pip install "proofwood[{solver}]"'
-        )
+    require(solver)
     limits = [s for s in (seconds, run.seconds_left) if s is not None]
     deadline = time.monotonic() + min(limits) if limits else None
     for code in range(problem.rows.n_classes):
@@ -149,6 +154,7 @@ class _Stages:
     problem, run, solver, threads, options : as in :func:`solve`
     deadline : on the clock of ``time.monotonic``
     least : diagrams with fewer nodes are known to cost no less than the best
+    built : seconds that the last program took to write
     """
 
     problem: LayeredProblem
@@ -158,6 +164,7 @@ class _Stages:
     options: MilpOptions
     deadline: float | None
     least: int = 1
+    built: float = 0.0
 
     def solve(self) -> str | None:
         """All programs in turn; raises _EnoughError as soon as the bound has met the best diagram."""
@@ -200,10 +207,15 @@ class _Stages:
         Returns None if no diagram of these is cheaper than the best, else what stopped it.
         """
         run, options = self.run, self.options
+        begun = time.monotonic()
+        if seconds is not None and seconds <= self.built:  # the program would not be written in time
+            return "time_limit"
         model = build(part, thresholds=options.thresholds, centred=options.centred, least_splits=self.least)
         levels, most = Levels.of(part), part.max_splits
         start = self._start(model)
         cutoff = levels.cutoff(run.upper) if run.best is not None and start is None else None
+        self.built = time.monotonic() - begun
+        seconds = None if seconds is None else max(0.0, seconds - self.built)
 
         def take(message: tuple[str, Any]) -> None:
             kind, content = message
