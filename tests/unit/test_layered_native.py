@@ -1,4 +1,4 @@
-"""Construction and local search of layered diagrams, against enumeration of tiny skeletons and against their recount."""
+"""Construction and local search of layered diagrams, against enumeration and against their recount."""
 
 from __future__ import annotations
 

@@ -187,15 +187,17 @@ void Descent<V>::optimise(Shape& shape, const Flow& flow, u32 slot, bool deep) {
     best = split.cost;
     ends = false;
   }
-  if (together < best) {
-    const Node idle = passing(list, totals, together);
-    if (idle.used()) {
+  if (together < best && skeleton_.max_splits >= in_use) {
+    for (u32 t = 0; t < list.size(); ++t) {
+      if (totals[t] + list[t].fixed != together || list[t].id < 0 || list[t].extra > room) continue;
+      const Node idle = passing(list[t].id);
+      if (!idle.used()) continue;
       best = together;
       ends = false;
       split.column = -1;
       node = idle;
-      if (deep && layer + 1 < skeleton_.layers()) with_children(shape, flow, slot, in_use, best);
-      return;
+      value(shape, slot);
+      break;
     }
   }
   if (deep && layer + 1 < skeleton_.layers() && with_children(shape, flow, slot, in_use, best)) return;
@@ -207,26 +209,29 @@ void Descent<V>::optimise(Shape& shape, const Flow& flow, u32 slot, bool deep) {
   }
 }
 
-// A node all of whose rows go to the one target that costs `together`; unused if no test is the same for all of them.
+// A node that sends all its rows to `target`: by both arcs, or in a tree by a test that is the same for all of them.
+// Unused if there is none.
 template <class V>
-Node Descent<V>::passing(const Targets& list, const std::vector<V>& totals, V together) {
+Node Descent<V>::passing(int target) {
   Node node;
   const u32 m = local_.rows;
   u32 seen = 0;
-  for (u32 t = 0; t < list.size(); ++t) {
-    if (totals[t] + list[t].fixed != together || list[t].id < 0) continue;
-    for (u32 j = 0; j < table_.columns; ++j) {
-      const Local::Column& column = local_.columns[j];
-      if (column.few && column.count > 0 && column.count < m) continue;
-      const int* const ranks = local_.ranks.data() + column.begin;
-      const auto& tests = table_.tests[j];
-      const int one = column.few ? ((column.count == m) == column.few_high ? 1 : 0) : 0;  // the rank of all rows
-      const int above = column.few ? one : ranks[m - 1], under = (column.few ? one : ranks[0]) - 1;
-      const auto known = [&](int cut) { return tests[static_cast<u32>(cut + 1)] >= 0; };
-      const int other = ~static_cast<int>(random_.below(table_.classes));
-      if (known(above) && random_.below(++seen) == 0) node = {static_cast<int>(j), above, list[t].id, other};
-      if (known(under) && random_.below(++seen) == 0) node = {static_cast<int>(j), under, other, list[t].id};
+  for (u32 j = 0; j < table_.columns; ++j) {
+    if (!skeleton_.tree) {
+      if (table_.cuts[j] > 0 && random_.below(++seen) == 0)
+        node = {static_cast<int>(j), static_cast<int>(random_.below(static_cast<std::size_t>(table_.cuts[j]))), target, target};
+      continue;
     }
+    const Local::Column& column = local_.columns[j];
+    if (column.few && column.count > 0 && column.count < m) continue;
+    const int* const ranks = local_.ranks.data() + column.begin;
+    const auto& tests = table_.tests[j];
+    const int one = (column.count == m) == column.few_high ? 1 : 0;  // of a column with one cut: the rank of all rows
+    const int above = column.few ? one : ranks[m - 1], under = (column.few ? one : ranks[0]) - 1;
+    const auto known = [&](int cut) { return tests[static_cast<u32>(cut + 1)] >= 0; };
+    const int other = ~static_cast<int>(random_.below(table_.classes));
+    if (known(above) && random_.below(++seen) == 0) node = {static_cast<int>(j), above, target, other};
+    if (known(under) && random_.below(++seen) == 0) node = {static_cast<int>(j), under, other, target};
   }
   return node;
 }
@@ -283,6 +288,7 @@ bool Descent<V>::with_children(Shape& shape, const Flow& flow, u32 slot, u32 in_
   struct Found {
     int column = -1, cut = 0;
     Side low, high;
+    Node idle;  // used if all rows go to one new child
   } found;
   // Each side costs about columns * rows; what is left of the budget decides how many cuts are tried.
   double budget = 3e6;
@@ -308,6 +314,16 @@ bool Descent<V>::with_children(Shape& shape, const Flow& flow, u32 slot, u32 in_
     return s.target >= 0 ? list[static_cast<u32>(s.target)].extra
                          : 1 + std::max(below[static_cast<u32>(s.child.low)].extra, below[static_cast<u32>(s.child.high)].extra);
   };
+  inside_.assign(m, 1);
+  const Side whole = side(inside_.data(), m, list, below, near_all_, far_all_, room);  // all rows to one new child
+  if (whole.target < 0 && whole.cost < best && nodes_of(whole) <= room) {
+    const Node idle = passing(0);
+    if (idle.used()) {
+      best = whole.cost;
+      found.low = found.high = whole;
+      found.idle = idle;
+    }
+  }
   for (const u32 j : columns) {
     if (budget <= 0 || !running()) break;
     const Local::Column& column = local_.columns[j];
@@ -348,11 +364,24 @@ bool Descent<V>::with_children(Shape& shape, const Flow& flow, u32 slot, u32 in_
       budget -= price;
       if (low.cost + high.cost < best && !conflict(low, high) && nodes_of(low) + nodes_of(high) <= room) {
         best = low.cost + high.cost;
-        found = {static_cast<int>(j), here.cut, low, high};
+        found = {static_cast<int>(j), here.cut, low, high, {}};
       }
       ranges.push_back({middle + 1, range.to, low.cost, range.high});
       ranges.push_back({range.from, middle, range.low, high.cost});
     }
+  }
+  const auto made_of = [&](const Side& s) -> Node {
+    return {s.child.column, s.child.cut, below[static_cast<u32>(s.child.low)].id, below[static_cast<u32>(s.child.high)].id};
+  };
+  if (found.idle.used()) {
+    const u32 child = free.empty() ? lent.front() : free.front();
+    shape.nodes[child] = made_of(found.low);
+    value(shape, child);
+    Node& node = shape.nodes[slot];
+    node = found.idle;
+    if (node.low >= 0) node.low = static_cast<int>(child);
+    if (node.high >= 0) node.high = static_cast<int>(child);
+    return true;
   }
   if (found.column < 0) return false;
   Node node{found.column, found.cut, 0, 0};
@@ -366,7 +395,7 @@ bool Descent<V>::with_children(Shape& shape, const Flow& flow, u32 slot, u32 in_
     while (static_cast<int>(free[next]) == node.low || static_cast<int>(free[next]) == node.high) ++next;
     const u32 child = free[next];
     (s == &found.low ? node.low : node.high) = static_cast<int>(child);
-    shape.nodes[child] = {s->child.column, s->child.cut, below[static_cast<u32>(s->child.low)].id, below[static_cast<u32>(s->child.high)].id};
+    shape.nodes[child] = made_of(*s);
     made.push_back(child);
     ++next;
   }

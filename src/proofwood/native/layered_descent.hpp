@@ -37,7 +37,7 @@ class Descent {
   double weight_elsewhere(const Shape& shape, const Flow& flow, u32 slot, u32 target) const;
   bool with_children(Shape& shape, const Flow& flow, u32 slot, u32 in_use, V best);
 
-  Node passing(const Targets& list, const std::vector<V>& totals, V together);
+  Node passing(int target);
 
   struct Side {  // the best that one side of a split can do
     V cost = -1;

@@ -201,6 +201,7 @@ class Kicks {
     const Shape from = shape;
     Node split = random_split();
     if (!split.used()) return;
+    if (random_.below(3) == 0) return defer(shape, slot, split);
     split.low = split.high = ~0;
     shape.nodes[static_cast<u32>(slot)] = split;
     forget_unnamed(shape);
@@ -210,6 +211,31 @@ class Kicks {
     const bool swap = random_.below(2) != 0;
     node.low = swap ? other : below;
     node.high = swap ? below : other;
+  }
+
+  // A node moves down with all that is below it, and the one left in its place sends all rows there: by both arcs, or
+  // in a tree by the test of its parent.
+  void defer(Shape& shape, int slot, Node split) {
+    const Shape from = shape;
+    const u32 layer = skeleton_.layer_of[static_cast<u32>(slot)];
+    bool low = true, high = true;
+    if (skeleton_.tree) {
+      if (slot == 0) return;
+      for (u32 s = skeleton_.begin[layer - 1]; s < skeleton_.begin[layer]; ++s) {
+        const Node& node = from.nodes[s];
+        if (!node.used() || (node.low != slot && node.high != slot)) continue;
+        split = node;
+        low = node.low == slot;
+        high = !low;
+      }
+    }
+    split.low = split.high = ~0;
+    shape.nodes[static_cast<u32>(slot)] = split;
+    forget_unnamed(shape);
+    const int below = copy(shape, from, slot, layer + 1);
+    Node& node = shape.nodes[static_cast<u32>(slot)];
+    node.low = low ? below : ~static_cast<int>(random_.below(table_.classes));
+    node.high = high ? below : ~static_cast<int>(random_.below(table_.classes));
   }
 
   // A node and one of its children exchange their splits.

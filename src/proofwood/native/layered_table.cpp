@@ -125,7 +125,7 @@ void Flow::settle(Shape& shape) {
     for (u32 s = 0; s < skeleton_.slots() && !changed; ++s) {
       Node& node = shape.nodes[s];
       if (!node.used()) continue;
-      if (node.low == node.high && node.low >= 0) {
+      if (skeleton_.tree && node.low == node.high && node.low >= 0) {
         part(node, rows_[s]);
         changed = true;
       } else if (rows_[s].empty() || weight_of(rows_[s]) < skeleton_.min_weight || (node.low == node.high && node.low < 0)) {
@@ -137,7 +137,7 @@ void Flow::settle(Shape& shape) {
   }
 }
 
-// Two arcs to one node: the one with less weight goes to a terminal.
+// Two arcs to one node, which no tree has: the one with less weight goes to a terminal.
 void Flow::part(Node& node, const std::vector<u32>& rows) const {
   std::vector<u32> sides[2];
   for (const u32 g : rows) sides[table_.column(node.column)[g] > node.cut].push_back(g);

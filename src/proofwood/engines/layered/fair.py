@@ -25,13 +25,16 @@ Improve = Callable[[Diagram, IntArray, int, float], Diagram]
 """Diagram to begin with, (n_rows, n_classes) prices, seed, seconds -> diagram that is cheaper at these prices."""
 
 
-def improve_fairly(run: LayeredRun, improve: Improve, *, random_state: int, seconds: float) -> None:
+def improve_fairly(
+    run: LayeredRun, improve: Improve, offer: Callable[[Diagram], object], *, random_state: int, seconds: float
+) -> None:
     """Offer diagrams that meet ``run.problem.rates``.
 
     Parameters
     ----------
     run : its best diagram is where the search begins
     improve : local search
+    offer : takes each diagram to ``run``
     random_state : seed
     seconds : for all rounds together
     """
@@ -46,7 +49,7 @@ def improve_fairly(run: LayeredRun, improve: Improve, *, random_state: int, seco
             return
         costs = _prices(problem, rates, multipliers)
         current = improve(current, costs, random_state + number, left / (ROUNDS - number))
-        run.offer(current, by="local search")
+        offer(current)
         predicted = current.visits(problem)[1]
         slack = np.array(
             [share @ (predicted == rate.positive) for share, rate in zip(rates, problem.rates, strict=True)]

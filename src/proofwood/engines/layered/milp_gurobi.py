@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -36,8 +37,7 @@ def solve_in_child(
     settings: Mapping[str, Any],
 ) -> Answer:
     """Solve to the end or to the deadline; see :func:`proofwood.engines.layered.milp.solve`."""
-    import gurobipy
-
+    gurobipy: Any = importlib.import_module("gurobipy")
     try:
         return _solve(gurobipy, send, program, start, cutoff, deadline, {**SETTINGS, "Threads": threads, **settings})
     except gurobipy.GurobiError as error:

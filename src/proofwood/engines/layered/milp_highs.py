@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -32,15 +33,14 @@ def solve_in_child(
     settings: Mapping[str, Any],
 ) -> Answer:
     """Solve to the end or to the deadline; see :func:`proofwood.engines.layered.milp.solve`."""
-    import highspy
-
+    highspy: Any = importlib.import_module("highspy")
     if cutoff is not None:
         program = program.bounded(cutoff)
     highs = highspy.Highs()
     for name, value in {**SETTINGS, "threads": threads, **settings}.items():
         if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             raise ValueError(f"HiGHS takes no option {name}={value!r}")
-    _pass(highs, program)
+    _pass(highspy, highs, program)
     if start is not None:
         solution = highspy.HighsSolution()
         solution.col_value = start.tolist()
@@ -66,10 +66,8 @@ def solve_in_child(
     raise AssertionError(f"HiGHS ended with status {highs.modelStatusToString(status)!r}, which no limit explains")
 
 
-def _pass(highs: Any, program: Program) -> None:
+def _pass(highspy: Any, highs: Any, program: Program) -> None:
     """Give HiGHS the arrays."""
-    import highspy
-
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = program.n_variables, program.n_rows
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = program.objective, program.lower, program.upper

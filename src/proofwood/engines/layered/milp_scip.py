@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -26,35 +27,13 @@ def solve_in_child(
     settings: Mapping[str, Any],
 ) -> Answer:
     """Solve to the end or to the deadline; see :func:`proofwood.engines.layered.milp.solve`."""
-    from pyscipopt import SCIP_EVENTTYPE, Eventhdlr
-
-    scip, variables = _render(program)
+    pyscipopt: Any = importlib.import_module("pyscipopt")
+    scip, variables = _render(pyscipopt, program)
     for name, value in {**SETTINGS, **settings}.items():
         scip.setParam(name, value)
-
-    class Watch(Eventhdlr):  # type: ignore[misc]
-        """Sends every new best solution at once; when a node is done, sends the bound and lowers the cutoff."""
-
-        def __init__(self) -> None:
-            self.bound, self.limit = -np.inf, np.inf
-
-        def eventinit(self) -> None:
-            self.model.catchEvent(SCIP_EVENTTYPE.BESTSOLFOUND, self)
-            self.model.catchEvent(SCIP_EVENTTYPE.NODESOLVED, self)
-
-        def eventexec(self, event: Any) -> None:
-            if event.getType() == SCIP_EVENTTYPE.BESTSOLFOUND:
-                best = self.model.getBestSol()
-                send(("point", np.array([self.model.getSolVal(best, variable) for variable in variables])))
-                self.limit = levels.below(self.model.getSolObjVal(best))
-                return
-            if self.limit < self.model.getObjlimit():  # SCIP takes no new limit while it stores a solution
-                self.model.setObjlimit(self.limit)
-            if (bound := self.model.getDualbound()) > self.bound:
-                self.bound = bound
-                send(("bound", bound))
-
-    scip.includeEventhdlr(Watch(), "watch", "sends solutions and bounds")
+    handler = type("Handler", (_Watch, pyscipopt.Eventhdlr), {})
+    watch = handler(pyscipopt.SCIP_EVENTTYPE, variables, levels, send)
+    scip.includeEventhdlr(watch, "watch", "sends solutions and bounds")
     if start is not None:
         solution = scip.createSol()
         for variable, value in zip(variables, start.tolist(), strict=True):
@@ -77,11 +56,38 @@ def solve_in_child(
     raise AssertionError(f"SCIP ended with status {status!r}, which no limit explains")
 
 
-def _render(program: Program) -> tuple[Any, list[Any]]:
-    """The program as SCIP's model, and its variables."""
-    from pyscipopt import Model, quicksum
+class _Watch:
+    """Sends every new best solution at once; when a node is done, sends the bound and lowers the cutoff."""
 
-    scip = Model()
+    model: Any  # set by PySCIPOpt
+
+    def __init__(self, events: Any, variables: list[Any], levels: Levels, send: Send) -> None:
+        self._events, self._variables, self._levels, self._send = events, variables, levels, send
+        self._bound, self._limit = -np.inf, np.inf
+
+    def eventinit(self) -> None:
+        """Ask to be called for these events."""
+        self.model.catchEvent(self._events.BESTSOLFOUND, self)
+        self.model.catchEvent(self._events.NODESOLVED, self)
+
+    def eventexec(self, event: Any) -> None:
+        """One event."""
+        if event.getType() == self._events.BESTSOLFOUND:
+            best = self.model.getBestSol()
+            self._send(("point", np.array([self.model.getSolVal(best, variable) for variable in self._variables])))
+            self._limit = self._levels.below(self.model.getSolObjVal(best))
+            return
+        if self._limit < self.model.getObjlimit():  # SCIP takes no new limit while it stores a solution
+            self.model.setObjlimit(self._limit)
+        bound = self.model.getDualbound()
+        if self._bound < bound < self.model.infinity():  # infinite: the tree is empty, which the answer tells
+            self._bound = bound
+            self._send(("bound", bound))
+
+
+def _render(pyscipopt: Any, program: Program) -> tuple[Any, list[Any]]:
+    """The program as SCIP's model, and its variables."""
+    scip = pyscipopt.Model()
     scip.hideOutput()
     binary = program.integer & (program.lower >= 0) & (program.upper <= 1)
     kinds = np.select([binary, program.integer, program.implied], ["B", "I", "M"], "C").tolist()
@@ -95,7 +101,7 @@ def _render(program: Program) -> tuple[Any, list[Any]]:
         scip.chgVarBranchPriority(variables[column], int(program.priority[column]))
     starts, columns, values = program.starts.tolist(), program.columns.tolist(), program.values.tolist()
     for row, (low, high) in enumerate(zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True)):
-        total = quicksum(values[k] * variables[columns[k]] for k in range(starts[row], starts[row + 1]))
+        total = pyscipopt.quicksum(values[k] * variables[columns[k]] for k in range(starts[row], starts[row + 1]))
         if low == high:
             scip.addCons(total == low)
         elif low == -np.inf:

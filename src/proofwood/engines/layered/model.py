@@ -27,7 +27,7 @@ from functools import cached_property
 
 import numpy as np
 
-from proofwood.engines.layered.program import Builder, Program, names
+from proofwood.engines.layered.program import Builder, Program, Term, names
 from proofwood.engines.layered.slots import Slots
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.layered import LayeredProblem
@@ -277,7 +277,7 @@ def _separators(
     d = out.blocks["d"]
     for node in range(inner):
         row = np.broadcast_to(up[node], x.shape), np.broadcast_to(down[node], x.shape)
-        sums = [(row[0], x), (row[1], -x), (offset[[node]], -1)]
+        sums: list[Term] = [(row[0], x), (row[1], -x), (offset[[node]], -1)]
         out.rows("(13)", [*sums, (out.blocks["w-"][:, [node]], big)], upper=big[:, 0] - epsilon)
         out.rows("(14)", [*sums, (out.blocks["w+"][:, [node]], -big)], lower=-big[:, 0])
         out.rows("norm", [(up[node], 1), (down[node], 1), (d[[node]], -1)], upper=0)

@@ -30,6 +30,8 @@ from scipy.spatial import cKDTree
 
 from proofwood.engines.layered.cuts import MARGIN
 from proofwood.engines.layered.margin import Separation, separate
+from proofwood.engines.layered.oblique_chain import chain
+from proofwood.engines.layered.shape import Diagram
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.layered import LayeredProblem
 
@@ -45,8 +47,9 @@ MOST_NORMALS = 300
 Oracle = Callable[[BoolArray, float], Iterator[IntArray]]
 """From the rows still right and a deadline, conflicts among them; who asks takes their rows from the right ones."""
 
-Way = tuple[tuple[int, ...], list[Oracle]]
-"""Classes that a diagram names, and where conflicts of its right rows come from."""
+Way = tuple[tuple[int, ...], list[Oracle], bool]
+"""Classes that a diagram names, where conflicts of its right rows come from, and whether rows without conflict are the
+right ones of a chain that cuts off the classes in this order."""
 
 
 def least_cost(problem: LayeredProblem, errors: list[int]) -> int:
@@ -54,7 +57,13 @@ def least_cost(problem: LayeredProblem, errors: list[int]) -> int:
     return min(problem.cost.of_diagram(wrong, k) for k, wrong in enumerate(errors))
 
 
-def lower_bounds(problem: LayeredProblem, *, seconds: float | None, upper: int | None = None) -> list[int]:
+def lower_bounds(
+    problem: LayeredProblem,
+    *,
+    seconds: float | None,
+    upper: int | None = None,
+    on_diagram: Callable[[Diagram], None] | None = None,
+) -> list[int]:
     """Integer weight that every oblique diagram of at most k nodes gets wrong, for k = 0 .. ``problem.most_nodes``.
 
     Parameters
@@ -62,6 +71,7 @@ def lower_bounds(problem: LayeredProblem, *, seconds: float | None, upper: int |
     problem : LayeredProblem with columns scaled to [0, 1]
     seconds : time for conflicts; the bounds by classes alone take no time to speak of
     upper : integer cost of a known diagram; bounds that show that k nodes cost as much are not raised further
+    on_diagram : told of diagrams of one or two nodes that come of bounds that are exact, or nearly
 
     Raises
     ------
@@ -76,6 +86,11 @@ def lower_bounds(problem: LayeredProblem, *, seconds: float | None, upper: int |
     errors = [_by_classes(groups, k + 1) for k in range(most + 1)]
     classes = sorted(set(rows.codes.tolist()))
     conflicts = _Conflicts(problem.columns, rows.codes, rows.weights)
+
+    def offer(order: tuple[int, ...], right: BoolArray) -> None:
+        if on_diagram is not None and (diagram := chain(problem, order, right)) is not None:
+            on_diagram(diagram)
+
     told = {k: ways for k in range(1, most + 1) if (ways := conflicts.ways(classes, k, tree=problem.tree))}
     for k in sorted(told, reverse=True):  # more nodes make no more errors: what k nodes make, fewer make at least
         now = time.perf_counter()
@@ -84,7 +99,7 @@ def lower_bounds(problem: LayeredProblem, *, seconds: float | None, upper: int |
             left = upper - problem.cost.node_price * (k - 1)
             cap = min(cap, max(0, -(-left // problem.cost.error_price)))
         if errors[k] < cap:
-            errors[k] = max(errors[k], conflicts.least(told[k], now + max(0.0, deadline - now) / k, cap))
+            errors[k] = max(errors[k], conflicts.least(told[k], now + max(0.0, deadline - now) / k, cap, offer))
             errors[:k] = [max(fewer, errors[k]) for fewer in errors[:k]]
     return errors
 
@@ -129,7 +144,7 @@ class _Conflicts:
         which two share a child are a tree of five.
         """
         if k == 1:
-            return [((a, b), [self.parted([a], [b])]) for a, b in combinations(classes, 2)]
+            return [((a, b), [self.parted([a], [b])], True) for a, b in combinations(classes, 2)]
         arcs = k + 1 if k <= 3 or tree else 6 if k == 4 else None
         if arcs is None or arcs >= 2 * len(classes):
             return []
@@ -142,32 +157,41 @@ class _Conflicts:
                 if m == 3 and k == 2:
                     for first in chosen:
                         rest = [other for other in chosen if other != first]
-                        found.append((chosen, [self.parted([first], rest), self.parted(rest[:1], rest[1:])]))
+                        oracles = [self.parted([first], rest), self.parted(rest[:1], rest[1:])]
+                        found.append(((first, *rest), oracles, True))
                     continue
                 for single in combinations(chosen, alone):
                     oracles = [self.parted([a], [b]) for a, b in combinations(single, 2)]
                     oracles += [self.outside(a, b) for a in single for b in chosen if b not in single]
-                    found.append((chosen, oracles))
+                    found.append((chosen, oracles, False))
         return found
 
-    def least(self, ways: list[Way], deadline: float, cap: int) -> int:
+    def least(
+        self, ways: list[Way], deadline: float, cap: int, offer: Callable[[tuple[int, ...], BoolArray], None]
+    ) -> int:
         """Least weight wrong over some ways, from below, at most ``cap``: rows of other classes, and conflicts hit.
 
         Ways that are lost by the other classes alone are not looked at; time is shared among those that are left.
         """
-        told = [(int(self.weights[~np.isin(self.codes, classes)].sum()), oracles) for classes, oracles in ways]
-        told.sort(key=lambda way: way[0])
+        told = [(int(self.weights[~np.isin(self.codes, way[0])].sum()), way) for way in ways]
+        told.sort(key=lambda pair: pair[0])
         best = cap
-        for position, (others, oracles) in enumerate(told):
+        for position, (others, (classes, oracles, is_chain)) in enumerate(told):
             if others >= best:
                 break
-            left = sum(way[0] < best for way in told[position:])
+            left = sum(pair[0] < best for pair in told[position:])
             now = time.perf_counter()
-            best = min(best, others + self.hit(oracles, now + max(0.0, deadline - now) / left, best - others))
+            lower, right = self.hit(oracles, now + max(0.0, deadline - now) / left, best - others)
+            if is_chain and right is not None:
+                offer(classes, right)
+            best = min(best, others + lower)
         return best
 
-    def hit(self, oracles: list[Oracle], deadline: float, enough: int) -> int:
-        """Least weight of rows that hits every conflict, from below; at ``enough`` nothing more is asked."""
+    def hit(self, oracles: list[Oracle], deadline: float, enough: int) -> tuple[int, BoolArray | None]:
+        """Least weight of rows that hits every conflict, from below, and the rows not hit if they have no conflict.
+
+        At ``enough`` nothing more is asked.
+        """
         found: list[IntArray] = []
         lower = 0
         right = np.ones(len(self.codes), dtype=np.bool_)
@@ -177,14 +201,14 @@ class _Conflicts:
                 for conflict in oracle(right, deadline):
                     found.append(conflict)
                     right[conflict] = False
-            if len(found) == known:
-                break  # nothing is left to hit, or time is up
+            if len(found) == known:  # nothing is left to hit, or time is up
+                return lower, right if time.perf_counter() < deadline else None
             chosen, bound = self._hitting_set(found, deadline)
             lower = max(lower, bound)
             if chosen is None:
                 break
             right = ~chosen
-        return lower
+        return lower, None
 
     def _hitting_set(self, found: list[IntArray], deadline: float) -> tuple[BoolArray | None, int]:
         """Rows that hit all of ``found`` (None if time ran out first), and a lower bound on their weight."""

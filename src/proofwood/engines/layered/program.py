@@ -15,6 +15,8 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 TOLERANCE = 1e-7
 """Feasibility tolerance asked of every solver, as in the authors' code."""
 
+Term: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
+"""Variables, and the coefficients they have."""
 Send: TypeAlias = Callable[[tuple[str, Any]], None]
 """How a solver tells what it has: ``("point", values)`` for a solution, ``("bound", b)`` for a bound."""
 
@@ -82,7 +84,8 @@ class Program:
     def activities(self, point: FloatArray) -> FloatArray:
         """(n_rows,) ``A @ point``."""
         products = self.values * point[self.columns]
-        return np.bincount(self.row_of_value, weights=products, minlength=self.n_rows)
+        sums = np.bincount(self.row_of_value, weights=products, minlength=self.n_rows)
+        return np.asarray(sums, dtype=np.float64)
 
     def broken(self, point: FloatArray, tolerance: float = TOLERANCE) -> tuple[IntArray, IntArray]:
         """Rows, and variables, that ``point`` violates by more than ``tolerance`` in bounds or integrality."""
@@ -143,7 +146,7 @@ class Builder:
     def rows(
         self,
         equation: str,
-        terms: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]],
+        terms: Sequence[Term],
         *,
         lower: npt.ArrayLike = -np.inf,
         upper: npt.ArrayLike = np.inf,

@@ -179,7 +179,9 @@ def improve_best(run: LayeredRun, random_state: int, *, seconds: float) -> None:
         def search(diagram: Diagram, costs: IntArray, seed: int, time: float) -> Diagram:
             return improve(problem, diagram, costs=costs, random_state=seed, seconds=time)
 
-        improve_fairly(run, search, random_state=random_state, seconds=seconds)
+        improve_fairly(
+            run, search, lambda one: run.offer(one, by="local search"), random_state=random_state, seconds=seconds
+        )
         return
     run.offer(
         improve(problem, run.best, random_state=random_state, seconds=seconds, target=run.lower), by="local search"

@@ -29,6 +29,8 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
     problem = run.problem
     _bounds(run)
     _start(run, random_state)
+    if not run.done:  # what is known now leaves fewer nodes to look at
+        _bounds(run)
     if run.done:
         return None
     if engine == "heuristic":
@@ -52,14 +54,24 @@ def _installed(problem: LayeredProblem) -> Solver | None:
 
 
 def _bounds(run: LayeredRun) -> None:
-    from proofwood.engines.layered.oblique_bounds import lower_bounds
+    """Bounds by number of nodes; the short chains that a closed bound comes from are offered."""
+    from proofwood.engines.layered.oblique_bounds import least_cost, lower_bounds
 
-    cost = run.problem.cost
-    errors = lower_bounds(run.problem, seconds=run.share_of_time(*BOUNDS))
-    bounds = [cost.of_diagram(least, nodes) for nodes, least in enumerate(errors)]
-    if len(errors) <= run.problem.most_nodes:  # nothing is known of the errors of larger diagrams
-        bounds.append(cost.of_diagram(0, len(errors)))
-    run.prove(min(bounds))
+    errors = lower_bounds(
+        run.problem,
+        seconds=run.share_of_time(*BOUNDS),
+        upper=run.upper,
+        on_diagram=lambda diagram: _offer(run, diagram, "bounds"),
+    )
+    run.prove(least_cost(run.problem, errors))
+
+
+def _offer(run: LayeredRun, diagram: Diagram, by: str) -> None:
+    """Offer ``diagram`` if its hyperplanes hold rows as far apart as the model of the paper asks."""
+    from proofwood.engines.layered.oblique import holds_margins
+
+    if holds_margins(run.problem, diagram):
+        run.offer(diagram, by=by)
 
 
 def _start(run: LayeredRun, random_state: int) -> None:
@@ -79,11 +91,11 @@ def _start(run: LayeredRun, random_state: int) -> None:
                 inner.offer(Diagram.leaf(code))
             start(inner, random_state + number, Shares(construct=(0.3, seconds), improve=(0.9, seconds)))
             assert inner.best is not None
-            run.offer(as_oblique(problem, inner.best), by="univariate")
+            _offer(run, as_oblique(problem, inner.best), "univariate")
         if run.done:
             return
         seed = random_state + 100 * number
-        run.offer(construct_oblique(problem, random_state=seed, seconds=seconds, start=run.best), by="construct")
+        _offer(run, construct_oblique(problem, random_state=seed, seconds=seconds, start=run.best), "construct")
         _improve(run, seed, seconds)
 
 
@@ -99,7 +111,9 @@ def _improve(run: LayeredRun, random_state: int, seconds: float) -> None:
         return improve_oblique(problem, diagram, costs=costs, random_state=seed, seconds=time)
 
     if problem.rates:
-        improve_fairly(run, search, random_state=random_state, seconds=seconds)
+        improve_fairly(
+            run, search, lambda one: _offer(run, one, "local search"), random_state=random_state, seconds=seconds
+        )
         return
     best = improve_oblique(problem, run.best, random_state=random_state, seconds=seconds, target=run.lower)
-    run.offer(best, by="local search")
+    _offer(run, best, "local search")

@@ -1,0 +1,1 @@
+"""Formal explanations of trees, diagrams and ensembles: why the model said so, with proof."""

@@ -1,0 +1,120 @@
+"""An ensemble over the cells of its threshold grid, in integers: what every oracle sees.
+
+Column ``f`` has ``q_f`` thresholds and so the cells ``0..q_f``; the Boolean ``above(f, t)`` says that the cell of a row
+is greater than ``t``, for ``0 <= t < q_f``, and ``above(f, t + 1)`` implies ``above(f, t)``. Variables are numbered
+column by column, ``first[f] + t``; the literal ``2 * v`` asks that variable ``v`` is true, ``2 * v + 1`` that it is
+false. A leaf is reached iff all its needs hold. Features are what explanations are made of: one column, or several that
+belong together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from proofwood.model.node_table import IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreModel:
+    """Leaves of all trees with their needs and scores, and what limits the rows of the space.
+
+    The predicted class of a row has the largest sum of ``base`` and of one leaf score per tree. Ties go to the lowest
+    class if ``ties_low``, else to the highest.
+
+    Parameters
+    ----------
+    n_thresholds : (n_columns,) thresholds of each column
+    features : columns of each feature; every column belongs to exactly one
+    leaves_of : (n_trees + 1,) first leaf of each tree
+    scores : (n_leaves, n_classes) int64
+    base : (n_classes,) int64
+    needs_of : (n_leaves + 1,) first need of each leaf
+    needs : literals, at most one of each direction per column and leaf
+    clauses : of literals; every row of the space satisfies them (one-hot groups, bounds, missing values)
+    margin : rounding, in the model and here, changes no difference of two class sums by more
+    ties_low : who wins ties
+    """
+
+    n_thresholds: IntArray
+    features: tuple[tuple[int, ...], ...]
+    leaves_of: IntArray
+    scores: IntArray
+    base: IntArray
+    needs_of: IntArray
+    needs: IntArray
+    clauses: tuple[tuple[int, ...], ...] = ()
+    margin: int = 0
+    ties_low: bool = True
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return int(self.n_thresholds.size)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.features)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return int(self.leaves_of.size) - 1
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.base.size)
+
+    @cached_property
+    def first(self) -> IntArray:
+        """(n_columns + 1,) first variable of each column; the last entry is the number of variables."""
+        return np.concatenate([[0], np.cumsum(self.n_thresholds)]).astype(np.int64)
+
+    def threshold_of_win(self, winner: int, loser: int, *, margin: bool = True) -> int:
+        """Least ``sum(winner) - sum(loser)`` with which ``winner`` may come before ``loser``.
+
+        With ``margin`` rounding is given the benefit of the doubt, so that what cannot reach it cannot happen.
+        """
+        least = 0 if (winner < loser) == self.ties_low else 1
+        return least - self.margin if margin else least
+
+    def holds(self, literals: IntArray, cells: IntArray) -> IntArray:
+        """Whether each literal holds for a row given by its cells (n_columns,)."""
+        variable = np.asarray(literals) >> 1
+        column = np.searchsorted(self.first, variable, side="right") - 1
+        above = cells[column] > variable - self.first[column]
+        return np.asarray(above == (np.asarray(literals) & 1 == 0))
+
+    def sums(self, cells: IntArray) -> IntArray:
+        """(n_classes,) score sums of a row given by its cells, counted leaf by leaf."""
+        false = np.concatenate([[0], np.cumsum(~self.holds(self.needs, cells))])
+        reached = np.flatnonzero(false[self.needs_of[1:]] == false[self.needs_of[:-1]])
+        if reached.size != self.n_trees:
+            raise AssertionError(f"{reached.size} leaves reached in {self.n_trees} trees")
+        return np.asarray(self.base + self.scores[reached].sum(axis=0))
+
+    def winner(self, cells: IntArray) -> int:
+        """Class of a row given by its cells, by the integer sums."""
+        sums = self.sums(cells)
+        if self.ties_low:
+            return int(sums.argmax())
+        return self.n_classes - 1 - int(sums[::-1].argmax())
+
+    def allows(self, cells: IntArray) -> bool:
+        """Whether a row given by its cells belongs to the space."""
+        return all(bool(self.holds(np.array(clause), cells).any()) for clause in self.clauses)
+
+    def literals_of(self, feature: int, cells: IntArray) -> list[int]:
+        """Literals that fix ``feature`` to its cells."""
+        literals = []
+        for column in self.features[feature]:
+            cell, first = int(cells[column]), int(self.first[column])
+            if cell > 0:
+                literals.append(2 * (first + cell - 1))
+            if cell < self.n_thresholds[column]:
+                literals.append(2 * (first + cell) + 1)
+        return literals
