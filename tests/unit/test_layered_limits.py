@@ -82,11 +82,11 @@ def test_a_growth_ends_where_time_is_up() -> None:
     assert not count(problem, found).broken
 
 
-def test_a_program_is_not_begun_when_the_last_took_longer_than_is_left() -> None:
+def test_a_program_is_not_begun_when_the_pace_of_the_last_tells_that_it_is_too_large() -> None:
     problem = noisy(60, 3)
     run = LayeredRun(problem, Limits())
     run.offer(Diagram.leaf(0))
-    stages = milp._Stages(problem, run, "scipy", 1, milp.MilpOptions(), None, built=5.0)
+    stages = milp._Stages(problem, run, "scipy", 1, milp.MilpOptions(), None, pace=1.0)
     assert stages._solve(4.0, problem) == "time_limit"
 
 
