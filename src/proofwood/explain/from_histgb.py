@@ -53,16 +53,10 @@ def from_hist_gradient_boosting(model: Any, feature_names: Sequence[str] | None)
         noise=summing_noise(tuple(trees), base, DOUBLE),
         predict=predict,
         takes_missing=np.ones(n_columns, dtype=bool),
-    )
-    read = partial(_read, names=names, known=known) if known else partial(numbers, names=names)
-    return Adapted(
-        forest,
-        inputs,
-        tuple(Source(int(j)) for j in order),
-        read,
-        predict,
         learns_missing=np.ones(n_columns, dtype=bool),
     )
+    read = partial(_read, names=names, known=known) if known else partial(numbers, names=names)
+    return Adapted(forest, inputs, tuple(Source(int(j)) for j in order), read, predict)
 
 
 def _tree(predictor: Any, code: int, n_classes: int) -> ScoredTree:

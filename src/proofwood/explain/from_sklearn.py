@@ -98,7 +98,7 @@ def from_bagging(model: Any, vote: str) -> Forest:
 
 
 def from_gradient_boosting(model: Any) -> Forest:
-    """``GradientBoostingClassifier``: a constant start plus ``learning_rate`` times the trees; 0 is the second class."""
+    """``GradientBoostingClassifier``: a constant start plus ``learning_rate`` times the trees; ties: second class."""
     n = len(model.classes_)
     n_columns = model.n_features_in_
     if not isinstance(model.init_, str) and type(model.init_).__name__ != "DummyClassifier":

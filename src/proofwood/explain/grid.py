@@ -399,6 +399,8 @@ class GridBuilder:
                 literal = inside[0]
             elif len(outside) == 1:
                 literal = outside[0] ^ 1
+            elif (rest := frozenset(universe) - real) in known:
+                literal = known[rest] ^ 1
             else:
                 if real not in known:
                     new = grid._add(GridColumn(j, "codes", np.array([0.5]), codes=real, single=False))

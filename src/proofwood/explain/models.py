@@ -310,11 +310,11 @@ def _with_missing(
 ) -> tuple[Input, ...]:
     """The inputs with the columns in which missing values are part of the space."""
     names = [column.name for column in inputs]
-    takes = adapted.forest.takes_missing
-    able = np.zeros(len(inputs), dtype=bool)
-    if takes is not None:
-        for source, take in zip(adapted.sources, takes.tolist(), strict=True):
-            able[source.column] |= take and source.level is None and not source.steps
+    able, learns = np.zeros(len(inputs), dtype=bool), np.zeros(len(inputs), dtype=bool)
+    for flags, known in ((able, adapted.forest.takes_missing), (learns, adapted.forest.learns_missing)):
+        if known is not None:
+            for source, flag in zip(adapted.sources, known.tolist(), strict=True):
+                flags[source.column] |= flag and source.level is None and not source.steps
     if missing is not None:
         chosen = np.zeros(len(inputs), dtype=bool)
         for key in missing:
@@ -327,5 +327,5 @@ def _with_missing(
     elif given is not None:
         chosen = able & np.isnan(given).any(axis=0)
     else:
-        chosen = able & adapted.learns_missing
+        chosen = able & learns
     return tuple(replace(column, missing=bool(m)) for column, m in zip(inputs, chosen.tolist(), strict=True))

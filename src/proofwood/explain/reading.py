@@ -13,7 +13,7 @@ from proofwood.data.columns import Column, Kind, is_frame, read_columns
 from proofwood.exceptions import DataError
 from proofwood.explain.forest import Forest
 from proofwood.explain.space import Input, Source, shown
-from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.model.node_table import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,6 @@ class Adapted:
     sources : one per model column
     read : rows as the user has them -> (n_rows, n_inputs) float64; checks names and numbers, not values
     predict : (n_rows, n_inputs) as ``read`` gives them -> class codes of the real model
-    learns_missing : inputs in which missing values are part of the space unless the user or the rows say otherwise
     """
 
     forest: Forest
@@ -35,7 +34,6 @@ class Adapted:
     sources: tuple[Source, ...]
     read: Callable[[Any], FloatArray]
     predict: Callable[[FloatArray], IntArray]
-    learns_missing: BoolArray | bool = False
 
 
 def plain(forest: Forest, feature_names: Sequence[str] | None) -> Adapted:
