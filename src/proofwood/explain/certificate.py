@@ -34,6 +34,7 @@ from proofwood.explain.recheck import (
     Check,
     RealModel,
     check_certificate,
+    claim_of,
     digest,
     model_content,
     values_to_json,
@@ -56,10 +57,6 @@ class NoCertificateError(RuntimeError):
 
 class RowModel(RealModel, Protocol):
     """The model that was explained, with its rows in original units."""
-
-    @property
-    def feature_names(self) -> Sequence[str]:
-        """Names of the features."""
 
     def row(self, cells: IntArray, like: npt.ArrayLike) -> FloatArray:
         """A row inside these cells."""
@@ -126,15 +123,11 @@ def certify(
     boxes = LeafBoxes.of(scores)
     others = [k for k in range(scores.n_classes) if k != label]
     proofs = [_proof(scores, boxes, cells, features, label, k, deadline) for k in others]
-    told = ", ".join(str(feature) if names is None else names[feature] for feature in features) or "no feature at all"
-    claim = f"Every row that agrees with this one on {told} has class {label}" + (
-        ", and none of these features can go." if minimal else "."
-    )
-    content = {
+    content: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
-        "claim": claim,
         "names": names,
+        "classes": None if model is None else [str(name) for name in model.classes],
         "label": int(label),
         "features": features,
         "minimal": minimal,
@@ -143,6 +136,7 @@ def certify(
         "model": model_content(scores),
         "proofs": proofs,
     }
+    content["claim"] = claim_of(content)
     return {**content, "digest": digest(content)}
 
 

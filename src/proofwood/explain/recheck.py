@@ -33,6 +33,14 @@ class RealModel(Protocol):
     def scores(self) -> Any:
         """The model over its grid."""
 
+    @property
+    def feature_names(self) -> Sequence[str]:
+        """Names of the features."""
+
+    @property
+    def classes(self) -> Any:
+        """Labels of the classes."""
+
     def cells_of(self, X: Any) -> Any:
         """(n_rows, n_columns) cells."""
 
@@ -90,6 +98,16 @@ def digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
+def claim_of(content: Mapping[str, Any]) -> str:
+    """What a certificate claims, in words."""
+    names, classes, label = content["names"], content["classes"], content["label"]
+    told = ", ".join(str(f) if names is None else names[f] for f in content["features"]) or "no feature at all"
+    also = ", and none of these features can go" if content["minimal"] else ""
+    return (
+        f"every row that agrees with this one on {told} has class {label if classes is None else classes[label]}{also}"
+    )
+
+
 def _read(certificate: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(certificate, Mapping):
         content: Any = certificate
@@ -119,9 +137,19 @@ def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Che
     cells, label, features = content["row"]["cells"], content["label"], content["features"]
     yield _told("row", _row_fault(trees, cells, label), f"class {label} by the sum of its leaves")
     known = set(range(len(trees.features)))
+    names = content["names"]
+    if names is not None and len(names) != len(known):
+        yield Check("names", False, "not one name per feature")
+        return
+    if content["classes"] is not None and len(content["classes"]) != trees.n_classes:
+        yield Check("names", False, "not one name per class")
+        return
     if not known.issuperset(features) or len(set(features)) != len(features):
         yield Check("features", False, "they are no features of the model, or one occurs twice")
         return
+    claim = claim_of(content)
+    fault = None if content["claim"] == claim else f"{content['claim']!r} is not what is checked here"
+    yield _told("claim", fault, claim)
 
     others = [k for k in range(trees.n_classes) if k != label]
     against = [part["against"] for part in content["proofs"]]
@@ -153,7 +181,7 @@ def _told(name: str, fault: str | None, otherwise: str) -> Check:
 
 
 def _name(content: Mapping[str, Any], feature: int) -> str:
-    names = content.get("names")
+    names = content["names"]
     return str(feature) if names is None else repr(names[feature])
 
 
@@ -393,6 +421,10 @@ def _real_checks(content: Mapping[str, Any], trees: _Trees, model: RealModel) ->
     """That the trees are those of the model, and what the model says of the rows."""
     stored, real = content["model"], model_content(model.scores)
     differing = [name for name in real if stored.get(name) != real[name]]
+    if content["names"] is not None and content["names"] != list(model.feature_names):
+        differing.append("names")
+    if content["classes"] is not None and content["classes"] != [str(name) for name in model.classes]:
+        differing.append("classes")
     fault = f"it differs from the model in: {', '.join(differing)}" if differing else None
     yield _told("model", fault, "the trees are those of the model")
     if differing:
