@@ -27,7 +27,8 @@ class TryAll:
     def __post_init__(self) -> None:
         grid = itertools.product(*(range(int(q) + 1) for q in self.scores.n_thresholds))
         self.rows = np.array([row for row in grid if self.scores.allows(np.array(row))], dtype=np.int64)
-        self.sums = np.array([self.scores.sums(row) for row in self.rows])
+        self.rows = self.rows.reshape(-1, self.scores.n_columns)
+        self.sums = np.array([self.scores.sums(row) for row in self.rows]).reshape(-1, self.scores.n_classes)
         self.random = np.random.default_rng(self.seed)
 
     def may_change(self, label: int, targets: Sequence[int] | None) -> IntArray:

@@ -189,7 +189,8 @@ def _pass(
     q: Questions, current: int, kept: int, ranked: list[int], cap: float | None, strict: bool, grouped: bool
 ) -> tuple[int, list[int]]:
     """Ask for every candidate once, alone or in groups; returns the set and the candidates that stay open."""
-    left, opened, size = list(ranked), [], 1
+    left, size = list(ranked), 1
+    opened: list[int] = []
     while left:
         group = left[:size]
         rest = current & ~mask_of(group)
