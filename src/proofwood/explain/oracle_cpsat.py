@@ -8,6 +8,7 @@ fixed features are assumptions, so that a proof names those that it used.
 from __future__ import annotations
 
 import importlib.util
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class CpsatSearch:
             raise AssertionError(f"CP-SAT ended with {solver.status_name(status)}: {built.model.validate()}")
         first = self.scores.first.tolist()
         above = [solver.boolean_value(variable) for variable in built.above]
-        cells = [sum(above[start:end]) for start, end in zip(first, first[1:], strict=False)]
+        cells = [sum(above[start:end]) for start, end in pairwise(first)]
         return Verdict(witness=np.array(cells, dtype=np.int64))
 
 
@@ -69,7 +70,7 @@ class _LabelModel:
         self.model = cp_model.CpModel()
         first = scores.first.tolist()
         self.above = [self.model.new_bool_var("") for _ in range(first[-1])]
-        for start, end in zip(first, first[1:], strict=False):
+        for start, end in pairwise(first):
             for lower, higher in zip(self.above[start:end], self.above[start + 1 : end], strict=False):
                 self.model.add_implication(higher, lower)
         for clause in scores.clauses:

@@ -10,6 +10,7 @@ References
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import math
 from typing import Any
@@ -24,10 +25,9 @@ class SmtSearch:
     """One z3 solver per class that questions are about."""
 
     def __init__(self, scores: ScoreModel) -> None:
-        import z3
-
         self.scores = scores
-        self.z3: Any = z3
+        self.z3: Any = importlib.import_module("z3")  # untyped
+        z3 = self.z3
         self.cells = [z3.Int(f"cell{column}") for column in range(scores.n_columns)]
         self.kept = [z3.Bool(f"kept{feature}") for feature in range(scores.n_features)]
         self.wanted = [z3.Bool(f"wanted{target}") for target in range(scores.n_classes)]
