@@ -86,3 +86,26 @@ def hyperplane_step(
     height: npt.NDArray[np.float64], slope: npt.NDArray[np.float64], extra: npt.NDArray[np.int64], seed: int
 ) -> tuple[int, float]:
     """Least loss over t, and such a t, where row i is above iff ``height[i] + t * slope[i] > 0``."""
+
+class VoteSearch:
+    """Search for rows of another class; keeps what it learned for each pair of classes."""
+
+    def __init__(
+        self,
+        cells: npt.NDArray[np.int64],
+        leaves_of: npt.NDArray[np.int64],
+        scores: npt.NDArray[np.int64],
+        base: npt.NDArray[np.int64],
+        needs_of: npt.NDArray[np.int64],
+        needs: npt.NDArray[np.int64],
+        clauses: list[list[int]],
+        propagate_scores: bool,
+        slack: bool,
+    ) -> None: ...
+    def ask(
+        self, winner: int, loser: int, least: int, assumptions: list[int], near: list[int], seconds: float | None
+    ) -> tuple[int, list[int], list[int], int]:
+        """Outcome (0 changes, 1 same, 2 stopped), cells, core, and why it stopped."""
+
+    def conflicts(self) -> int:
+        """Conflicts of all questions so far."""

@@ -25,6 +25,7 @@ from proofwood.engines.layered.slots import Slots, shrunk
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Result
+from proofwood.solvers.worker import WorkerOutcome
 from tests.conftest import LoadData
 
 FORMS = ({}, {"centred": True}, {"thresholds": True})
@@ -566,6 +567,41 @@ def test_solvers_find_the_hyperplane_that_no_test_is(solver: str) -> None:
     assert run.upper == 0
     assert run.best is not None
     assert run.best.n_splits == 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "options",
+    [MilpOptions(), milp.AS_PRINTED, MilpOptions(shrink=False, steps=2), MilpOptions(thresholds=True, steps=1)],
+)
+def test_no_option_changes_what_is_proved(options: MilpOptions, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def here(function, *arguments, seconds, on_message) -> WorkerOutcome:
+        return WorkerOutcome(function(on_message, *arguments), None, None, 0.0)
+
+    monkeypatch.setattr("proofwood.solvers.worker.run", here)
+    problem = random_problem(random.Random(200 + seed))
+    run = LayeredRun(problem, NO_LIMITS)
+    assert milp.solve(problem, run, solver="scipy", seconds=None, options=options) is None
+    assert run.done
+    assert run.upper == cheapest(problem)
+
+
+def test_what_few_nodes_prove_holds_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time ends after the programs for one and two nodes: a third node costs its price at least."""
+    programs = []
+
+    def here(function, *arguments, seconds, on_message) -> WorkerOutcome:
+        programs.append(arguments[0])
+        if len(programs) > 2:
+            return WorkerOutcome(None, None, "time_limit", 0.0)
+        return WorkerOutcome(function(on_message, *arguments), None, None, 0.0)
+
+    monkeypatch.setattr("proofwood.solvers.worker.run", here)
+    problem = make([[k % 6, k // 6] for k in range(12)], [0, 1, 1, 0] * 3, (1, 2, 4), alpha=0.05)
+    run = LayeredRun(problem, NO_LIMITS)
+    assert milp.solve(problem, run, solver="scipy", seconds=None) == "time_limit"
+    assert len(programs) == 4  # three nodes, and then all there are, find no time
+    assert problem.cost.of_diagram(0, 3) <= run.lower < run.upper
 
 
 @pytest.mark.parametrize("solver", ["scip", "highs"])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from itertools import permutations
@@ -425,7 +425,7 @@ def checked(constraints: Any) -> tuple[Constraint, ...]:
     """
     given = (constraints,) if isinstance(constraints, Constraint) else constraints
     what = f"expected a list of constraints, such as [{', '.join(['DemographicParity(ratio=0.8)', 'MaxSplits(7)'])}]"
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+    if isinstance(given, (str, bytes, Mapping, Iterator)) or not isinstance(given, Iterable):  # iterators run dry
         raise ValueError(f"constraints={constraints!r}: {what}")
     told = tuple(given)
     for constraint in told:

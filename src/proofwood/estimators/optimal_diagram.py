@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from proofwood.data.binarize import Binarizer, thresholds
 from proofwood.data.scale import Scaling
@@ -274,7 +275,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def _solve(self, problem: PosedDiagram, limits: Limits, progress: Progress | None) -> Result:
         seed = 0 if self.random_state is None else int(self.random_state)
-        result = solve(problem.problem, engine=self.engine, limits=limits, random_state=seed, progress=progress)
+        with threadpool_limits(limits.threads, user_api="blas"):  # linear algebra takes all cores otherwise
+            result = solve(problem.problem, engine=self.engine, limits=limits, random_state=seed, progress=progress)
         if result.model is None:
             if result.status is Status.INFEASIBLE:
                 raise InfeasibleError(_infeasible(problem), result)
@@ -389,7 +391,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
 def _widths(given: Any) -> tuple[int, ...]:
     """``widths`` as a tuple of integers; ValueError if it is none of a skeleton."""
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    if isinstance(given, (str, bytes, Mapping, Set, Iterator)) or not isinstance(given, Iterable):
         raise ValueError(f"widths={given!r}: expected a sequence of integers, one per layer, such as (1, 2, 4, 4)")
     widths = tuple(given)
     check_widths(widths)

@@ -9,6 +9,7 @@ void bind_search(nanobind::module_& module);
 void bind_minimal(nanobind::module_& module);
 void bind_subset(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);
+void bind_votes(nanobind::module_& module);
 void bind_layered(nanobind::module_& module);
 void bind_hyperplane(nanobind::module_& module);
 

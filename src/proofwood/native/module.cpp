@@ -9,6 +9,7 @@ NB_MODULE(_native, module) {
   proofwood::bind_minimal(module);
   proofwood::bind_subset(module);
   proofwood::bind_topology(module);
+  proofwood::bind_votes(module);
   proofwood::bind_layered(module);
   proofwood::bind_hyperplane(module);
 }

@@ -331,7 +331,7 @@ void Search::assign(int number, int first, std::size_t position, std::int64_t er
   }
   const Flow flow = flows[position];
   const bool free = batch_.n_rates == 0 && batch_.min_weight == 0;
-  const bool below = number + 1 < static_cast<int>(batch_.widths.size());
+  const bool below = n_set_ > 0 && number + 1 < static_cast<int>(batch_.widths.size());  // without tests, a lone root
   const bool ends = batch_.pure_flows && free && flow.leaf == flow.least;
   const bool passes = nodes_[static_cast<std::size_t>(flow.parent)].test == kPass && n_set_ > 0;
   if (below && !ends) {

@@ -162,6 +162,9 @@ class _Stages:
     def solve(self) -> str | None:
         """All programs in turn; raises _EnoughError as soon as the bound has met the best diagram."""
         while not self.run.done:
+            if self._part().max_splits < self.least:
+                self.run.prove(self.run.upper)
+                return None
             step = self.least <= self.options.steps and self.least < self._part().max_splits
             left = None if self.deadline is None else self.deadline - time.monotonic()
             if left is not None and left <= 0:

@@ -1,0 +1,94 @@
+// Python face of the search for a row of another class.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <memory>
+#include <stdexcept>
+
+#include "bindings.hpp"
+#include "running.hpp"
+#include "votes.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using proofwood::kRunning;
+namespace votes = proofwood::votes;
+
+namespace {
+
+using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Scores = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+constexpr std::int64_t kInline = 200;  // conflicts before a question is worth a thread of its own
+
+std::vector<int> ints(const Numbers& given) { return {given.data(), given.data() + given.shape(0)}; }
+
+class VoteSearch {
+ public:
+  VoteSearch(const Numbers& cells, const Numbers& leaves_of, const Scores& scores, const Numbers& base, const Numbers& needs_of,
+             const Numbers& needs, std::vector<std::vector<int>> clauses, bool propagate_scores, bool slack)
+      : rules_{propagate_scores, slack} {
+    model_.n_columns = static_cast<int>(cells.shape(0));
+    model_.n_trees = static_cast<int>(leaves_of.shape(0)) - 1;
+    model_.n_leaves = static_cast<int>(scores.shape(0));
+    model_.n_classes = static_cast<int>(scores.shape(1));
+    model_.cells = ints(cells);
+    model_.leaves_of = ints(leaves_of);
+    model_.scores.assign(scores.data(), scores.data() + scores.size());
+    model_.base.assign(base.data(), base.data() + base.shape(0));
+    model_.needs_of = ints(needs_of);
+    const std::vector<int> literals = ints(needs);
+    model_.needs.assign(literals.begin(), literals.end());
+    for (auto& clause : clauses) model_.clauses.emplace_back(clause.begin(), clause.end());
+    model_.index();
+  }
+
+  VoteSearch(const VoteSearch&) = delete;
+  VoteSearch& operator=(const VoteSearch&) = delete;
+
+  // One question: is there a row with sum(winner) - sum(loser) >= least? `near` are the cells of the row to explain.
+  nb::tuple ask(int winner, int loser, std::int64_t least, const std::vector<int>& assumptions, const std::vector<int>& near,
+                std::optional<double> seconds) {
+    auto& pair = pairs_[{winner, loser}];
+    if (!pair) pair = std::make_unique<votes::Pair>(model_, winner, loser, least, rules_);
+    const std::vector<votes::Literal> literals(assumptions.begin(), assumptions.end());
+    votes::Budget budget;
+    budget.conflicts = kInline;
+    votes::Outcome outcome = pair->solve(literals, near, budget);
+    int stopped = kRunning;
+    if (outcome == votes::Outcome::kStopped) {
+      std::atomic<int> stop{kRunning};
+      budget.conflicts = -1;
+      budget.stop = &stop;
+      proofwood::run_watched([&] { outcome = pair->solve(literals, near, budget); }, stop, seconds, nullptr);
+      stopped = outcome == votes::Outcome::kStopped ? stop.load() : kRunning;
+    }
+    return nb::make_tuple(static_cast<int>(outcome), pair->witness(), pair->core(), stopped);
+  }
+
+  std::int64_t conflicts() const {
+    std::int64_t sum = 0;
+    for (const auto& [_, pair] : pairs_) sum += pair->conflicts();
+    return sum;
+  }
+
+ private:
+  votes::Model model_;
+  votes::Rules rules_;
+  std::map<std::pair<int, int>, std::unique_ptr<votes::Pair>> pairs_;
+};
+
+}  // namespace
+
+void proofwood::bind_votes(nb::module_& module) {
+  nb::class_<VoteSearch>(module, "VoteSearch", "Search for rows of another class; keeps what it learned for each pair of classes.")
+      .def(nb::init<const Numbers&, const Numbers&, const Scores&, const Numbers&, const Numbers&, const Numbers&,
+                    std::vector<std::vector<int>>, bool, bool>(),
+           "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a, "propagate_scores"_a, "slack"_a)
+      .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
+           "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question")
+      .def("conflicts", &VoteSearch::conflicts, "Conflicts of all questions so far.");
+}

@@ -1,0 +1,657 @@
+#include "votes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace proofwood::votes {
+
+namespace {
+std::size_t z(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t luby(std::int64_t i) {
+  std::int64_t k = 1;
+  while ((std::int64_t{1} << k) - 1 < i) ++k;
+  while ((std::int64_t{1} << k) - 1 != i) {
+    i -= (std::int64_t{1} << (k - 1)) - 1;
+    k = 1;
+    while ((std::int64_t{1} << k) - 1 < i) ++k;
+  }
+  return std::int64_t{1} << (k - 1);
+}
+}  // namespace
+
+void Model::index() {
+  first.assign(z(n_columns) + 1, 0);
+  for (int c = 0; c < n_columns; ++c) first[z(c) + 1] = first[z(c)] + cells[z(c)];
+  n_variables = first[z(n_columns)];
+  column_of.resize(z(n_variables));
+  for (int c = 0; c < n_columns; ++c)
+    for (int v = first[z(c)]; v < first[z(c) + 1]; ++v) column_of[z(v)] = c;
+  tree_of.resize(z(n_leaves));
+  for (int t = 0; t < n_trees; ++t)
+    for (int leaf = leaves_of[z(t)]; leaf < leaves_of[z(t) + 1]; ++leaf) tree_of[z(leaf)] = t;
+  needing_of.assign(2 * z(n_variables) + 1, 0);
+  for (const Literal l : needs) ++needing_of[z(l) + 1];
+  std::partial_sum(needing_of.begin(), needing_of.end(), needing_of.begin());
+  needing.resize(needs.size());
+  std::vector<int> next(needing_of.begin(), needing_of.end() - 1);
+  for (int leaf = 0; leaf < n_leaves; ++leaf)
+    for (int i = needs_of[z(leaf)]; i < needs_of[z(leaf) + 1]; ++i) needing[z(next[z(needs[z(i)])]++)] = leaf;
+}
+
+Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules rules)
+    : model_(model), rules_(rules), least_(least) {
+  const int n = model.n_leaves;
+  gain_.resize(z(n));
+  for (int leaf = 0; leaf < n; ++leaf)
+    gain_[z(leaf)] = model.scores[z(leaf) * z(model.n_classes) + z(winner)] - model.scores[z(leaf) * z(model.n_classes) + z(loser)];
+  least_ -= model.base[z(winner)] - model.base[z(loser)];
+  order_.resize(z(n));
+  std::iota(order_.begin(), order_.end(), 0);
+  place_.resize(z(n));
+  best_.resize(z(model.n_trees));
+  dead_.assign(z(n), 0);
+  for (int t = 0; t < model.n_trees; ++t) {
+    std::stable_sort(order_.begin() + model.leaves_of[z(t)], order_.begin() + model.leaves_of[z(t) + 1],
+                     [&](int a, int b) { return gain_[z(a)] > gain_[z(b)]; });
+    best_[z(t)] = model.leaves_of[z(t)];
+    bound_ += gain_[z(order_[z(best_[z(t)])])];
+  }
+  for (int i = 0; i < n; ++i) place_[z(order_[z(i)])] = i;
+  lo_.assign(z(model.n_columns), 0);
+  hi_ = model.cells;
+  raised_.resize(z(model.n_columns));
+  lowered_.resize(z(model.n_columns));
+  watching_.resize(2 * z(model.n_variables));
+  activity_.assign(z(model.n_variables), 0.0);
+  wanted_.assign(2 * z(model.n_columns), -1);
+  chosen_.assign(2 * z(model.n_columns), -1);
+  for (const auto& literals : model.clauses) {
+    if (literals.empty()) {
+      never_ = true;
+    } else if (literals.size() == 1) {
+      if (!set(literals[0], kDecision, 0)) never_ = true;
+    } else {
+      clauses_.push_back({literals, 0, 0, false});
+      attach(static_cast<int>(clauses_.size()) - 1);
+    }
+  }
+  n_given_ = clauses_.size();
+}
+
+int Pair::value(Literal l) const {
+  const int c = column(l), t = cut(l);
+  int above = -1;
+  if (lo_[z(c)] > t) above = 1;
+  if (hi_[z(c)] <= t) above = 0;
+  if (above < 0) return -1;
+  return (l & 1) == 0 ? above : 1 - above;
+}
+
+void Pair::advance(int tree) {
+  int& place = best_[z(tree)];
+  while (dead_[z(order_[z(place)])] > 0) ++place;
+}
+
+void Pair::kill(int leaf) {
+  if (dead_[z(leaf)]++ > 0) return;
+  const int tree = model_.tree_of[z(leaf)];
+  if (best_[z(tree)] != place_[z(leaf)]) return;
+  bound_ -= gain_[z(leaf)];
+  advance(tree);
+  bound_ += gain_[z(order_[z(best_[z(tree)])])];
+}
+
+void Pair::revive(int leaf) {
+  if (--dead_[z(leaf)] > 0) return;
+  const int tree = model_.tree_of[z(leaf)];
+  if (place_[z(leaf)] > best_[z(tree)]) return;
+  bound_ += gain_[z(leaf)] - gain_[z(order_[z(best_[z(tree)])])];
+  best_[z(tree)] = place_[z(leaf)];
+}
+
+bool Pair::set(Literal l, int reason, int stored) {
+  const int c = column(l), t = cut(l);
+  const bool upper = (l & 1) != 0;
+  if (upper) {
+    if (hi_[z(c)] <= t) return true;
+    if (lo_[z(c)] > t) return false;
+    trail_.push_back({c, true, hi_[z(c)], reason, stored, level()});
+    lowered_[z(c)].push_back(static_cast<int>(trail_.size()) - 1);
+    // No box is empty, so a leaf of every tree stays alive all the way.
+    for (int v = model_.first[z(c)] + t; v < model_.first[z(c)] + hi_[z(c)]; ++v)
+      for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) kill(model_.needing[z(i)]);
+    hi_[z(c)] = t;
+  } else {
+    if (lo_[z(c)] > t) return true;
+    if (hi_[z(c)] <= t) return false;
+    trail_.push_back({c, false, lo_[z(c)], reason, stored, level()});
+    raised_[z(c)].push_back(static_cast<int>(trail_.size()) - 1);
+    for (int v = model_.first[z(c)] + lo_[z(c)]; v <= model_.first[z(c)] + t; ++v)
+      for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) kill(model_.needing[z(i)]);
+    lo_[z(c)] = t + 1;
+  }
+  return true;
+}
+
+void Pair::undo(int to) {
+  if (level() <= to) return;
+  const auto keep = z(starts_[z(to)]);
+  while (trail_.size() > keep) {
+    const Change& change = trail_.back();
+    const int c = change.column;
+    if (change.upper) {
+      for (int v = model_.first[z(c)] + hi_[z(c)]; v < model_.first[z(c)] + change.before; ++v)
+        for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) revive(model_.needing[z(i)]);
+      hi_[z(c)] = change.before;
+      lowered_[z(c)].pop_back();
+    } else {
+      for (int v = model_.first[z(c)] + change.before; v < model_.first[z(c)] + lo_[z(c)]; ++v)
+        for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) revive(model_.needing[z(i)]);
+      lo_[z(c)] = change.before;
+      raised_[z(c)].pop_back();
+    }
+    if (change.reason == kStored) store_.resize(z(change.stored));
+    trail_.pop_back();
+  }
+  starts_.resize(z(to));
+  head_ = std::min(head_, trail_.size());
+}
+
+void Pair::attach(int clause) {
+  const auto& literals = clauses_[z(clause)].literals;
+  watching_[z(literals[0])].push_back(clause);
+  watching_[z(literals[1])].push_back(clause);
+}
+
+int Pair::propagate_clauses() {
+  while (head_ < trail_.size()) {
+    const Change change = trail_[head_++];
+    const int c = change.column, first = model_.first[z(c)];
+    // Literals that this change made false: a later change of the same column may have made more false, which its own
+    // turn looks at.
+    int from = 0, to = 0;
+    if (change.upper) {
+      from = first + hi_[z(c)];
+      to = first + change.before;
+    } else {
+      from = first + change.before;
+      to = first + lo_[z(c)];
+    }
+    for (int v = from; v < to; ++v) {
+      const Literal gone = change.upper ? 2 * v : 2 * v + 1;
+      auto& watchers = watching_[z(gone)];
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < watchers.size(); ++i) {
+        const int number = watchers[i];
+        auto& literals = clauses_[z(number)].literals;
+        if (literals[0] == gone) std::swap(literals[0], literals[1]);
+        if (value(literals[0]) == 1) {
+          watchers[kept++] = number;
+          continue;
+        }
+        bool moved = false;
+        for (std::size_t k = 2; k < literals.size(); ++k)
+          if (value(literals[k]) != 0) {
+            std::swap(literals[1], literals[k]);
+            watching_[z(literals[1])].push_back(number);
+            moved = true;
+            break;
+          }
+        if (moved) continue;
+        watchers[kept++] = number;
+        if (!set(literals[0], number, 0)) {
+          for (++i; i < watchers.size(); ++i) watchers[kept++] = watchers[i];
+          watchers.resize(kept);
+          return number;
+        }
+      }
+      watchers.resize(kept);
+    }
+  }
+  return kNone;
+}
+
+// True facts that keep the sum below `least_` (under `assumed`): for every leaf that would lift it too far, one of its
+// needs is false. Leaves whose gain fits into the room that the sum leaves need no fact.
+void Pair::explain(std::optional<Literal> assumed, std::vector<Literal>& facts) {
+  facts.clear();
+  const int assumed_column = assumed ? column(*assumed) : -1;
+  const bool assumed_upper = assumed && (*assumed & 1) != 0;
+  const int assumed_cut = assumed ? cut(*assumed) : 0;
+  const auto by_assumption = [&](Literal need) {
+    if (column(need) != assumed_column || ((need & 1) != 0) == assumed_upper) return false;
+    return assumed_upper ? cut(need) >= assumed_cut : cut(need) <= assumed_cut;
+  };
+  const auto killed = [&](int leaf) {
+    if (!assumed) return false;
+    for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1]; ++i)
+      if (by_assumption(model_.needs[z(i)])) return true;
+    return false;
+  };
+  const auto stop_of = [&](int tree) {
+    int place = best_[z(tree)];
+    while (dead_[z(order_[z(place)])] > 0 || killed(order_[z(place)])) ++place;
+    return place;
+  };
+  std::int64_t room = least_ - 1;
+  static thread_local std::vector<int> stops;
+  stops.resize(z(model_.n_trees));
+  for (int t = 0; t < model_.n_trees; ++t) {
+    stops[z(t)] = assumed ? stop_of(t) : best_[z(t)];
+    room -= gain_[z(order_[z(stops[z(t)])])];
+  }
+  if (!rules_.slack) room = 0;
+  chosen_touched_.clear();
+  for (int t = 0; t < model_.n_trees; ++t) {
+    const std::int64_t kept = gain_[z(order_[z(stops[z(t)])])];
+    for (int place = model_.leaves_of[z(t)]; place < stops[z(t)]; ++place) {
+      const int leaf = order_[z(place)];
+      const std::int64_t more = gain_[z(leaf)] - kept;
+      if (more <= 0) break;
+      Literal blamed = -1;
+      int blamed_entry = 0;
+      bool free = false;
+      for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1]; ++i) {
+        const Literal need = model_.needs[z(i)];
+        if (assumed && by_assumption(need)) {
+          free = true;
+          break;
+        }
+        if (value(need) != 0) continue;
+        const Literal fact = need ^ 1;
+        const Literal known = chosen_[2 * z(column(need)) + z(fact & 1)];
+        if (known >= 0 && ((fact & 1) != 0 ? cut(known) <= cut(fact) : cut(known) >= cut(fact))) {
+          free = true;
+          break;
+        }
+        const int entry = entry_of(fact);
+        if (entry < 0 || trail_[z(entry)].level == 0) {
+          free = true;
+          break;
+        }
+        if (blamed < 0 || entry < blamed_entry) {
+          blamed = fact;
+          blamed_entry = entry;
+        }
+      }
+      if (free) continue;
+      if (more <= room) {
+        room -= more;
+        break;  // the leaves after it gain no more
+      }
+      const std::size_t key = 2 * z(column(blamed)) + z(blamed & 1);
+      if (chosen_[key] < 0) chosen_touched_.push_back(static_cast<int>(key));
+      chosen_[key] = blamed;
+    }
+  }
+  for (const int key : chosen_touched_) {
+    facts.push_back(chosen_[z(key)]);
+    chosen_[z(key)] = -1;
+  }
+}
+
+int Pair::propagate_scores() {
+  if (bound_ < least_) {
+    explain(std::nullopt, conflict_);
+    return 2;
+  }
+  if (!rules_.propagate_scores) return 0;
+  const std::int64_t room = bound_ - least_;
+  losses_.clear();
+  for (int t = 0; t < model_.n_trees; ++t) {
+    const int best = order_[z(best_[z(t)])];
+    const int last = model_.leaves_of[z(t) + 1];
+    if (best_[z(t)] + 1 >= last) continue;
+    for (int i = model_.needs_of[z(best)]; i < model_.needs_of[z(best) + 1]; ++i) {
+      const Literal need = model_.needs[z(i)];
+      if (value(need) == 1) continue;
+      const int c = column(need), t_cut = cut(need);
+      const bool upper = (need & 1) != 0;
+      // The best leaf that stays alive without this need.
+      int place = best_[z(t)] + 1;
+      for (; place < last; ++place) {
+        const int leaf = order_[z(place)];
+        if (dead_[z(leaf)] > 0) continue;
+        bool lost = false;
+        for (int k = model_.needs_of[z(leaf)]; k < model_.needs_of[z(leaf) + 1] && !lost; ++k) {
+          const Literal other = model_.needs[z(k)];
+          lost = column(other) == c && ((other & 1) != 0) == upper && (upper ? cut(other) <= t_cut : cut(other) >= t_cut);
+        }
+        if (!lost) break;
+      }
+      if (place >= last) continue;
+      const std::int64_t loss = gain_[z(best)] - gain_[z(order_[z(place)])];
+      if (loss > 0) losses_.push_back({2 * c + (upper ? 1 : 0), t_cut, loss});
+    }
+  }
+  // Cells above the largest cut of a column lose all that need them, and so on downwards; the first cut at which the
+  // losses exceed the room is forced.
+  std::sort(losses_.begin(), losses_.end(), [](const Loss& a, const Loss& b) {
+    if (a.key != b.key) return a.key < b.key;
+    return (a.key & 1) != 0 ? a.cut < b.cut : a.cut > b.cut;
+  });
+  bool some = false;
+  for (std::size_t i = 0; i < losses_.size();) {
+    const int key = losses_[i].key;
+    std::int64_t loss = 0;
+    std::size_t k = i;
+    bool done = false;
+    for (; k < losses_.size() && losses_[k].key == key; ++k) {
+      loss += losses_[k].loss;
+      if (done || loss <= room) continue;
+      done = true;
+      const int c = key / 2;
+      const Literal forced = 2 * (model_.first[z(c)] + losses_[k].cut) + (key & 1);
+      if (value(forced) == 1) continue;
+      std::vector<Literal> facts;
+      explain(forced ^ 1, facts);
+      const int stored = static_cast<int>(store_.size());
+      store_.push_back(static_cast<Literal>(facts.size()));
+      store_.insert(store_.end(), facts.begin(), facts.end());
+      if (!set(forced, kStored, stored)) {
+        store_.resize(z(stored));
+        conflict_ = std::move(facts);
+        conflict_.push_back(forced ^ 1);
+        return 2;
+      }
+      some = true;
+    }
+    i = k;
+    if (some && bound_ < least_) break;
+  }
+  return some ? 1 : 0;
+}
+
+bool Pair::propagate() {
+  while (true) {
+    const int clause = propagate_clauses();
+    if (clause != kNone) {
+      conflict_.clear();
+      for (const Literal l : clauses_[z(clause)].literals) conflict_.push_back(l ^ 1);
+      if (clauses_[z(clause)].learned) clauses_[z(clause)].activity += clause_step_;
+      return false;
+    }
+    const int told = propagate_scores();
+    if (told == 2) return false;
+    if (told == 0) return true;
+  }
+}
+
+int Pair::entry_of(Literal fact) const {
+  const int c = column(fact), t = cut(fact);
+  const bool upper = (fact & 1) != 0;
+  const auto& changes = upper ? lowered_[z(c)] : raised_[z(c)];
+  // The bound after change i is what change i + 1 found; the last one is that of now.
+  int low = 0, high = static_cast<int>(changes.size());
+  const auto after = [&](int i) {
+    if (i + 1 < static_cast<int>(changes.size())) return trail_[z(changes[z(i + 1)])].before;
+    return upper ? hi_[z(c)] : lo_[z(c)];
+  };
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    const bool holds = upper ? after(middle) <= t : after(middle) > t;
+    if (holds) high = middle; else low = middle + 1;
+  }
+  if (low == static_cast<int>(changes.size())) return -1;
+  // True before the first change too?
+  const int start = trail_[z(changes[z(low)])].before;
+  if (upper ? start <= t : start > t) return -1;
+  return changes[z(low)];
+}
+
+std::vector<Literal> Pair::facts_of(int entry) const {
+  const Change& change = trail_[z(entry)];
+  std::vector<Literal> facts;
+  if (change.reason == kStored) {
+    const auto n = static_cast<std::size_t>(store_[z(change.stored)]);
+    facts.assign(store_.begin() + change.stored + 1, store_.begin() + change.stored + 1 + static_cast<std::ptrdiff_t>(n));
+  } else if (change.reason >= 0) {
+    for (const Literal l : clauses_[z(change.reason)].literals) {
+      // All literals but the one that was set; that one is of the same column and side.
+      if (column(l) == change.column && ((l & 1) != 0) == change.upper && value(l) == 1 && entry_of(l) == entry) continue;
+      facts.push_back(l ^ 1);
+    }
+  }
+  return facts;
+}
+
+void Pair::bump(Literal l) {
+  double& activity = activity_[z(l >> 1)];
+  activity += step_;
+  if (activity > 1e100) {
+    for (double& one : activity_) one *= 1e-100;
+    step_ *= 1e-100;
+  }
+}
+
+void Pair::add_fact(Literal fact) {
+  const int entry = entry_of(fact);
+  if (entry < 0 || trail_[z(entry)].level == 0) return;
+  const std::size_t key = 2 * z(column(fact)) + z(fact & 1);
+  const Literal known = wanted_[key];
+  if (known >= 0) {
+    if ((fact & 1) != 0 ? cut(known) <= cut(fact) : cut(known) >= cut(fact)) return;
+    if (trail_[z(entry_of(known))].level == level()) --open_;
+  } else {
+    touched_.push_back(static_cast<int>(key));
+  }
+  bump(fact);
+  wanted_[key] = fact;
+  if (trail_[z(entry)].level == level()) ++open_;
+}
+
+void Pair::analyse(std::vector<Literal>& learned, int& back, int& glue) {
+  touched_.clear();
+  open_ = 0;
+  for (const Literal fact : conflict_) add_fact(fact);
+  Literal last = -1;
+  for (int i = static_cast<int>(trail_.size()) - 1; i >= 0 && last < 0; --i) {
+    const Change& change = trail_[z(i)];
+    const std::size_t key = 2 * z(change.column) + (change.upper ? 1 : 0);
+    const Literal fact = wanted_[key];
+    if (fact < 0 || entry_of(fact) != i) continue;
+    if (open_ == 1) {
+      last = fact;
+      break;
+    }
+    wanted_[key] = -1;
+    --open_;
+    if (change.reason >= 0 && clauses_[z(change.reason)].learned) clauses_[z(change.reason)].activity += clause_step_;
+    for (const Literal other : facts_of(i)) add_fact(other);
+  }
+  learned.assign(1, last ^ 1);
+  back = 0;
+  std::vector<int> levels;
+  for (const int key : touched_) {
+    const Literal fact = wanted_[z(key)];
+    wanted_[z(key)] = -1;
+    if (fact < 0 || fact == last) continue;
+    const int its = trail_[z(entry_of(fact))].level;
+    learned.push_back(fact ^ 1);
+    levels.push_back(its);
+    if (its > back) {
+      back = its;
+      std::swap(learned[1], learned.back());
+    }
+  }
+  std::sort(levels.begin(), levels.end());
+  glue = 1 + static_cast<int>(std::unique(levels.begin(), levels.end()) - levels.begin());
+}
+
+// The assumptions behind facts, by their reasons.
+void Pair::analyse_final(const std::vector<Literal>& facts) {
+  core_.clear();
+  touched_.clear();
+  open_ = 0;
+  for (const Literal fact : facts) add_fact(fact);
+  for (int i = static_cast<int>(trail_.size()) - 1; i >= 0; --i) {
+    const Change& change = trail_[z(i)];
+    const std::size_t key = 2 * z(change.column) + (change.upper ? 1 : 0);
+    const Literal fact = wanted_[key];
+    if (fact < 0 || entry_of(fact) != i) continue;
+    wanted_[key] = -1;
+    if (change.reason == kDecision) core_.push_back(fact);
+    for (const Literal other : facts_of(i)) add_fact(other);
+  }
+  for (const int key : touched_) wanted_[z(key)] = -1;
+}
+
+Literal Pair::decide() {
+  Literal chosen = -1;
+  double most = -1.0;
+  for (int t = 0; t < model_.n_trees; ++t) {
+    const int best = order_[z(best_[z(t)])];
+    for (int i = model_.needs_of[z(best)]; i < model_.needs_of[z(best) + 1]; ++i) {
+      const Literal need = model_.needs[z(i)];
+      if (activity_[z(need >> 1)] > most && value(need) < 0) {
+        most = activity_[z(need >> 1)];
+        chosen = need;
+      }
+    }
+  }
+  return chosen;
+}
+
+// The best leaves hold everywhere in the box; takes its row nearest to `near`, if that is a row of the space.
+bool Pair::complete(const std::vector<int>& near) {
+  witness_.resize(lo_.size());
+  for (std::size_t c = 0; c < lo_.size(); ++c) witness_[c] = std::clamp(near[c], lo_[c], hi_[c]);
+  for (std::size_t i = 0; i < n_given_; ++i) {
+    const auto& literals = clauses_[i].literals;
+    if (!std::any_of(literals.begin(), literals.end(), [&](Literal l) { return model_.holds(l, witness_); })) return false;
+  }
+  return true;
+}
+
+std::int64_t Pair::sum_of(const std::vector<int>& row) const {
+  std::int64_t sum = 0;
+  for (int t = 0; t < model_.n_trees; ++t)
+    for (int leaf = model_.leaves_of[z(t)]; leaf < model_.leaves_of[z(t) + 1]; ++leaf) {
+      bool reached = true;
+      for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1] && reached; ++i) reached = model_.holds(model_.needs[z(i)], row);
+      if (reached) {
+        sum += gain_[z(leaf)];
+        break;
+      }
+    }
+  return sum;
+}
+
+void Pair::reduce() {
+  std::vector<std::size_t> long_ones;
+  for (std::size_t i = n_given_; i < clauses_.size(); ++i)
+    if (clauses_[i].glue > 2) long_ones.push_back(i);
+  std::sort(long_ones.begin(), long_ones.end(), [&](std::size_t a, std::size_t b) { return clauses_[a].activity < clauses_[b].activity; });
+  std::vector<char> gone(clauses_.size(), 0);
+  for (std::size_t i = 0; i < long_ones.size() / 2; ++i) gone[long_ones[i]] = 1;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < clauses_.size(); ++i) {
+    if (gone[i]) continue;
+    if (kept != i) clauses_[kept] = std::move(clauses_[i]);
+    ++kept;
+  }
+  clauses_.resize(kept);
+  for (auto& watchers : watching_) watchers.clear();
+  for (std::size_t i = 0; i < clauses_.size(); ++i) {
+    // At level 0: watched literals must not be false unless the clause is true or unit there.
+    auto& literals = clauses_[i].literals;
+    std::stable_partition(literals.begin(), literals.end(), [&](Literal l) { return value(l) != 0; });
+    attach(static_cast<int>(i));
+  }
+}
+
+Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget) {
+  core_.clear();
+  if (never_) return Outcome::kSame;
+  std::int64_t here = 0, restart = 0;
+  std::int64_t until = 64 * luby(1);
+  std::vector<Literal> learned;
+  std::size_t limit = std::max<std::size_t>(4000, 2 * static_cast<std::size_t>(this->learned()));
+  const auto end = [&](Outcome outcome) {
+    undo(0);
+    return outcome;
+  };
+  while (true) {
+    if (!propagate()) {
+      ++conflicts_;
+      ++here;
+      --until;
+      if (level() == 0) {
+        never_ = true;
+        return Outcome::kSame;
+      }
+      // A conflict of facts that are all older than this level belongs to the level of the youngest.
+      int youngest = 0;
+      for (const Literal fact : conflict_) {
+        const int entry = entry_of(fact);
+        if (entry >= 0) youngest = std::max(youngest, trail_[z(entry)].level);
+      }
+      if (youngest == 0) {
+        never_ = true;
+        return end(Outcome::kSame);
+      }
+      undo(youngest);
+      int back = 0, glue = 0;
+      analyse(learned, back, glue);
+      undo(back);
+      if (learned.size() == 1) {
+        undo(0);
+        if (!set(learned[0], kDecision, 0)) {
+          never_ = true;
+          return Outcome::kSame;
+        }
+      } else {
+        clauses_.push_back({learned, clause_step_, glue, true});
+        attach(static_cast<int>(clauses_.size()) - 1);
+        set(learned[0], static_cast<int>(clauses_.size()) - 1, 0);
+      }
+      step_ /= 0.95;
+      clause_step_ /= 0.999F;
+      if (clause_step_ > 1e20F) {
+        for (auto& clause : clauses_) clause.activity *= 1e-20F;
+        clause_step_ *= 1e-20F;
+      }
+      if ((budget.conflicts >= 0 && here >= budget.conflicts) || (budget.stop != nullptr && budget.stop->load(std::memory_order_relaxed) != 0))
+        return end(Outcome::kStopped);
+      continue;
+    }
+    if (until <= 0) {
+      undo(0);
+      until = 64 * luby(++restart + 1);
+      if (clauses_.size() - n_given_ > limit) {
+        if (!propagate()) continue;
+        reduce();
+        limit += limit / 10;
+      }
+      continue;
+    }
+    if (level() < static_cast<int>(assumptions.size())) {
+      const Literal next = assumptions[z(level())];
+      const int known = value(next);
+      if (known == 0) {
+        analyse_final({next ^ 1});
+        core_.push_back(next);
+        return end(Outcome::kSame);
+      }
+      starts_.push_back(static_cast<int>(trail_.size()));
+      if (known < 0) set(next, kDecision, 0);
+      continue;
+    }
+    Literal next = decide();
+    if (next < 0) {
+      if (complete(near)) return end(Outcome::kChanges);
+      for (std::size_t i = 0; i < n_given_ && next < 0; ++i) {
+        const auto& literals = clauses_[i].literals;
+        if (std::any_of(literals.begin(), literals.end(), [&](Literal l) { return model_.holds(l, witness_); })) continue;
+        for (const Literal l : literals)
+          if (value(l) < 0) next = l;
+      }
+    }
+    starts_.push_back(static_cast<int>(trail_.size()));
+    set(next, kDecision, 0);
+  }
+}
+
+}  // namespace proofwood::votes

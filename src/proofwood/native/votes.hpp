@@ -1,0 +1,145 @@
+// Can one class overtake another somewhere in a box of the threshold grid? Conflict-driven search with learned clauses.
+//
+// Variables are bounds: column c has cells 0..q_c, and variable first[c] + t says "cell > t". The box [lo, hi] of every
+// column is the whole assignment: literal 2v (above) is true iff lo > t, false iff hi <= t. The sum of the scores is a
+// propagator: in each tree the best leaf that the box still reaches bounds what the tree can add.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace proofwood::votes {
+
+using Literal = std::int32_t;
+
+// The ensemble, shared by the searches of all pairs of classes.
+struct Model {
+  int n_columns = 0, n_classes = 0, n_trees = 0, n_leaves = 0, n_variables = 0;
+  std::vector<int> cells;               // (n_columns) thresholds
+  std::vector<int> first;               // (n_columns + 1)
+  std::vector<int> column_of;           // (n_variables)
+  std::vector<int> leaves_of;           // (n_trees + 1)
+  std::vector<int> tree_of;             // (n_leaves)
+  std::vector<std::int64_t> scores;     // (n_leaves, n_classes)
+  std::vector<std::int64_t> base;       // (n_classes)
+  std::vector<int> needs_of;            // (n_leaves + 1)
+  std::vector<Literal> needs;
+  std::vector<int> needing_of;          // (2 n_variables + 1): leaves that need a literal
+  std::vector<int> needing;
+  std::vector<std::vector<Literal>> clauses;
+
+  void index();                         // fills what the arrays above imply
+  bool holds(Literal literal, const std::vector<int>& row) const {
+    const int v = literal >> 1, c = column_of[static_cast<std::size_t>(v)];
+    return (row[static_cast<std::size_t>(c)] > v - first[static_cast<std::size_t>(c)]) == ((literal & 1) == 0);
+  }
+};
+
+enum class Outcome { kChanges, kSame, kStopped };
+
+// What a question may cost.
+struct Budget {
+  std::int64_t conflicts = -1;  // -1: no limit
+  const std::atomic<int>* stop = nullptr;
+};
+
+struct Rules {
+  bool propagate_scores = true;  // bounds that the sum forces
+  bool slack = true;             // explanations use the room that the sum leaves
+};
+
+// Search for one pair: is there a row of the box with sum(winner) - sum(loser) >= least?
+class Pair {
+ public:
+  Pair(const Model& model, int winner, int loser, std::int64_t least, Rules rules);
+
+  // Assumptions hold true in this order; `group` numbers what they belong to.
+  Outcome solve(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget);
+  const std::vector<int>& witness() const { return witness_; }        // after kChanges: cells
+  const std::vector<Literal>& core() const { return core_; }          // after kSame: assumptions that suffice
+  std::int64_t conflicts() const { return conflicts_; }
+  std::int64_t learned() const { return static_cast<std::int64_t>(clauses_.size() - n_given_); }
+  std::int64_t sum_of(const std::vector<int>& row) const;              // sum(winner) - sum(loser)
+  std::int64_t least() const { return least_; }
+
+ private:
+  struct Change {
+    int column;
+    bool upper;     // hi went down, else lo went up
+    int before;
+    int reason;     // kDecision, index into clauses_, or kStored
+    int stored;     // offset into store_ of facts, if kStored
+    int level;
+  };
+  struct Clause {
+    std::vector<Literal> literals;
+    float activity = 0;
+    int glue = 0;
+    bool learned = false;
+  };
+  static constexpr int kDecision = -1, kStored = -2, kNone = -3;
+
+  int column(Literal l) const { return model_.column_of[static_cast<std::size_t>(l >> 1)]; }
+  int cut(Literal l) const { return (l >> 1) - model_.first[static_cast<std::size_t>(column(l))]; }
+  // 1 true, 0 false, -1 open
+  int value(Literal l) const;
+  bool set(Literal l, int reason, int stored);   // false if it is false already
+  void undo(int level);
+  void kill(int leaf);
+  void revive(int leaf);
+  void advance(int tree);
+  int propagate_clauses();                        // conflicting clause or kNone
+  bool propagate();                               // false: conflict_ holds facts
+  int propagate_scores();                         // 0 nothing, 1 some bound, 2 conflict
+  void explain(std::optional<Literal> assumed, std::vector<Literal>& facts);
+  void attach(int clause);
+  void analyse(std::vector<Literal>& learned, int& back, int& glue);
+  void analyse_final(const std::vector<Literal>& facts);
+  void add_fact(Literal fact);
+  int entry_of(Literal fact) const;               // change that made a true literal true, -1 if it always was
+  std::vector<Literal> facts_of(int entry) const;
+  Literal decide();
+  bool complete(const std::vector<int>& near);
+  void bump(Literal l);
+  void reduce();
+  int level() const { return static_cast<int>(starts_.size()); }
+
+  const Model& model_;
+  Rules rules_;
+  std::int64_t least_;
+  std::vector<std::int64_t> gain_;        // (n_leaves)
+  std::vector<int> order_;                // leaves by tree, best first
+  std::vector<int> place_;                // (n_leaves) position in order_
+  std::vector<int> best_;                 // (n_trees) position of the best leaf that is alive
+  std::vector<int> dead_;                 // (n_leaves) needs that are false
+  std::int64_t bound_ = 0;                // sum of the best gains
+  std::vector<int> lo_, hi_;
+  std::vector<Change> trail_;
+  std::vector<int> starts_;               // trail length at each decision
+  std::vector<std::vector<int>> raised_, lowered_;  // changes of lo and hi, by column
+  std::vector<Literal> store_;            // facts of stored reasons: length, then literals
+  std::size_t head_ = 0;
+  std::vector<Clause> clauses_;
+  std::size_t n_given_ = 0;
+  std::vector<std::vector<int>> watching_;  // (2 n_variables) clauses that watch a literal
+  std::vector<double> activity_;
+  double step_ = 1.0;
+  float clause_step_ = 1.0F;
+  std::vector<Literal> conflict_;         // facts that contradict each other
+  std::vector<Literal> wanted_;           // (2 n_columns) strongest fact of a column and side, -1 none
+  std::vector<int> touched_;
+  int open_ = 0;                          // facts of the current level in wanted_
+  std::vector<int> witness_;
+  std::vector<Literal> core_;
+  std::int64_t conflicts_ = 0;
+  bool never_ = false;
+  std::vector<Literal> chosen_;           // explain: strongest fact per column and side
+  std::vector<int> chosen_touched_;
+  struct Loss { int key; int cut; std::int64_t loss; };
+  std::vector<Loss> losses_;
+};
+
+}  // namespace proofwood::votes
