@@ -44,6 +44,7 @@ class CpsatSearch:
         built.model.clear_assumptions()
         built.model.add_assumptions([*fixed, *unwanted])
         solver = cp_model.CpSolver()
+        solver.parameters.cp_model_presolve = False  # with it, cores are wrong: google/or-tools, issue 5141
         solver.parameters.num_workers = 1
         if question.seconds is not None:
             solver.parameters.max_time_in_seconds = question.seconds
@@ -52,6 +53,8 @@ class CpsatSearch:
             return Verdict()
         if status == cp_model.INFEASIBLE:
             used = solver.sufficient_assumptions_for_infeasibility()
+            if not set(used) <= {assumption.index for assumption in (*fixed, *unwanted)}:
+                raise AssertionError(f"the core of CP-SAT, {list(used)}, has more than the assumptions")
             return Verdict(core=frozenset(feature_of[index] for index in used if index in feature_of))
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             raise AssertionError(f"CP-SAT ended with {solver.status_name(status)}: {built.model.validate()}")

@@ -146,6 +146,8 @@ class ServedOracle:
         question = pose(self.scores, cells, label, fixed, targets, seconds)
         if not question.targets:
             return Answer(False, core=frozenset())
+        if seconds is not None and seconds <= 0:
+            return UNKNOWN
         try:
             verdict = self._server.ask(question, seconds=None if seconds is None else seconds + GRACE_SECONDS)
         except ServerTimeout:
