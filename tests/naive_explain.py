@@ -118,15 +118,15 @@ def _minimal(sets: Iterable[Set]) -> frozenset[Set]:
 
 
 def abductive(scores: ScoreModel, cells: Iterable[int], label: int) -> frozenset[Set]:
-    """All abductive explanations; none if rounding may change the class of the row itself."""
-    found = differences(scores, cells, label)
-    return _minimal(chosen for chosen in _subsets(scores.n_features) if all(changed & chosen for changed in found))
+    """All abductive explanations; all features together always suffice, whatever rounding may do."""
+    found, n = differences(scores, cells, label), scores.n_features
+    return _minimal(x for x in _subsets(n) if len(x) == n or all(changed & x for changed in found))
 
 
 def contrastive(scores: ScoreModel, cells: Iterable[int], label: int) -> frozenset[Set]:
-    """All contrastive explanations; none if the class never changes."""
+    """All contrastive explanations, each with a feature that changes; none if the class never changes."""
     found = differences(scores, cells, label)
-    return _minimal(chosen for chosen in _subsets(scores.n_features) if any(changed <= chosen for changed in found))
+    return _minimal(y for y in _subsets(scores.n_features) if y and any(changed <= y for changed in found))
 
 
 def smallest(explanations: Collection[Set]) -> int | None:
