@@ -21,6 +21,12 @@ class Numbering(Protocol):
         """The first of ``size`` fresh variables in a row."""
 
 
+class Counted(Protocol):
+    """What knows its highest variable and lets it be raised: a session, or a formula to be written out."""
+
+    n_variables: int
+
+
 def sequential_counter(session: Numbering, literals: Sequence[int], k: int) -> Iterator[list[int]]:
     """Clauses that let at most ``k`` of ``literals`` be true: LT_SEQ of Sinz [1]_.
 
@@ -61,7 +67,7 @@ def sequential_counter(session: Numbering, literals: Sequence[int], k: int) -> I
 
 
 def network_at_most(
-    session: SatSession, literals: Sequence[int], k: int, network: Network = "cardnetwrk"
+    session: Counted, literals: Sequence[int], k: int, network: Network = "cardnetwrk"
 ) -> list[list[int]]:
     """Clauses that let at most ``k`` of ``literals`` be true, by one of python-sat's encodings."""
     if k < 0:

@@ -140,6 +140,10 @@ class SatSession:
         """Rest of the budget, inf without one; negative once it is used up."""
         return float("inf") if self._deadline is None else self._deadline - time.monotonic()
 
+    def allow(self, seconds: float | None) -> None:
+        """A new budget of wall-clock seconds from now on, None for no limit."""
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+
     def solve(self, assumptions: Iterable[int] = ()) -> bool | None:
         """Whether the clauses can be satisfied together with ``assumptions``.
 
