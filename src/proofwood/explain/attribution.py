@@ -32,6 +32,7 @@ class Attribution:
     lower, upper : (n_features,) bounds on the share among all explanations
     n_found : explanations found
     complete : whether these are all; then ``lower == share == upper``
+    names : (n_features,) names of the features, empty if they have none
     """
 
     share: tuple[float, ...]
@@ -39,6 +40,16 @@ class Attribution:
     upper: tuple[float, ...]
     n_found: int
     complete: bool
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        names = self.names or tuple(map(str, range(len(self.share))))
+        ranked = sorted(zip(self.share, self.lower, self.upper, names, strict=True), key=lambda line: -line[0])
+        wide = max(map(len, names), default=0)
+        return "\n".join(
+            f"{name:{wide}}  {share:.3f}" + ("" if self.complete else f"  [{low:.3f}, {high:.3f}]")
+            for share, low, high, name in ranked
+        )
 
 
 def attribution(
