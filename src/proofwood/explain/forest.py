@@ -21,6 +21,9 @@ OTHER = -1
 
 Codes = frozenset[int]
 
+DOUBLE, SINGLE = 2.0**-53, 2.0**-24
+"""Half the distance from 1 to the next float64, float32."""
+
 
 @dataclass(frozen=True, eq=False)
 class ScoredTree:

@@ -14,12 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.explain.forest import Forest, ScoredTree, merged, one_hot, summing_noise
+from proofwood.explain.forest import DOUBLE, Forest, ScoredTree, merged, one_hot, summing_noise
 from proofwood.model.convert import last_rounded_low
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
-
-DOUBLE = 2.0**-53
-"""Half the distance from 1 to the next float64."""
 
 
 def tree_of(
@@ -182,7 +179,7 @@ def _majority(members: list[tuple[Any, Any]], n_classes: int, X: FloatArray) -> 
         if columns is not None:
             codes = np.asarray(member.classes_, dtype=np.int64)[codes]
         votes[rows, codes] += 1
-    return votes.argmax(axis=1).astype(np.int64)
+    return np.asarray(votes.argmax(axis=1), dtype=np.int64)
 
 
 def _missing(model: Any, members: Any) -> npt.NDArray[np.bool_]:

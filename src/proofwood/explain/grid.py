@@ -103,7 +103,7 @@ class Grid:
 
     def _codes(self, column: int, values: FloatArray) -> IntArray:
         """Codes of a column of categories; those that the model does not know, and missing ones, are OTHER."""
-        known = ~np.isnan(values) & (values >= 0) & (values < len(self.inputs[column].levels))
+        known = (values >= 0) & (values < len(self.inputs[column].levels)) & (values == np.floor(values))
         return np.where(known, values, OTHER).astype(np.int64)
 
     def interval(self, column: int, low_cell: int, high_cell: int) -> tuple[float, bool, float, bool]:

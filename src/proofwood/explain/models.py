@@ -134,7 +134,7 @@ class Explained:
         return values
 
     def predict_codes(self, X: FloatArray) -> IntArray:
-        """(n_rows,) class codes that the real model gives to rows as :meth:`read` returns them, in the vote asked for."""
+        """(n_rows,) class codes of the real model, in the vote asked for, for rows as :meth:`read` returns them."""
         return self._adapted.predict(np.ascontiguousarray(X, dtype=np.float64))
 
     def cells_of(self, X: FloatArray) -> IntArray:

@@ -8,16 +8,29 @@ from typing import Any
 
 from proofwood.explain import from_sklearn
 from proofwood.explain.forest import Forest
+from proofwood.explain.from_histgb import from_hist_gradient_boosting
+from proofwood.explain.from_own import from_classifier, from_tables
 from proofwood.explain.reading import Adapted, plain
+from proofwood.model.ensemble import Ensemble
+from proofwood.model.node_table import NodeTable
 
 SUPPORTED = (
     "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier of "
-    "trees, GradientBoostingClassifier of scikit-learn"
+    "trees, GradientBoostingClassifier or HistGradientBoostingClassifier of scikit-learn, or a univariate tree, diagram "
+    "or ensemble of proofwood"
 )
 
 
 def adapt(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted:
     """The adapter's reading of a fitted model; TypeError if it is of no supported kind."""
+    if isinstance(model, (NodeTable, Ensemble)):
+        return from_tables(model, feature_names)
+    own = _own(model, feature_names)
+    if own is not None:
+        return own
+    hist = _hist(model, vote, feature_names)
+    if hist is not None:
+        return hist
     forest = _sklearn(model, vote)
     if forest is not None:
         names = getattr(model, "feature_names_in_", None)
@@ -25,6 +38,28 @@ def adapt(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted
             forest = replace(forest, names=tuple(str(name) for name in names))
         return plain(forest, feature_names)
     raise TypeError(f"cannot explain a {type(model).__name__}: expected a fitted {SUPPORTED}")
+
+
+def _own(model: Any, feature_names: Sequence[str] | None) -> Adapted | None:
+    from sklearn.utils.validation import check_is_fitted
+
+    from proofwood.estimators.base import ProvedClassifier
+
+    if not isinstance(model, ProvedClassifier):
+        return None
+    check_is_fitted(model)
+    return from_classifier(model, feature_names)
+
+
+def _hist(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.utils.validation import check_is_fitted
+
+    if not isinstance(model, HistGradientBoostingClassifier):
+        return None
+    check_is_fitted(model)
+    refuse_majority(model, vote)
+    return from_hist_gradient_boosting(model, feature_names)
 
 
 def _sklearn(model: Any, vote: str) -> Forest | None:
