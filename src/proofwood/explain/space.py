@@ -1,0 +1,290 @@
+"""What the columns of a table mean to an explanation: kinds, bounds, categories, groups, and where model columns come from.
+
+A *column* is one of the matrix that ``Explained.read`` gives. A *source* says which column, or which category of it,
+a column of the model is, and how it was scaled on the way.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+
+from proofwood.data.columns import Kind
+from proofwood.exceptions import DataError
+from proofwood.model.node_table import FloatArray
+
+GroupKind = Literal["one_hot", "at_most_one", "together"]
+Key = str | int
+Bounds = Mapping[Key, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns that are one feature.
+
+    Parameters
+    ----------
+    columns : names or indices
+    kind : ``"one_hot"``: 0/1 columns, exactly one of them 1; ``"at_most_one"``: also none; ``"together"``: any columns
+    """
+
+    columns: tuple[Key, ...]
+    kind: GroupKind = "one_hot"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if self.kind not in get_args(GroupKind):
+            raise ValueError(f"kind={self.kind!r}: expected one of {', '.join(map(repr, get_args(GroupKind)))}")
+
+
+@dataclass(frozen=True)
+class Input:
+    """One column of the rows to explain.
+
+    Parameters
+    ----------
+    name : str
+    kind : of its values; categories (nominal) are codes
+    low, high : least and greatest value of the space
+    missing : whether a missing value is part of the space
+    levels : texts of the codes, for nominal and ordered columns
+    other : whether codes outside ``levels`` are part of the space (nominal columns)
+    """
+
+    name: str
+    kind: Kind = Kind.NUMERIC
+    low: float = -math.inf
+    high: float = math.inf
+    missing: bool = False
+    levels: tuple[str, ...] = ()
+    other: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether values are integers."""
+        return self.kind is not Kind.NUMERIC
+
+
+@dataclass(frozen=True)
+class Step:
+    """One monotone step of scaling, in float64 as scikit-learn computes it: ``what`` with ``by``."""
+
+    what: Literal["subtract", "divide", "multiply", "add", "clip"]
+    by: float
+    to: float = math.nan
+
+    def apply(self, values: FloatArray) -> FloatArray:
+        """The values after this step."""
+        if self.what == "subtract":
+            return np.asarray(values - self.by)
+        if self.what == "divide":
+            return np.asarray(values / self.by)
+        if self.what == "multiply":
+            return np.asarray(values * self.by)
+        if self.what == "add":
+            return np.asarray(values + self.by)
+        return np.clip(values, self.by, self.to)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a column of the model comes from.
+
+    Parameters
+    ----------
+    column : index of the input
+    level : code of the category that it is the 0/1 indicator of; None if it is the column itself
+    steps : scaling on the way, in order
+    """
+
+    column: int
+    level: int | None = None
+    steps: tuple[Step, ...] = ()
+
+    def scaled(self, values: FloatArray) -> FloatArray:
+        """What becomes of values of the column (or of 0/1)."""
+        with np.errstate(over="ignore"):
+            for step in self.steps:
+                values = step.apply(values)
+        return values
+
+    def pulled_back(self, thresholds: FloatArray) -> FloatArray:
+        """For each threshold the largest float64 that is scaled to at most it: -inf if none, inf if all are.
+
+        Rounded subtraction, addition and multiplication or division by a positive number never decrease, so the last
+        float64 that stays low is found by bisection over the float64 numbers in their order.
+        """
+        if not self.steps:
+            return thresholds
+        largest = np.finfo(np.float64).max
+        low = np.full(thresholds.shape, _rank(np.array([-largest]))[0])
+        high = np.full(thresholds.shape, _rank(np.array([largest]))[0])
+        none = self.scaled(np.array([-largest]))[0] > thresholds
+        every = self.scaled(np.array([largest]))[0] <= thresholds
+        while True:  # invariant: low stays low, high does not (where neither holds for all)
+            middle = (low >> 1) + (high >> 1) + (low & high & 1)
+            going = high - 1 > low
+            if not going.any():
+                break
+            stays = self.scaled(_ranked(middle)) <= thresholds
+            low = np.where(going & stays, middle, low)
+            high = np.where(going & ~stays, middle, high)
+        return np.where(none, -np.inf, np.where(every, np.inf, _ranked(low)))
+
+
+def _rank(values: FloatArray) -> Any:
+    bits = np.asarray(values, dtype=np.float64).view(np.int64)
+    return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
+
+
+def _ranked(ranks: Any) -> FloatArray:
+    bits = np.where(ranks < 0, np.int64(-(2**63)) - ranks, ranks).astype(np.int64)
+    return np.asarray(bits.view(np.float64))
+
+
+# --------------------------------------------------------------------------------------------- what the user states
+
+
+def position(key: Key, names: Sequence[str], what: str) -> int:
+    """Index of a column given by name or index; ValueError if there is none."""
+    if isinstance(key, str):
+        if key not in names:
+            raise ValueError(f"{what} names {key!r}, which is no column: the columns are {shown(names)}")
+        return list(names).index(key)
+    if isinstance(key, bool) or not isinstance(key, numbers.Integral):
+        raise ValueError(f"{what} names {key!r}: expected the name of a column, or its index")
+    if not 0 <= key < len(names):
+        raise ValueError(f"{what} names the column {key}, but there are the columns 0 to {len(names) - 1}")
+    return int(key)
+
+
+def with_bounds(inputs: Sequence[Input], bounds: Bounds | None) -> tuple[Input, ...]:
+    """The inputs with the bounds that the user states."""
+    result, names = list(inputs), [column.name for column in inputs]
+    for key, pair in (bounds or {}).items():
+        j = position(key, names, "bounds")
+        column = result[j]
+        try:
+            low, high = (float(value) for value in pair)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"bounds[{key!r}]={pair!r}: expected a pair (low, high) of numbers") from error
+        if not low <= high:
+            raise ValueError(f"bounds[{key!r}]={pair!r}: expected low <= high")
+        if column.kind is Kind.NOMINAL:
+            raise ValueError(f"bounds[{key!r}]: column {column.name!r} holds categories, which have no order")
+        low, high = max(low, column.low), min(high, column.high)
+        if column.whole:
+            low, high = np.ceil(low).item(), np.floor(high).item()
+        if not low <= high:
+            raise ValueError(f"bounds[{key!r}]={pair!r}: no value of the column {column.name!r} is within them")
+        result[j] = replace(column, low=low, high=high)
+    return tuple(result)
+
+
+def with_integers(inputs: Sequence[Input], integer: Iterable[Key] | None) -> tuple[Input, ...]:
+    """The inputs with the integer columns that the user states."""
+    result, names = list(inputs), [column.name for column in inputs]
+    for key in integer or ():
+        j = position(key, names, "integer")
+        if result[j].kind is Kind.NUMERIC:
+            result[j] = replace(result[j], kind=Kind.INTEGER)
+    return tuple(result)
+
+
+def resolved_groups(
+    inputs: Sequence[Input], groups: Mapping[str, Group | Sequence[Key]] | None
+) -> tuple[tuple[Input, ...], dict[str, tuple[tuple[int, ...], GroupKind]]]:
+    """The inputs, 0/1 where a group says so, and per group its columns and kind."""
+    result, names = list(inputs), [column.name for column in inputs]
+    resolved: dict[str, tuple[tuple[int, ...], GroupKind]] = {}
+    owner: dict[int, str] = {}
+    for name, given in (groups or {}).items():
+        if isinstance(given, str):
+            raise ValueError(f"feature_groups[{name!r}]={given!r}: expected a list of columns, or a Group")
+        group = given if isinstance(given, Group) else Group(tuple(given))
+        columns = tuple(position(key, names, f"feature_groups[{name!r}]") for key in group.columns)
+        if not columns:
+            raise ValueError(f"feature_groups[{name!r}] names no column")
+        for j in columns:
+            if j in owner:
+                raise ValueError(
+                    f"column {names[j]!r} is in the groups {owner[j]!r} and {name!r}: a column belongs to one feature"
+                    if owner[j] != name
+                    else f"feature_groups[{name!r}] names the column {names[j]!r} twice"
+                )
+            owner[j] = str(name)
+            if group.kind != "together":
+                if result[j].kind in (Kind.NOMINAL, Kind.ORDERED):
+                    raise ValueError(
+                        f"feature_groups[{name!r}]: column {names[j]!r} holds categories itself: it needs no group"
+                    )
+                result[j] = replace(result[j], kind=Kind.BOOLEAN, low=0.0, high=1.0)
+        resolved[str(name)] = (columns, cast(GroupKind, group.kind))
+    alone = {inputs[j].name for j in range(len(inputs)) if j not in owner}
+    for name in resolved:
+        if name in alone:
+            raise ValueError(f"feature_groups names a group {name!r}, which is also the name of a column outside it")
+    return tuple(result), resolved
+
+
+def check_rows(X: FloatArray, inputs: Sequence[Input], groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]) -> None:
+    """Raise DataError unless every row belongs to the space; the message names the column, the row and what to do."""
+    if X.ndim != 2:
+        raise DataError(f"X has shape {X.shape}: expected (n_rows, n_columns). For one row, pass X.reshape(1, -1).")
+    if X.shape[1] != len(inputs):
+        raise DataError(
+            f"X has {X.shape[1]} column{'' if X.shape[1] == 1 else 's'}, but the model takes {len(inputs)}: "
+            f"{shown([column.name for column in inputs])}"
+        )
+    for j, column in enumerate(inputs):
+        values = X[:, j]
+        missing = np.isnan(values)
+        if missing.any() and not column.missing:
+            raise DataError(
+                f"column {column.name!r} has a missing value (NaN) in row {int(np.argmax(missing))}, where this model "
+                "takes none (or missing= leaves the column out): fill the gap, for example with "
+                "sklearn.impute.SimpleImputer"
+            )
+        present = values[~missing]
+        if not np.all(np.isfinite(present)):
+            raise DataError(f"column {column.name!r} holds an infinite value: expected finite numbers")
+        if column.kind is Kind.NOMINAL:
+            unknown = (values < 0) | (values >= len(column.levels))
+            if column.levels and not column.other and unknown.any():
+                raise DataError(
+                    f"column {column.name!r} holds in row {int(np.argmax(unknown))} a category that the model does not "
+                    f"know: expected one of {shown(column.levels)}"
+                )
+            continue
+        outside = (values < column.low) | (values > column.high)
+        if outside.any():
+            row = int(np.argmax(outside))
+            raise DataError(
+                f"column {column.name!r} is {values[row]:g} in row {row}, outside its bounds "
+                f"[{column.low:g}, {column.high:g}]: correct the row, or widen bounds"
+            )
+        if column.whole and not np.array_equal(present, np.rint(present)):
+            row = int(np.argmax(~missing & (values != np.rint(values))))
+            raise DataError(f"column {column.name!r} is {values[row]!r} in row {row}: expected an integer")
+    for name, (columns, kind) in groups.items():
+        if kind == "together":
+            continue
+        ones = X[:, columns].sum(axis=1)
+        wrong = ones > 1 if kind == "at_most_one" else ones != 1
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            expected = "at most one" if kind == "at_most_one" else "exactly one"
+            raise DataError(
+                f"row {row} has {int(ones[row])} ones in the group {name!r}, expected {expected}: correct the row, or "
+                f"state the group as Group(columns, {'at_most_one' if ones[row] == 0 else 'together'!r})"
+            )
+
+
+def shown(words: Sequence[Any], most: int = 8) -> str:
+    """The first words as a list for messages."""
+    return ", ".join(repr(word) for word in words[:most]) + (", ..." if len(words) > most else "")
