@@ -235,7 +235,7 @@ def test_a_univariate_diagram_keeps_its_sides() -> None:
     assert np.array_equal(diagram.visits(problem)[1], turned.visits(problem)[1])
     start = construct_oblique(problem, seconds=None, n_starts=1, start=diagram)
     better = improve_oblique(problem, turned, seconds=None, rounds=2)
-    assert max(count(problem, start).cost, count(problem, better).cost) <= count(problem, diagram).cost
+    assert max(count(problem, start).cost, count(problem, better).cost) <= count(problem, turned).cost
 
 
 def test_bad_arguments_are_refused() -> None:

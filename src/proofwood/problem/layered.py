@@ -22,6 +22,8 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.objectives import LARGEST_TOTAL, decimal
 from proofwood.problem.ranked import RankedRows
 
+LARGEST_SUM = 2**62
+"""Sums of fairness constraints stay below this in absolute value."""
 MOST_NODES = 4096
 """Nodes of a skeleton; more is refused before anything is built."""
 
@@ -97,13 +99,7 @@ class Rate:
         gain, loss = self.ratio.denominator * on_right, self.ratio.numerator * on_left
         common = math.gcd(gain, loss) or 1
         told = zip(weights.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
-        found = tuple(w * (gain // common * a - loss // common * b) for w, a, b in told)
-        if sum(map(abs, found)) >= 2**62:
-            raise ValueError(
-                f"{self.text or 'a fairness constraint'}: the weights of the rows have too many digits for exact "
-                "arithmetic: round sample_weight, for example to three digits"
-            )
-        return found
+        return tuple(w * (gain // common * a - loss // common * b) for w, a, b in told)
 
     def slack(self, weights: IntArray, predicted: IntArray) -> int:
         """Integer that is not negative iff the constraint holds."""
@@ -146,6 +142,12 @@ class LayeredProblem:
 
     def __post_init__(self) -> None:
         check_widths(self.widths)
+        for rate in self.rates:
+            if sum(map(abs, rate.coefficients(self.rows.weights))) >= LARGEST_SUM:
+                raise ValueError(
+                    f"{rate.text or 'a fairness constraint'}: the weights of the rows have too many digits for sums of "
+                    "64 bits: round sample_weight, for example to three digits"
+                )
 
     @property
     def oblique(self) -> bool:

@@ -68,8 +68,6 @@ def solve(
     ------
     ImportError
         If OR-Tools is not installed.
-    OverflowError
-        If weights are so fine that the sum of a fairness constraint does not fit 64 bits.
     """
     require_ortools()
     sketch = Sketch.of(problem)
@@ -112,8 +110,6 @@ def improve(problem: LayeredProblem, run: LayeredRun, *, seconds: float | None, 
     ------
     ImportError
         If OR-Tools is not installed.
-    OverflowError
-        If weights are so fine that the sum of a fairness constraint does not fit 64 bits.
     """
     require_ortools()
     sketch = Sketch.of(problem)

@@ -17,9 +17,6 @@ from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.problem.layered import LayeredProblem
 from proofwood.problem.ranked import RankArray
 
-LARGEST_SUM = 2**62
-"""CP-SAT counts in 64 bits."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
@@ -83,13 +80,7 @@ class Sketch:
 
     @classmethod
     def of(cls, problem: LayeredProblem) -> Sketch:
-        """All rows of a univariate problem, all slots of its skeleton.
-
-        Raises
-        ------
-        OverflowError
-            If weights are so fine that the sum of a fairness constraint does not fit 64 bits; costs always do.
-        """
+        """All rows of a univariate problem, all slots of its skeleton."""
         rows = problem.rows
         index, weights = rows.groups
         first = np.unique(index, return_index=True)[1]
@@ -100,11 +91,6 @@ class Sketch:
             sums = [0] * weights.shape[0]
             for group, coefficient in zip(index.tolist(), rate.coefficients(rows.weights), strict=True):
                 sums[group] += coefficient
-            if sum(map(abs, sums)) >= LARGEST_SUM:
-                raise OverflowError(
-                    f"a fairness constraint on weights of {rows.total} in all needs more than the 64 bits "
-                    "in which CP-SAT counts: round sample_weight, or name another engine"
-                )
             rates.append(RateSum(rate.positive, tuple(sums)))
         return cls(
             ranks=ranks,
