@@ -35,11 +35,11 @@ class CpsatSearch:
             self._models[question.label] = _LabelModel(self.scores, question.label)
         built = self._models[question.label]
         feature_of = {
-            built.literal(literal).index: feature
+            built.literal(number).index: feature
             for feature in question.fixed
-            for literal in self.scores.literals_of(feature, question.cells)
+            for number in question.literals_of(self.scores, feature)
         }
-        fixed = [built.literal(n) for f in question.fixed for n in self.scores.literals_of(f, question.cells)]
+        fixed = [built.literal(n) for f in question.fixed for n in question.literals_of(self.scores, f)]
         unwanted = [beats.negated() for target, beats in built.beats.items() if target not in question.targets]
         built.model.clear_assumptions()
         built.model.add_assumptions([*fixed, *unwanted])
