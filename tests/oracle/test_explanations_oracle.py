@@ -55,7 +55,7 @@ def cases(seed: int, count: int, make: Make, votes: tuple[str, ...] = VOTES) -> 
     made = 0
     while made < count:
         vote = VOTES[made % 3] if len(votes) == 3 else votes[0]
-        scores = random_scores(rng, vote=vote, n_classes=2 + made // 3 % 3, max_cells=150)  # type: ignore[arg-type]
+        scores = random_scores(rng, vote=vote, n_classes=2 + made // 3 % 3, max_cells=150)
         cells = random_cells(rng, scores)
         if naive_explain.changes(scores, cells, scores.winner(cells), range(scores.n_features)):
             continue
@@ -253,14 +253,15 @@ def test_explanations_by_cpsat(check: Callable[[Case], None]) -> None:
 
 
 def test_all_features_suffice_for_a_row_that_rounding_leaves_in_doubt() -> None:
+    """And nothing less, so that each feature alone is a contrastive explanation."""
     rng = np.random.default_rng(9)
     seen = 0
     while seen < 40:
         scores = random_scores(rng, vote="soft", n_classes=2, margin=2, max_cells=100)
-        cells = random_cells(rng, scores)
-        label = scores.winner(cells)
-        if naive_explain.changes(scores, cells, label, range(scores.n_features)):
+        case = Case(rng, BoxOracle, scores, random_cells(rng, scores))
+        if naive_explain.changes(scores, case.cells, case.label, case.everything):
             seen += 1
-            found = abductive(BoxOracle(scores), cells, label)
-            assert found.features == set(range(scores.n_features))
-            assert naive_explain.abductive(scores, cells, label) == {found.features}
+            assert abductive(case.oracle, case.cells, case.label).features == case.everything
+            assert case.abductive == {case.everything}
+            check_contrastive(case)
+            check_all(case)
