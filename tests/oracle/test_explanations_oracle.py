@@ -55,7 +55,7 @@ def cases(seed: int, count: int, make: Make, votes: tuple[str, ...] = VOTES) -> 
     made = 0
     while made < count:
         vote = VOTES[made % 3] if len(votes) == 3 else votes[0]
-        scores = random_scores(rng, vote=vote, n_classes=2 + made // 3 % 3, max_cells=150)
+        scores = random_scores(rng, vote=vote, n_classes=2 + made // 3 % 3, max_cells=150)  # type: ignore[arg-type]
         cells = random_cells(rng, scores)
         if naive_explain.changes(scores, cells, scores.winner(cells), range(scores.n_features)):
             continue
@@ -66,7 +66,7 @@ def cases(seed: int, count: int, make: Make, votes: tuple[str, ...] = VOTES) -> 
 def check_abductive(case: Case) -> None:
     order = case.rng.permutation(case.scores.n_features).tolist()
     for settings in ({}, {"method": "deletion", "order": order}, {"method": "dichotomic"}, {"start": case.some()}):
-        found = abductive(case.oracle, case.cells, case.label, **settings)  # type: ignore[arg-type]
+        found = abductive(case.oracle, case.cells, case.label, **settings)
         assert found.complete
         assert found.features in case.abductive
         assert set(found.witnesses) == found.features
