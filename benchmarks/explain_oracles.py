@@ -26,7 +26,7 @@ from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import FloatArray, IntArray
 
 DATA = Path(os.environ.get("PROOFWOOD_DATA", ROOT.parent / "shared" / "data")) / "rfxpl"
-SETS = ("iris", "wine-recog", "wdbc", "heart-c", "vowel")
+SETS = ("iris", "wine-recog", "ecoli", "heart-c", "wdbc")
 ENGINES = ("box", "sat", "cpsat", "smt")
 KEY = ("family", "data", "trees", "depth", "calls", "limit", "engine")
 COLUMNS = (
@@ -266,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS), help="names of files in the folder rfxpl of the data")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--calls", type=int, default=500, help="questions per family, over all sets")
-    parser.add_argument("--seconds", type=float, default=10.0, help="limit of one question")
+    parser.add_argument("--seconds", type=float, default=3.0, help="limit of one question")
     parser.add_argument("--fresh", action="store_true", help="forget stored runs")
     asked = parser.parse_args(arguments)
     table = measure(

@@ -31,4 +31,4 @@ class WrongSearch:
             time.sleep(60)
         if not question.fixed:
             return Verdict(core=frozenset({0}))
-        return Verdict(witness=question.cells)
+        return Verdict(witness=question.low)

@@ -91,9 +91,11 @@ def changes(
     return any(not changed & set(fixed) for changed in differences(scores, cells, label, targets))
 
 
-def changes_in_box(scores: ScoreModel, label: int, allowed: Sequence[Collection[int]]) -> bool:
+def changes_in_box(
+    scores: ScoreModel, label: int, allowed: Sequence[Collection[int]], targets: Collection[int] | None = None
+) -> bool:
     """Whether some row of the space, whose cell of each column is among those allowed, may get another class."""
-    others = [k for k in range(scores.n_classes) if k != label]
+    others = [k for k in range(scores.n_classes) if k != label and (targets is None or k in targets)]
     return any(
         all(cell in cells for cell, cells in zip(row, allowed, strict=True))
         and any(beats(scores, sums, other, label) for other in others)

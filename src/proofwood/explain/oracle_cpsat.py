@@ -35,17 +35,18 @@ class CpsatSearch:
             self._models[question.label] = _LabelModel(self.scores, question.label)
         built = self._models[question.label]
         feature_of = {
-            built.literal(literal).index: feature
+            built.literal(number).index: feature
             for feature in question.fixed
-            for literal in self.scores.literals_of(feature, question.cells)
+            for number in question.literals_of(self.scores, feature)
         }
-        fixed = [built.literal(n) for f in question.fixed for n in self.scores.literals_of(f, question.cells)]
+        fixed = [built.literal(n) for f in question.fixed for n in question.literals_of(self.scores, f)]
         unwanted = [beats.negated() for target, beats in built.beats.items() if target not in question.targets]
         built.model.clear_assumptions()
         built.model.add_assumptions([*fixed, *unwanted])
         solver = cp_model.CpSolver()
         solver.parameters.cp_model_presolve = False  # with it, cores are wrong: google/or-tools, issue 5141
         solver.parameters.num_workers = 1
+        solver.parameters.linearization_level = 2  # the bound of one leaf per tree is what proves most: 4 times faster
         if question.seconds is not None:
             solver.parameters.max_time_in_seconds = question.seconds
         status = solver.solve(built.model)

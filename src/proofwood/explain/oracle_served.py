@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
 
-from proofwood.explain.oracle import UNKNOWN, Answer, check_answer
+import numpy as np
+
+from proofwood.explain.oracle import UNKNOWN, Answer
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.server import Answerer, Server, ServerTimeout
@@ -18,22 +20,34 @@ GRACE_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """One call of :meth:`Oracle.ask`, as it goes to the solver.
+    """May a row of a box get one of the classes ``targets`` rather than ``label``? As it goes to the solver.
 
     Parameters
     ----------
-    cells : (n_columns,) cells of the row to explain
-    label : its class
-    fixed : features that stay
-    targets : other classes to look for, without ``label``
+    low, high : (n_columns,) least and greatest cell of each column
+    fixed : the features whose columns are limited by that
+    label : class to leave
+    targets : other classes to look for, in ascending order and without ``label``
     seconds : limit, None for none
     """
 
-    cells: IntArray
-    label: int
+    low: IntArray
+    high: IntArray
     fixed: tuple[int, ...]
+    label: int
     targets: tuple[int, ...]
     seconds: float | None
+
+    def literals_of(self, scores: ScoreModel, feature: int) -> list[int]:
+        """What the limits of a feature say, as literals of the model."""
+        literals = []
+        for column in scores.features[feature]:
+            first = int(scores.first[column])
+            if self.low[column] > 0:
+                literals.append(2 * (first + int(self.low[column]) - 1))
+            if self.high[column] < scores.n_thresholds[column]:
+                literals.append(2 * (first + int(self.high[column])) + 1)
+        return literals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,11 +64,11 @@ class Search(Protocol):
     def __init__(self, scores: ScoreModel) -> None: ...
 
     def ask(self, question: Question) -> Verdict:
-        """Look for a row that agrees on the fixed features and in which a target may come before the label."""
+        """Look for a row of the box in which a target may come before the label."""
         ...
 
 
-def pose(
+def about_row(
     scores: ScoreModel,
     cells: IntArray,
     label: int,
@@ -62,10 +76,35 @@ def pose(
     targets: Sequence[int] | None = None,
     seconds: float | None = None,
 ) -> Question:
-    """The question in plain values; ``targets`` None stands for all other classes."""
-    others = range(scores.n_classes) if targets is None else sorted({int(target) for target in targets})
+    """The question of :meth:`Oracle.ask`."""
+    low, high = np.zeros_like(scores.n_thresholds), scores.n_thresholds.copy()
     kept = tuple(sorted({int(feature) for feature in fixed}))
-    return Question(cells, int(label), kept, tuple(other for other in others if other != label), seconds)
+    columns = [column for feature in kept for column in scores.features[feature]]
+    low[columns] = high[columns] = np.asarray(cells)[columns]
+    return Question(low, high, kept, int(label), _others(scores, label, targets), seconds)
+
+
+def about_box(
+    scores: ScoreModel,
+    low: IntArray,
+    high: IntArray,
+    label: int,
+    targets: Sequence[int] | None = None,
+    seconds: float | None = None,
+) -> Question:
+    """The question of :meth:`BoxedOracle.ask_box <proofwood.explain.boxes.BoxedOracle.ask_box>`."""
+    low, high = np.asarray(low), np.asarray(high)
+    limited = (low > 0) | (high < scores.n_thresholds)
+    kept = tuple(feature for feature, columns in enumerate(scores.features) if limited[list(columns)].any())
+    return Question(low, high, kept, int(label), _others(scores, label, targets), seconds)
+
+
+def _others(scores: ScoreModel, label: int, targets: Sequence[int] | None) -> tuple[int, ...]:
+    wanted = range(scores.n_classes) if targets is None else sorted({int(target) for target in targets})
+    for code in (label, *wanted):
+        if not 0 <= code < scores.n_classes:
+            raise ValueError(f"there is no class {code}: expected codes from 0 to {scores.n_classes - 1}")
+    return tuple(target for target in wanted if target != label)
 
 
 def checked(scores: ScoreModel, question: Question, verdict: Verdict) -> Answer:
@@ -76,27 +115,25 @@ def checked(scores: ScoreModel, question: Question, verdict: Verdict) -> Answer:
     Raises
     ------
     AssertionError
-        If the witness changes a fixed feature, is no row of the space, or reaches none of the targets; if the core
-        names a feature that was free.
+        If the witness is outside the box or the space, or reaches none of the targets; if the core names a feature
+        that was free.
     """
-    if verdict.witness is None:
+    row = verdict.witness
+    if row is None:
         if verdict.core is None:
             return UNKNOWN
         if not verdict.core <= set(question.fixed):
             raise AssertionError(f"the core {sorted(verdict.core)} has more than the fixed features")
         return Answer(False, core=verdict.core)
-    sums = scores.sums(verdict.witness)
+    if not ((question.low <= row) & (row <= question.high)).all() or not scores.allows(row):
+        raise AssertionError(f"the witness {row.tolist()} is outside the box or the space")
+    sums = scores.sums(row)
     order = question.targets if scores.ties_low else question.targets[::-1]
-    reached = [
-        target
-        for target in order
-        if sums[target] - sums[question.label] >= scores.threshold_of_win(target, question.label)
-    ]
+    own = sums[question.label]
+    reached = [k for k in order if sums[k] - own >= scores.threshold_of_win(k, question.label)]
     if not reached:
         raise AssertionError(f"the witness has the sums {sums.tolist()} and reaches none of {list(order)}")
-    answer = Answer(True, verdict.witness, max(reached, key=lambda target: int(sums[target])))
-    check_answer(scores, question.cells, question.label, question.fixed, answer)
-    return answer
+    return Answer(True, row, max(reached, key=lambda target: int(sums[target])))
 
 
 def make_answerer(search: type[Search], scores: ScoreModel) -> Answerer:
@@ -142,10 +179,29 @@ class ServedOracle:
             If the solver raises or its process dies; the next question starts another.
         AssertionError
             If its answer does not pass :func:`checked`.
+        ValueError
+            If ``label`` or a target is no class.
         """
-        question = pose(self.scores, cells, label, fixed, targets, seconds)
+        return self._ask(about_row(self.scores, cells, label, fixed, targets, seconds))
+
+    def ask_box(
+        self,
+        low: IntArray,
+        high: IntArray,
+        label: int,
+        *,
+        targets: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> Answer:
+        """As :meth:`ask`, of rows with ``low <= cells <= high``; the core names features whose limits are needed."""
+        return self._ask(about_box(self.scores, low, high, label, targets, seconds))
+
+    def _ask(self, question: Question) -> Answer:
+        seconds = question.seconds
         if not question.targets:
             return Answer(False, core=frozenset())
+        if (question.low > question.high).any():
+            return Answer(False, core=frozenset(question.fixed))  # an empty box
         if seconds is not None and seconds <= 0:
             return UNKNOWN
         try:

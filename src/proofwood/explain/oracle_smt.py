@@ -44,8 +44,10 @@ class SmtSearch:
         solver.set("timeout", 2**32 - 1 if question.seconds is None else max(1, math.ceil(1000 * question.seconds)))
         solver.push()
         for feature in question.fixed:
-            own = [self.cells[column] == int(question.cells[column]) for column in self.scores.features[feature]]
-            solver.add(z3.Implies(self.kept[feature], z3.And(own)))
+            columns = self.scores.features[feature]
+            limits = [self.cells[column] >= int(question.low[column]) for column in columns]
+            limits += [self.cells[column] <= int(question.high[column]) for column in columns]
+            solver.add(z3.Implies(self.kept[feature], z3.And(limits)))
         unwanted = [z3.Not(flag) for target, flag in enumerate(self.wanted) if target not in question.targets]
         found = solver.check([self.kept[feature] for feature in question.fixed] + unwanted)
         verdict = Verdict()
