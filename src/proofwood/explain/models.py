@@ -71,6 +71,11 @@ class Explained:
         """One name per feature of ``scores.features``."""
         return self.grid.feature_names
 
+    def group_kind(self, feature: int) -> GroupKind | None:
+        """What a feature that is a group of table columns is; None for a feature of one table column."""
+        group = self._groups.get(self.feature_names[feature])
+        return None if group is None else group[1]
+
     @property
     def columns(self) -> tuple[str, ...]:
         """One name per column of ``scores``: that of the table column, or what the 0/1 column says of it."""

@@ -176,7 +176,7 @@ class SatSession:
         aim = min(SLICE_SECONDS, self.seconds_left)
         self._solver.conf_budget(self._slice)
         before = time.monotonic()
-        with _interrupts_left_to_python():
+        with interrupts_left_to_python():
             answer = self._solver.solve_limited(assumptions=self._assumptions)
         took = time.monotonic() - before
         if answer is None:
@@ -239,7 +239,7 @@ class _NotTheMainThread:
 
 
 @contextmanager
-def _interrupts_left_to_python() -> Iterator[None]:
+def interrupts_left_to_python() -> Iterator[None]:
     """Keep python-sat from handling SIGINT inside the solver.
 
     In the main thread it installs a handler that leaps out of the running solver and leaves it unusable (CaDiCaL then

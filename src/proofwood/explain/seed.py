@@ -1,0 +1,135 @@
+"""A first sufficient set, and an order of features, from bounds tree by tree: no oracle is asked.
+
+Let a set of features stay. Each tree contributes to ``sum(label) - sum(other)`` at least its worst leaf among those
+that do not contradict the fixed values. If these worst cases together still let the label win against every other
+class, the set suffices; for majority votes this is the majoritary reason of Audemard, Bellart, Bounia, Koriche,
+Lagniez, Marquis ("Trading Complexity for Sparsity in Random Forest Explanations", AAAI 2022), here for any scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from proofwood.explain.scores import ScoreModel
+from proofwood.model.node_table import BoolArray, IntArray
+
+
+class TreeBounds:
+    """Worst case of every tree while some features stay as in one row.
+
+    Parameters
+    ----------
+    scores : ScoreModel
+    cells : (n_columns,) cells of the row
+    label : its class
+    targets : other classes; all by default
+    """
+
+    def __init__(self, scores: ScoreModel, cells: IntArray, label: int, targets: Sequence[int] | None = None) -> None:
+        self.scores = scores
+        others = [k for k in (range(scores.n_classes) if targets is None else targets) if k != label]
+        self.leads = scores.scores[:, [label]] - scores.scores[:, others]
+        self.base = scores.base[label] - scores.base[others]
+        # The other class comes first iff -lead >= threshold_of_win(other, label).
+        self.enough = np.array([1 - scores.threshold_of_win(k, label) for k in others], dtype=np.int64)
+        leaf, feature = self._contradictions(cells)
+        self.leaves_against = np.split(leaf, np.searchsorted(feature, np.arange(1, scores.n_features)))
+        self.reached = np.bincount(leaf, minlength=scores.scores.shape[0]) == 0
+
+    def _contradictions(self, cells: IntArray) -> tuple[IntArray, IntArray]:
+        """Pairs (leaf, feature) such that the feature's value in the row contradicts a need of the leaf."""
+        scores = self.scores
+        feature_of = np.zeros(scores.n_columns, dtype=np.int64)
+        for feature, columns in enumerate(scores.features):
+            feature_of[list(columns)] = feature
+        leaf_of = np.repeat(np.arange(scores.needs_of.size - 1), np.diff(scores.needs_of))
+        false = np.flatnonzero(~scores.holds(scores.needs, cells)) if scores.needs.size else np.zeros(0, np.int64)
+        column = np.searchsorted(scores.first, scores.needs[false] >> 1, side="right") - 1
+        pair = np.unique(feature_of[column] * np.int64(scores.scores.shape[0]) + leaf_of[false])
+        return pair % scores.scores.shape[0], pair // scores.scores.shape[0]
+
+    def worst(self, contradicted: BoolArray) -> IntArray:
+        """(n_trees, n_others) least lead over each other class among the leaves not contradicted."""
+        largest = np.iinfo(np.int64).max
+        leads = np.where(contradicted[:, None], largest, self.leads)
+        return np.asarray(np.minimum.reduceat(leads, self.scores.leaves_of[:-1], axis=0))
+
+    def suffices(self, against: IntArray) -> bool:
+        """Whether the bound proves the label; ``against``: (n_leaves,) fixed features that contradict each leaf."""
+        if not self.enough.size:
+            return True
+        return bool((self.worst(against > 0).sum(axis=0) + self.base >= self.enough).all())
+
+    def falls(self) -> IntArray:
+        """(n_features,) how much the worst leads can fall, added over trees, if one feature alone is released."""
+        n_leaves = self.scores.scores.shape[0]
+        if not self.enough.size:
+            return np.zeros(self.scores.n_features, dtype=np.int64)
+        tree_of = np.repeat(np.arange(self.scores.n_trees), np.diff(self.scores.leaves_of))
+        lead = self.leads.min(axis=1)
+        now = np.zeros(self.scores.n_trees, dtype=np.int64)
+        now[tree_of[self.reached]] = lead[self.reached]
+        count = np.zeros(n_leaves, dtype=np.int64)
+        for leaves in self.leaves_against:
+            count[leaves] += 1
+        falls = np.zeros(self.scores.n_features, dtype=np.int64)
+        for feature, leaves in enumerate(self.leaves_against):
+            alone = leaves[count[leaves] == 1]
+            worst = now.copy()
+            np.minimum.at(worst, tree_of[alone], lead[alone])
+            falls[feature] = (now - worst).sum()
+        return falls
+
+
+def release_order(scores: ScoreModel, cells: IntArray, label: int, targets: Sequence[int] | None = None) -> list[int]:
+    """Features in the order in which deletion should try to release them: those of least effect first."""
+    falls = TreeBounds(scores, cells, label, targets).falls()
+    return [int(feature) for feature in np.argsort(falls, kind="stable")]
+
+
+def greedy_seed(
+    scores: ScoreModel,
+    cells: IntArray,
+    label: int,
+    *,
+    order: Sequence[int] | None = None,
+    keep: Collection[int] = (),
+    targets: Sequence[int] | None = None,
+) -> frozenset[int]:
+    """A sufficient set: features are released one by one as long as the bound tree by tree proves the class.
+
+    Parameters
+    ----------
+    scores : ScoreModel
+    cells : (n_columns,) cells of the row
+    label : its class
+    order : features in the order in which to release them; those of least effect first by default
+    keep : features that stay
+    targets : other classes; all by default
+
+    Returns
+    -------
+    frozenset of int
+        All features where the bound proves nothing else, which happens only if rounding leaves the row in doubt.
+    """
+    bounds = TreeBounds(scores, cells, label, targets)
+    if order is None:
+        order = [int(feature) for feature in np.argsort(bounds.falls(), kind="stable")]
+    against = np.zeros(scores.scores.shape[0], dtype=np.int64)
+    for leaves in bounds.leaves_against:
+        against[leaves] += 1
+    kept = set(range(scores.n_features))
+    if not bounds.suffices(against):
+        return frozenset(kept)
+    for feature in order:
+        if feature in keep:
+            continue
+        leaves = bounds.leaves_against[feature]
+        against[leaves] -= 1
+        if bounds.suffices(against):
+            kept.discard(feature)
+        else:
+            against[leaves] += 1
+    return frozenset(kept)

@@ -1,0 +1,216 @@
+"""Every oracle of explanations against brute force over the whole grid, on random small ensembles."""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from proofwood.explain.boxes import boxed
+from proofwood.explain.oracle import Answer, Oracle, check_answer
+from proofwood.explain.oracle_box import DEFAULT_OPTIONS, BoxOptions, BoxOracle
+from proofwood.explain.oracle_cpsat import CpsatOracle, CpsatSearch
+from proofwood.explain.oracle_sat import SatOracle
+from proofwood.explain.oracle_served import Question, Search, ServedOracle, about_box, about_row, checked
+from proofwood.explain.oracle_smt import SmtOracle, SmtSearch
+from proofwood.explain.scores import ScoreModel
+from proofwood.model.node_table import IntArray
+from proofwood.solvers.server import Server
+from tests import naive_explain
+from tests.explain_server import WrongSearch, make_examiner
+from tests.score_models import VOTES, Vote, random_cells, random_fixed, random_scores
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question about a row, and one about a box around it."""
+
+    cells: IntArray
+    label: int
+    fixed: list[int]
+    targets: list[int] | None
+    low: IntArray
+    high: IntArray
+
+
+Ask = Callable[[ScoreModel, Sequence[Asked]], list[tuple[Answer, Answer]]]
+SEARCHES: dict[str, tuple[str, type[Search]]] = {"cpsat": ("ortools", CpsatSearch), "smt": ("z3", SmtSearch)}
+OPTIONS = {
+    "box": DEFAULT_OPTIONS,
+    "box without score propagation": BoxOptions(propagate_scores=False),
+    "box without slack": BoxOptions(slack=False),
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server(make_examiner) as child:
+        yield child
+
+
+@pytest.fixture
+def asker(server: Server) -> Callable[[str], Ask]:
+    """From the name of an engine to a function that asks a new oracle many questions."""
+
+    def of(engine: str) -> Ask:
+        if engine in SEARCHES:
+            package, search = SEARCHES[engine]
+            if importlib.util.find_spec(package) is None:
+                pytest.skip(f"{package} is not installed")
+
+            def ask_child(scores: ScoreModel, asked: Sequence[Asked]) -> list[tuple[Answer, Answer]]:
+                questions: list[Question] = []
+                for a in asked:
+                    questions.append(about_row(scores, a.cells, a.label, a.fixed, a.targets))
+                    questions.append(about_box(scores, a.low, a.high, a.label, a.targets))
+                verdicts = server.ask((search, scores, questions), seconds=300)
+                answers = [checked(scores, *pair) for pair in zip(questions, verdicts, strict=True)]
+                return list(zip(answers[::2], answers[1::2], strict=True))
+
+            return ask_child
+
+        def ask_here(scores: ScoreModel, asked: Sequence[Asked]) -> list[tuple[Answer, Answer]]:
+            return ask_oracle(SatOracle(scores) if engine == "sat" else BoxOracle(scores, OPTIONS[engine]), asked)
+
+        return ask_here
+
+    return of
+
+
+def ask_oracle(oracle: Oracle, asked: Sequence[Asked]) -> list[tuple[Answer, Answer]]:
+    boxes = boxed(oracle)
+    return [
+        (
+            oracle.ask(a.cells, a.label, a.fixed, targets=a.targets),
+            boxes.ask_box(a.low, a.high, a.label, targets=a.targets),
+        )
+        for a in asked
+    ]
+
+
+def random_questions(rng: np.random.Generator, scores: ScoreModel, count: int) -> list[Asked]:
+    """About several rows; mostly about their classes, now and then about another one or some of the targets only."""
+    questions = []
+    for _ in range(count):
+        cells = random_cells(rng, scores)
+        label = scores.winner(cells) if rng.random() < 0.9 else int(rng.integers(scores.n_classes))
+        others = [k for k in range(scores.n_classes) if k != label]
+        some = rng.choice(others, int(rng.integers(1, len(others) + 1)), replace=False).tolist()
+        low, high = rng.integers(0, cells + 1), rng.integers(cells, scores.n_thresholds + 1)
+        targets = some if rng.random() < 0.3 else None
+        questions.append(Asked(cells, label, random_fixed(rng, scores), targets, low, high))
+    return questions
+
+
+def compare(ask: Ask, scores: ScoreModel, questions: Sequence[Asked]) -> None:
+    """Raise AssertionError unless all answers are those of brute force."""
+    for asked, (answer, in_box) in zip(questions, ask(scores, questions), strict=True):
+        cells, label, targets = asked.cells.tolist(), asked.label, asked.targets
+        assert answer.changes == naive_explain.changes(scores, cells, label, asked.fixed, targets)
+        check_answer(scores, asked.cells, label, asked.fixed, answer)
+        if not answer.changes:
+            assert answer.core is not None
+            assert answer.core <= set(asked.fixed)
+            assert not naive_explain.changes(scores, cells, label, answer.core, targets)
+        spans = [range(low, high + 1) for low, high in zip(asked.low, asked.high, strict=True)]
+        assert in_box.changes == naive_explain.changes_in_box(scores, label, spans, targets)
+        for found in (answer, in_box):
+            if found.changes:
+                assert found.witness is not None
+                sums = dict(naive_explain.space(scores))[tuple(found.witness.tolist())]
+                assert naive_explain.beats(scores, sums, found.label, label)
+                assert found.label != label
+                assert targets is None or found.label in targets
+        if in_box.changes:
+            assert in_box.witness is not None
+            assert all(cell in span for cell, span in zip(in_box.witness, spans, strict=True))
+
+
+def compare_many(ask: Ask, seed: int, votes: Sequence[Vote], count: int) -> None:
+    rng = np.random.default_rng(seed)
+    for number in range(count):
+        vote = votes[number % len(votes)]
+        scores = random_scores(rng, vote=vote, n_classes=2 + number % 3, max_cells=150)
+        compare(ask, scores, random_questions(rng, scores, 6))
+
+
+def votes_of(engine: str) -> tuple[Vote, ...]:
+    return ("majority",) if engine == "sat" else VOTES
+
+
+@pytest.mark.parametrize(("engine", "count"), [("box", 90), ("sat", 45), ("cpsat", 15), ("smt", 15)])
+def test_answers_are_those_of_brute_force(asker: Callable[[str], Ask], engine: str, count: int) -> None:
+    compare_many(asker(engine), 2021, votes_of(engine), count)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("engine", [*OPTIONS, "sat", "cpsat", "smt"])
+def test_answers_are_those_of_brute_force_on_1000_ensembles(
+    asker: Callable[[str], Ask], engine: str, part: int
+) -> None:
+    compare_many(asker(engine), 3000 + part, votes_of(engine), 250)
+
+
+@pytest.mark.parametrize(("oracle_type", "package"), [(CpsatOracle, "ortools"), (SmtOracle, "z3")])
+def test_the_oracle_with_its_own_process(
+    oracle_type: type[CpsatOracle] | type[SmtOracle], package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    rng = np.random.default_rng(5)
+    scores = random_scores(rng, vote="soft", n_classes=3)
+    questions = random_questions(rng, scores, 5)
+    with oracle_type(scores) as oracle:
+        assert oracle.name in SEARCHES
+        oracle.start()
+        compare(lambda _, asked: ask_oracle(oracle, asked), scores, questions)
+        cells = random_cells(rng, scores)
+        label = scores.winner(cells)
+        assert oracle.ask(cells, label, [], targets=[label]).core == frozenset()  # no other class is wanted
+        assert oracle.ask(cells, label, [], seconds=0.0).changes is None
+        assert oracle.ask(cells, label, [], seconds=60.0).changes is not None
+        assert pickle.loads(pickle.dumps(oracle)).scores.n_trees == scores.n_trees
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=rf'pip install "proofwood\[{oracle_type.name}\]"'):
+        oracle_type(scores)
+
+
+def test_sums_beyond_64_bits_are_refused(asker: Callable[[str], Ask]) -> None:
+    pytest.importorskip("ortools")
+    scores = ScoreModel(
+        n_thresholds=np.array([1]),
+        features=((0,),),
+        leaves_of=np.array([0, 2]),
+        scores=np.array([[0, 2**61], [2**60, 0]]),
+        base=np.zeros(2, dtype=np.int64),
+        needs_of=np.array([0, 1, 2]),
+        needs=np.array([0, 1]),
+    )
+    question = Asked(np.array([0]), 0, [0], None, np.array([0]), np.array([0]))
+    with pytest.raises(RuntimeError, match="too large for CP-SAT"):
+        asker("cpsat")(scores, [question])
+    assert [answer.changes for answer in asker("box")(scores, [question])[0]] == [False, False]
+
+
+def test_a_solver_that_overruns_or_errs_is_found_out() -> None:
+    class WrongOracle(ServedOracle):
+        name = "wrong"
+        search = WrongSearch
+
+    scores = random_scores(np.random.default_rng(1), margin=0)
+    cells = random_cells(np.random.default_rng(1), scores)
+    label = scores.winner(cells)
+    with WrongOracle(scores) as oracle:
+        with pytest.raises(AssertionError, match="reaches none of"):
+            oracle.ask(cells, label, range(scores.n_features))
+        with pytest.raises(AssertionError, match="more than the fixed"):
+            oracle.ask(cells, label, [])
+        started = time.monotonic()
+        assert oracle.ask(cells, label, [0], seconds=0.1).changes is None
+        assert time.monotonic() - started < 3

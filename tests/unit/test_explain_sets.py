@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import pytest
+
+from proofwood.explain.attribution import attribution, shares
+from proofwood.explain.enumerate import Enumeration
+from proofwood.explain.questions import Questions, mask_of
+from proofwood.explain.relevance import necessary, relevant
+from proofwood.explain.smallest import HittingSets, smallest
+from tests.explain_oracles import TryAll, all_abductive, all_contrastive, cases
+
+CASES = cases(100, start=5000)
+
+
+@pytest.mark.parametrize("first", ["abductive", "contrastive"])
+def test_the_enumeration_is_complete_and_without_repetition(first):
+    for oracle, cells, label in CASES:
+        run = Enumeration(oracle, cells, label, first=first)
+        listed = list(run)
+        assert run.complete
+        for kind, expected in (
+            ("abductive", all_abductive(oracle, cells, label)),
+            ("contrastive", all_contrastive(oracle, cells, label)),
+        ):
+            found = [item.features for item in listed if item.kind == kind]
+            assert len(found) == len(set(found))
+            assert set(found) == expected
+        for item in listed:
+            assert set(item.witnesses) == item.features
+            for witness in item.witnesses.values():
+                assert not oracle.suffices(witness, label, range(oracle.scores.n_features))
+
+
+def test_an_enumeration_that_stops_goes_on_where_it_was():
+    for oracle, cells, label in CASES[:40]:
+        run = Enumeration(oracle, cells, label)
+        some = [next(iter(run))]
+        assert not run.complete
+        rest = list(run)
+        assert run.complete
+        assert len({(item.kind, item.features) for item in some + rest}) == len(some + rest)
+        n = len(all_abductive(oracle, cells, label)) + len(all_contrastive(oracle, cells, label))
+        assert len(some + rest) == n
+
+
+def test_an_enumeration_without_answers_claims_nothing():
+    stopped = 0
+    for made, cells, label in CASES:
+        run = Enumeration(TryAll(made.scores, refuse=3), cells, label, seconds=1.0)
+        listed = list(run)
+        stopped += not run.complete
+        for item in listed:
+            assert item.features in (all_abductive if item.kind == "abductive" else all_contrastive)(made, cells, label)
+    assert stopped > 20
+
+
+@pytest.mark.parametrize("kind", ["abductive", "contrastive"])
+def test_the_smallest_is_smallest(kind):
+    for oracle, cells, label in CASES:
+        expected = (all_abductive if kind == "abductive" else all_contrastive)(oracle, cells, label)
+        best = smallest(oracle, cells, label, kind=kind)
+        if best is None:
+            assert not expected
+            continue
+        assert best.optimal
+        assert best.found.complete
+        assert best.found.features in expected
+        assert len(best.found.features) == min(map(len, expected)) == best.lower_bound
+        assert set(best.found.witnesses) == best.found.features
+
+
+def test_the_smallest_with_features_to_keep_and_to_leave_free():
+    for oracle, cells, label in CASES:
+        n = oracle.scores.n_features
+        if n < 2:
+            continue
+        sets = all_abductive(oracle, cells, label)
+        sizes = [len(s | {n - 1}) for s in sets if 0 not in s]
+        best = smallest(oracle, cells, label, keep=[n - 1], free=[0])
+        assert (best is None) == (not sizes)
+        if best is not None:
+            assert len(best.found.features) == min(sizes)
+            assert best.optimal
+        sizes = [len(s) for s in all_contrastive(oracle, cells, label) if 0 not in s]
+        best = smallest(oracle, cells, label, kind="contrastive", free=[0])
+        assert (best is None) == (not sizes)
+        assert best is None or len(best.found.features) == min(sizes)
+
+
+@pytest.mark.parametrize("kind", ["abductive", "contrastive"])
+def test_bounds_hold_when_answers_stop(kind):
+    open_ = 0
+    for made, cells, label in CASES:
+        expected = (all_abductive if kind == "abductive" else all_contrastive)(made, cells, label)
+        for refuse in (0, 2, 5):
+            best = smallest(TryAll(made.scores, refuse=refuse), cells, label, kind=kind, seconds=1.0)
+            if best is None:
+                assert not expected
+                continue
+            assert not expected or best.lower_bound <= min(map(len, expected))
+            open_ += not best.optimal
+            if best.found.proved and kind == "abductive":
+                assert made.suffices(cells, label, best.found.features)
+            if best.optimal:
+                assert best.found.features in expected
+    assert open_
+
+
+def test_necessary_and_relevant_features():
+    for oracle, cells, label in CASES:
+        sets = all_abductive(oracle, cells, label)
+        n = oracle.scores.n_features
+        everywhere = frozenset.intersection(*sets)
+        assert necessary(oracle, cells, label) == {f: f in everywhere for f in range(n)}
+        assert relevant(oracle, cells, label) == {f: any(f in s for s in sets) for f in range(n)}
+        assert relevant(oracle, cells, label, features=[n - 1]) == {n - 1: any(n - 1 in s for s in sets)}
+
+
+def test_relevance_says_when_it_does_not_know():
+    unknown = 0
+    for made, cells, label in CASES[:50]:
+        sets = all_abductive(made, cells, label)
+        answers = relevant(TryAll(made.scores, refuse=4), cells, label, seconds=1.0)
+        for feature, answer in answers.items():
+            unknown += answer is None
+            assert answer in (None, any(feature in s for s in sets))
+    assert unknown
+
+
+def test_attribution_is_the_share_of_explanations():
+    for oracle, cells, label in CASES:
+        sets = all_abductive(oracle, cells, label)
+        n = oracle.scores.n_features
+        expected = tuple(sum(f in s for s in sets) / len(sets) for f in range(n))
+        whole = attribution(oracle, cells, label)
+        assert whole.complete
+        assert whole.share == whole.lower == whole.upper == expected
+        part = attribution(oracle, cells, label, limit=1)
+        assert all(low <= x <= high for low, x, high in zip(part.lower, expected, part.upper, strict=True))
+        assert part.n_found == 1
+
+
+def test_bounds_of_shares_by_hand():
+    # One explanation {0, 1} of four features; 0 is in all. With feature 1: further sets {0, 1} + none, {0, 2}, ...
+    part = shares([0b11], 4, [True, False, False, False], complete=False)
+    assert part.lower[0] == part.upper[0] == 1.0
+    # Without 0 and 1 two elements are left: {} fills the room with feature 1; without it at most 2 more.
+    assert part.upper[1] == 1.0
+    assert part.lower[1] == pytest.approx(1 / 3)
+
+
+def test_hitting_sets():
+    hitting = HittingSets(6, None)
+    for mask in ([0, 1], [2, 3], [4, 5], [1, 2]):
+        hitting.add(mask_of(mask))
+    chosen = hitting.smallest()
+    assert chosen.bit_count() == 3 == hitting.lower_bound
+    assert all(chosen & mask for mask in hitting.sets)
+    assert all(hitting.greedy() & mask for mask in hitting.sets)
+    hitting.close()
+    late = HittingSets(6, 0.0)
+    late.add(mask_of([0, 1]))
+    assert late.smallest() is None
+    assert late.lower_bound <= 1
+    late.close()
+
+
+def test_wrong_input_is_refused():
+    oracle, cells, label = CASES[0]
+    with pytest.raises(ValueError, match="first='both'"):
+        Enumeration(oracle, cells, label, first="both")
+    with pytest.raises(ValueError, match="kind='odd'"):
+        smallest(oracle, cells, label, kind="odd")
+    with pytest.raises(ValueError, match="keep is for abductive"):
+        smallest(oracle, cells, label, kind="contrastive", keep=[0])
+    with pytest.raises(ValueError, match="limit=0"):
+        attribution(oracle, cells, label, limit=0, questions=Questions(oracle, cells, label))
