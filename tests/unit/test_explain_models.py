@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
@@ -18,7 +21,18 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
@@ -380,3 +394,77 @@ def test_a_disagreement_names_the_row() -> None:
     liar = Liar(max_depth=3).fit(X, y)
     with pytest.raises(AssertionError, match=r"disagrees with the model on row \d+ of X"):
         explained(liar, X=X)
+
+
+# ------------------------------------------------------------------------------------------------------------ pipelines
+
+
+def _people(n: int = 200) -> tuple[pd.DataFrame, npt.NDArray[np.str_]]:
+    generator = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {
+            "note": generator.choice(["x", "y"], n),
+            "color": generator.choice(["red", "green", "blue"], n),
+            "age": generator.integers(18, 80, n),
+            "income": generator.lognormal(size=n),
+            "grade": generator.choice(["low", "mid", "top"], n),
+        }
+    )
+    risk = (frame.age > 40).astype(int) + (frame.color == "red") + (frame.income > 1) - (frame.grade == "low")
+    return frame, np.array(["no", "yes"])[(risk > 1).astype(int)]
+
+
+@pytest.mark.parametrize("unknown", ["error", "ignore"])
+@pytest.mark.parametrize("drop", [None, "first"])
+def test_pipelines_are_explained_by_their_original_columns(unknown: str, drop: str | None) -> None:
+    frame, y = _people()
+    prepare = ColumnTransformer(
+        [
+            ("grade", OrdinalEncoder(categories=[["low", "mid", "top"]]), ["grade"]),
+            ("color", OneHotEncoder(drop=drop, handle_unknown=unknown), ["color"]),
+            ("numbers", make_pipeline(SimpleImputer(), StandardScaler()), ["age", "income"]),
+        ]
+    )
+    model = make_pipeline(prepare, RandomForestClassifier(8, max_depth=4, random_state=0)).fit(frame, y)
+    result = explained(model, X=frame)
+    assert result.feature_names == ("color", "age", "income", "grade")
+    assert [given.kind for given in result.inputs] == [Kind.NOMINAL, Kind.INTEGER, Kind.NUMERIC, Kind.ORDERED]
+    _check(result, model)
+    codes = result.predict_codes(result.read(frame))
+    assert model.classes_[codes].tolist() == model.predict(frame).tolist()
+    low, _, high, _ = result.interval(result.columns.index("age"), 1, 1)
+    assert 18 <= low <= high <= 80
+    gap = frame.astype({"age": float})
+    gap.loc[0, "age"] = np.nan
+    assert result.read(gap.assign(age=gap.age.fillna(30)))[0, 1] == 30
+    strange = frame.assign(color="mauve")
+    if unknown == "ignore":
+        assert result.read(strange)[0, 0] == 3
+    else:
+        with pytest.raises(DataError, match="a category that the model does not know: expected one of 'blue'"):
+            result.read(strange)
+    majority = explained(model, vote="majority")
+    _check(majority, model)
+    assert majority.scores.margin == 0
+    assert np.array_equal(pickle.loads(pickle.dumps(result)).read(frame), result.read(frame))
+
+
+def test_pipelines_of_arrays_and_steps_without_a_trace() -> None:
+    X, y = _data(3, seed=12)
+    for scaler in (StandardScaler(), MinMaxScaler(clip=True), MaxAbsScaler(), RobustScaler()):
+        model = make_pipeline(scaler, SelectKBest(k=3), HistGradientBoostingClassifier(max_iter=4)).fit(X, y)
+        result = explained(model, X=X)
+        assert result.scores.n_features == 3
+        _check_pipeline_rows(result, model, X)
+    with pytest.raises(TypeError, match="the pipeline has a PCA, which has no trace"):
+        explained(make_pipeline(PCA(), DecisionTreeClassifier()).fit(X, y))
+
+
+def _check_pipeline_rows(result: Explained, model: Any, X: FloatArray) -> None:
+    read = result.read(X)
+    assert result.predict_codes(read).tolist() == np.searchsorted(model.classes_, model.predict(X)).tolist()
+    rows = sample_rows(result, 300, 1)
+    sums = result.sums_of(result.cells_of(rows))
+    lead = np.sort(sums, axis=1)
+    clear = lead[:, -1] - lead[:, -2] > result.scores.margin
+    assert np.array_equal(sums.argmax(axis=1)[clear], result.predict_codes(rows)[clear])

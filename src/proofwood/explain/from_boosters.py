@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -62,7 +63,9 @@ def from_xgboost(model: Any) -> Forest:
         trees.append(merged(_xgboost_tree(tree, 1 if binary else int(group), n)))
     if isinstance(model, xgboost.Booster):
         classes: npt.NDArray[Any] = np.arange(n)
-        predict = partial(_predict_booster, booster, used // max(1, _per_round(described, groups)), binary)
+        predict: Callable[[FloatArray], IntArray] = partial(
+            _predict_booster, booster, used // max(1, _per_round(described, groups)), binary
+        )
     else:
         classes = np.asarray(model.classes_)
         predict = coded(model)
@@ -200,7 +203,12 @@ def _sigmoid(objective: str) -> float:
 
 def _lightgbm_tree(root: dict[str, Any], code: int, n_classes: int, seen: npt.NDArray[np.bool_]) -> ScoredTree:
     """The tree, its nodes in the order of a walk; marks in ``seen`` the columns with a side for missing values."""
-    feature, threshold, low, high, missing_low, scores = [], [], [], [], [], []
+    feature: list[int] = []
+    threshold: list[float] = []
+    low: list[int] = []
+    high: list[int] = []
+    missing_low: list[bool] = []
+    scores: list[float] = []
     pending: list[tuple[dict[str, Any], int, list[int]]] = [(root, 0, [0])]
     while pending:
         node, parent, edges = pending.pop()
