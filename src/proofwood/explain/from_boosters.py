@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -27,8 +28,8 @@ def from_xgboost(model: Any) -> Forest:
     ``x < t`` in float32 is ``x <= t'`` with the float32 before ``t``, and the threshold is moved up to the last float64
     that is rounded to at most ``t'``. A binary model compares the logistic function of the sum with 0.5 (a tie is the
     first class), one with many classes the softmax of the sums. Both are computed in float32 and can merge sums that
-    differ by a few units of float32 at 1: the noise covers it with ``LINKED`` such units, and with the same number of
-    roundings of the base score, which is stored as a probability in binary models.
+    differ by a few units of float32 at 1: the noise covers it with ``LINKED`` such units. The base score of a binary
+    model is stored as a probability ``p``; its logit in float32 is off by as many units times ``1 / (1 - p)``.
 
     Raises
     ------
@@ -62,12 +63,15 @@ def from_xgboost(model: Any) -> Forest:
         trees.append(merged(_xgboost_tree(tree, 1 if binary else int(group), n)))
     if isinstance(model, xgboost.Booster):
         classes: npt.NDArray[Any] = np.arange(n)
-        predict = partial(_predict_booster, booster, used // max(1, _per_round(described, groups)), binary)
+        predict: Callable[[FloatArray], IntArray] = partial(
+            _predict_booster, booster, used // max(1, _per_round(described, groups)), binary
+        )
     else:
         classes = np.asarray(model.classes_)
         predict = coded(model)
     n_columns = int(booster.num_features())
-    noise = summing_noise(tuple(trees), base, SINGLE, roundings=LINKED) + LINKED * SINGLE
+    units = LINKED * (1.0 + float(np.exp(base).max())) if binary else LINKED  # 1 / (1 - p) is 1 + exp(logit)
+    noise = summing_noise(tuple(trees), base, SINGLE) + units * SINGLE
     return Forest(
         trees=tuple(trees),
         base=base,
@@ -170,7 +174,7 @@ def from_lightgbm(model: Any) -> Forest:
         trees.append(merged(_lightgbm_tree(info["tree_structure"], 1 if binary else at % per_round, n, seen)))
     base = np.zeros(n)
     sigmoid = _sigmoid(str(dumped.get("objective", "")))
-    noise = summing_noise(tuple(trees), base, DOUBLE, roundings=LINKED) + LINKED * DOUBLE / min(1.0, sigmoid)
+    noise = summing_noise(tuple(trees), base, DOUBLE) + LINKED * DOUBLE / min(1.0, sigmoid)
     if isinstance(model, lightgbm.Booster):
         classes: npt.NDArray[Any] = np.arange(n)
         predict = partial(_predict_lightgbm, booster, binary)
@@ -199,7 +203,12 @@ def _sigmoid(objective: str) -> float:
 
 def _lightgbm_tree(root: dict[str, Any], code: int, n_classes: int, seen: npt.NDArray[np.bool_]) -> ScoredTree:
     """The tree, its nodes in the order of a walk; marks in ``seen`` the columns with a side for missing values."""
-    feature, threshold, low, high, missing_low, scores = [], [], [], [], [], []
+    feature: list[int] = []
+    threshold: list[float] = []
+    low: list[int] = []
+    high: list[int] = []
+    missing_low: list[bool] = []
+    scores: list[float] = []
     pending: list[tuple[dict[str, Any], int, list[int]]] = [(root, 0, [0])]
     while pending:
         node, parent, edges = pending.pop()

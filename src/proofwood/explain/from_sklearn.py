@@ -166,6 +166,7 @@ def _voting(
         noise=summing_noise(trees, base, DOUBLE, roundings=1),
         predict=predict,
         takes_missing=missing,
+        majority=vote == "majority",
     )
 
 

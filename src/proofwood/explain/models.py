@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from proofwood.data.columns import Kind
 from proofwood.exceptions import DataError
+from proofwood.explain.forest import OTHER
 from proofwood.explain.grid import Grid, GridBuilder
 from proofwood.explain.integers import integer_scores
 from proofwood.explain.leaves import Walker, score_model
@@ -105,10 +106,10 @@ class Explained:
         if grid.role != "codes":
             return ()
         given = self.inputs[grid.column]
-        known = tuple(given.levels[code] for code in sorted(grid.codes) if code >= 0)
-        beyond = [] if len(known) == len(grid.codes) else ["(missing)"] if given.missing else []
-        beyond += ["(any other)"] if len(known) < len(grid.codes) and given.other else []
-        return (*known, *beyond)
+        known = tuple(given.levels[code] for code in sorted(grid.codes) if code != OTHER)
+        if OTHER not in grid.codes:
+            return known
+        return (*known, "(missing or any other)" if given.missing else "(any other)")
 
     # ------------------------------------------------------------------------------------------------------- rows
 
@@ -333,4 +334,7 @@ def _with_missing(
         chosen = able & np.isnan(given).any(axis=0)
     else:
         chosen = able & learns
-    return tuple(replace(column, missing=bool(m)) for column, m in zip(inputs, chosen.tolist(), strict=True))
+    return tuple(  # a model that takes missing categories takes unknown ones for missing
+        replace(column, missing=m, other=column.other or (m and column.kind is Kind.NOMINAL))
+        for column, m in zip(inputs, chosen.tolist(), strict=True)
+    )

@@ -11,6 +11,7 @@ from proofwood.explain.forest import Forest
 from proofwood.explain.from_boosters import from_lightgbm, from_xgboost
 from proofwood.explain.from_histgb import from_hist_gradient_boosting
 from proofwood.explain.from_own import from_classifier, from_tables
+from proofwood.explain.from_pipeline import from_pipeline
 from proofwood.explain.reading import Adapted, plain
 from proofwood.model.ensemble import Ensemble
 from proofwood.model.node_table import NodeTable
@@ -18,12 +19,17 @@ from proofwood.model.node_table import NodeTable
 SUPPORTED = (
     "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier of "
     "trees, GradientBoostingClassifier or HistGradientBoostingClassifier of scikit-learn, a classifier or Booster of "
-    "XGBoost or LightGBM, or a univariate tree, diagram or ensemble of proofwood"
+    "XGBoost or LightGBM, a univariate tree, diagram or ensemble of proofwood, or a Pipeline that ends with one of these"
 )
 
 
 def adapt(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted:
     """The adapter's reading of a fitted model; TypeError if it is of no supported kind."""
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(model, Pipeline):
+        inner = adapt(model.steps[-1][1], vote, None)
+        return from_pipeline(model, inner, feature_names)
     if isinstance(model, (NodeTable, Ensemble)):
         return from_tables(model, feature_names)
     own = _own(model, feature_names)
