@@ -235,7 +235,7 @@ class Explanation:
                 accept=self._really_reached, seconds=seconds,
             )  # fmt: skip
             bound, known = again.lower_bound, again.status in ("optimal", "none")
-        least: bool | None = bound >= self.distance - TOLERANCE * max(1.0, self.distance)
+        least: bool | None = bool(bound >= self.distance - TOLERANCE * max(1.0, self.distance))
         if not least and not known:
             least = None
             problems.append(f"no answer in time: proved is a distance of at least {bound:g}")
