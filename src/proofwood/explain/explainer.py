@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -36,8 +37,8 @@ class Explainer:
 
     Parameters
     ----------
-    model : fitted classifier: trees, forests, bagged or boosted trees of scikit-learn, XGBoost, LightGBM, pipelines that
-        end in one, and proofwood's own trees and diagrams. Or what ``explained(model)`` gives
+    model : fitted classifier: trees, forests, bagged or boosted trees of scikit-learn, XGBoost, LightGBM, pipelines
+        that end in one, and proofwood's own trees and diagrams. Or what ``explained(model)`` gives
     vote : ``"auto"``: what the model predicts; ``"majority"``: the class that most trees predict, ties to the lowest
     feature_groups : from the name of a feature to its 0/1 columns, exactly one of which is 1; other kinds by ``Group``
     bounds : from columns to least and greatest values: what lies outside is not considered
@@ -120,7 +121,7 @@ class Explainer:
             self._oracle = make_oracle(self.engine, self.model.scores)
         return self._oracle
 
-    # ------------------------------------------------------------------------------------------------------ explanations
+    # ----------------------------------------------------------------------------------------------------- explanations
 
     def abductive(
         self,
@@ -221,7 +222,7 @@ class Explainer:
         begin = time.monotonic()
         q = self._questions(x, target)
         calls, limit = q.calls, self._limit(time_limit)
-        fixed, lower = self.features(immutable, "immutable"), float("nan")
+        fixed, lower, optimal = self.features(immutable, "immutable"), float("nan"), False
         if smallest:
             best = find_smallest(
                 self.oracle, q.cells, q.label, kind="contrastive", free=fixed, seconds=limit, questions=q.questions
@@ -231,15 +232,16 @@ class Explainer:
             optimal = best is not None and best.optimal
         else:
             given = None if order is None else self.features(order, "order")
-            found, optimal = contrastive(
+            found = contrastive(
                 self.oracle, q.cells, q.label, order=given, immutable=fixed, seconds=limit, questions=q.questions
-            ), False  # fmt: skip
+            )
         if found is None:
-            return self._explanation("contrastive", q, (), "none", {}, begin, calls)
+            return self._explanation("contrastive", q, (), "none", {}, begin, calls, immutable=tuple(fixed))
         status = "smallest" if optimal else _status(found, "changing")
         return self._explanation(
-            "contrastive", q, found.features, status, found.witnesses, begin, calls, lower_bound=lower
-        )
+            "contrastive", q, found.features, status, found.witnesses, begin, calls, lower_bound=lower,
+            immutable=tuple(fixed),
+        )  # fmt: skip
 
     def counterfactual(
         self,
@@ -285,10 +287,10 @@ class Explainer:
             return replace(
                 few, kind="counterfactual", status=status.get(plain, plain) + ending, seconds=time.monotonic() - begin,
                 distance=float(len(few.features)) if few.witness_cells else float("nan"),
-                prices=_count_prices(self.model, q.cells),
             )  # fmt: skip
+        fixed = self.features(immutable, "immutable")
         best = nearest(
-            self._boxed(), q.cells, q.label, prices, immutable=self.features(immutable, "immutable"),
+            self._boxed(), q.cells, q.label, prices, immutable=fixed,
             targets=q.questions.targets, accept=lambda cells: self._is_real(q, cells), seconds=limit,
         )  # fmt: skip
         q.questions.calls += best.calls
@@ -305,7 +307,7 @@ class Explainer:
             status_now = "feasible"
         return self._explanation(
             "counterfactual", q, features, status_now, dict.fromkeys(features, best.cells), begin, calls,
-            distance=length, lower_bound=min(length, best.lower_bound), prices=tuple(prices),
+            distance=length, lower_bound=min(length, best.lower_bound), prices=tuple(prices), immutable=tuple(fixed),
         )  # fmt: skip
 
     def enumerate(
@@ -341,9 +343,7 @@ class Explainer:
 
     def explain(self, X: Any, **options: Any) -> Any:
         """Explain every row of a table; see :func:`proofwood.explain.batch.explain_rows` for the options."""
-        from proofwood.explain.batch import explain_rows
-
-        return explain_rows(self, X, **options)
+        return import_module("proofwood.explain.batch").explain_rows(self, X, **options)
 
     # -------------------------------------------------------------------------------------------------------- questions
 
@@ -401,7 +401,7 @@ class Explainer:
         """One row as (n_inputs,) numbers; DataError if it does not fit the model."""
         return _one_row(self.model.read(_as_table(x)))
 
-    # ------------------------------------------------------------------------------------------------------------- parts
+    # ------------------------------------------------------------------------------------------------------------ parts
 
     def _questions(self, x: Any, target: Any) -> _Asked:
         row = self.read_row(x)
@@ -459,9 +459,8 @@ class Explainer:
         cells = q.questions.changing[q.questions.change_of(q.questions.all & ~mask_of(free))]
         witness = self.model.row(cells, like=q.row)
         return NotSufficientError(
-            f"free={names}: a change of these features alone can change the class, so no explanation can do without all "
-            "of them. Take some of them out of free; the error's witness holds the cells of such a row, "
-            f"{witness.tolist()}.",
+            f"free={names}: a change of these features alone can change the class, as in the row {witness.tolist()}. "
+            "No explanation can do without all of them: take some of them out of free.",
             cells,
         )
 
@@ -569,17 +568,6 @@ def _status(found: Found, incomplete: str) -> str:
     if not found.proved:
         return "unknown"
     return "minimal" if found.complete else incomplete
-
-
-def _count_prices(model: Explained, cells: IntArray) -> tuple[FloatArray, ...]:
-    """Prices per cell that a re-check can use where each changed feature counts 1."""
-    prices = []
-    for columns in model.scores.features:
-        for column in columns:
-            price = np.ones(int(model.scores.n_thresholds[column]) + 1)
-            price[cells[column]] = 0.0
-            prices.append((column, price))
-    return tuple(price for _, price in sorted(prices, key=lambda item: item[0]))
 
 
 def _as_table(x: Any) -> Any:

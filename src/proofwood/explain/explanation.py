@@ -44,8 +44,8 @@ class Explanation:
         - ``"sufficient"``: right, but a limit was reached: a feature may be spare
         - ``"unknown"``: a limit was reached before anything was proved
 
-        of a contrastive one: ``"smallest"``, ``"minimal"``, ``"changing"`` (right, perhaps not minimal), ``"none"`` (the
-        class cannot change, which is proved), ``"unknown"``; of a counterfactual: ``"optimal"``, ``"feasible"``,
+        of a contrastive one: ``"smallest"``, ``"minimal"``, ``"changing"`` (right, perhaps not minimal), ``"none"``
+        (proved: the class cannot change), ``"unknown"``; of a counterfactual: ``"optimal"``, ``"feasible"``,
         ``"none"``, ``"unknown"``. ``"... up to rounding"`` where the model itself does not show some change that its
         rounding might allow
     seconds : taken
@@ -60,7 +60,8 @@ class Explanation:
     keep : features that were asked to be part of it
     distance : price of the change (counterfactual), else nan
     lower_bound : least number of features, or least distance, that is proved; nan if nothing is
-    prices : per column price of each cell (counterfactual)
+    immutable : features that were asked not to change
+    prices : per column price of each cell, of a counterfactual; None if each changed feature counts 1
     certificate : text of :func:`proofwood.explain.certificate.certify`, if asked for
     """
 
@@ -79,6 +80,7 @@ class Explanation:
     witness_cells: Mapping[int, IntArray] = field(default_factory=dict, repr=False)
     targets: tuple[int, ...] | None = None
     keep: tuple[int, ...] = ()
+    immutable: tuple[int, ...] = ()
     distance: float = math.nan
     lower_bound: float = math.nan
     prices: tuple[FloatArray, ...] | None = field(default=None, repr=False)
@@ -214,23 +216,42 @@ class Explanation:
 
     def _verify_distance(self, oracle: Oracle, seconds: float | None) -> Verified:
         from proofwood.explain.counterfactual import nearest
+        from proofwood.explain.smallest import smallest
         from proofwood.explain.verify import Verified
 
-        assert self.prices is not None
         problems = []
-        changes = self.witness_label != self.label and (self.targets is None or self.witness_label in self.targets)
+        changes = self._reached(self.witness_label)
         if not changes:
             problems.append(f"the model gives the row class {self.witness_label}")
-        again = nearest(oracle, self.cells, self.label, self.prices, targets=self.targets, seconds=seconds)
-        nearer: bool | None = again.distance < self.distance - TOLERANCE * max(1.0, self.distance)
-        if nearer:
-            problems.append(f"a row at the distance {again.distance:g} may have another class")
-        elif again.status != "optimal":
-            nearer = None
-            problems.append("no answer in time")
-        return Verified(changes, None if nearer is None else not nearer, problems)
+        if self.prices is None:
+            few = smallest(
+                oracle, self.cells, self.label, kind="contrastive", free=self.immutable, targets=self.targets,
+                seconds=seconds,
+            )  # fmt: skip
+            bound, known = (math.inf, True) if few is None else (float(few.lower_bound), few.optimal)
+        else:
+            again = nearest(
+                oracle, self.cells, self.label, self.prices, immutable=self.immutable, targets=self.targets,
+                accept=self._really_reached, seconds=seconds,
+            )  # fmt: skip
+            bound, known = again.lower_bound, again.status in ("optimal", "none")
+        least: bool | None = bool(bound >= self.distance - TOLERANCE * max(1.0, self.distance))
+        if not least and not known:
+            least = None
+            problems.append(f"no answer in time: proved is a distance of at least {bound:g}")
+        elif not least:
+            problems.append(f"a row at the distance {bound:g} has another class")
+        return Verified(changes, least, problems)
 
-    # ------------------------------------------------------------------------------------------------------------ output
+    def _reached(self, label: int) -> bool:
+        """Whether a class is one that the explanation is about."""
+        return label != self.label if self.targets is None else label in self.targets
+
+    def _really_reached(self, cells: IntArray) -> bool:
+        row = self.model.row(cells, like=self.row)
+        return self._reached(int(self.model.predict_codes(row[np.newaxis])[0]))
+
+    # ----------------------------------------------------------------------------------------------------------- output
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model as plain values that JSON knows."""
@@ -252,7 +273,13 @@ class Explanation:
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the explanation with matplotlib: a line per feature; a new figure if ``ax`` is None. Returns the axes."""
+        """Draw the explanation with matplotlib, a line per feature; returns the axes.
+
+        Parameters
+        ----------
+        ax : Axes or None
+            Where to draw; None makes a new figure.
+        """
         from proofwood.show.plot_explanation import plot_explanation
 
         return plot_explanation(self, ax=ax)

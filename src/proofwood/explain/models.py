@@ -151,7 +151,7 @@ class Explained:
             raise DataError(f"x has shape {row.shape}: expected one row of shape (n_columns,)")
         return np.asarray(self.cells_of(row[np.newaxis])[0])
 
-    def row(self, cells: IntArray, like: FloatArray) -> FloatArray:
+    def row(self, cells: IntArray, like: npt.ArrayLike) -> FloatArray:
         """A row inside the cells whose values are as near to those of ``like`` as they can be.
 
         A value of ``like`` in its cell stays as it is; integers stay integers, bounds are kept. ValueError if no row

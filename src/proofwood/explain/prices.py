@@ -96,4 +96,4 @@ def distance(model: Explained, row: FloatArray, other: FloatArray, per_unit: Flo
             total += per_unit[j] * float(row[j] != other[j])
         else:
             total += per_unit[j] * abs(float(other[j] - row[j])) / (2 if j in choice else 1)
-    return total
+    return float(total)

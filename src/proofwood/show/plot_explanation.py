@@ -74,7 +74,9 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None) -> Axes:
                 ax.annotate("", (place(then), line), (place(value), line), arrowprops={"arrowstyle": "->"}, zorder=3)
                 ax.plot([place(then)], [line], "D", color=reached, zorder=4)
             now = f"{now} → {value_text(model, witness, feature)}"
-        ax.text(place(value) if math.isfinite(value) else 0.5, line + 0.12, now, ha="center", va="bottom", parse_math=False)
+        ax.text(
+            place(value) if math.isfinite(value) else 0.5, line + 0.12, now, ha="center", va="bottom", parse_math=False
+        )
     ax.set_yticks(range(n), list(explanation.names), parse_math=False)
     ax.set_ylim(-0.6, max(1, n) - 0.1)
     ax.set_xlim(-0.05, 1.05)
