@@ -243,7 +243,33 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
   }
   if (!rules_.slack) room = 0;
   chosen_touched_.clear();
+  // What it takes to need no fact about a tree: its best leaf that fell. Cheap trees come first.
+  ranking_.clear();
   for (int t = 0; t < model_.n_trees; ++t) {
+    const std::int64_t kept = gain_[z(order_[z(stops[z(t)])])];
+    for (int place = model_.leaves_of[z(t)]; place < stops[z(t)]; ++place) {
+      const int leaf = order_[z(place)];
+      if (gain_[z(leaf)] <= kept) break;
+      bool free = false;
+      for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1] && !free; ++i) {
+        const Literal need = model_.needs[z(i)];
+        free = assumed && by_assumption(need);
+        if (!free && value(need) == 0) {
+          const int entry = entry_of(need ^ 1);
+          free = entry < limit && trail_[z(entry)].level == 0;
+        }
+      }
+      if (free) continue;
+      ranking_.push_back({gain_[z(leaf)] - kept, t});
+      break;
+    }
+  }
+  std::sort(ranking_.begin(), ranking_.end());
+  for (const auto& [cost, t] : ranking_) {
+    if (cost <= room) {
+      room -= cost;
+      continue;
+    }
     const std::int64_t kept = gain_[z(order_[z(stops[z(t)])])];
     for (int place = model_.leaves_of[z(t)]; place < stops[z(t)]; ++place) {
       const int leaf = order_[z(place)];
@@ -267,7 +293,7 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
           free = true;
           break;
         }
-        if (entry < 0 || trail_[z(entry)].level == 0) {
+        if (trail_[z(entry)].level == 0) {
           free = true;
           break;
         }
@@ -597,25 +623,30 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
       continue;
     }
     if (until <= 0) {
-      undo(0);
       until = 64 * luby(++restart + 1);
       if (clauses_.size() - n_given_ > limit) {
+        undo(0);
         if (!propagate()) continue;
         reduce();
         limit += limit / 10;
+      } else {
+        undo(static_cast<int>(assumptions.size()));
       }
       continue;
     }
     if (level() < static_cast<int>(assumptions.size())) {
-      const Literal next = assumptions[z(level())];
-      const int known = value(next);
-      if (known == 0) {
-        analyse_final({next ^ 1});
-        core_.push_back(next);
-        return end(Outcome::kSame);
+      // All at once: what follows from some of them follows from all.
+      while (level() < static_cast<int>(assumptions.size())) {
+        const Literal next = assumptions[z(level())];
+        const int known = value(next);
+        if (known == 0) {
+          analyse_final({next ^ 1});
+          core_.push_back(next);
+          return end(Outcome::kSame);
+        }
+        starts_.push_back(static_cast<int>(trail_.size()));
+        if (known < 0) set(next, kDecision);
       }
-      starts_.push_back(static_cast<int>(trail_.size()));
-      if (known < 0) set(next, kDecision);
       continue;
     }
     Literal next = decide();

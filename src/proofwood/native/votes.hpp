@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace proofwood::votes {
@@ -138,6 +139,7 @@ class Pair {
   bool never_ = false;
   std::vector<Literal> chosen_;           // explain: strongest fact per column and side
   std::vector<int> chosen_touched_;
+  std::vector<std::pair<std::int64_t, int>> ranking_;
   struct Loss { int key; int cut; std::int64_t loss; };
   std::vector<Loss> losses_;
 };
