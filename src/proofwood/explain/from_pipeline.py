@@ -249,7 +249,7 @@ class _Spread:
 
 
 def _categories(codes: FloatArray, values: tuple[Any, ...]) -> npt.NDArray[Any]:
-    unknown = "(unknown)" if isinstance(values[0], str) else max(values) + 1
+    unknown: Any = "(unknown)" if isinstance(values[0], str) else max(values) + 1
     while unknown in values:
         unknown += "?" if isinstance(unknown, str) else 1
     table = np.array([*values, unknown], dtype=object if isinstance(values[0], str) else None)
