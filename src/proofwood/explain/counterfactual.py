@@ -161,6 +161,7 @@ class _Search:
         assert answer.witness is not None
         witness = answer.witness
         if self._offer(witness, answer.label):
+            self._descend()
             self._improve(low, high)
         corner = self._corner(low, high)
         excess = np.array([p[w] - p[c] for p, w, c in zip(self.prices, witness, corner, strict=True)])
@@ -176,6 +177,31 @@ class _Search:
         below, above = high.copy(), low.copy()
         below[column], above[column] = cut, cut + 1
         return [(low, below), (above, high)]
+
+    def _descend(self) -> None:
+        """Move the best row back to the row, column by column, as far as the sums alone say that its class stays."""
+        assert self.best is not None
+        row, moved = self.best.copy(), True
+        while moved:
+            moved = False
+            dear_first = sorted(np.flatnonzero(row != self.own).tolist(), key=lambda c: -float(self.prices[c][row[c]]))
+            for column in dear_first:
+                near, far = int(self.own[column]), int(row[column])
+                while near != far:  # the nearest cell on the way at which some other class is reached
+                    middle = (near + far) // 2 if near < far else -((-near - far) // 2)
+                    row[column] = middle
+                    if self._reached(row):
+                        far, moved = middle, True
+                    else:
+                        near = middle + (1 if near < far else -1)
+                row[column] = far
+        self._offer(row, self.scores.winner(row))
+
+    def _reached(self, row: IntArray) -> bool:
+        """Whether a row is of the space and of one of the classes looked for, by the sums without a margin."""
+        winner = self.scores.winner(row)
+        wanted = winner != self.label if self.targets is None else winner in self.targets
+        return wanted and self.scores.allows(row)
 
     def _improve(self, low: IntArray, high: IntArray) -> None:
         """Move the best row back to the row, column by column, within a box."""
