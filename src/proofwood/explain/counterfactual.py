@@ -131,6 +131,7 @@ class _Search:
         lower, number = 0.0, 0
         heap = [(0.0, 0, low, high)]
         try:
+            self._few_changes(low, high)
             while heap:
                 bound, _, low, high = heapq.heappop(heap)
                 lower = max(lower, bound)
@@ -177,6 +178,29 @@ class _Search:
         below, above = high.copy(), low.copy()
         below[column], above[column] = cut, cut + 1
         return [(low, below), (above, high)]
+
+    def _few_changes(self, low: IntArray, high: IntArray) -> None:
+        """Begin with a row that differs in few features: one by one they stay, unless none of another class is left."""
+        low, high = low.copy(), high.copy()
+        answer = self._ask(low, high)
+        order = sorted(self.scores.features, key=len)
+        for columns in order:
+            if not answer.changes:
+                return
+            assert answer.witness is not None
+            chosen = list(columns)
+            if np.array_equal(answer.witness[chosen], self.own[chosen]):
+                low[chosen] = high[chosen] = self.own[chosen]
+                continue
+            before = low[chosen], high[chosen]
+            low[chosen] = high[chosen] = self.own[chosen]
+            without = self._ask(low, high)
+            if without.changes:
+                answer = without
+            else:
+                low[chosen], high[chosen] = before
+        if answer.changes and answer.witness is not None and self._offer(answer.witness, answer.label):
+            self._descend()
 
     def _descend(self) -> None:
         """Move the best row back to the row, column by column, as far as the sums alone say that its class stays."""

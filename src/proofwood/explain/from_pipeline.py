@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.data.columns import Kind
-from proofwood.explain.from_sklearn import codes_of
+from proofwood.explain.from_sklearn import codes_of, unnamed
 from proofwood.explain.reading import Adapted, column_names, mixed
 from proofwood.explain.space import Input, Source, Step
 from proofwood.model.node_table import FloatArray, IntArray
@@ -251,7 +251,7 @@ class _Spread:
 def _categories(codes: FloatArray, values: tuple[Any, ...]) -> npt.NDArray[Any]:
     unknown: Any = "(unknown)" if isinstance(values[0], str) else max(values) + 1
     while unknown in values:
-        unknown += "?" if isinstance(unknown, str) else 1
+        unknown = f"{unknown}?"  # numbers are above all others at once
     table = np.array([*values, unknown], dtype=object if isinstance(values[0], str) else None)
     return table[np.clip(codes, 0, len(values)).astype(np.int64)]
 
@@ -259,13 +259,13 @@ def _categories(codes: FloatArray, values: tuple[Any, ...]) -> npt.NDArray[Any]:
 def _predict(
     spread: _Spread, categories: Mapping[int, tuple[Any, ...]], classes: npt.NDArray[Any], X: FloatArray
 ) -> IntArray:
-    return codes_of(spread.pipeline.predict(spread.table(X, categories)), classes)
+    return codes_of(unnamed(spread.pipeline.predict, spread.table(X, categories)), classes)
 
 
 def _predict_inner(
     spread: _Spread, categories: Mapping[int, tuple[Any, ...]], inner: Adapted, X: FloatArray
 ) -> IntArray:
     """The vote that is asked for, which the pipeline itself does not take."""
-    made = spread.pipeline[:-1].transform(spread.table(X, categories))
+    made = unnamed(spread.pipeline[:-1].transform, spread.table(X, categories))
     made = made.toarray() if hasattr(made, "toarray") else made
     return inner.predict(np.asarray(made, dtype=np.float64))
