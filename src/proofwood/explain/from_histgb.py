@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.data.columns import Kind, is_frame, is_pandas
-from proofwood.exceptions import DataError
+from proofwood.data.columns import Kind
 from proofwood.explain.forest import DOUBLE, OTHER, Codes, Forest, ScoredTree, merged, summing_noise
 from proofwood.explain.from_sklearn import coded, codes_of, unnamed
-from proofwood.explain.reading import Adapted, column_names, in_order, numbers
-from proofwood.explain.space import Input, Source, shown
+from proofwood.explain.reading import Adapted, column_names, mixed, numbers
+from proofwood.explain.space import Input, Source
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
 
@@ -53,16 +52,10 @@ def from_hist_gradient_boosting(model: Any, feature_names: Sequence[str] | None)
         noise=summing_noise(tuple(trees), base, DOUBLE),
         predict=predict,
         takes_missing=np.ones(n_columns, dtype=bool),
-    )
-    read = partial(_read, names=names, known=known) if known else partial(numbers, names=names)
-    return Adapted(
-        forest,
-        inputs,
-        tuple(Source(int(j)) for j in order),
-        read,
-        predict,
         learns_missing=np.ones(n_columns, dtype=bool),
     )
+    read = partial(mixed, names=names, known=known) if known else partial(numbers, names=names)
+    return Adapted(forest, inputs, tuple(Source(int(j)) for j in order), read, predict)
 
 
 def _tree(predictor: Any, code: int, n_classes: int) -> ScoredTree:
@@ -85,38 +78,6 @@ def _tree(predictor: Any, code: int, n_classes: int) -> ScoredTree:
         value=value,
         levels=tuple(levels) if categorical.any() else None,
     )
-
-
-def _read(X: Any, names: Sequence[str], known: dict[int, tuple[Any, ...]]) -> FloatArray:
-    """Numbers as they are, categories as codes; unknown ones get the code after the last."""
-    if is_frame(X):
-        X = in_order(X, names)
-        parts = [
-            X.iloc[:, j].astype(object).tolist() if is_pandas(X) else X.to_series(j).to_list()
-            for j in range(len(names))
-        ]
-    else:
-        table = np.asarray(X, dtype=object)
-        if table.ndim != 2 or table.shape[1] != len(names):
-            raise DataError(
-                f"X has shape {table.shape}: expected (n_rows, {len(names)}) with the columns {shown(names)}"
-            )
-        parts = table.T.tolist()
-    result = np.full((len(parts[0]), len(names)), np.nan)
-    for j, values in enumerate(parts):
-        if j in known:
-            codes: dict[Any, float] = {value: float(code) for code, value in enumerate(known[j])}
-            result[:, j] = [np.nan if _absent(value) else codes.get(value, float(len(codes))) for value in values]
-        else:
-            try:
-                result[:, j] = [np.nan if _absent(value) else float(value) for value in values]
-            except (TypeError, ValueError) as error:
-                raise DataError(f"column {names[j]!r} holds something that is no number: {error}") from error
-    return result
-
-
-def _absent(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _predict(model: Any, known: dict[int, tuple[Any, ...]], X: FloatArray) -> IntArray:

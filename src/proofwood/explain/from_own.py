@@ -91,7 +91,7 @@ def from_classifier(model: Any, feature_names: Sequence[str] | None) -> Adapted:
 
 
 def from_tables(model: NodeTable | Ensemble, feature_names: Sequence[str] | None) -> Adapted:
-    """Node tables as they are: classes are their codes, missing values go where ``missing_low`` says."""
+    """Node tables as they are: classes are their codes, missing numbers go where ``missing_low`` says."""
     ensemble = model if isinstance(model, Ensemble) else Ensemble((model,), vote="majority")
     assert ensemble.weights is not None
     trees = []
@@ -106,6 +106,7 @@ def from_tables(model: NodeTable | Ensemble, feature_names: Sequence[str] | None
     if n < ensemble.n_columns:
         raise ValueError(f"feature_names has {n} names, but the model tests column {ensemble.n_columns - 1}")
     names = column_names(None, n, feature_names)
+    inputs = _inputs(names, ensemble.members, {})
     forest = Forest(
         trees=tuple(trees),
         base=base,
@@ -113,9 +114,8 @@ def from_tables(model: NodeTable | Ensemble, feature_names: Sequence[str] | None
         n_columns=n,
         noise=summing_noise(tuple(trees), base, DOUBLE, roundings=1),
         predict=partial(predict_ensemble, ensemble),
-        takes_missing=np.ones(n, dtype=bool),
+        takes_missing=np.array([given.kind is not Kind.NOMINAL for given in inputs], dtype=bool),
     )
-    inputs = _inputs(names, ensemble.members, {})
     return Adapted(forest, inputs, tuple(map(Source, range(n))), partial(numbers, names=names), forest.predict)
 
 

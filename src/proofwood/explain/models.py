@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from proofwood.data.columns import Kind
 from proofwood.exceptions import DataError
+from proofwood.explain.forest import OTHER
 from proofwood.explain.grid import Grid, GridBuilder
 from proofwood.explain.integers import integer_scores
 from proofwood.explain.leaves import Walker, score_model
@@ -105,10 +106,10 @@ class Explained:
         if grid.role != "codes":
             return ()
         given = self.inputs[grid.column]
-        known = tuple(given.levels[code] for code in sorted(grid.codes) if code >= 0)
-        beyond = [] if len(known) == len(grid.codes) else ["(missing)"] if given.missing else []
-        beyond += ["(any other)"] if len(known) < len(grid.codes) and given.other else []
-        return (*known, *beyond)
+        known = tuple(given.levels[code] for code in sorted(grid.codes) if code != OTHER)
+        if OTHER not in grid.codes:
+            return known
+        return (*known, "(missing or any other)" if given.missing else "(any other)")
 
     # ------------------------------------------------------------------------------------------------------- rows
 
@@ -315,11 +316,11 @@ def _with_missing(
 ) -> tuple[Input, ...]:
     """The inputs with the columns in which missing values are part of the space."""
     names = [column.name for column in inputs]
-    takes = adapted.forest.takes_missing
-    able = np.zeros(len(inputs), dtype=bool)
-    if takes is not None:
-        for source, take in zip(adapted.sources, takes.tolist(), strict=True):
-            able[source.column] |= take and source.level is None and not source.steps
+    able, learns = np.zeros(len(inputs), dtype=bool), np.zeros(len(inputs), dtype=bool)
+    for flags, known in ((able, adapted.forest.takes_missing), (learns, adapted.forest.learns_missing)):
+        if known is not None:
+            for source, flag in zip(adapted.sources, known.tolist(), strict=True):
+                flags[source.column] |= flag and source.level is None and not source.steps
     if missing is not None:
         chosen = np.zeros(len(inputs), dtype=bool)
         for key in missing:
@@ -332,5 +333,8 @@ def _with_missing(
     elif given is not None:
         chosen = able & np.isnan(given).any(axis=0)
     else:
-        chosen = able & adapted.learns_missing
-    return tuple(replace(column, missing=bool(m)) for column, m in zip(inputs, chosen.tolist(), strict=True))
+        chosen = able & learns
+    return tuple(  # a model that takes missing categories takes unknown ones for missing
+        replace(column, missing=m, other=column.other or (m and column.kind is Kind.NOMINAL))
+        for column, m in zip(inputs, chosen.tolist(), strict=True)
+    )
