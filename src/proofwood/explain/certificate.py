@@ -20,7 +20,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.explain.bound_formula import BoundFormula, LeafBoxes, TooLargeError, bound_formula, least_lead
-from proofwood.explain.lemmas import BoxLemmas
+from proofwood.explain.lemmas import BoxLemmas, cells_of_solution, full_chains
 from proofwood.explain.oracle import Oracle
 from proofwood.explain.recheck import (
     FORMAT,
@@ -207,15 +206,11 @@ class _Refining:
 
     def __init__(self, scores: ScoreModel, lemmas: BoxLemmas, formula: BoundFormula) -> None:
         self.scores, self.lemmas, self.formula = scores, lemmas, formula
-        for first, last in pairwise((scores.first + 1).tolist()):
-            formula.clauses += [[-higher, lower] for lower, higher in pairwise(range(first, last))]
+        formula.clauses += full_chains(scores)
 
     def learn(self, session: SatSession) -> bool:
         """Deny the last solution, and a box around it; False if it is a row with a change."""
-        above = [session.value(variable) for variable in range(1, int(self.scores.first[-1]) + 1)]
-        below = np.concatenate([[0], np.cumsum(above)])
-        cells = below[self.scores.first[1:]] - below[self.scores.first[:-1]]
-        clause = self.lemmas.around(cells.astype(np.int64))
+        clause = self.lemmas.around(cells_of_solution(self.scores, session))
         if clause is None:
             return False
         self.formula.clauses.append(clause)

@@ -12,12 +12,30 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from proofwood.explain.bound_formula import LeafBoxes
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import BoolArray, IntArray
+from proofwood.solvers.session import SatSession
+
+
+def full_chains(scores: ScoreModel) -> list[list[int]]:
+    """Clauses of the order between all thresholds of each column."""
+    return [
+        [-higher, lower]
+        for first, last in pairwise((scores.first + 1).tolist())
+        for lower, higher in pairwise(range(first, last))
+    ]
+
+
+def cells_of_solution(scores: ScoreModel, session: SatSession) -> IntArray:
+    """(n_columns,) cells that the last solution gives to order variables ``1..n``: thresholds that are below."""
+    above = [session.value(variable) for variable in range(1, int(scores.first[-1]) + 1)]
+    below = np.concatenate([[0], np.cumsum(above)])
+    return np.asarray(below[scores.first[1:]] - below[scores.first[:-1]], dtype=np.int64)
 
 
 class BoxLemmas:
