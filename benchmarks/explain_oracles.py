@@ -50,7 +50,7 @@ class Family:
 
     make: Callable[[int, int], Any]
     vote: str
-    trees: int = 100
+    trees: int = 50
     depth: int = 5
     engines: Sequence[str] = ("box", "cpsat", "smt")
 
@@ -77,7 +77,7 @@ FAMILIES = {
     "forest, majority": Family(_forest, "majority", engines=ENGINES),
     "forest, soft": Family(_forest, "soft"),
     "extra trees, soft": Family(_extra_trees, "soft"),
-    "boosting": Family(_boosting, "auto", trees=50, depth=3),
+    "boosting": Family(_boosting, "auto", trees=40, depth=3),
 }
 """Names are those of the table; an engine that cannot take the vote is left out."""
 
