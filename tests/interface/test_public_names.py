@@ -28,8 +28,9 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_the_map_names_every_public_name():
     text = proofwood.__doc__
-    for name in ("OptimalTreeClassifier", "NodeTable", "Result", "load_dataset", "Explainer", "export_text", "plot_tree"):
+    for name in ("OptimalTreeClassifier", "NodeTable", "Result", "load_dataset", "Explainer", "export_text"):
         assert name in text
+    assert "plot_tree" in text
 
 
 def test_import_is_light():
