@@ -225,15 +225,26 @@ class Explanation:
             problems.append(f"the model gives the row class {self.witness_label}")
         if self.prices is None:
             few = smallest(
-                oracle, self.cells, self.label, kind="contrastive", free=self.immutable, targets=self.targets,
+                oracle,
+                self.cells,
+                self.label,
+                kind="contrastive",
+                free=self.immutable,
+                targets=self.targets,
                 seconds=seconds,
-            )  # fmt: skip
+            )
             bound, known = (math.inf, True) if few is None else (float(few.lower_bound), few.optimal)
         else:
             again = nearest(
-                oracle, self.cells, self.label, self.prices, immutable=self.immutable, targets=self.targets,
-                accept=self._really_reached, seconds=seconds,
-            )  # fmt: skip
+                oracle,
+                self.cells,
+                self.label,
+                self.prices,
+                immutable=self.immutable,
+                targets=self.targets,
+                accept=self._really_reached,
+                seconds=seconds,
+            )
             bound, known = again.lower_bound, again.status in ("optimal", "none")
         least: bool | None = bool(bound >= self.distance - TOLERANCE * max(1.0, self.distance))
         if not least and not known:

@@ -19,8 +19,8 @@ from proofwood.model.node_table import NodeTable
 SUPPORTED = (
     "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier of "
     "trees, GradientBoostingClassifier or HistGradientBoostingClassifier of scikit-learn, a classifier or Booster of "
-    "XGBoost or LightGBM, a univariate tree, diagram or ensemble of proofwood, or a Pipeline that ends "
-    "with one of these"
+    "XGBoost or LightGBM, a univariate tree, diagram or ensemble of proofwood, or a Pipeline that ends with one of "
+    "these"
 )
 
 
