@@ -75,8 +75,8 @@ def _boosting(trees: int, depth: int) -> Any:
 
 FAMILIES = {
     "forest, majority": Family(_forest, "majority", engines=ENGINES),
-    "forest, soft": Family(_forest, "soft"),
-    "extra trees, soft": Family(_extra_trees, "soft"),
+    "forest, soft": Family(_forest, "auto"),
+    "extra trees, soft": Family(_extra_trees, "auto"),
     "boosting": Family(_boosting, "auto", trees=40, depth=3),
 }
 """Names are those of the table; an engine that cannot take the vote is left out."""
