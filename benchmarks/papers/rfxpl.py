@@ -211,9 +211,9 @@ _READING = (
     "four CPUs), with short limits: read them as upper bounds."
 )
 _ANCHOR = (
-    "Anchor, the heuristic that the paper compares with, is not measured here: its package `alibi` needs NumPy below 2, "
-    "an older one than the rest is measured with. In the paper it is 14 times slower on average, and its explanations "
-    "carry no proof."
+    "Anchor, the heuristic that the paper compares with, is not measured here: its package `alibi` (0.9.6) needs NumPy "
+    "below 2, and the rest is measured with a newer one. In the paper it is 14 times slower on average; its "
+    "explanations carry no proof."
 )
 
 
