@@ -32,6 +32,10 @@ from proofwood.model.node_table import FloatArray, IntArray
 Features = Iterable[Key]
 
 
+GREEDY_FEATURES = 40
+"""Features up to which explanations begin with a greedy set unless asked otherwise."""
+
+
 class Explainer:
     """Formal explanations of the predictions of a fitted model.
 
@@ -134,7 +138,7 @@ class Explainer:
         free: Features = (),
         target: Any = None,
         method: Method = "auto",
-        greedy: bool = True,
+        greedy: bool | None = None,
         start: Features | None = None,
         certificate: bool = False,
         time_limit: float | None = None,
@@ -150,7 +154,8 @@ class Explainer:
         keep, free : features that must, and must not, be part of it
         target : a class or list of classes to be ruled out; all others by default
         method : how to ask, see :func:`proofwood.explain.extract.abductive`
-        greedy : whether to begin with what a greedy bound leaves over, where neither ``order`` nor ``start`` nor
+        greedy : whether to begin with what a greedy bound leaves over, which makes explanations shorter and takes
+            longer; None for models of at most 40 features, where neither ``order`` nor ``start`` nor
             ``free`` is given: explanations get shorter by about a third, and sometimes take longer
         start : features to try first, such as the explanation of a similar row
         certificate : whether to add a proof that can be checked without this package's search
@@ -181,7 +186,8 @@ class Explainer:
             status = "smallest" if best.optimal else _status(found, "sufficient")
         else:
             first = None if start is None else self.features(start, "start")
-            proved = greedy and first is None and order is None and not left_free
+            short = len(self.feature_names) <= GREEDY_FEATURES if greedy is None else greedy
+            proved = short and first is None and order is None and not left_free
             if proved:
                 first = sorted(greedy_seed(self.model.scores, q.cells, q.label, keep=kept, targets=q.questions.targets))
             try:
