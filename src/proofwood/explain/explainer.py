@@ -154,9 +154,9 @@ class Explainer:
         keep, free : features that must, and must not, be part of it
         target : a class or list of classes to be ruled out; all others by default
         method : how to ask, see :func:`proofwood.explain.extract.abductive`
-        greedy : whether to begin with what a greedy bound leaves over, which makes explanations shorter and takes
-            longer; None for models of at most 40 features, where neither ``order`` nor ``start`` nor
-            ``free`` is given: explanations get shorter by about a third, and sometimes take longer
+        greedy : whether to begin with what a greedy bound leaves over, where neither ``order`` nor ``start`` nor
+            ``free`` is given: explanations get shorter by about a third, and may take longer. None: with models of at
+            most 40 features
         start : features to try first, such as the explanation of a similar row
         certificate : whether to add a proof that can be checked without this package's search
         time_limit : seconds; that of the explainer by default

@@ -223,7 +223,7 @@ def _with_shared(work: Callable[[Any, Item], Done], path: str, index: int, item:
     if path not in _kept:
         _kept.clear()
         with Path(path).open("rb") as file:
-            _kept[path] = pickle.load(file)  # noqa: S301
+            _kept[path] = pickle.load(file)
     return index, work(_kept[path], item)
 
 
