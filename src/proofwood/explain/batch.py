@@ -10,8 +10,10 @@ no measurable use to rows of another piece.
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +108,8 @@ def explain_rows(
 
     Raises
     ------
+    TypeError
+        If the method has no such option.
     ValueError
         If an option is wrong, or ``path`` holds results about other rows, another model or other options.
     DataError
@@ -117,6 +121,10 @@ def explain_rows(
         raise ValueError(f"kind={kind!r}: expected one of {', '.join(map(repr, KINDS))}")
     if "certificate" in options:
         raise ValueError("certificate is not for tables: ask explainer.abductive(x, certificate=True) row by row")
+    known = inspect.signature(getattr(explainer, kind)).parameters.keys() - {"x", "certificate", "time_limit"}
+    if options.keys() - known:
+        raise TypeError(f"options {sorted(options.keys() - known)} are not for {kind!r}, which has {sorted(known)}")
+    options = {key: list(value) if isinstance(value, Iterator) else value for key, value in options.items()}
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r}: expected seconds above 0, or None")
     runner = make_executor(executor, n_jobs, client)
@@ -139,13 +147,16 @@ def explain_rows(
     try:
         left = [p for p in pieces if not all(row in checkpoint.records for group in p.groups for row in group)]
         task = Task(_fresh(explainer, limit), kind, options)
-        with Reporter(len(rows), kind, verbose=verbose, callback=callback, done=len(checkpoint.records)) as reporter:
-            for _, records in runner.run(explain_piece, task, left):
+        with (
+            Reporter(len(rows), kind, verbose=verbose, callback=callback, done=len(checkpoint.records)) as reporter,
+            closing(runner.run(explain_piece, task, left)) as results,
+        ):
+            for _, records in results:
                 reporter.advance(checkpoint.add(records))
         checkpoint.finish()
     finally:
         checkpoint.close()
-    return Explanations(explainer.model, rows, checkpoint.records, kind)
+    return Explanations(explainer.model, rows, checkpoint.records, kind, options)
 
 
 def _fresh(explainer: Explainer, time_limit: float | None) -> Explainer:

@@ -21,7 +21,7 @@ from proofwood.explain.extract import Found, Kind, Method, NotSufficientError, a
 from proofwood.explain.inflate import inflate
 from proofwood.explain.models import Explained, explained
 from proofwood.explain.oracle import Oracle
-from proofwood.explain.prices import cell_prices, distance
+from proofwood.explain.prices import cell_prices, count_prices, distance
 from proofwood.explain.questions import Questions, mask_of
 from proofwood.explain.seed import greedy_seed
 from proofwood.explain.smallest import smallest as find_smallest
@@ -29,7 +29,7 @@ from proofwood.explain.space import Bounds, Group, Key, position
 from proofwood.model.node_table import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from proofwood.explain.batch import Explanations
+    from proofwood.explain.records import Explanations
 
 Features = Iterable[Key]
 
@@ -288,7 +288,7 @@ class Explainer:
             return replace(
                 few, kind="counterfactual", status=status.get(plain, plain) + ending, seconds=time.monotonic() - begin,
                 distance=float(len(few.features)) if few.witness_cells else float("nan"),
-                prices=_count_prices(self.model, q.cells),
+                prices=count_prices(self.model, q.cells),
             )  # fmt: skip
         best = nearest(
             self._boxed(), q.cells, q.label, prices, immutable=self.features(immutable, "immutable"),
@@ -584,17 +584,6 @@ def _status(found: Found, incomplete: str) -> str:
     if not found.proved:
         return "unknown"
     return "minimal" if found.complete else incomplete
-
-
-def _count_prices(model: Explained, cells: IntArray) -> tuple[FloatArray, ...]:
-    """Prices per cell that a re-check can use where each changed feature counts 1."""
-    prices = []
-    for columns in model.scores.features:
-        for column in columns:
-            price = np.ones(int(model.scores.n_thresholds[column]) + 1)
-            price[cells[column]] = 0.0
-            prices.append((column, price))
-    return tuple(price for _, price in sorted(prices, key=lambda item: item[0]))
 
 
 def _as_table(x: Any) -> Any:

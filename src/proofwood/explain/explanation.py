@@ -46,8 +46,8 @@ class Explanation:
 
         of a contrastive one: ``"smallest"``, ``"minimal"``, ``"changing"`` (right, perhaps not minimal), ``"none"`` (the
         class cannot change, which is proved), ``"unknown"``; of a counterfactual: ``"optimal"``, ``"feasible"``,
-        ``"none"``, ``"unknown"``; of a row of a table for which the question has no answer, ``"impossible"``. ``"... up to rounding"`` where the model itself does not show some change that its
-        rounding might allow
+        ``"none"``, ``"unknown"``. In a table ``"impossible"`` where the question has no answer for the row.
+        ``"... up to rounding"`` where the model itself does not show some change that its rounding might allow
     seconds : taken
     calls : questions to the engine
     engine : its name

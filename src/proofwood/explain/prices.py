@@ -97,3 +97,14 @@ def distance(model: Explained, row: FloatArray, other: FloatArray, per_unit: Flo
         else:
             total += per_unit[j] * abs(float(other[j] - row[j])) / (2 if j in choice else 1)
     return total
+
+
+def count_prices(model: Explained, cells: IntArray) -> tuple[FloatArray, ...]:
+    """Prices per cell that a re-check can use where each changed feature counts 1."""
+    prices = []
+    for columns in model.scores.features:
+        for column in columns:
+            price = np.ones(int(model.scores.n_thresholds[column]) + 1)
+            price[cells[column]] = 0.0
+            prices.append((column, price))
+    return tuple(price for _, price in sorted(prices, key=lambda item: item[0]))

@@ -16,6 +16,7 @@ import numpy as np
 
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.models import Explained
+from proofwood.explain.prices import cell_prices, count_prices
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.parallel.checkpoint import Record, read_lines
 
@@ -94,8 +95,6 @@ def record_of(index: int, explanation: Explanation) -> Record:
     if e.low is not None and e.high is not None:
         columns = [column for feature in e.features for column in e.model.scores.features[feature]]
         record["box"] = [[c, int(e.low[c]), int(e.high[c])] for c in sorted(columns)]
-    if e.prices is not None:
-        record["prices"] = [plain(price) for price in e.prices]
     witnesses: dict[bytes, tuple[IntArray, list[int]]] = {}
     for feature, cells in e.witness_cells.items():
         witnesses.setdefault(cells.tobytes(), (cells, []))[1].append(feature)
@@ -107,7 +106,9 @@ def record_of(index: int, explanation: Explanation) -> Record:
     return record
 
 
-def explanation_of(record: Record, kind: str, model: Explained, row: FloatArray) -> Explanation:
+def explanation_of(
+    record: Record, kind: str, model: Explained, row: FloatArray, options: Mapping[str, Any]
+) -> Explanation:
     """The explanation of a record.
 
     Parameters
@@ -116,6 +117,7 @@ def explanation_of(record: Record, kind: str, model: Explained, row: FloatArray)
     kind : of the explanation
     model : the model it is about
     row : (n_inputs,) the row it is about
+    options : that it was asked with
 
     Returns
     -------
@@ -135,7 +137,6 @@ def explanation_of(record: Record, kind: str, model: Explained, row: FloatArray)
             witness[int(column)] = cell
         witnesses |= dict.fromkeys(features, witness)
     targets = record.get("targets")
-    prices = record.get("prices")
     return Explanation(
         kind=cast("Any", kind),
         features=tuple(record["features"]),
@@ -154,9 +155,15 @@ def explanation_of(record: Record, kind: str, model: Explained, row: FloatArray)
         keep=tuple(record.get("keep", ())),
         distance=record.get("distance", math.nan),
         lower_bound=record.get("lower_bound", math.nan),
-        prices=None if prices is None else tuple(np.array(price, dtype=np.float64) for price in prices),
+        prices=_prices(model, row, cells, options) if kind == "counterfactual" and witnesses else None,
         message=record.get("message", ""),
     )
+
+
+def _prices(model: Explained, row: FloatArray, cells: IntArray, options: Mapping[str, Any]) -> tuple[FloatArray, ...]:
+    if options.get("metric", "l1") == "changes":
+        return count_prices(model, cells)
+    return tuple(cell_prices(model, row, cells, options.get("weights"))[0])
 
 
 class Explanations(Sequence[Explanation]):
@@ -168,10 +175,13 @@ class Explanations(Sequence[Explanation]):
     rows : (n_rows, n_inputs) as ``model.read`` gives them
     records : row -> record
     kind : of all of them
+    options : that they were asked with
     """
 
-    def __init__(self, model: Explained, rows: FloatArray, records: Mapping[int, Record], kind: str) -> None:
-        self.model, self.rows, self.kind = model, rows, kind
+    def __init__(
+        self, model: Explained, rows: FloatArray, records: Mapping[int, Record], kind: str, options: Mapping[str, Any]
+    ) -> None:
+        self.model, self.rows, self.kind, self.options = model, rows, kind, options
         self.records = [records[row] for row in range(len(rows))]
 
     def __len__(self) -> int:
@@ -185,7 +195,7 @@ class Explanations(Sequence[Explanation]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         at = range(len(self))[index]
-        return explanation_of(self.records[at], self.kind, self.model, self.rows[at])
+        return explanation_of(self.records[at], self.kind, self.model, self.rows[at], self.options)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self)} {self.kind}>"
@@ -234,4 +244,8 @@ def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) ->
     found = {record["row"]: record for record in records}
     if len(found) < len(rows):
         raise ValueError(f"{path} holds {len(found)} of {len(rows)} rows: the same call of explain continues it")
-    return Explanations(model, rows, found, header["kind"])
+    options = dict(header["options"])
+    if options.get("weights"):  # keys were made texts
+        names = {column.name for column in model.inputs} | set(model.feature_names)
+        options["weights"] = {key if key in names else int(key): value for key, value in options["weights"].items()}
+    return Explanations(model, rows, found, header["kind"], options)

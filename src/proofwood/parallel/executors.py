@@ -11,7 +11,8 @@ import logging
 import os
 import pickle
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -41,7 +42,7 @@ class Executor(Protocol):
 
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
-    ) -> Iterator[tuple[int, Done]]:
+    ) -> Generator[tuple[int, Done], None, None]:
         """Give each item's index and result, as results come.
 
         Parameters
@@ -65,7 +66,7 @@ class SerialExecutor:
 
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
-    ) -> Iterator[tuple[int, Done]]:
+    ) -> Generator[tuple[int, Done], None, None]:
         """See :class:`Executor`."""
         for index, item in enumerate(items):
             yield index, work(shared, item)
@@ -86,7 +87,7 @@ class JoblibExecutor:
 
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
-    ) -> Iterator[tuple[int, Done]]:
+    ) -> Generator[tuple[int, Done], None, None]:
         """See :class:`Executor`."""
         from joblib import Parallel, effective_n_jobs
 
@@ -106,7 +107,7 @@ class JoblibExecutor:
 
     def _pass(
         self, parallel: Any, work: Callable[[Any, Item], Done], path: Path, items: dict[int, Item]
-    ) -> Iterator[tuple[int, Done]]:
+    ) -> Generator[tuple[int, Done], None, None]:
         from joblib import delayed
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
@@ -145,7 +146,7 @@ class DaskExecutor:
 
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
-    ) -> Iterator[tuple[int, Done]]:
+    ) -> Generator[tuple[int, Done], None, None]:
         """See :class:`Executor`."""
         if not items:
             return
@@ -163,14 +164,14 @@ class DaskExecutor:
 
     def _on(
         self, client: Client, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
-    ) -> Iterator[tuple[int, Done]]:
+    ) -> Generator[tuple[int, Done], None, None]:
         yield from _until_done(
             lambda left: self._pass(client, work, shared, {index: items[index] for index in left}), len(items)
         )
 
     def _pass(
         self, client: Client, work: Callable[[Shared, Item], Done], shared: Shared, items: dict[int, Item]
-    ) -> Iterator[tuple[int, Done]]:
+    ) -> Generator[tuple[int, Done], None, None]:
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker, as_completed
@@ -196,15 +197,18 @@ class _LostError(Exception):
     """Workers were lost; what came so far is right."""
 
 
-def _until_done(run: Callable[[list[int]], Iterator[tuple[int, Done]]], count: int) -> Iterator[tuple[int, Done]]:
+def _until_done(
+    run: Callable[[list[int]], Generator[tuple[int, Done], None, None]], count: int
+) -> Generator[tuple[int, Done], None, None]:
     """Run all items, and those that were lost again."""
     left, losses = dict.fromkeys(range(count)), 0
     while left:
         try:
-            for index, done in run(list(left)):
-                del left[index]
-                losses = 0
-                yield index, done
+            with closing(run(list(left))) as results:
+                for index, done in results:
+                    del left[index]
+                    losses = 0
+                    yield index, done
         except _LostError as error:
             losses += 1
             if losses > LOSSES:
@@ -223,7 +227,7 @@ def _with_shared(work: Callable[[Any, Item], Done], path: str, index: int, item:
     if path not in _kept:
         _kept.clear()
         with Path(path).open("rb") as file:
-            _kept[path] = pickle.load(file)  # noqa: S301
+            _kept[path] = pickle.load(file)
     return index, work(_kept[path], item)
 
 
