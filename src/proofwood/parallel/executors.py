@@ -13,6 +13,7 @@ import pickle
 import tempfile
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -138,10 +139,7 @@ class DaskExecutor:
     name = "dask"
 
     def __init__(self, n_jobs: int | None = None, client: Client | None = None) -> None:
-        try:
-            import distributed  # noqa: F401
-        except ImportError as error:
-            raise ImportError("executor='dask' needs Dask: run pip install 'proofwood[dask]'") from error
+        self._distributed = _distributed()
         self.n_jobs, self.client = n_jobs, client
 
     def run(
@@ -153,44 +151,53 @@ class DaskExecutor:
         if self.client is not None:
             yield from self._on(self.client, work, shared, items)
             return
-        from distributed import Client, LocalCluster
-
         n = None if self.n_jobs in (None, -1) else self.n_jobs
         with (
-            LocalCluster(n_workers=n, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-            Client(cluster) as client,
+            self._distributed.LocalCluster(
+                n_workers=n, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as cluster,
+            self._distributed.Client(cluster) as client,
         ):
             yield from self._on(client, work, shared, items)
 
     def _on(
-        self, client: Client, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
+        self, client: Any, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
     ) -> Generator[tuple[int, Done], None, None]:
         yield from _until_done(
             lambda left: self._pass(client, work, shared, {index: items[index] for index in left}), len(items)
         )
 
     def _pass(
-        self, client: Client, work: Callable[[Shared, Item], Done], shared: Shared, items: dict[int, Item]
+        self, client: Any, work: Callable[[Shared, Item], Done], shared: Shared, items: dict[int, Item]
     ) -> Generator[tuple[int, Done], None, None]:
         from concurrent.futures import CancelledError
-
-        from distributed import KilledWorker, as_completed
 
         futures: dict[Any, int] = {}
         try:
             sent = client.scatter(shared, broadcast=True, hash=False)
             futures = {client.submit(work, sent, item, pure=False): index for index, item in items.items()}
-            for future in as_completed(list(futures)):
+            for future in self._distributed.as_completed(list(futures)):
                 index = futures.pop(future)
                 try:
                     done = future.result()
                 finally:
                     future.release()
                 yield index, done
-        except (CancelledError, KilledWorker) as error:  # all workers that held the shared object are gone
+        except (
+            CancelledError,
+            self._distributed.KilledWorker,
+        ) as error:  # all workers that held the shared object are gone
             raise _LostError from error
         finally:
             client.cancel(list(futures))
+
+
+def _distributed() -> Any:
+    """Dask's ``distributed``, whose types differ from release to release."""
+    try:
+        return import_module("distributed")
+    except ImportError as error:
+        raise ImportError("executor='dask' needs Dask: run pip install 'proofwood[dask]'") from error
 
 
 class _LostError(Exception):
