@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from importlib import import_module
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -28,6 +27,9 @@ from proofwood.explain.seed import greedy_seed
 from proofwood.explain.smallest import smallest as find_smallest
 from proofwood.explain.space import Bounds, Group, Key, position
 from proofwood.model.node_table import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from proofwood.explain.records import Explanations
 
 Features = Iterable[Key]
 
@@ -401,9 +403,11 @@ class Explainer:
         )
         return itertools.islice(self._listed(q, run, kind), limit)
 
-    def explain(self, X: Any, **options: Any) -> Any:
+    def explain(self, X: Any, **options: Any) -> Explanations:
         """Explain every row of a table; see :func:`proofwood.explain.batch.explain_rows` for the options."""
-        return import_module("proofwood.explain.batch").explain_rows(self, X, **options)
+        from proofwood.explain.batch import explain_rows
+
+        return explain_rows(self, X, **options)
 
     # -------------------------------------------------------------------------------------------------------- questions
 
@@ -464,15 +468,18 @@ class Explainer:
     # ------------------------------------------------------------------------------------------------------------ parts
 
     def _questions(self, x: Any, target: Any) -> _Asked:
-        row = self.read_row(x)
-        cells = self.model.cells(row)
-        label = int(self.model.predict_codes(row[np.newaxis])[0])
+        known = x if isinstance(x, ReadRow) else self._read(x)
+        row, cells, label = known.row, known.cells, known.label
         targets = self._targets(target, label)
         last = self._last
         if last is None or last.label != label or last.targets != targets or not np.array_equal(last.cells, cells):
             last = Questions(self.oracle, cells, label, targets=targets)
             self._last = last
         return _Asked(row, last)
+
+    def _read(self, x: Any) -> ReadRow:
+        row = self.read_row(x)
+        return ReadRow(row, self.model.cells(row), int(self.model.predict_codes(row[np.newaxis])[0]))
 
     def _targets(self, target: Any, label: int) -> tuple[int, ...] | None:
         if target is None:
@@ -599,6 +606,15 @@ class Explainer:
         if self._boxes is None:
             self._boxes = boxed(self.oracle)
         return self._boxes
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRow:
+    """A row that is read already, in place of a row: numbers as ``model.read`` gives them, cells, and class code."""
+
+    row: FloatArray
+    cells: IntArray
+    label: int
 
 
 class _Asked:

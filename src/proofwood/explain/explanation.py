@@ -46,7 +46,8 @@ class Explanation:
 
         of a contrastive one: ``"smallest"``, ``"minimal"``, ``"changing"`` (right, perhaps not minimal), ``"none"``
         (proved: the class cannot change), ``"unknown"``; of a counterfactual: ``"optimal"``, ``"feasible"``,
-        ``"none"``, ``"unknown"``. ``"... up to rounding"`` where the model itself does not show some change that its
+        ``"none"``, ``"unknown"``. In a table ``"impossible"`` where the question has no answer for the row.
+        ``"... up to rounding"`` where the model itself does not show some change that its
         rounding might allow
     seconds : taken
     calls : questions to the engine
@@ -63,6 +64,7 @@ class Explanation:
     immutable : features that were asked not to change
     prices : per column price of each cell, of a counterfactual; None if each changed feature counts 1
     certificate : text of :func:`proofwood.explain.certificate.certify`, if asked for
+    message : why there is no answer, of status ``"impossible"``
     """
 
     kind: ExplanationKind
@@ -85,6 +87,7 @@ class Explanation:
     lower_bound: float = math.nan
     prices: tuple[FloatArray, ...] | None = field(default=None, repr=False)
     certificate: Mapping[str, Any] | None = field(default=None, repr=False)
+    message: str = ""
 
     # -------------------------------------------------------------------------------------------------------- in words
 
@@ -112,6 +115,8 @@ class Explanation:
         ----------
         digits : significant digits of thresholds; None for all, with which the rule is exact
         """
+        if self.status == "impossible":
+            return self.message
         if self.status == "none":
             return f"nothing that may change leads away from {self._aim(self.prediction)}"
         if self.kind == "abductive":
@@ -200,7 +205,7 @@ class Explanation:
         from proofwood.explain.engines import make_oracle, second_engine
         from proofwood.explain.verify import verify
 
-        if self.status in ("none", "unknown"):
+        if self.status in ("none", "unknown", "impossible"):
             raise ValueError(f"an explanation of status {self.status!r} has no set of features to verify")
         if engine is None:
             engine = "box" if self.kind == "counterfactual" else second_engine(self.engine, self.model.scores)

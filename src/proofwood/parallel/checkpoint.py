@@ -64,8 +64,6 @@ class Checkpoint:
                     self._keep(record)
         self._file = path.open("a", encoding="utf-8", newline="\n")
         self._file.truncate(kept)
-        if kept == 0:
-            self._write([self.header])
 
     def _same(self, found: Mapping[str, Any]) -> None:
         for key in sorted({*self.header, *found}):
@@ -91,6 +89,8 @@ class Checkpoint:
 
     def _write(self, values: Iterable[Mapping[str, Any]]) -> None:
         if self._file is not None:
+            if self._file.tell() == 0:  # not before the first record: a run with a wrong option leaves no header
+                self._file.write(_line(self.header))
             self._file.writelines(map(_line, values))
             self._file.flush()
 

@@ -11,7 +11,9 @@ import logging
 import os
 import pickle
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -41,7 +43,7 @@ class Executor(Protocol):
 
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
-    ) -> Iterator[tuple[int, Done]]:
+    ) -> Generator[tuple[int, Done], None, None]:
         """Give each item's index and result, as results come.
 
         Parameters
@@ -65,7 +67,7 @@ class SerialExecutor:
 
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
-    ) -> Iterator[tuple[int, Done]]:
+    ) -> Generator[tuple[int, Done], None, None]:
         """See :class:`Executor`."""
         for index, item in enumerate(items):
             yield index, work(shared, item)
@@ -86,7 +88,7 @@ class JoblibExecutor:
 
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
-    ) -> Iterator[tuple[int, Done]]:
+    ) -> Generator[tuple[int, Done], None, None]:
         """See :class:`Executor`."""
         from joblib import Parallel, effective_n_jobs
 
@@ -106,7 +108,7 @@ class JoblibExecutor:
 
     def _pass(
         self, parallel: Any, work: Callable[[Any, Item], Done], path: Path, items: dict[int, Item]
-    ) -> Iterator[tuple[int, Done]]:
+    ) -> Generator[tuple[int, Done], None, None]:
         from joblib import delayed
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
@@ -137,74 +139,83 @@ class DaskExecutor:
     name = "dask"
 
     def __init__(self, n_jobs: int | None = None, client: Client | None = None) -> None:
-        try:
-            import distributed  # noqa: F401
-        except ImportError as error:
-            raise ImportError("executor='dask' needs Dask: run pip install 'proofwood[dask]'") from error
+        self._distributed = _distributed()
         self.n_jobs, self.client = n_jobs, client
 
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
-    ) -> Iterator[tuple[int, Done]]:
+    ) -> Generator[tuple[int, Done], None, None]:
         """See :class:`Executor`."""
         if not items:
             return
         if self.client is not None:
             yield from self._on(self.client, work, shared, items)
             return
-        from distributed import Client, LocalCluster
-
         n = None if self.n_jobs in (None, -1) else self.n_jobs
         with (
-            LocalCluster(n_workers=n, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-            Client(cluster) as client,
+            self._distributed.LocalCluster(
+                n_workers=n, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as cluster,
+            self._distributed.Client(cluster) as client,
         ):
             yield from self._on(client, work, shared, items)
 
     def _on(
-        self, client: Client, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
-    ) -> Iterator[tuple[int, Done]]:
+        self, client: Any, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
+    ) -> Generator[tuple[int, Done], None, None]:
         yield from _until_done(
             lambda left: self._pass(client, work, shared, {index: items[index] for index in left}), len(items)
         )
 
     def _pass(
-        self, client: Client, work: Callable[[Shared, Item], Done], shared: Shared, items: dict[int, Item]
-    ) -> Iterator[tuple[int, Done]]:
+        self, client: Any, work: Callable[[Shared, Item], Done], shared: Shared, items: dict[int, Item]
+    ) -> Generator[tuple[int, Done], None, None]:
         from concurrent.futures import CancelledError
-
-        from distributed import KilledWorker, as_completed
 
         futures: dict[Any, int] = {}
         try:
             sent = client.scatter(shared, broadcast=True, hash=False)
             futures = {client.submit(work, sent, item, pure=False): index for index, item in items.items()}
-            for future in as_completed(list(futures)):
+            for future in self._distributed.as_completed(list(futures)):
                 index = futures.pop(future)
                 try:
                     done = future.result()
                 finally:
                     future.release()
                 yield index, done
-        except (CancelledError, KilledWorker) as error:  # all workers that held the shared object are gone
+        except (
+            CancelledError,
+            self._distributed.KilledWorker,
+        ) as error:  # all workers that held the shared object are gone
             raise _LostError from error
         finally:
             client.cancel(list(futures))
+
+
+def _distributed() -> Any:
+    """Dask's ``distributed``, whose types differ from release to release."""
+    try:
+        return import_module("distributed")
+    except ImportError as error:
+        raise ImportError("executor='dask' needs Dask: run pip install 'proofwood[dask]'") from error
 
 
 class _LostError(Exception):
     """Workers were lost; what came so far is right."""
 
 
-def _until_done(run: Callable[[list[int]], Iterator[tuple[int, Done]]], count: int) -> Iterator[tuple[int, Done]]:
+def _until_done(
+    run: Callable[[list[int]], Generator[tuple[int, Done], None, None]], count: int
+) -> Generator[tuple[int, Done], None, None]:
     """Run all items, and those that were lost again."""
     left, losses = dict.fromkeys(range(count)), 0
     while left:
         try:
-            for index, done in run(list(left)):
-                del left[index]
-                losses = 0
-                yield index, done
+            with closing(run(list(left))) as results:
+                for index, done in results:
+                    del left[index]
+                    losses = 0
+                    yield index, done
         except _LostError as error:
             losses += 1
             if losses > LOSSES:
