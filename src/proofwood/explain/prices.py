@@ -97,13 +97,3 @@ def distance(model: Explained, row: FloatArray, other: FloatArray, per_unit: Flo
         else:
             total += per_unit[j] * abs(float(other[j] - row[j])) / (2 if j in choice else 1)
     return float(total)
-
-
-def count_prices(model: Explained, cells: IntArray) -> tuple[FloatArray, ...]:
-    """(n_columns,) arrays of a price per cell, 1 for each cell but that of the row: what a re-check of columns needs."""
-    prices = []
-    for column, cuts in enumerate(model.scores.n_thresholds.tolist()):
-        price = np.ones(cuts + 1)
-        price[cells[column]] = 0.0
-        prices.append(price)
-    return tuple(prices)

@@ -16,7 +16,7 @@ import numpy as np
 
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.models import Explained
-from proofwood.explain.prices import cell_prices, count_prices
+from proofwood.explain.prices import cell_prices
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.parallel.checkpoint import Record, read_lines
 
@@ -160,9 +160,11 @@ def explanation_of(
     )
 
 
-def _prices(model: Explained, row: FloatArray, cells: IntArray, options: Mapping[str, Any]) -> tuple[FloatArray, ...]:
+def _prices(
+    model: Explained, row: FloatArray, cells: IntArray, options: Mapping[str, Any]
+) -> tuple[FloatArray, ...] | None:
     if options.get("metric", "l1") == "changes":
-        return count_prices(model, cells)
+        return None  # each changed feature counts 1
     return tuple(cell_prices(model, row, cells, options.get("weights"))[0])
 
 
