@@ -237,8 +237,9 @@ _READING = (
     "below two mean nothing. Variables and clauses are those of our form of the paper's encoding, the mean over the "
     "classes of the explained rows. `questions` counts those that reached an engine; a question that an earlier answer "
     "settles is not asked. **The machine was loaded when these figures were made** (several other processes on its "
-    "four CPUs), with short limits: another run may be faster. Where fewer rows are `minimal` than were explained, or not all were "
-    "explained, a limit stopped the rest, so that mean, median, maximum and all ratios with them flatter that engine."
+    "four CPUs), with short limits: another run may be faster. Where fewer rows are `minimal` than were explained, or "
+    "not all were explained, a limit stopped the rest, so that mean, median, maximum and all ratios with them flatter "
+    "that engine."
 )
 _ANCHOR = (
     "Anchor, the heuristic that the paper compares with, is not measured here: its package `alibi` (0.9.6) needs NumPy "
