@@ -48,7 +48,7 @@ def die(shared: None, item: int) -> int:
     return item
 
 
-# -------------------------------------------------------------------------------------------------------------- executors
+# ---------------------------------------------------------------------------------------------------------- executors
 
 
 @pytest.mark.parametrize("executor", [SerialExecutor(), JoblibExecutor(), JoblibExecutor(2)])
@@ -95,7 +95,7 @@ def test_without_dask_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch)
         make_executor("dask", 2)
 
 
-# --------------------------------------------------------------------------------------------------------------- progress
+# ----------------------------------------------------------------------------------------------------------- progress
 
 
 def test_progress_is_told_to_a_callback() -> None:
@@ -124,7 +124,7 @@ def test_on_a_terminal_there_is_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "4/4" in screen.getvalue()
 
 
-# ------------------------------------------------------------------------------------------------------------- checkpoints
+# --------------------------------------------------------------------------------------------------------- checkpoints
 
 
 def written(path: Path, rows: list[int], total: int = 4) -> Checkpoint:
