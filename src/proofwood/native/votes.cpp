@@ -60,6 +60,7 @@ Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules 
   }
   for (int i = 0; i < n; ++i) place_[z(order_[z(i)])] = i;
   lo_.assign(z(model.n_columns), 0);
+  state_.assign(z(model.n_variables), -1);
   hi_ = model.cells;
   when_.assign(2 * z(model.n_variables), -1);
   watching_.resize(2 * z(model.n_variables));
@@ -77,15 +78,6 @@ Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules 
     }
   }
   n_given_ = clauses_.size();
-}
-
-int Pair::value(Literal l) const {
-  const int c = column(l), t = cut(l);
-  int above = -1;
-  if (lo_[z(c)] > t) above = 1;
-  if (hi_[z(c)] <= t) above = 0;
-  if (above < 0) return -1;
-  return (l & 1) == 0 ? above : 1 - above;
 }
 
 void Pair::advance(int tree) {
@@ -120,6 +112,7 @@ bool Pair::set(Literal l, int reason) {
     // No box is empty, so a leaf of every tree stays alive all the way.
     for (int v = model_.first[z(c)] + t; v < model_.first[z(c)] + hi_[z(c)]; ++v) {
       when_[2 * z(v) + 1] = static_cast<int>(trail_.size()) - 1;
+      state_[z(v)] = 0;
       for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) kill(model_.needing[z(i)]);
     }
     hi_[z(c)] = t;
@@ -129,6 +122,7 @@ bool Pair::set(Literal l, int reason) {
     trail_.push_back({c, false, lo_[z(c)], reason, l, level()});
     for (int v = model_.first[z(c)] + lo_[z(c)]; v <= model_.first[z(c)] + t; ++v) {
       when_[2 * z(v)] = static_cast<int>(trail_.size()) - 1;
+      state_[z(v)] = 1;
       for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) kill(model_.needing[z(i)]);
     }
     lo_[z(c)] = t + 1;
@@ -143,12 +137,16 @@ void Pair::undo(int to) {
     const Change& change = trail_.back();
     const int c = change.column;
     if (change.upper) {
-      for (int v = model_.first[z(c)] + hi_[z(c)]; v < model_.first[z(c)] + change.before; ++v)
+      for (int v = model_.first[z(c)] + hi_[z(c)]; v < model_.first[z(c)] + change.before; ++v) {
+        state_[z(v)] = -1;
         for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) revive(model_.needing[z(i)]);
+      }
       hi_[z(c)] = change.before;
     } else {
-      for (int v = model_.first[z(c)] + change.before; v < model_.first[z(c)] + lo_[z(c)]; ++v)
+      for (int v = model_.first[z(c)] + change.before; v < model_.first[z(c)] + lo_[z(c)]; ++v) {
+        state_[z(v)] = -1;
         for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) revive(model_.needing[z(i)]);
+      }
       lo_[z(c)] = change.before;
     }
     trail_.pop_back();
@@ -431,6 +429,12 @@ void Pair::bump(Literal l) {
   }
 }
 
+bool Pair::implied(Literal fact) const {
+  if (trail_[z(entry_of(fact))].level == 0) return true;
+  const Literal known = wanted_[2 * z(column(fact)) + z(fact & 1)];
+  return known >= 0 && ((fact & 1) != 0 ? cut(known) <= cut(fact) : cut(known) >= cut(fact));
+}
+
 void Pair::add_fact(Literal fact) {
   const int entry = entry_of(fact);
   if (entry < 0 || trail_[z(entry)].level == 0) return;
@@ -466,9 +470,20 @@ void Pair::analyse(std::vector<Literal>& learned, int& back, int& glue) {
     if (change.reason >= 0 && clauses_[z(change.reason)].learned) clauses_[z(change.reason)].activity += clause_step_;
     for (const Literal other : facts_of(i)) add_fact(other);
   }
+  // A fact that a clause drew from others of the kept ones says nothing more.
+  std::vector<int> spare;
+  for (const int key : touched_) {
+    const Literal fact = wanted_[z(key)];
+    if (fact < 0 || fact == last) continue;
+    const int entry = entry_of(fact);
+    if (trail_[z(entry)].reason < 0) continue;
+    const std::vector<Literal> others = facts_of(entry);
+    if (std::all_of(others.begin(), others.end(), [&](Literal other) { return implied(other); })) spare.push_back(key);
+  }
   learned.assign(1, last ^ 1);
   back = 0;
   std::vector<int> levels;
+  for (const int key : spare) wanted_[z(key)] = -1;
   for (const int key : touched_) {
     const Literal fact = wanted_[z(key)];
     wanted_[z(key)] = -1;

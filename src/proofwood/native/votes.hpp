@@ -86,7 +86,10 @@ class Pair {
   int column(Literal l) const { return model_.column_of[static_cast<std::size_t>(l >> 1)]; }
   int cut(Literal l) const { return (l >> 1) - model_.first[static_cast<std::size_t>(column(l))]; }
   // 1 true, 0 false, -1 open
-  int value(Literal l) const;
+  int value(Literal l) const {
+    const int above = state_[static_cast<std::size_t>(l >> 1)];
+    return above < 0 ? -1 : above ^ (l & 1);
+  }
   bool set(Literal l, int reason);              // false if it is false already
   void undo(int level);
   void kill(int leaf);
@@ -106,6 +109,7 @@ class Pair {
   Literal decide();
   bool complete(const std::vector<int>& near);
   void bump(Literal l);
+  bool implied(Literal fact) const;               // by wanted_, or always true
   void reduce();
   int level() const { return static_cast<int>(starts_.size()); }
 
@@ -119,6 +123,7 @@ class Pair {
   std::vector<int> dead_;                 // (n_leaves) needs that are false
   std::int64_t bound_ = 0;                // sum of the best gains
   std::vector<int> lo_, hi_;
+  std::vector<std::int8_t> state_;        // (n_variables) what the bounds say of each: 1 above, 0 not, -1 open
   std::vector<Change> trail_;
   std::vector<int> starts_;               // trail length at each decision
   std::vector<int> when_;                 // (2 n_variables) change that made a literal true; of use while it is true
