@@ -59,6 +59,14 @@ UCI = (
 )  # fmt: skip
 """The 54 sets of Optimal Decision Diagrams, fewest rows first; as cases they are named ``uci/iris`` and so on."""
 
+RFXPL = (
+    "ann-thyroid", "appendicitis", "biodegradation", "ecoli", "glass2", "heart-c", "ionosphere", "iris", "karhunen",
+    "letter", "magic", "mofn-3-7-10", "new-thyroid", "pendigits", "phoneme", "ring", "segmentation", "shuttle", "sonar",
+    "spambase", "spectf", "texture", "threeOf9", "twonorm", "vowel", "waveform-21", "waveform-40", "wdbc", "wine-recog",
+    "wpbc", "xd6",
+)  # fmt: skip
+"""Sets of RFxpl; as cases they are named ``rfxpl/iris`` and so on. Its ``banknote`` is that of ``uci``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -171,6 +179,7 @@ _CASES: dict[str, Case] = {
         *(_from_file("cp4im", name, full_name=True) for name in CP4IM),
         *(_from_file("inferdt", name, full_name=True) for name in INFERDT),
         *(_from_file("uci", name, full_name=True) for name in UCI),
+        *(_from_file("rfxpl", name, full_name=True) for name in RFXPL),
         _generated("tiny", _tiny),
         _generated("bits", _bits),
         _generated("two-class", _blobs(2000, 8, 2)),

@@ -28,6 +28,7 @@ Where things are:
                      :class:`SearchOptions`), ``minimal`` (smallest trees), ``subset`` and ``diagrams`` (decision
                      diagrams), ``layered`` (diagrams of a skeleton), ``sat``, ``greedy``; the table of learners
 ``solvers``          SAT in slices, worker processes, checkable proofs
+``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      their names for columns and classes are :class:`Labels`
 ``cli``              the command ``proofwood``
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
     from proofwood.estimators.saving import load
     from proofwood.exceptions import DataError, InfeasibleError, OptimalityWarning
+    from proofwood.explain.explainer import Explainer
+    from proofwood.explain.explanation import Explanation
     from proofwood.model.node_table import NodeTable
     from proofwood.model.storage import ModelFileError
     from proofwood.problem.problem import TreeProblem
@@ -77,6 +80,8 @@ __all__ = [
     "DemographicParity",
     "EqualOpportunity",
     "EqualizedOdds",
+    "Explainer",
+    "Explanation",
     "InfeasibleError",
     "Labels",
     "Limits",
@@ -113,6 +118,8 @@ _HOME = {
     "DemographicParity": "estimators.constraints",
     "EqualOpportunity": "estimators.constraints",
     "EqualizedOdds": "estimators.constraints",
+    "Explainer": "explain.explainer",
+    "Explanation": "explain.explanation",
     "InfeasibleError": "exceptions",
     "Labels": "show.labels",
     "Limits": "result",

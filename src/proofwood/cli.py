@@ -1,7 +1,8 @@
-"""The command ``proofwood``: learn a proved tree from a table, use it, look at it.
+"""The command ``proofwood``: learn a proved tree from a table, use it, look at it, explain what models predict.
 
-Exit codes: 0 done, 2 wrong usage or bad input. Errors are one message on standard error. Progress goes to standard
-error too, so that standard output holds the model, its proof or the predictions and nothing else.
+Exit codes: 0 done, 1 an explanation was not confirmed, 2 wrong usage or bad input. Errors are one message on standard
+error. Progress goes to standard error too, so that standard output holds the model, its proof or the predictions and
+nothing else.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
-from proofwood import cli_odd
+from proofwood import cli_explain, cli_odd, cli_verify
 from proofwood.engines.registry import LEARNERS, learner, learner_of_class
 from proofwood.exceptions import DataError, OptimalityWarning
 
@@ -359,6 +360,101 @@ def show(
             out.write_bytes(content.encode() if isinstance(content, str) else content)
     else:
         typer.echo(content.decode() if isinstance(content, bytes) else content, nl=False)
+
+
+TrustPickle = Annotated[
+    bool,
+    typer.Option(
+        "--trust-pickle",
+        help="Load the model from a pickle or joblib file, which runs the code in it: only for files of your own.",
+    ),
+]
+Votes = Annotated[
+    cli_explain.Vote, typer.Option(help="auto: what the model predicts; majority: the class most trees predict.")
+]
+Integers = Annotated[
+    list[str], typer.Option(metavar="COL", help="Column that holds integers only; may be repeated.", show_default=False)
+]
+
+
+@app.command()
+@_readable
+def explain(
+    model: Annotated[Path, typer.Argument(help="Model file of proofwood, or a pickle (with --trust-pickle).")],
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet file; columns are matched by name.")],
+    row: Annotated[int | None, typer.Option(help="Row to explain; the first is 0.")] = None,
+    kind: Annotated[
+        cli_explain.Kind,
+        typer.Option(help="Why this class, what could change it, or the nearest row of another class."),
+    ] = cli_explain.Kind.ABDUCTIVE,
+    smallest: Annotated[bool, typer.Option("--smallest", help="Of the fewest features.")] = False,
+    inflate: Annotated[bool, typer.Option("--inflate", help="Widen the values as far as the class allows.")] = False,
+    target: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="Class to reach, or to rule out; all others by default.")
+    ] = None,
+    feature_order: Annotated[
+        str | None, typer.Option(metavar="COL,COL,...", help="Features to be left out first, if they can.")
+    ] = None,
+    immutable: Annotated[list[str], typer.Option(metavar="COL", help="Feature that does not change.")] = [],  # noqa: B006
+    integer: Integers = [],  # noqa: B006
+    drop: Annotated[list[str], typer.Option(metavar="COL", help="Column that is no feature; may be repeated.")] = [],  # noqa: B006
+    vote: Votes = cli_explain.Vote.AUTO,
+    engine: Annotated[str, typer.Option(help="auto, box, sat, cpsat or smt.")] = "auto",
+    time_limit: TimeLimit = "60",
+    verify: Annotated[bool, typer.Option("--verify", help="Check the explanation with another engine.")] = False,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Save a proof that 'proofwood verify' can check.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Explain every row, and write JSON lines to --out.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Of --all: where to write.")] = None,
+    trust_pickle: TrustPickle = False,
+) -> None:
+    """Explain what a model predicts for a row of a table, or for all rows: with proof.
+
+    Exit code 1 if --verify does not confirm the explanation.
+    """
+    from proofwood.explain.explainer import Explainer
+
+    if (row is None) is not every:
+        raise DataError("which row? Expected either --row NUMBER, or --all with --out FILE")
+    if every is not (out is not None):
+        raise DataError("--all and --out FILE belong together")
+    if every and (verify or certificate is not None):
+        raise DataError("--verify and --certificate are for one --row")
+    order = None if feature_order is None else [name.strip() for name in feature_order.split(",")]
+    request = cli_explain.Request(kind, smallest, inflate, target, order, tuple(immutable))
+    fitted = cli_explain.load_model(model, trust_pickle=trust_pickle)
+    rows, names = cli_explain.read_rows(data, fitted, drop)
+    converted = cli_explain.convert(fitted, vote=str(vote), feature_names=names, integer=integer)
+    explainer = Explainer(converted, engine=engine, time_limit=_seconds(time_limit))
+    if row is None:
+        assert out is not None
+        cli_explain.explain_all(explainer, rows, request, out)
+    elif not cli_explain.explain_one(explainer, rows, row, request, verify=verify, certificate=certificate):
+        raise typer.Exit(1)
+
+
+@app.command()
+@_readable
+def verify(
+    files: Annotated[list[Path], typer.Argument(help="Certificates that 'explain --certificate' wrote.")],
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Compare with this model, too; else only the file is checked.")
+    ] = None,
+    integer: Integers = [],  # noqa: B006
+    vote: Votes = cli_explain.Vote.AUTO,
+    trust_pickle: TrustPickle = False,
+) -> None:
+    """Check certificates of explanations, without the search that found them.
+
+    Exit code 1 if a check fails. Give --vote and --integer as for 'explain'.
+    """
+    converted = None
+    if model is not None:
+        fitted = cli_explain.load_model(model, trust_pickle=trust_pickle)
+        converted = cli_explain.convert(fitted, vote=str(vote), integer=integer)
+    if not cli_verify.verify_files(files, converted):
+        raise typer.Exit(1)
 
 
 # ------------------------------------------------------------------------------------------------------ learning

@@ -9,7 +9,7 @@ from proofwood.explain.extract import abductive
 from proofwood.explain.inflate import inflate
 from tests.explain_oracles import NoBoxes, TryAll, cases, cell_costs
 
-CASES = cases(100, start=9000)
+CASES = cases(60, start=9000)
 
 
 def _same(oracle, low, high, label, targets=None):
@@ -48,8 +48,8 @@ def test_ranges_are_sound_and_cannot_grow():
                 high = box.high.copy()
                 high[column] += 1
                 assert not _same(oracle, box.low, high, label)
-    assert grown > 20
-    assert groups > 10
+    assert grown > 12
+    assert groups > 4
 
 
 def test_ranges_in_an_order_and_out_of_time():
@@ -71,7 +71,7 @@ def test_values_of_a_group_are_its_categories():
 
 
 def test_an_oracle_without_boxes_answers_them_by_clauses():
-    for made, cells, label in CASES[:25]:
+    for made, cells, label in CASES[:12]:
         plain = NoBoxes(made.scores)
         assert not isinstance(plain, BoxedOracle)
         assert boxed(made) is made
@@ -115,7 +115,7 @@ def test_the_nearest_row_is_nearest(variant):
         if best.cells is not None:
             assert sum(p[c] for p, c in zip(prices, best.cells, strict=True)) == best.distance
             assert not oracle.suffices(best.cells, label, range(oracle.scores.n_features))
-    assert none < 60
+    assert none < 40
 
 
 def test_forbidden_cells_are_not_entered():
@@ -130,7 +130,7 @@ def test_forbidden_cells_are_not_entered():
 def test_bounds_of_the_distance_hold_when_answers_stop():
     random = np.random.default_rng(2)
     seen = set()
-    for made, cells, label in CASES:
+    for made, cells, label in CASES[:40]:
         prices = cell_costs(random, made, cells)
         expected = _cheapest(made, cells, label, prices)
         for refuse in (0, 1, 3, 8):

@@ -8,7 +8,7 @@ from proofwood.explain.questions import Questions, mask_of, members
 from proofwood.explain.seed import greedy_seed, release_order
 from tests.explain_oracles import TryAll, all_abductive, all_contrastive, cases
 
-CASES = cases(120)
+CASES = cases(80)
 
 
 @pytest.mark.parametrize("method", ["auto", "deletion", "dichotomic"])
@@ -58,7 +58,7 @@ def test_features_to_keep_and_to_leave_free():
         assert not found.features & free
         assert oracle.suffices(cells, label, found.features)
         assert not any(oracle.suffices(cells, label, found.features - {f}) for f in found.features - keep)
-    assert 10 < refused < 110
+    assert 10 < refused < 70
 
 
 def test_a_start_that_suffices_and_one_that_does_not():
@@ -78,7 +78,7 @@ def test_what_the_seed_keeps_suffices():
         assert oracle.suffices(cells, label, seed)
         smaller += len(seed) < oracle.scores.n_features
         assert sorted(release_order(oracle.scores, cells, label)) == list(range(oracle.scores.n_features))
-    assert smaller > 40
+    assert smaller > 25
 
 
 def test_targets_weaken_what_has_to_be_proved():
@@ -122,7 +122,7 @@ def test_immutable_features_do_not_change():
 @pytest.mark.parametrize("refuse", [0, 1, 2, 4])
 def test_out_of_answers_the_set_still_suffices_and_says_what_is_open(refuse):
     incomplete = 0
-    for made, cells, label in CASES[:60]:
+    for made, cells, label in CASES[:30]:
         oracle = TryAll(made.scores, refuse=refuse)
         found = abductive(oracle, cells, label, seconds=0.5)
         assert found.proved

@@ -10,6 +10,7 @@ import pytest
 from explain_models import agreeing, beats, grid, random_model, running_example, score_model
 from proofwood.explain.encode import encode
 from proofwood.explain.oracle import check_answer
+from proofwood.explain.oracle_bound import BoundOracle
 from proofwood.explain.oracle_sat import SatOracle
 
 PATIENT = np.array([1, 0, 1, 0])
@@ -79,6 +80,29 @@ def test_agrees_with_the_whole_grid(n_classes: int) -> None:
         oracle.close()
     assert proved > 50
     assert n_classes == 1 or changed > 50
+
+
+@pytest.mark.parametrize("majority", [True, False])
+@pytest.mark.parametrize("width", [1, 24])
+def test_formulas_for_any_votes_agree_with_the_whole_grid(majority: bool, width: int) -> None:
+    rng = np.random.default_rng(width)
+    changed = proved = 0
+    for n_classes in (1, 2, 3, 4) * 12:
+        scores = random_model(rng, n_classes, majority=majority)
+        rows = grid(scores)
+        oracle = BoundOracle(scores, width=width)
+        for _ in range(6 if rows else 0):
+            cells = rows[rng.integers(len(rows))]
+            label = scores.winner(cells)
+            fixed = np.flatnonzero(rng.random(scores.n_features) < 0.5).tolist()
+            near = agreeing(scores, rows, cells, fixed)
+            expected = any(wins[i] for wins in beats(scores, rows, label).values() for i in near)
+            answer = oracle.ask(cells, label, fixed)
+            assert answer.changes is expected
+            check_answer(scores, cells, label, fixed, answer)
+            changed += expected
+            proved += not expected
+    assert min(changed, proved) > 30
 
 
 def test_labels_that_are_not_the_class_of_the_row() -> None:

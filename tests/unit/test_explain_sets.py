@@ -9,7 +9,7 @@ from proofwood.explain.relevance import necessary, relevant
 from proofwood.explain.smallest import HittingSets, smallest
 from tests.explain_oracles import TryAll, all_abductive, all_contrastive, cases
 
-CASES = cases(100, start=5000)
+CASES = cases(60, start=5000)
 
 
 @pytest.mark.parametrize("first", ["abductive", "contrastive"])
@@ -51,7 +51,7 @@ def test_an_enumeration_without_answers_claims_nothing():
         stopped += not run.complete
         for item in listed:
             assert item.features in (all_abductive if item.kind == "abductive" else all_contrastive)(made, cells, label)
-    assert stopped > 20
+    assert stopped > 10
 
 
 @pytest.mark.parametrize("kind", ["abductive", "contrastive"])
@@ -90,7 +90,7 @@ def test_the_smallest_with_features_to_keep_and_to_leave_free():
 @pytest.mark.parametrize("kind", ["abductive", "contrastive"])
 def test_bounds_hold_when_answers_stop(kind):
     open_ = 0
-    for made, cells, label in CASES:
+    for made, cells, label in CASES[:30]:
         expected = (all_abductive if kind == "abductive" else all_contrastive)(made, cells, label)
         for refuse in (0, 2, 5):
             best = smallest(TryAll(made.scores, refuse=refuse), cells, label, kind=kind, seconds=1.0)

@@ -10,13 +10,15 @@ leave of it limits how many more there can be, with a feature and without it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
+from random import Random
 
 from proofwood.explain.enumerate import Enumeration
-from proofwood.explain.extract import begin
+from proofwood.explain.extract import abductive, begin
 from proofwood.explain.oracle import Oracle
 from proofwood.explain.questions import Questions
 from proofwood.model.node_table import IntArray
@@ -32,6 +34,7 @@ class Attribution:
     lower, upper : (n_features,) bounds on the share among all explanations
     n_found : explanations found
     complete : whether these are all; then ``lower == share == upper``
+    names : (n_features,) names of the features, empty if they have none
     """
 
     share: tuple[float, ...]
@@ -39,6 +42,16 @@ class Attribution:
     upper: tuple[float, ...]
     n_found: int
     complete: bool
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        names = self.names or tuple(map(str, range(len(self.share))))
+        ranked = sorted(zip(self.share, self.lower, self.upper, names, strict=True), key=lambda line: -line[0])
+        wide = max(map(len, names), default=0)
+        return "\n".join(
+            f"{name:{wide}}  {share:.3f}" + ("" if self.complete else f"  [{low:.3f}, {high:.3f}]")
+            for share, low, high, name in ranked
+        )
 
 
 def attribution(
@@ -61,13 +74,42 @@ def attribution(
     if limit is not None and limit < 1:
         raise ValueError(f"limit={limit!r}: expected a number of explanations from 1, or None")
     q = begin(oracle, cells, label, targets, seconds, questions)
-    found = Enumeration(oracle, cells, label, questions=q, seconds=q.seconds_left)
+    left = q.seconds_left
+    until = None if left is None else time.monotonic() + left
+    found = Enumeration(oracle, cells, label, questions=q, seconds=None if left is None else left / 2)
     for _ in found:
         if limit is not None and len(found.abductive) >= limit:
             break
+    masks = list(found.abductive)
+    if until is not None and not found.complete:
+        # Too many to list: explanations in random orders of the features, which the enumeration may not have come to.
+        masks = _sampled(oracle, cells, label, masks, limit=limit, targets=targets, until=until)
     # A feature whose change alone changes the class is in all explanations, whatever is still to be found.
     certain = [q.known(q.all & ~(1 << feature)) is True for feature in range(q.n)]
-    return shares(found.abductive, q.n, certain, complete=found.complete)
+    return shares(masks, q.n, certain, complete=found.complete)
+
+
+def _sampled(
+    oracle: Oracle,
+    cells: IntArray,
+    label: int,
+    known: list[int],
+    *,
+    limit: int | None,
+    targets: Sequence[int] | None,
+    until: float,
+) -> list[int]:
+    """``known`` and the explanations that random orders give, until the time is over."""
+    masks, chance = dict.fromkeys(known), Random(0)
+    while (left := until - time.monotonic()) > 0:
+        if limit is not None and len(masks) >= limit:
+            break
+        order = list(range(oracle.scores.n_features))
+        chance.shuffle(order)
+        found = abductive(oracle, cells, label, order=order, method="deletion", targets=targets, seconds=left)
+        if found.complete:
+            masks[sum(1 << feature for feature in found.features)] = None
+    return list(masks)
 
 
 def shares(found: Sequence[int], n: int, certain: Sequence[bool], *, complete: bool) -> Attribution:

@@ -6,9 +6,9 @@ that :func:`check_certificate` needs no solver, no encoder and, unless it is to 
 
 The votes may be of any kind. Majority votes give the formula of the paper [1]_ for one other class at a time; for
 others the leads of leaves are added up, and where sums get too many, they are rounded on the side of the other class:
-such a formula may have a solution where the model has none, never the other way round. It is then written anew with
-finer sums, up to a limit, beyond which there is no certificate. The rounding of the model's own floating-point sums is
-covered by the margin of :class:`~proofwood.explain.scores.ScoreModel`.
+such a formula may have a solution where the model has none, never the other way round. Every such solution is denied
+with a box around it in which the other class cannot win, until none is left or a limit is reached. The rounding of the
+model's own floating-point sums is covered by the margin of :class:`~proofwood.explain.scores.ScoreModel`.
 
 References
 ----------
@@ -26,7 +26,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.explain.bound_formula import BoundFormula, LeafBoxes, TooLargeError, bound_formula
+from proofwood.explain.bound_formula import BoundFormula, LeafBoxes, TooLargeError, bound_formula, least_lead
+from proofwood.explain.lemmas import BoxLemmas, cells_of_solution, full_chains
 from proofwood.explain.oracle import Oracle
 from proofwood.explain.recheck import (
     FORMAT,
@@ -45,8 +46,8 @@ from proofwood.solvers.session import SatSession
 
 __all__ = ["Check", "NoCertificateError", "certify", "check_certificate", "write_certificate"]
 
-WIDTHS = (12, 48, 192)
-"""Most sums per group of trees, tried one after the other."""
+WIDTHS = (12, 48)
+"""Most sums per group of trees, tried one after the other before solutions are denied one by one."""
 MAX_CLAUSES = 400_000
 """Most clauses of one formula: what the checker, in Python, can look at within minutes."""
 
@@ -171,35 +172,64 @@ def _proof(
 ) -> dict[str, Any]:
     """A formula that ``against`` comes before ``label``, and the proof that it cannot be."""
     what = f"no certificate for this explanation: the formula against class {against}"
+    formula = proof = None
     for width in WIDTHS:
         try:
             formula = bound_formula(
                 scores, boxes, cells, features, label, against, width=width, max_clauses=MAX_CLAUSES
             )
         except TooLargeError:
-            raise NoCertificateError(f"{what} has more than {MAX_CLAUSES} clauses") from None
-        proof = _refuted(formula, deadline, what)
-        if proof is not None:
-            return {
-                "against": against,
-                "order": formula.order,
-                "counters": [list(counter) for counter in formula.counters],
-                "clauses": formula.clauses,
-                "proof": proof,
-            }
-        if formula.exact:
-            raise ValueError(f"the features {list(features)} do not suffice: class {against} can come before {label}")
-    raise NoCertificateError(f"{what} needs sums finer than {WIDTHS[-1]} steps")
+            if formula is None:
+                raise NoCertificateError(f"{what} has more than {MAX_CLAUSES} clauses") from None
+            break
+        proof = _refuted(formula, None, deadline, what)
+        if proof is not None or formula.exact:
+            break
+    assert formula is not None
+    if proof is None and not formula.exact:
+        goal = least_lead(scores, label, against)
+        lemmas = _Refining(scores, BoxLemmas(scores, boxes, cells, features, label, against, goal), formula)
+        proof = _refuted(formula, lemmas, deadline, what)
+    if proof is None:
+        raise ValueError(f"the features {list(features)} do not suffice: class {against} can come before {label}")
+    return {
+        "against": against,
+        "order": formula.order,
+        "counters": [list(counter) for counter in formula.counters],
+        "clauses": formula.clauses,
+        "proof": proof,
+    }
 
 
-def _refuted(formula: BoundFormula, deadline: float | None, what: str) -> list[str] | None:
-    """Lines of the proof that the formula has no solution; None if it has one."""
+class _Refining:
+    """Adds to a coarse formula what its solutions teach."""
+
+    def __init__(self, scores: ScoreModel, lemmas: BoxLemmas, formula: BoundFormula) -> None:
+        self.scores, self.lemmas, self.formula = scores, lemmas, formula
+        formula.clauses += full_chains(scores)
+
+    def learn(self, session: SatSession) -> bool:
+        """Deny the last solution, and a box around it; False if it is a row with a change."""
+        clause = self.lemmas.around(cells_of_solution(self.scores, session))
+        if clause is None:
+            return False
+        self.formula.clauses.append(clause)
+        session.add(clause)
+        return True
+
+
+def _refuted(formula: BoundFormula, refining: _Refining | None, deadline: float | None, what: str) -> list[str] | None:
+    """Lines of the proof that the formula, refined where it must be, has no solution; None if it has one."""
     with SatSession(proof=True, seconds=_left(deadline)) as session:
         session.block(formula.n_variables)
         session.extend(formula.clauses)
-        answer = session.solve()
+        while answer := session.solve():
+            if refining is None or not refining.learn(session):
+                return None
+            if len(formula.clauses) > MAX_CLAUSES:
+                raise NoCertificateError(f"{what} has more than {MAX_CLAUSES} clauses")
         if answer is None:
             if session.stopped_by == "interrupt":
                 raise KeyboardInterrupt
             raise NoCertificateError(f"{what} was not refuted in time")
-        return None if answer else list(session.certificate("").lines)
+        return list(session.certificate("").lines)

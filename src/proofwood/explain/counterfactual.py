@@ -131,6 +131,7 @@ class _Search:
         lower, number = 0.0, 0
         heap = [(0.0, 0, low, high)]
         try:
+            self._few_changes(low, high)
             while heap:
                 bound, _, low, high = heapq.heappop(heap)
                 lower = max(lower, bound)
@@ -161,6 +162,7 @@ class _Search:
         assert answer.witness is not None
         witness = answer.witness
         if self._offer(witness, answer.label):
+            self._descend()
             self._improve(low, high)
         corner = self._corner(low, high)
         excess = np.array([p[w] - p[c] for p, w, c in zip(self.prices, witness, corner, strict=True)])
@@ -176,6 +178,54 @@ class _Search:
         below, above = high.copy(), low.copy()
         below[column], above[column] = cut, cut + 1
         return [(low, below), (above, high)]
+
+    def _few_changes(self, low: IntArray, high: IntArray) -> None:
+        """Begin with a row that differs in few features: one by one they stay, unless none of another class is left."""
+        low, high = low.copy(), high.copy()
+        answer = self._ask(low, high)
+        order = sorted(self.scores.features, key=len)
+        for columns in order:
+            if not answer.changes:
+                return
+            assert answer.witness is not None
+            chosen = list(columns)
+            if np.array_equal(answer.witness[chosen], self.own[chosen]):
+                low[chosen] = high[chosen] = self.own[chosen]
+                continue
+            before = low[chosen], high[chosen]
+            low[chosen] = high[chosen] = self.own[chosen]
+            without = self._ask(low, high)
+            if without.changes:
+                answer = without
+            else:
+                low[chosen], high[chosen] = before
+        if answer.changes and answer.witness is not None and self._offer(answer.witness, answer.label):
+            self._descend()
+
+    def _descend(self) -> None:
+        """Move the best row back to the row, column by column, as far as the sums alone say that its class stays."""
+        assert self.best is not None
+        row, moved = self.best.copy(), True
+        while moved:
+            moved = False
+            dear_first = sorted(np.flatnonzero(row != self.own).tolist(), key=lambda c: -float(self.prices[c][row[c]]))
+            for column in dear_first:
+                near, far = int(self.own[column]), int(row[column])
+                while near != far:  # the nearest cell on the way at which some other class is reached
+                    middle = (near + far) // 2 if near < far else -((-near - far) // 2)
+                    row[column] = middle
+                    if self._reached(row):
+                        far, moved = middle, True
+                    else:
+                        near = middle + (1 if near < far else -1)
+                row[column] = far
+        self._offer(row, self.scores.winner(row))
+
+    def _reached(self, row: IntArray) -> bool:
+        """Whether a row is of the space and of one of the classes looked for, by the sums without a margin."""
+        winner = self.scores.winner(row)
+        wanted = winner != self.label if self.targets is None else winner in self.targets
+        return wanted and self.scores.allows(row)
 
     def _improve(self, low: IntArray, high: IntArray) -> None:
         """Move the best row back to the row, column by column, within a box."""

@@ -21,6 +21,9 @@ OTHER = -1
 
 Codes = frozenset[int]
 
+DOUBLE, SINGLE = 2.0**-53, 2.0**-24
+"""Half the distance from 1 to the next float64, float32."""
+
 
 @dataclass(frozen=True, eq=False)
 class ScoredTree:
@@ -63,8 +66,9 @@ class Forest:
     noise : what rounding in the model itself may change in the difference of two class sums, in the unit of the scores
     predict : class codes that the real model gives to a matrix (n_rows, n_columns)
     ties_low : whether the lowest class wins a tie, else the highest
-    takes_missing : (n_columns,) whether a missing value is no error
-    categories : texts or numbers of the codes ``0, 1, ...`` of the columns that hold categories
+    takes_missing : (n_columns,) whether a missing value is no error; None: it always is
+    learns_missing : (n_columns,) whether missing values are of the space unless the user or the rows say otherwise
+    majority : whether the trees vote where the model itself does not
     names : names of the columns, None if the model does not know them
     """
 
@@ -76,7 +80,8 @@ class Forest:
     predict: Callable[[FloatArray], IntArray]
     ties_low: bool = True
     takes_missing: BoolArray | None = None
-    categories: dict[int, tuple[Any, ...]] | None = None
+    learns_missing: BoolArray | None = None
+    majority: bool = False
     names: tuple[str, ...] | None = None
 
     @property

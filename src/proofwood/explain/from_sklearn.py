@@ -14,12 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.explain.forest import Forest, ScoredTree, merged, one_hot, summing_noise
+from proofwood.explain.forest import DOUBLE, Forest, ScoredTree, merged, one_hot, summing_noise
 from proofwood.model.convert import last_rounded_low
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
-
-DOUBLE = 2.0**-53
-"""Half the distance from 1 to the next float64."""
 
 
 def tree_of(
@@ -101,7 +98,7 @@ def from_bagging(model: Any, vote: str) -> Forest:
 
 
 def from_gradient_boosting(model: Any) -> Forest:
-    """``GradientBoostingClassifier``: a constant start plus ``learning_rate`` times the trees; 0 is the second class."""
+    """``GradientBoostingClassifier``: a constant start plus ``learning_rate`` times the trees; ties: second class."""
     n = len(model.classes_)
     n_columns = model.n_features_in_
     if not isinstance(model.init_, str) and type(model.init_).__name__ != "DummyClassifier":
@@ -143,10 +140,14 @@ def codes_of(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntArray:
     return np.array([position[label] for label in np.asarray(labels).ravel().tolist()], dtype=np.int64)
 
 
-def unnamed(call: Callable[[FloatArray], Any], X: FloatArray) -> Any:
-    """``call(X)`` without the warning that an array has no column names; its columns are in the order of the model."""
+def unnamed(call: Callable[[Any], Any], X: Any) -> Any:
+    """``call(X)`` without the warnings that an array has no column names (its columns are in the order of the model).
+
+    Nor does it warn of unknown categories: rows with one are asked for on purpose where they are part of the space.
+    """
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names", category=UserWarning)
+        for message in ("X does not have valid feature names", "Found unknown categories"):
+            warnings.filterwarnings("ignore", message=message, category=UserWarning)
         return call(X)
 
 
@@ -169,6 +170,7 @@ def _voting(
         noise=summing_noise(trees, base, DOUBLE, roundings=1),
         predict=predict,
         takes_missing=missing,
+        majority=vote == "majority",
     )
 
 
@@ -182,7 +184,7 @@ def _majority(members: list[tuple[Any, Any]], n_classes: int, X: FloatArray) -> 
         if columns is not None:
             codes = np.asarray(member.classes_, dtype=np.int64)[codes]
         votes[rows, codes] += 1
-    return votes.argmax(axis=1).astype(np.int64)
+    return np.asarray(votes.argmax(axis=1), dtype=np.int64)
 
 
 def _missing(model: Any, members: Any) -> npt.NDArray[np.bool_]:

@@ -103,7 +103,7 @@ class Grid:
 
     def _codes(self, column: int, values: FloatArray) -> IntArray:
         """Codes of a column of categories; those that the model does not know, and missing ones, are OTHER."""
-        known = ~np.isnan(values) & (values >= 0) & (values < len(self.inputs[column].levels))
+        known = (values >= 0) & (values < len(self.inputs[column].levels)) & (values == np.floor(values))
         return np.where(known, values, OTHER).astype(np.int64)
 
     def interval(self, column: int, low_cell: int, high_cell: int) -> tuple[float, bool, float, bool]:
@@ -233,6 +233,11 @@ class GridBuilder:
         for m, pairs in found.items():
             ordered = sorted(pairs)
             source = self.sources[m]
+            if source.level is None and self.grid.inputs[source.column].kind is Kind.NOMINAL:
+                raise TypeError(
+                    f"the model tests thresholds of the column {self.grid.inputs[source.column].name!r}, which holds "
+                    "categories without an order: expected tests for sets of categories only"
+                )
             thresholds = np.array([threshold for threshold, _ in ordered])
             if source.level is None:
                 back = self._clean(source.column, source.pulled_back(thresholds))
@@ -399,6 +404,8 @@ class GridBuilder:
                 literal = inside[0]
             elif len(outside) == 1:
                 literal = outside[0] ^ 1
+            elif (rest := frozenset(universe) - real) in known:
+                literal = known[rest] ^ 1
             else:
                 if real not in known:
                     new = grid._add(GridColumn(j, "codes", np.array([0.5]), codes=real, single=False))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from proofwood.data.columns import Kind
 from proofwood.exceptions import DataError
+from proofwood.explain.forest import OTHER
 from proofwood.explain.grid import Grid, GridBuilder
 from proofwood.explain.integers import integer_scores
 from proofwood.explain.leaves import Walker, score_model
@@ -71,6 +72,11 @@ class Explained:
         """One name per feature of ``scores.features``."""
         return self.grid.feature_names
 
+    def group_kind(self, feature: int) -> GroupKind | None:
+        """What a feature that is a group of table columns is; None for a feature of one table column."""
+        group = self._groups.get(self.feature_names[feature])
+        return None if group is None else group[1]
+
     @property
     def columns(self) -> tuple[str, ...]:
         """One name per column of ``scores``: that of the table column, or what the 0/1 column says of it."""
@@ -100,10 +106,10 @@ class Explained:
         if grid.role != "codes":
             return ()
         given = self.inputs[grid.column]
-        known = tuple(given.levels[code] for code in sorted(grid.codes) if code >= 0)
-        beyond = [] if len(known) == len(grid.codes) else ["(missing)"] if given.missing else []
-        beyond += ["(any other)"] if len(known) < len(grid.codes) and given.other else []
-        return (*known, *beyond)
+        known = tuple(given.levels[code] for code in sorted(grid.codes) if code != OTHER)
+        if OTHER not in grid.codes:
+            return known
+        return (*known, "(missing or any other)" if given.missing else "(any other)")
 
     # ------------------------------------------------------------------------------------------------------- rows
 
@@ -129,7 +135,7 @@ class Explained:
         return values
 
     def predict_codes(self, X: FloatArray) -> IntArray:
-        """(n_rows,) class codes that the real model gives to rows as :meth:`read` returns them, in the vote asked for."""
+        """(n_rows,) class codes of the real model, in the vote asked for, for rows as :meth:`read` returns them."""
         return self._adapted.predict(np.ascontiguousarray(X, dtype=np.float64))
 
     def cells_of(self, X: FloatArray) -> IntArray:
@@ -145,7 +151,7 @@ class Explained:
             raise DataError(f"x has shape {row.shape}: expected one row of shape (n_columns,)")
         return np.asarray(self.cells_of(row[np.newaxis])[0])
 
-    def row(self, cells: IntArray, like: FloatArray) -> FloatArray:
+    def row(self, cells: IntArray, like: npt.ArrayLike) -> FloatArray:
         """A row inside the cells whose values are as near to those of ``like`` as they can be.
 
         A value of ``like`` in its cell stays as it is; integers stay integers, bounds are kept. ValueError if no row
@@ -310,11 +316,11 @@ def _with_missing(
 ) -> tuple[Input, ...]:
     """The inputs with the columns in which missing values are part of the space."""
     names = [column.name for column in inputs]
-    takes = adapted.forest.takes_missing
-    able = np.zeros(len(inputs), dtype=bool)
-    if takes is not None:
-        for source, take in zip(adapted.sources, takes.tolist(), strict=True):
-            able[source.column] |= take and source.level is None and not source.steps
+    able, learns = np.zeros(len(inputs), dtype=bool), np.zeros(len(inputs), dtype=bool)
+    for flags, known in ((able, adapted.forest.takes_missing), (learns, adapted.forest.learns_missing)):
+        if known is not None:
+            for source, flag in zip(adapted.sources, known.tolist(), strict=True):
+                flags[source.column] |= flag and source.level is None and not source.steps
     if missing is not None:
         chosen = np.zeros(len(inputs), dtype=bool)
         for key in missing:
@@ -327,5 +333,8 @@ def _with_missing(
     elif given is not None:
         chosen = able & np.isnan(given).any(axis=0)
     else:
-        chosen = able & adapted.learns_missing
-    return tuple(replace(column, missing=bool(m)) for column, m in zip(inputs, chosen.tolist(), strict=True))
+        chosen = able & learns
+    return tuple(  # a model that takes missing categories takes unknown ones for missing
+        replace(column, missing=m, other=column.other or (m and column.kind is Kind.NOMINAL))
+        for column, m in zip(inputs, chosen.tolist(), strict=True)
+    )

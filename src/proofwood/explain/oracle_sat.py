@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from proofwood.explain.encode import Encoding, encode, require_majority
+from proofwood.explain.lemmas import cells_of_solution
 from proofwood.explain.oracle import UNKNOWN, Answer
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import IntArray
@@ -158,8 +159,5 @@ class _Built:
         return self._groups[key]
 
     def witness(self) -> IntArray:
-        """(n_columns,) cells of the row that the solver found: of each column the number of thresholds below."""
-        first = self._scores.first
-        above = [self.session.value(v + 1) for v in range(int(first[-1]))]
-        below = np.concatenate([[0], np.cumsum(above)])
-        return np.asarray(below[first[1:]] - below[first[:-1]], dtype=np.int64)
+        """(n_columns,) cells of the row that the solver found."""
+        return cells_of_solution(self._scores, self.session)

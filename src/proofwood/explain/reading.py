@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from proofwood.data.columns import Column, Kind, is_frame, read_columns
+from proofwood.data.columns import Column, Kind, is_frame, is_pandas, read_columns
 from proofwood.exceptions import DataError
 from proofwood.explain.forest import Forest
 from proofwood.explain.space import Input, Source, shown
-from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.model.node_table import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,6 @@ class Adapted:
     sources : one per model column
     read : rows as the user has them -> (n_rows, n_inputs) float64; checks names and numbers, not values
     predict : (n_rows, n_inputs) as ``read`` gives them -> class codes of the real model
-    learns_missing : inputs in which missing values are part of the space unless the user or the rows say otherwise
     """
 
     forest: Forest
@@ -35,7 +34,6 @@ class Adapted:
     sources: tuple[Source, ...]
     read: Callable[[Any], FloatArray]
     predict: Callable[[FloatArray], IntArray]
-    learns_missing: BoolArray | bool = False
 
 
 def plain(forest: Forest, feature_names: Sequence[str] | None) -> Adapted:
@@ -78,6 +76,57 @@ def numbers(X: Any, names: Sequence[str]) -> FloatArray:
     if array.shape[1] != len(names):
         raise DataError(f"X has {array.shape[1]} columns, but the model takes {len(names)}: {shown(names)}")
     return np.ascontiguousarray(array)
+
+
+def mixed(
+    X: Any,
+    names: Sequence[str],
+    known: Mapping[int, tuple[Any, ...]],
+    fill: Mapping[int, Any] | None = None,
+    idle: Set[int] = frozenset(),
+) -> FloatArray:
+    """Numbers as they are, and categories as codes; a category that is not known gets the code after the last.
+
+    Parameters
+    ----------
+    X : table of numbers and categories
+    names : of its columns
+    known : categories of a column, in the order of their codes
+    fill : what a column has in place of missing values
+    idle : columns whose values do not matter; they are NaN
+    """
+    if is_frame(X):
+        frame = in_order(X, names)
+        parts = [
+            frame.iloc[:, j].astype(object).tolist() if is_pandas(frame) else frame.to_series(j).to_list()
+            for j in range(len(names))
+        ]
+    else:
+        table = np.asarray(X, dtype=object)
+        if table.ndim != 2:
+            raise DataError(f"X has shape {table.shape}: expected (n_rows, n_columns)")
+        if table.shape[1] != len(names):
+            raise DataError(f"X has {table.shape[1]} columns, but the model takes {len(names)}: {shown(names)}")
+        parts = table.T.tolist()
+    result = np.full((len(parts[0]), len(names)), np.nan)
+    for j, values in enumerate(parts):
+        if j in idle:
+            continue
+        if fill is not None and j in fill:
+            values = [fill[j] if _absent(value) else value for value in values]
+        if j in known:
+            codes: dict[Any, float] = {value: float(code) for code, value in enumerate(known[j])}
+            result[:, j] = [np.nan if _absent(value) else codes.get(value, float(len(codes))) for value in values]
+            continue
+        try:
+            result[:, j] = [np.nan if _absent(value) else float(value) for value in values]
+        except (TypeError, ValueError) as error:
+            raise DataError(f"column {names[j]!r} holds something that is no number: {error}") from error
+    return result
+
+
+def _absent(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def in_order(X: Any, names: Sequence[str]) -> Any:

@@ -1,4 +1,4 @@
-"""What the columns of a table mean to an explanation: kinds, bounds, categories, groups, and where model columns come from.
+"""What columns mean to an explanation: kinds, bounds, categories, groups, and where model columns come from.
 
 A *column* is one of the matrix that ``Explained.read`` gives. A *source* says which column, or which category of it,
 a column of the model is, and how it was scaled on the way.
@@ -10,7 +10,7 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -224,7 +224,7 @@ def resolved_groups(
                         f"feature_groups[{name!r}]: column {names[j]!r} holds categories itself: it needs no group"
                     )
                 result[j] = replace(result[j], kind=Kind.BOOLEAN, low=0.0, high=1.0)
-        resolved[str(name)] = (columns, cast(GroupKind, group.kind))
+        resolved[str(name)] = (columns, group.kind)
     alone = {inputs[j].name for j in range(len(inputs)) if j not in owner}
     for name in resolved:
         if name in alone:

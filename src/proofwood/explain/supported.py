@@ -8,16 +8,40 @@ from typing import Any
 
 from proofwood.explain import from_sklearn
 from proofwood.explain.forest import Forest
+from proofwood.explain.from_boosters import from_lightgbm, from_xgboost
+from proofwood.explain.from_histgb import from_hist_gradient_boosting
+from proofwood.explain.from_own import from_classifier, from_tables
+from proofwood.explain.from_pipeline import from_pipeline
 from proofwood.explain.reading import Adapted, plain
+from proofwood.model.ensemble import Ensemble
+from proofwood.model.node_table import NodeTable
 
 SUPPORTED = (
     "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier of "
-    "trees, GradientBoostingClassifier of scikit-learn"
+    "trees, GradientBoostingClassifier or HistGradientBoostingClassifier of scikit-learn, a classifier or Booster of "
+    "XGBoost or LightGBM, a univariate tree, diagram or ensemble of proofwood, or a Pipeline that ends with one of "
+    "these"
 )
 
 
 def adapt(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted:
     """The adapter's reading of a fitted model; TypeError if it is of no supported kind."""
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(model, Pipeline):
+        inner = adapt(model.steps[-1][1], vote, None)
+        return from_pipeline(model, inner, feature_names)
+    if isinstance(model, (NodeTable, Ensemble)):
+        return from_tables(model, feature_names)
+    own = _own(model, feature_names)
+    if own is not None:
+        return own
+    hist = _hist(model, vote, feature_names)
+    if hist is not None:
+        return hist
+    forest = _booster(model, vote)
+    if forest is not None:
+        return plain(forest, feature_names)
     forest = _sklearn(model, vote)
     if forest is not None:
         names = getattr(model, "feature_names_in_", None)
@@ -25,6 +49,46 @@ def adapt(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted
             forest = replace(forest, names=tuple(str(name) for name in names))
         return plain(forest, feature_names)
     raise TypeError(f"cannot explain a {type(model).__name__}: expected a fitted {SUPPORTED}")
+
+
+def _own(model: Any, feature_names: Sequence[str] | None) -> Adapted | None:
+    from sklearn.utils.validation import check_is_fitted
+
+    from proofwood.estimators.base import ProvedClassifier
+
+    if not isinstance(model, ProvedClassifier):
+        return None
+    check_is_fitted(model)
+    return from_classifier(model, feature_names)
+
+
+def _hist(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.utils.validation import check_is_fitted
+
+    if not isinstance(model, HistGradientBoostingClassifier):
+        return None
+    check_is_fitted(model)
+    refuse_majority(model, vote)
+    return from_hist_gradient_boosting(model, feature_names)
+
+
+def _booster(model: Any, vote: str) -> Forest | None:
+    """A model of XGBoost or LightGBM; neither is imported unless the model is of it."""
+    library = type(model).__module__.split(".")[0]
+    if library not in ("xgboost", "lightgbm") or type(model).__name__ not in (
+        "XGBClassifier",
+        "XGBRFClassifier",
+        "LGBMClassifier",
+        "Booster",
+    ):
+        return None
+    from sklearn.utils.validation import check_is_fitted
+
+    if type(model).__name__ != "Booster":
+        check_is_fitted(model)
+    refuse_majority(model, vote)
+    return from_xgboost(model) if library == "xgboost" else from_lightgbm(model)
 
 
 def _sklearn(model: Any, vote: str) -> Forest | None:

@@ -61,8 +61,7 @@ Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules 
   for (int i = 0; i < n; ++i) place_[z(order_[z(i)])] = i;
   lo_.assign(z(model.n_columns), 0);
   hi_ = model.cells;
-  raised_.resize(z(model.n_columns));
-  lowered_.resize(z(model.n_columns));
+  when_.assign(2 * z(model.n_variables), -1);
   watching_.resize(2 * z(model.n_variables));
   activity_.assign(z(model.n_variables), 0.0);
   wanted_.assign(2 * z(model.n_columns), -1);
@@ -71,7 +70,7 @@ Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules 
     if (literals.empty()) {
       never_ = true;
     } else if (literals.size() == 1) {
-      if (!set(literals[0], kDecision, 0)) never_ = true;
+      if (!set(literals[0], kDecision)) never_ = true;
     } else {
       clauses_.push_back({literals, 0, 0, false});
       attach(static_cast<int>(clauses_.size()) - 1);
@@ -111,25 +110,27 @@ void Pair::revive(int leaf) {
   best_[z(tree)] = place_[z(leaf)];
 }
 
-bool Pair::set(Literal l, int reason, int stored) {
+bool Pair::set(Literal l, int reason) {
   const int c = column(l), t = cut(l);
   const bool upper = (l & 1) != 0;
   if (upper) {
     if (hi_[z(c)] <= t) return true;
     if (lo_[z(c)] > t) return false;
-    trail_.push_back({c, true, hi_[z(c)], reason, stored, level()});
-    lowered_[z(c)].push_back(static_cast<int>(trail_.size()) - 1);
+    trail_.push_back({c, true, hi_[z(c)], reason, l, level()});
     // No box is empty, so a leaf of every tree stays alive all the way.
-    for (int v = model_.first[z(c)] + t; v < model_.first[z(c)] + hi_[z(c)]; ++v)
+    for (int v = model_.first[z(c)] + t; v < model_.first[z(c)] + hi_[z(c)]; ++v) {
+      when_[2 * z(v) + 1] = static_cast<int>(trail_.size()) - 1;
       for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) kill(model_.needing[z(i)]);
+    }
     hi_[z(c)] = t;
   } else {
     if (lo_[z(c)] > t) return true;
     if (hi_[z(c)] <= t) return false;
-    trail_.push_back({c, false, lo_[z(c)], reason, stored, level()});
-    raised_[z(c)].push_back(static_cast<int>(trail_.size()) - 1);
-    for (int v = model_.first[z(c)] + lo_[z(c)]; v <= model_.first[z(c)] + t; ++v)
+    trail_.push_back({c, false, lo_[z(c)], reason, l, level()});
+    for (int v = model_.first[z(c)] + lo_[z(c)]; v <= model_.first[z(c)] + t; ++v) {
+      when_[2 * z(v)] = static_cast<int>(trail_.size()) - 1;
       for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) kill(model_.needing[z(i)]);
+    }
     lo_[z(c)] = t + 1;
   }
   return true;
@@ -145,14 +146,11 @@ void Pair::undo(int to) {
       for (int v = model_.first[z(c)] + hi_[z(c)]; v < model_.first[z(c)] + change.before; ++v)
         for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) revive(model_.needing[z(i)]);
       hi_[z(c)] = change.before;
-      lowered_[z(c)].pop_back();
     } else {
       for (int v = model_.first[z(c)] + change.before; v < model_.first[z(c)] + lo_[z(c)]; ++v)
         for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) revive(model_.needing[z(i)]);
       lo_[z(c)] = change.before;
-      raised_[z(c)].pop_back();
     }
-    if (change.reason == kStored) store_.resize(z(change.stored));
     trail_.pop_back();
   }
   starts_.resize(z(to));
@@ -201,7 +199,7 @@ int Pair::propagate_clauses() {
           }
         if (moved) continue;
         watchers[kept++] = number;
-        if (!set(literals[0], number, 0)) {
+        if (!set(literals[0], number)) {
           for (++i; i < watchers.size(); ++i) watchers[kept++] = watchers[i];
           watchers.resize(kept);
           return number;
@@ -215,7 +213,8 @@ int Pair::propagate_clauses() {
 
 // True facts that keep the sum below `least_` (under `assumed`): for every leaf that would lift it too far, one of its
 // needs is false. Leaves whose gain fits into the room that the sum leaves need no fact.
-void Pair::explain(std::optional<Literal> assumed, std::vector<Literal>& facts) {
+// Reasons are asked for later than they applied: only changes before `limit` count.
+void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Literal>& facts) {
   facts.clear();
   const int assumed_column = assumed ? column(*assumed) : -1;
   const bool assumed_upper = assumed && (*assumed & 1) != 0;
@@ -231,8 +230,8 @@ void Pair::explain(std::optional<Literal> assumed, std::vector<Literal>& facts) 
     return false;
   };
   const auto stop_of = [&](int tree) {
-    int place = best_[z(tree)];
-    while (dead_[z(order_[z(place)])] > 0 || killed(order_[z(place)])) ++place;
+    int place = model_.leaves_of[z(tree)];
+    while (fallen(order_[z(place)], limit) || killed(order_[z(place)])) ++place;
     return place;
   };
   std::int64_t room = least_ - 1;
@@ -244,7 +243,33 @@ void Pair::explain(std::optional<Literal> assumed, std::vector<Literal>& facts) 
   }
   if (!rules_.slack) room = 0;
   chosen_touched_.clear();
+  // What it takes to need no fact about a tree: its best leaf that fell. Cheap trees come first.
+  ranking_.clear();
   for (int t = 0; t < model_.n_trees; ++t) {
+    const std::int64_t kept = gain_[z(order_[z(stops[z(t)])])];
+    for (int place = model_.leaves_of[z(t)]; place < stops[z(t)]; ++place) {
+      const int leaf = order_[z(place)];
+      if (gain_[z(leaf)] <= kept) break;
+      bool free = false;
+      for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1] && !free; ++i) {
+        const Literal need = model_.needs[z(i)];
+        free = assumed && by_assumption(need);
+        if (!free && value(need) == 0) {
+          const int entry = entry_of(need ^ 1);
+          free = entry < limit && trail_[z(entry)].level == 0;
+        }
+      }
+      if (free) continue;
+      ranking_.push_back({gain_[z(leaf)] - kept, t});
+      break;
+    }
+  }
+  std::sort(ranking_.begin(), ranking_.end());
+  for (const auto& [cost, t] : ranking_) {
+    if (cost <= room) {
+      room -= cost;
+      continue;
+    }
     const std::int64_t kept = gain_[z(order_[z(stops[z(t)])])];
     for (int place = model_.leaves_of[z(t)]; place < stops[z(t)]; ++place) {
       const int leaf = order_[z(place)];
@@ -261,13 +286,14 @@ void Pair::explain(std::optional<Literal> assumed, std::vector<Literal>& facts) 
         }
         if (value(need) != 0) continue;
         const Literal fact = need ^ 1;
+        const int entry = entry_of(fact);
+        if (entry >= limit) continue;
         const Literal known = chosen_[2 * z(column(need)) + z(fact & 1)];
         if (known >= 0 && ((fact & 1) != 0 ? cut(known) <= cut(fact) : cut(known) >= cut(fact))) {
           free = true;
           break;
         }
-        const int entry = entry_of(fact);
-        if (entry < 0 || trail_[z(entry)].level == 0) {
+        if (trail_[z(entry)].level == 0) {
           free = true;
           break;
         }
@@ -292,9 +318,18 @@ void Pair::explain(std::optional<Literal> assumed, std::vector<Literal>& facts) 
   }
 }
 
+bool Pair::fallen(int leaf, int limit) const {
+  if (dead_[z(leaf)] == 0) return false;
+  for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1]; ++i) {
+    const Literal need = model_.needs[z(i)];
+    if (value(need) == 0 && entry_of(need ^ 1) < limit) return true;
+  }
+  return false;
+}
+
 int Pair::propagate_scores() {
   if (bound_ < least_) {
-    explain(std::nullopt, conflict_);
+    explain(std::nullopt, static_cast<int>(trail_.size()), conflict_);
     return 2;
   }
   if (!rules_.propagate_scores) return 0;
@@ -345,14 +380,8 @@ int Pair::propagate_scores() {
       const int c = key / 2;
       const Literal forced = 2 * (model_.first[z(c)] + losses_[k].cut) + (key & 1);
       if (value(forced) == 1) continue;
-      std::vector<Literal> facts;
-      explain(forced ^ 1, facts);
-      const int stored = static_cast<int>(store_.size());
-      store_.push_back(static_cast<Literal>(facts.size()));
-      store_.insert(store_.end(), facts.begin(), facts.end());
-      if (!set(forced, kStored, stored)) {
-        store_.resize(z(stored));
-        conflict_ = std::move(facts);
+      if (!set(forced, kScores)) {
+        explain(forced ^ 1, static_cast<int>(trail_.size()), conflict_);
         conflict_.push_back(forced ^ 1);
         return 2;
       }
@@ -379,38 +408,14 @@ bool Pair::propagate() {
   }
 }
 
-int Pair::entry_of(Literal fact) const {
-  const int c = column(fact), t = cut(fact);
-  const bool upper = (fact & 1) != 0;
-  const auto& changes = upper ? lowered_[z(c)] : raised_[z(c)];
-  // The bound after change i is what change i + 1 found; the last one is that of now.
-  int low = 0, high = static_cast<int>(changes.size());
-  const auto after = [&](int i) {
-    if (i + 1 < static_cast<int>(changes.size())) return trail_[z(changes[z(i + 1)])].before;
-    return upper ? hi_[z(c)] : lo_[z(c)];
-  };
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    const bool holds = upper ? after(middle) <= t : after(middle) > t;
-    if (holds) high = middle; else low = middle + 1;
-  }
-  if (low == static_cast<int>(changes.size())) return -1;
-  // True before the first change too?
-  const int start = trail_[z(changes[z(low)])].before;
-  if (upper ? start <= t : start > t) return -1;
-  return changes[z(low)];
-}
-
-std::vector<Literal> Pair::facts_of(int entry) const {
-  const Change& change = trail_[z(entry)];
+std::vector<Literal> Pair::facts_of(int entry) {
+  const Change change = trail_[z(entry)];
   std::vector<Literal> facts;
-  if (change.reason == kStored) {
-    const auto n = static_cast<std::size_t>(store_[z(change.stored)]);
-    facts.assign(store_.begin() + change.stored + 1, store_.begin() + change.stored + 1 + static_cast<std::ptrdiff_t>(n));
+  if (change.reason == kScores) {
+    explain(change.literal ^ 1, entry, facts);
   } else if (change.reason >= 0) {
     for (const Literal l : clauses_[z(change.reason)].literals) {
-      // All literals but the one that was set; that one is of the same column and side.
-      if (column(l) == change.column && ((l & 1) != 0) == change.upper && value(l) == 1 && entry_of(l) == entry) continue;
+      if (l == change.literal) continue;
       facts.push_back(l ^ 1);
     }
   }
@@ -598,14 +603,14 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
       undo(back);
       if (learned.size() == 1) {
         undo(0);
-        if (!set(learned[0], kDecision, 0)) {
+        if (!set(learned[0], kDecision)) {
           never_ = true;
           return Outcome::kSame;
         }
       } else {
         clauses_.push_back({learned, clause_step_, glue, true});
         attach(static_cast<int>(clauses_.size()) - 1);
-        set(learned[0], static_cast<int>(clauses_.size()) - 1, 0);
+        set(learned[0], static_cast<int>(clauses_.size()) - 1);
       }
       step_ /= 0.95;
       clause_step_ /= 0.999F;
@@ -618,25 +623,30 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
       continue;
     }
     if (until <= 0) {
-      undo(0);
       until = 64 * luby(++restart + 1);
       if (clauses_.size() - n_given_ > limit) {
+        undo(0);
         if (!propagate()) continue;
         reduce();
         limit += limit / 10;
+      } else {
+        undo(static_cast<int>(assumptions.size()));
       }
       continue;
     }
     if (level() < static_cast<int>(assumptions.size())) {
-      const Literal next = assumptions[z(level())];
-      const int known = value(next);
-      if (known == 0) {
-        analyse_final({next ^ 1});
-        core_.push_back(next);
-        return end(Outcome::kSame);
+      // All at once: what follows from some of them follows from all.
+      while (level() < static_cast<int>(assumptions.size())) {
+        const Literal next = assumptions[z(level())];
+        const int known = value(next);
+        if (known == 0) {
+          analyse_final({next ^ 1});
+          core_.push_back(next);
+          return end(Outcome::kSame);
+        }
+        starts_.push_back(static_cast<int>(trail_.size()));
+        if (known < 0) set(next, kDecision);
       }
-      starts_.push_back(static_cast<int>(trail_.size()));
-      if (known < 0) set(next, kDecision, 0);
       continue;
     }
     Literal next = decide();
@@ -650,7 +660,7 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
       }
     }
     starts_.push_back(static_cast<int>(trail_.size()));
-    set(next, kDecision, 0);
+    set(next, kDecision);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace proofwood::votes {
@@ -70,8 +71,8 @@ class Pair {
     int column;
     bool upper;     // hi went down, else lo went up
     int before;
-    int reason;     // kDecision, index into clauses_, or kStored
-    int stored;     // offset into store_ of facts, if kStored
+    int reason;     // kDecision, kScores, or index into clauses_
+    Literal literal;
     int level;
   };
   struct Clause {
@@ -80,13 +81,13 @@ class Pair {
     int glue = 0;
     bool learned = false;
   };
-  static constexpr int kDecision = -1, kStored = -2, kNone = -3;
+  static constexpr int kDecision = -1, kScores = -2, kNone = -3;
 
   int column(Literal l) const { return model_.column_of[static_cast<std::size_t>(l >> 1)]; }
   int cut(Literal l) const { return (l >> 1) - model_.first[static_cast<std::size_t>(column(l))]; }
   // 1 true, 0 false, -1 open
   int value(Literal l) const;
-  bool set(Literal l, int reason, int stored);   // false if it is false already
+  bool set(Literal l, int reason);              // false if it is false already
   void undo(int level);
   void kill(int leaf);
   void revive(int leaf);
@@ -94,13 +95,14 @@ class Pair {
   int propagate_clauses();                        // conflicting clause or kNone
   bool propagate();                               // false: conflict_ holds facts
   int propagate_scores();                         // 0 nothing, 1 some bound, 2 conflict
-  void explain(std::optional<Literal> assumed, std::vector<Literal>& facts);
+  void explain(std::optional<Literal> assumed, int limit, std::vector<Literal>& facts);
+  bool fallen(int leaf, int limit) const;         // whether it was dead before the change `limit`
   void attach(int clause);
   void analyse(std::vector<Literal>& learned, int& back, int& glue);
   void analyse_final(const std::vector<Literal>& facts);
   void add_fact(Literal fact);
-  int entry_of(Literal fact) const;               // change that made a true literal true, -1 if it always was
-  std::vector<Literal> facts_of(int entry) const;
+  int entry_of(Literal fact) const { return when_[static_cast<std::size_t>(fact)]; }  // change that made it true
+  std::vector<Literal> facts_of(int entry);
   Literal decide();
   bool complete(const std::vector<int>& near);
   void bump(Literal l);
@@ -119,8 +121,7 @@ class Pair {
   std::vector<int> lo_, hi_;
   std::vector<Change> trail_;
   std::vector<int> starts_;               // trail length at each decision
-  std::vector<std::vector<int>> raised_, lowered_;  // changes of lo and hi, by column
-  std::vector<Literal> store_;            // facts of stored reasons: length, then literals
+  std::vector<int> when_;                 // (2 n_variables) change that made a literal true; of use while it is true
   std::size_t head_ = 0;
   std::vector<Clause> clauses_;
   std::size_t n_given_ = 0;
@@ -138,6 +139,7 @@ class Pair {
   bool never_ = false;
   std::vector<Literal> chosen_;           // explain: strongest fact per column and side
   std::vector<int> chosen_touched_;
+  std::vector<std::pair<std::int64_t, int>> ranking_;
   struct Loss { int key; int cut; std::int64_t loss; };
   std::vector<Loss> losses_;
 };

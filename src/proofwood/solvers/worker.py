@@ -139,7 +139,7 @@ class _Lane:
         child = self._context.Process(target=_child, args=(sender, function, arguments), daemon=True)
         self.running[receiver] = len(self._children)
         self._children.append(child)
-        with _no_main_module():
+        with _no_main_module(), _known_start_method():
             child.start()
         sender.close()  # the child holds the only writing end: its death closes the pipe
 
@@ -191,6 +191,20 @@ class _Lane:
             child.close()
         for pipe in list(self.running):
             self._leave(pipe)
+
+
+@contextmanager
+def _known_start_method() -> Iterator[None]:
+    """Tell the child no start method but those of the standard library: a process of joblib has one of its own."""
+    known = multiprocessing.get_start_method(allow_none=True)
+    if known is None or known in multiprocessing.get_all_start_methods():
+        yield
+        return
+    multiprocessing.set_start_method("spawn", force=True)
+    try:
+        yield
+    finally:
+        multiprocessing.set_start_method(known, force=True)
 
 
 @contextmanager

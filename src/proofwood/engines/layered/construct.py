@@ -48,6 +48,8 @@ def construct(
     ------
     ValueError
         If an argument is out of its range, or the problem is oblique.
+    InterruptedSearchError
+        On Ctrl-C; it holds the diagram.
 
     References
     ----------
@@ -62,4 +64,4 @@ def construct(
     found = _native.construct_layered(
         *kernel.arrays, {**kernel.settings, "starts": starts, "share": float(feature_share)}, seconds
     )
-    return kernel.diagram(found)
+    return kernel.ended(found, kernel.diagram(found))

@@ -55,6 +55,8 @@ def improve(
     ------
     ValueError
         If an argument is out of its range, or the problem is oblique.
+    InterruptedSearchError
+        On Ctrl-C; it holds the diagram.
     """
     if max_rounds is not None and max_rounds < 0:
         raise ValueError(f"max_rounds={max_rounds!r} is no number of rounds: expected an integer from 0")
@@ -63,7 +65,7 @@ def improve(
     rounds = max_rounds if max_rounds is not None else 1000 if seconds is None else _MOST
     settings = {**kernel.settings, "rounds": rounds, "target": float(target)}
     found = _native.improve_layered(*kernel.arrays, settings, _start(problem, diagram), seconds)
-    return _better(kernel, diagram, kernel.diagram(found))
+    return kernel.ended(found, _better(kernel, diagram, kernel.diagram(found)))
 
 
 def _start(problem: LayeredProblem, diagram: Diagram) -> dict[str, Any]:

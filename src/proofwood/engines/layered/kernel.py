@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.engines.layered.shape import Diagram, check_skeleton, without_unreached
+from proofwood.engines.layered.shape import Diagram, InterruptedSearchError, check_skeleton, without_unreached
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.layered import LayeredProblem
 from proofwood.problem.ranked import RankArray
 
 EXACT = 2**53
 """Integers below this are exact as doubles, which is what the native search counts with."""
+INTERRUPT = 2
+"""What the native code says if Ctrl-C ended it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,12 @@ class Kernel:
     def arrays(self) -> tuple[RankArray, RankArray, IntArray, IntArray, FloatArray]:
         """The arrays in the order of the native functions."""
         return self.ranks, self.tests_of, self.prices, self.class_weights, self.coefficients
+
+    def ended(self, found: Mapping[str, Any], diagram: Diagram) -> Diagram:
+        """``diagram``; InterruptedSearchError, which holds it, if Ctrl-C ended the native code."""
+        if found["stopped"] == INTERRUPT:
+            raise InterruptedSearchError(diagram)
+        return diagram
 
     def diagram(self, found: Mapping[str, Any]) -> Diagram:
         """What the native code found, recounted row by row.

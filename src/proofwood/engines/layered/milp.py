@@ -16,7 +16,7 @@ from proofwood.engines.layered.model_start import start_values
 from proofwood.engines.layered.program import Answer
 from proofwood.engines.layered.run import NO_DIAGRAM, LayeredRun
 from proofwood.engines.layered.shape import Diagram
-from proofwood.engines.layered.slots import shrunk
+from proofwood.engines.layered.slots import Slots, shrunk
 from proofwood.model.node_table import FloatArray
 from proofwood.problem.layered import LayeredProblem
 from proofwood.solvers import worker
@@ -33,6 +33,8 @@ SOLVERS = tuple(_SOLVERS)
 _TAKES_START = ("highs", "gurobi", "scip")
 _LAST_WORDS = 0.5
 """Seconds that a solver is told to leave for its answer, at most a tenth of all it has."""
+WRITE_AND_SEND = 2.0
+"""Time to write a program and send it to its process, as a multiple of the time to write it."""
 STEP_SHARE = 0.4
 """Part of the time left that diagrams of one number of nodes may take."""
 
@@ -65,6 +67,15 @@ AS_PRINTED = MilpOptions(centred=False, shrink=False, steps=0)
 def installed(solver: str) -> bool:
     """Whether the package of a solver can be imported."""
     return importlib.util.find_spec(_SOLVERS[solver][1]) is not None
+
+
+def require(solver: Solver) -> None:
+    """Raise ImportError unless the package of a solver is installed."""
+    if not installed(solver):
+        raise ImportError(
+            f"the solver {solver!r} needs {_SOLVERS[solver][2]}, which is not installed: "
+            f'pip install "proofwood[{solver}]"'
+        )
 
 
 def solve(
@@ -110,11 +121,7 @@ def solve(
     """
     if solver not in _SOLVERS:
         raise ValueError(f"solver={solver!r}: expected one of {', '.join(SOLVERS)}")
-    if not installed(solver):
-        raise ImportError(
-            f"the solver {solver!r} needs {_SOLVERS[solver][2]}, which is not installed: "
-            f'pip install "proofwood[{solver}]"'
-        )
+    require(solver)
     limits = [s for s in (seconds, run.seconds_left) if s is not None]
     deadline = time.monotonic() + min(limits) if limits else None
     for code in range(problem.rows.n_classes):
@@ -149,6 +156,7 @@ class _Stages:
     problem, run, solver, threads, options : as in :func:`solve`
     deadline : on the clock of ``time.monotonic``
     least : diagrams with fewer nodes are known to cost no less than the best
+    pace : seconds that the last program took to write, per row and arc
     """
 
     problem: LayeredProblem
@@ -158,6 +166,7 @@ class _Stages:
     options: MilpOptions
     deadline: float | None
     least: int = 1
+    pace: float = 0.0
 
     def solve(self) -> str | None:
         """All programs in turn; raises _EnoughError as soon as the bound has met the best diagram."""
@@ -203,10 +212,18 @@ class _Stages:
         Returns None if no diagram of these is cheaper than the best, else what stopped it.
         """
         run, options = self.run, self.options
+        begun = time.monotonic()
+        slots = Slots.of(part)
+        size = part.rows.n_rows * (len(slots.low) + len(slots.high))
+        if seconds is not None and seconds <= WRITE_AND_SEND * self.pace * size:  # it would not arrive in time
+            return "time_limit"
         model = build(part, thresholds=options.thresholds, centred=options.centred, least_splits=self.least)
         levels, most = Levels.of(part), part.max_splits
         start = self._start(model)
         cutoff = levels.cutoff(run.upper) if run.best is not None and start is None else None
+        built = time.monotonic() - begun
+        self.pace = built / size
+        seconds = None if seconds is None else max(0.0, seconds - built)
 
         def take(message: tuple[str, Any]) -> None:
             kind, content = message

@@ -89,7 +89,7 @@ def construct_oblique(
     Parameters
     ----------
     problem : LayeredProblem with columns scaled to [0, 1]
-    seconds : time limit; one start is always made
+    seconds : time limit; one start is always made, which grows no further when time is up
     n_starts : most starts; None for as many as time permits
     start : a diagram to beat, univariate or oblique
     costs : (n_rows, n_classes) int64, price of giving a row a class; by default the price of errors
@@ -117,7 +117,7 @@ def construct_oblique(
     score = best.score()
     number = 0
     while number == 0 or ((n_starts is None or number < n_starts) and not _over(deadline)):
-        draft = grown(ground, rng, greedy=number == 0, small=number % 2 == 1)
+        draft = grown(ground, rng, greedy=number == 0, small=number % 2 == 1, deadline=deadline)
         if (draft_score := draft.score()) < score:
             best, score = draft, draft_score
         number += 1

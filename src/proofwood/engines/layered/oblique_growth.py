@@ -7,6 +7,8 @@ References
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,19 +23,22 @@ FEATURE_SHARE = 0.6
 """Share of the columns that a node of a random start looks at [1]_."""
 
 
-def grown(ground: Ground, rng: np.random.Generator, *, greedy: bool, small: bool) -> Draft:
+def grown(
+    ground: Ground, rng: np.random.Generator, *, greedy: bool, small: bool, deadline: float | None = None
+) -> Draft:
     """One diagram, grown and pruned.
 
     Parameters
     ----------
     greedy : whether each node looks at all columns and takes the best cut, with nothing left to chance
     small : whether it stops at a random number of nodes
+    deadline : ``time.perf_counter()`` at which no further node is grown
     """
     most = ground.problem.most_nodes
     cap = most
     if small and most > 1:
         cap = int(rng.integers(1, min(most, ground.problem.rows.n_classes + 4) + 1))
-    return _pruned(_Growth(ground, rng, greedy=greedy, cap=cap).draft())
+    return _pruned(_Growth(ground, rng, greedy=greedy, cap=cap, deadline=deadline).draft())
 
 
 def _pruned(draft: Draft) -> Draft:
@@ -69,8 +74,11 @@ class _Flow:
 class _Growth:
     """One top-down construction."""
 
-    def __init__(self, ground: Ground, rng: np.random.Generator, *, greedy: bool, cap: int) -> None:
+    def __init__(
+        self, ground: Ground, rng: np.random.Generator, *, greedy: bool, cap: int, deadline: float | None
+    ) -> None:
         rows = ground.problem.rows
+        self.deadline = math.inf if deadline is None else deadline
         self.ground, self.problem, self.rng, self.greedy, self.cap = ground, ground.problem, rng, greedy, cap
         self.weights = np.zeros((rows.n_rows, rows.n_classes))
         self.weights[np.arange(rows.n_rows), rows.codes] = rows.weights
@@ -146,7 +154,12 @@ class _Growth:
         return found
 
     def _plane(self, rows: BoolArray) -> tuple[FloatArray, float] | None:
-        """Normal and offset of greatest information gain among the candidates; None if no cut gains anything."""
+        """Normal and offset of greatest information gain among the candidates; None if no cut gains anything.
+
+        None if time is up, too.
+        """
+        if time.perf_counter() > self.deadline:
+            return None
         there, weights = self.ground.columns[rows], self.weights[rows]
         normals = self._normals(there, weights)
         gain, offset = gain_cuts(np.asarray(there @ normals.T), weights)

@@ -10,7 +10,7 @@ import numpy as np
 from proofwood.engines.layered import oblique_moves as moves
 from proofwood.engines.layered.oblique_draft import Draft, Ground, Score
 from proofwood.engines.layered.oblique_growth import grown
-from proofwood.engines.layered.shape import Diagram
+from proofwood.engines.layered.shape import Diagram, InterruptedSearchError
 from proofwood.model.node_table import IntArray
 from proofwood.problem.layered import LayeredProblem
 
@@ -56,6 +56,8 @@ def improve_oblique(
     ------
     ValueError
         If neither ``seconds`` nor ``rounds`` is given, the problem or the diagram is univariate, or costs do not fit.
+    InterruptedSearchError
+        On Ctrl-C; it holds the diagram.
     """
     if seconds is None and rounds is None:
         raise ValueError("neither seconds nor rounds: the search would not end")
@@ -65,12 +67,19 @@ def improve_oblique(
     begun = time.perf_counter()
     deadline = None if seconds is None else begun + SEARCHED * seconds
     search = Improvement(Draft.of(ground, diagram), np.random.default_rng(random_state), deadline, target)
-    search.run(rounds)
+    end, interrupted = None if seconds is None else begun + seconds, False
+    try:
+        search.run(rounds)
+    except KeyboardInterrupt:
+        end, interrupted = begun, True
     best = search.best
     if search.best_score >= search.first_score:
         best = Draft.of(ground, diagram)
-    settled = best.diagram(deadline=None if seconds is None else begun + seconds)
-    return settled if Draft.of(ground, settled).score() <= search.first_score else diagram
+    settled = best.diagram(deadline=end)
+    found = settled if Draft.of(ground, settled).score() <= search.first_score else diagram
+    if interrupted:
+        raise InterruptedSearchError(found)
+    return found
 
 
 class Improvement:

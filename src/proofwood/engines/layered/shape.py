@@ -181,6 +181,19 @@ def count(problem: LayeredProblem, diagram: Diagram) -> Counted:
     return Counted(errors, k, problem.cost.of_diagram(errors, k), broken)
 
 
+class InterruptedSearchError(KeyboardInterrupt):
+    """Ctrl-C ended a local search.
+
+    Parameters
+    ----------
+    diagram : the best one that it had seen
+    """
+
+    def __init__(self, diagram: Diagram) -> None:
+        super().__init__()
+        self.diagram = diagram
+
+
 def check_skeleton(problem: LayeredProblem, diagram: Diagram) -> None:
     """Raise AssertionError unless ``diagram`` lies within the skeleton."""
     layer, k = diagram.layer, diagram.n_splits

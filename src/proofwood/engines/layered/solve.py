@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass
 
-from proofwood.engines.layered.milp import Solver
+from proofwood.engines.layered.cpsat import require_ortools
+from proofwood.engines.layered.milp import Solver, require
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.sets import SetSearch, search_sets
-from proofwood.engines.layered.shape import Diagram
+from proofwood.engines.layered.shape import Diagram, InterruptedSearchError
 from proofwood.model.node_table import IntArray
 from proofwood.problem.layered import LayeredProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, Result
@@ -89,6 +90,10 @@ def solve(
             f"engine={engine!r} knows univariate splits only: for oblique ones pass one of "
             f"{', '.join(map(repr, OBLIQUE_ENGINES))}"
         )
+    if engine in MILP_SOLVERS:
+        require(MILP_SOLVERS[engine])
+    elif engine == "cpsat":
+        require_ortools()
     run = LayeredRun(problem, limits, progress)
     stopped_by: str | None = None
     try:
@@ -100,8 +105,12 @@ def solve(
             stopped_by = solve_oblique(run, engine, random_state)
         else:
             stopped_by = _univariate(run, engine, random_state, shares)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         stopped_by = "interrupt"
+        if isinstance(interrupt, InterruptedSearchError):
+            found = interrupt.diagram
+            if found.n_splits == 0 or problem.oblique == (found.normals is not None):
+                run.offer(found, by="local search")
     if not run.done and stopped_by is None and run.over:
         stopped_by = "time_limit"
     return run.result(stopped_by)

@@ -22,6 +22,8 @@ MILP_SOLVERS: dict[str, Solver] = {"milp": "scipy", "scip": "scip", "highs": "hi
 PACKAGES: dict[Solver, str] = {"scip": "pyscipopt", "gurobi": "gurobipy"}
 SMALL = 4_000
 """Rows times slots up to which the solver of scipy is given the model, where no better one is installed."""
+LARGE = (0.5, 60.0)
+"""Time for one more local search where there are more: solvers seldom better a diagram of that size."""
 
 
 def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None:
@@ -42,7 +44,12 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
         return None
     from proofwood.engines.layered.milp import solve
 
-    return solve(problem, run, solver=solver, seconds=run.seconds_left, threads=run.limits.threads)
+    if engine == "auto" and problem.rows.n_rows * problem.n_slots > SMALL:
+        _improve(run, random_state + 1, run.share_of_time(*LARGE))
+    stopped_by = solve(problem, run, solver=solver, seconds=run.seconds_left, threads=run.limits.threads)
+    if engine == "auto" and stopped_by == "time_limit":  # the program may have been too large to begin with
+        _improve(run, random_state + 2, run.share_of_time(1.0, 120.0))
+    return stopped_by
 
 
 def _installed(problem: LayeredProblem) -> Solver | None:

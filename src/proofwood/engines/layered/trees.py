@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -42,7 +44,7 @@ def bound_nodes(search: SetSearch, run: LayeredRun, *, seconds: float) -> None:
         scale = problem.cost.error_price * PRICES[0]
         result = _best_tree(problem, run, error_price=scale, leaf_price=price, depth=deepest, seconds=left / 2)
         _offer(problem, run, result.model)
-        least = round(result.lower_bound * scale / float(problem.rows.unit))
+        least = _integer_cost(result.lower_bound, scale, problem)
         for nodes in range(1, deepest + 1 if deepest < len(problem.widths) else search.most + 1):
             search.raise_nodes(nodes, -(-(least - price * unrolled[nodes]) // scale))
         run.prove(min(search.lower, run.upper))
@@ -85,7 +87,7 @@ def solve_trees(problem: LayeredProblem, run: LayeredRun, *, seconds: float | No
     )
     _offer(problem, run, result.model)
     cost = problem.cost
-    lower = round(result.lower_bound * cost.error_price / float(problem.rows.unit))
+    lower = _integer_cost(result.lower_bound, cost.error_price, problem)
     leaf = cost.of_diagram(_leaf_errors(problem), 0)
     run.prove(min(leaf, max(0, lower - cost.node_price)))
 
@@ -153,6 +155,11 @@ def _offer(problem: LayeredProblem, run: LayeredRun, table: NodeTable | None) ->
     diagram = as_diagram(problem, over_tests)
     if diagram is not None:
         run.offer(diagram, by="trees")
+
+
+def _integer_cost(bound: float, error_price: int, problem: LayeredProblem) -> int:
+    """The integer cost that was rounded to ``bound``, a float in real weight; not more in any case."""
+    return math.ceil(Fraction(bound) * error_price / problem.rows.unit * (1 - Fraction(1, 2**52)))
 
 
 def _leaf_errors(problem: LayeredProblem) -> int:

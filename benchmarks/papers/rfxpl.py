@@ -1,0 +1,274 @@
+"""Table 1 of the RFxpl paper, measured again: explanations of forests that vote by majority, and of soft votes.
+
+``python -m benchmarks.papers.rfxpl table1 --rows 10`` measures what is not stored yet under
+``benchmarks/results/rfxpl``, stores every set, vote and engine as one line of CSV, and writes a page with the paper's
+mean seconds beside ours. ``report`` writes the page from what is stored. What reached its limit is measured again only
+if the new limit is longer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks import cases
+from benchmarks.harness import RESULTS, Table, geometric_mean, markdown_table, number, seconds_text, write_page
+from benchmarks.papers import rfxpl_published as published
+from benchmarks.papers.measuring import Session, add_session_arguments, decimals
+from benchmarks.papers.rfxpl_tasks import case
+
+OUT = RESULTS / "rfxpl"
+SETS = tuple(published.TABLE_1)
+VOTES = {"majority": "majority", "soft": "auto"}
+ENGINES = {"majority": ("box", "sat"), "soft": ("box",)}
+KEY = ("set", "vote", "engine", "asked")
+COLUMNS = (
+    "limit",
+    "budget",
+    "rows",
+    "features",
+    "classes",
+    "depth",
+    "accuracy",
+    "variables",
+    "clauses",
+    "prepared",
+    "wanted",
+    "explained",
+    "minimal",
+    "calls",
+    "length",
+    "least",
+    "mean",
+    "median",
+    "high",
+    "most",
+    "status",
+    "error",
+)
+TASK = "benchmarks.papers.rfxpl_tasks:explanations"
+
+Row = Mapping[str, str]
+
+
+def table1(
+    *,
+    session: Session,
+    sets: Sequence[str] = SETS,
+    votes: Sequence[str] = tuple(VOTES),
+    engines: Sequence[str] = ("box", "sat"),
+    rows: int | None = None,
+    budget: float = 60.0,
+    measure: bool = True,
+) -> Path:
+    """Table 1: size of the encoding, questions, seconds and length of abductive explanations."""
+    table = Table(session.out / "table1.csv", KEY, COLUMNS)
+    asked = "paper" if rows is None else rows
+    absent = []
+    if measure:
+        for vote in votes:
+            for engine in (engine for engine in ENGINES[vote] if engine in engines):
+                for name in sets:
+                    if not _there(name):
+                        absent.append(name)
+                        continue
+                    depth = int(published.TABLE_1[name]["depth"]) if name in SETS else 3
+                    values = {"data": name, "vote": VOTES[vote], "engine": engine, "rows": rows, "budget": budget}
+                    key = {"set": name, "vote": vote, "engine": engine, "asked": asked}
+                    cap = 300 + budget + 2 * session.seconds
+                    session.row(table, key, TASK, {**values, "depth": depth}, cap)
+    stored = [row for row in (_last(table, key) for key in _keys(table)) if row["set"] in sets and row["vote"] in votes]
+    return _page(session, sets, stored, [name for name in sets if name not in {row["set"] for row in stored}])
+
+
+def _there(name: str) -> bool:
+    where = case(name)
+    if where == name:
+        return True
+    folder = cases.data_folder()
+    return any((folder / f"{where}{ending}").exists() for ending in (".csv", ".csv.gz"))
+
+
+def _keys(table: Table) -> list[tuple[str, str, str]]:
+    return list(dict.fromkeys((row["set"], row["vote"], row["engine"]) for row in table.rows))
+
+
+def _last(table: Table, key: tuple[str, str, str]) -> dict[str, str]:
+    """Of the runs of a cell the one with the most rows; the last of these."""
+    found = table.select(set=key[0], vote=key[1], engine=key[2])
+    return max(reversed(found), key=lambda row: number(row["wanted"]) if row["wanted"] else 0.0)
+
+
+def _page(session: Session, sets: Sequence[str], rows: Sequence[Row], absent: Sequence[str]) -> Path:
+    by_key = {(row["set"], row["vote"], row["engine"]): row for row in rows}
+    blocks = []
+    for vote in VOTES:
+        of_vote = [row for row in rows if row["vote"] == vote]
+        if not of_vote:
+            continue
+        blocks.append(f"## {vote.capitalize()} vote")
+        if vote == "majority":
+            blocks.append(_sizes(sets, by_key))
+        for engine in ENGINES[vote]:
+            lines = [_line(name, by_key[name, vote, engine]) for name in sets if (name, vote, engine) in by_key]
+            if lines:
+                blocks += [f"Engine `{engine}`:", markdown_table((*_HEADER, _PAPER[vote]), lines)]
+                blocks.append(_found(vote, [row for row in of_vote if row["engine"] == engine]))
+    if absent:
+        blocks.append(f"Without data: {', '.join(absent)}.")
+    return write_page(
+        session.out / "table1.md",
+        "Table 1: explaining random forests",
+        _PROTOCOL,
+        _READING,
+        *blocks,
+        *_compared(sets, by_key),
+        _ANCHOR,
+        rows=rows,
+    )
+
+
+_HEADER = (
+    "set",
+    "rows explained",
+    "minimal",
+    "questions",
+    "length",
+    "s, least",
+    "s, mean",
+    "s, median",
+    "s, 95 %",
+    "s, most",
+)
+_PAPER = {"majority": "s, mean (paper)", "soft": "s, mean (paper, majority vote)"}
+
+
+def _line(name: str, row: Row) -> list[str]:
+    paper = published.TABLE_1.get(name, {}).get("seconds", "–")
+    if not row["explained"]:
+        return [name, row["status"], *["–"] * 8, paper]
+    count = row["explained"] if row["explained"] == row["wanted"] else f"{row['explained']} of {row['wanted']}"
+    times = [_time(row[column]) for column in ("least", "mean", "median", "high", "most")]
+    return [name, count, row["minimal"], decimals(row["calls"]), decimals(row["length"]), *times, paper]
+
+
+def _time(text: str) -> str:
+    value = number(text)
+    return f"{value:.4f}" if value < 0.01 else f"{value:.3f}" if value < 1 else f"{value:.1f}"
+
+
+def _sizes(sets: Sequence[str], by_key: Mapping[tuple[str, str, str], Row]) -> str:
+    lines = []
+    for name in sets:
+        found = [
+            by_key[name, "majority", engine] for engine in ENGINES["majority"] if (name, "majority", engine) in by_key
+        ]
+        row = next((row for row in found if row["clauses"]), None)
+        if row is None:
+            continue
+        soft = by_key.get((name, "soft", "box"))
+        accuracy = "–" if soft is None else decimals(soft["accuracy"])
+        cells = [name, row["rows"], row["features"], row["classes"], row["depth"], decimals(row["accuracy"]), accuracy]
+        lines.append([*cells, f"{number(row['variables']):,.0f}", f"{number(row['clauses']):,.0f}"])
+    header = ("set", "rows", "features", "classes", "depth", "accuracy", "accuracy, soft", "variables", "clauses")
+    return markdown_table(header, lines)
+
+
+def _found(vote: str, rows: Sequence[Row]) -> str:
+    timed = [row for row in rows if row["mean"]]
+    done = sum(row["status"] == "done" for row in rows)
+    text = f"All explanations are minimal, within the limits, on {done} of {len(rows)} sets."
+    pairs = [
+        (float(published.TABLE_1[row["set"]]["seconds"]), number(row["mean"])) for row in timed if row["set"] in SETS
+    ]
+    if vote == "majority" and pairs:
+        ratio = geometric_mean([paper / ours for paper, ours in pairs])
+        faster = sum(ours < paper for paper, ours in pairs)
+        text += (
+            f" The paper's mean seconds over ours: {ratio:.1f} in the geometric mean, above 1 on {faster} of "
+            f"{len(pairs)} sets.{_slower(timed)}"
+        )
+    middle = [number(row["median"]) for row in timed]
+    if middle:
+        text += f" Slowest single explanation: {seconds_text(max(number(row['most']) for row in timed))} s."
+    return text if not any(map(math.isnan, middle)) else text + " Some cells hold no figure."
+
+
+def _slower(rows: Sequence[Row]) -> str:
+    """Sets whose mean is above the paper's, in words."""
+    found = [
+        f"`{row['set']}` ({_time(row['mean'])} against {paper['seconds']})"
+        for row in rows
+        if row["mean"]
+        and (paper := published.TABLE_1.get(row["set"]))
+        and number(row["mean"]) > float(paper["seconds"])
+    ]
+    return f" Slower than in the paper: {', '.join(found)}." if found else ""
+
+
+def _compared(sets: Sequence[str], by_key: Mapping[tuple[str, str, str], Row]) -> list[str]:
+    """What the two engines make of the same majority votes."""
+    pairs = [(by_key.get((name, "majority", "box")), by_key.get((name, "majority", "sat"))) for name in sets]
+    both = [(box, sat) for box, sat in pairs if box and sat and box["status"] == sat["status"] == "done"]
+    if not both:
+        return []
+    seconds = geometric_mean([number(sat["mean"]) / number(box["mean"]) for box, sat in both])
+    length = geometric_mean([number(box["length"]) / number(sat["length"]) for box, sat in both])
+    return [
+        "## The engines beside each other",
+        f"Over the {len(both)} sets that both finished under majority vote: mean seconds of `sat` over those of `box` "
+        f"{seconds:.1f}, mean length of `box` over that of `sat` {length:.2f} (geometric means). Both are minimal; for "
+        "`sat` the search starts from a greedily chosen sufficient set, for `box` from the cores of its refutations.",
+    ]
+
+
+_PROTOCOL = (
+    f"Forests of scikit-learn, {published.TREES} trees of the depth in the paper, learned from 80 % of the rows "
+    "(`random_state=0`); accuracies in percent on the other 20 %. Explained are rows drawn from the whole set, at most "
+    "as many as in the paper (40, 20, 10 or 2 % by the size of the set), and fewer where a cap was given. Seconds are "
+    "wall clock per abductive explanation in one process, with reading the row, predicting and all questions; for "
+    "`sat`, building the formula of a class at its first row too. What all rows share (converting the model, checking "
+    "the conversion) is in the column `prepared` of the CSV."
+)
+_READING = (
+    "The paper's seconds are from another machine (dual core, 2.3 GHz) and from other splits and rows, so that factors "
+    "below two mean nothing. Variables and clauses are those of our form of the paper's encoding, the mean over the "
+    "classes of the explained rows. `questions` counts those that reached an engine; a question that an earlier answer "
+    "settles is not asked. **The machine was loaded when these figures were made** (several other processes on its "
+    "four CPUs), with short limits: another run may be faster. Where fewer rows are `minimal` than were explained, or "
+    "not all were explained, a limit stopped the rest, so that mean, median, maximum and all ratios with them flatter "
+    "that engine."
+)
+_ANCHOR = (
+    "Anchor, the heuristic that the paper compares with, is not measured here: its package `alibi` (0.9.6) needs NumPy "
+    "below 2, and the rest is measured with a newer one. In the paper it is 14 times slower on average; its "
+    "explanations carry no proof."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Command line: ``table1`` measures, ``report`` writes the page from what is stored."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.papers.rfxpl",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=__doc__,
+    )
+    commands = parser.add_subparsers(dest="what", required=True, metavar="TABLE")
+    for name in ("table1", "report"):
+        command = commands.add_parser(name)
+        command.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME")
+        command.add_argument("--vote", nargs="+", default=list(VOTES), choices=list(VOTES), dest="votes")
+        add_session_arguments(command, OUT, seconds=30.0, runs=1, what="always 1")
+        command.add_argument("--engine", nargs="+", default=["box", "sat"], choices=["box", "sat"], dest="engines")
+        command.add_argument("--rows", type=int, default=None, metavar="N", help="most rows per set; the paper's share")
+        command.add_argument("--budget", type=float, default=60.0, help="seconds after which no row is begun")
+    parsed = parser.parse_args(arguments)
+    session = Session(parsed.seconds, parsed.out, 1, parsed.fresh, not parsed.in_process)
+    told = {name: getattr(parsed, name) for name in ("sets", "votes", "engines", "rows", "budget")}
+    print(table1(session=session, measure=parsed.what == "table1", **told))
+
+
+if __name__ == "__main__":
+    main()

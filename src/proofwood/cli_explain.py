@@ -1,0 +1,248 @@
+"""What ``proofwood explain`` does: a model from a file, rows from a table, explanations as text or JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from proofwood.exceptions import DataError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from proofwood.explain.explainer import Explainer
+    from proofwood.explain.explanation import Explanation
+    from proofwood.explain.models import Explained
+
+
+class Kind(StrEnum):
+    """Which question is answered."""
+
+    ABDUCTIVE = "abductive"
+    CONTRASTIVE = "contrastive"
+    COUNTERFACTUAL = "counterfactual"
+
+
+class Vote(StrEnum):
+    """How the trees of a model decide."""
+
+    AUTO = "auto"
+    MAJORITY = "majority"
+
+
+MEANING = {
+    "smallest": "no explanation has fewer features",
+    "minimal": "no feature can be spared",
+    "sufficient": "right, but stopped by the time limit: a feature may be spare",
+    "changing": "right, but stopped by the time limit: a feature may be spare",
+    "optimal": "no row of another class is nearer",
+    "feasible": "a row of another class; a nearer one may exist",
+    "none": "proved",
+    "unknown": "stopped by the time limit before anything was proved",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked about a row.
+
+    Parameters
+    ----------
+    kind : the question
+    smallest, inflate : of the explanation
+    target : class to reach or to rule out, as text; None for all others
+    order : features to be left out first in front
+    immutable : features that do not change
+    """
+
+    kind: Kind = Kind.ABDUCTIVE
+    smallest: bool = False
+    inflate: bool = False
+    target: str | None = None
+    order: Sequence[str] | None = None
+    immutable: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        no = {
+            "--smallest": self.smallest and self.kind is Kind.COUNTERFACTUAL,
+            "--inflate": self.inflate and self.kind is not Kind.ABDUCTIVE,
+            "--feature-order": self.order is not None and self.kind is Kind.COUNTERFACTUAL,
+            "--immutable": bool(self.immutable) and self.kind is Kind.ABDUCTIVE,
+        }
+        for option, wrong in no.items():
+            if wrong:
+                raise DataError(f"{option} is no option of --kind {self.kind}")
+        if self.smallest and self.order is not None:
+            raise DataError("--smallest and --feature-order exclude each other: the size decides, or the order")
+
+    def answer(self, explainer: Explainer, x: Any, *, certificate: bool = False) -> Explanation:
+        """The explanation of one row."""
+        target = None if self.target is None else _label(self.target, explainer.model.classes.tolist())
+        if self.kind is Kind.ABDUCTIVE:
+            return explainer.abductive(
+                x,
+                smallest=self.smallest,
+                inflate=self.inflate,
+                order=self.order,
+                target=target,
+                certificate=certificate,
+            )
+        if self.kind is Kind.CONTRASTIVE:
+            return explainer.contrastive(
+                x, smallest=self.smallest, order=self.order, immutable=self.immutable, target=target
+            )
+        return explainer.counterfactual(x, target=target, immutable=self.immutable)
+
+
+# --------------------------------------------------------------------------------------------------------------- files
+
+
+def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
+    """A model of proofwood from JSON, or, if its file is trusted, any model from a pickle.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, it is a pickle that nobody vouched for, or it cannot be read.
+    """
+    if not path.is_file():
+        raise DataError(f"no file {path}: expected a model, as 'proofwood fit --out', pickle or joblib write it")
+    with path.open("rb") as file:
+        is_json = file.read(64).lstrip()[:1] == b"{"
+    if is_json:
+        from proofwood.estimators.saving import load
+
+        return load(path)
+    if not trust_pickle:
+        raise DataError(
+            f"{path} is no JSON model of proofwood. If it is a model that pickle or joblib wrote: loading such a file "
+            "runs whatever code is in it, with your rights, before anything can be checked. If you made it yourself, "
+            "or trust who did, add --trust-pickle."
+        )
+    import pickle
+
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except (pickle.UnpicklingError, EOFError, AttributeError, LookupError, ValueError, TypeError) as error:
+        raise DataError(f"{path} cannot be loaded as a pickle ({type(error).__name__}: {error})") from error
+
+
+def read_rows(path: Path, model: Any, drop: Sequence[str]) -> tuple[pl.DataFrame, list[str] | None]:
+    """The columns of a table that a model takes, and their names if the model does not know them itself."""
+    from proofwood.data.tables import drop_columns, read_table, select_columns
+
+    table = drop_columns(read_table(path), drop)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or [str(name) for name in names] == [f"Column_{j}" for j in range(len(names))]:
+        wanted = getattr(model, "n_features_in_", table.width)
+        if wanted != table.width:
+            raise DataError(
+                f"the model was learned from {wanted} columns without names, and {path} has {table.width}: leave "
+                "columns that are no features, such as the target, out with --drop"
+            )
+        return table, list(table.columns)
+    return select_columns(table, [str(name) for name in names]), None
+
+
+def convert(model: Any, **settings: Any) -> Explained:
+    """``explained(model)``; DataError where the model is of no supported kind."""
+    from proofwood.explain.models import explained
+
+    try:
+        return explained(model, **settings)
+    except TypeError as error:
+        raise DataError(str(error)) from error
+
+
+# -------------------------------------------------------------------------------------------------------------- answers
+
+
+def explain_one(
+    explainer: Explainer, rows: pl.DataFrame, row: int, request: Request, *, verify: bool, certificate: Path | None
+) -> bool:
+    """Print the explanation of one row.
+
+    Returns
+    -------
+    bool
+        Whether nothing was found wrong: False if ``verify`` contradicts the explanation or cannot confirm it.
+
+    Raises
+    ------
+    DataError
+        If there is no such row, or no certificate can be made.
+    """
+    from proofwood.explain.certificate import NoCertificateError, write_certificate
+
+    if not 0 <= row < rows.height:
+        raise DataError(f"--row {row}: the table has {rows.height} rows, the first is 0")
+    if certificate is not None and request.kind is not Kind.ABDUCTIVE:
+        raise DataError("--certificate is for --kind abductive")
+    try:
+        found = request.answer(explainer, rows[row], certificate=certificate is not None)
+    except NoCertificateError as error:
+        raise DataError(str(error)) from error
+    for name, text in _told(found, row).items():
+        typer.echo(f"{name:<12} {text}")
+    right = True
+    if verify and found.status.removesuffix(" up to rounding") not in ("none", "unknown"):
+        checked = found.verify(seconds=explainer.time_limit)
+        right = checked.sufficient is True and not checked.problems
+        told = "confirmed by a second look" if checked.ok else "; ".join(checked.problems) or "not confirmed"
+        typer.echo(f"{'verified':<12} {told}")
+    if certificate is not None:
+        if found.certificate is None:
+            raise DataError("no certificate: the explanation was not proved within the time limit")
+        try:
+            write_certificate(certificate, found.certificate)
+        except OSError as error:
+            raise DataError(f"cannot write {certificate}: {error.strerror or error}") from error
+        typer.echo(f"{'certificate':<12} {certificate}; check it with: proofwood verify {certificate}")
+    return right
+
+
+def explain_all(explainer: Explainer, rows: pl.DataFrame, request: Request, out: Path) -> None:
+    """Write one line of JSON per row, each as soon as it is there, and print how many there are of each status."""
+    counted: Counter[str] = Counter()
+    try:
+        file = out.open("w", encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"cannot write {out}: {error.strerror or error}") from error
+    with file:
+        for index in range(rows.height):
+            found = request.answer(explainer, rows[index])
+            file.write(json.dumps({"index": index, **found.to_dict()}, ensure_ascii=False) + "\n")
+            file.flush()
+            counted[found.status] += 1
+    for status, count in counted.most_common():
+        typer.echo(f"{status:<12} {count:,} of {rows.height:,} rows")
+
+
+def _told(found: Explanation, row: int) -> Mapping[str, str]:
+    plain, rounding, _ = found.status.partition(" up to rounding")
+    told = {
+        "row": str(row),
+        "prediction": str(found.prediction),
+        "rule" if found.kind == "abductive" else "change": found.rule(),
+        "features": f"{len(found.features)} of {len(found.model.feature_names)}",
+        "status": f"{found.status}: {MEANING[plain]}" + (", where rounding is given the doubt" if rounding else ""),
+    }
+    if found.distance == found.distance:
+        told["distance"] = f"{found.distance:.6g}, at least {found.lower_bound:.6g}"
+    return {**told, "effort": f"{found.calls:,} questions to engine {found.engine}, {found.seconds:.2f} s"}
+
+
+def _label(text: str, labels: Sequence[Any]) -> Any:
+    for label in labels:
+        if str(label) == text:
+            return label
+    raise DataError(f"--target {text!r} is no class of the model: expected one of {', '.join(map(str, labels))}")

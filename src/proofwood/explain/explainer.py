@@ -1,0 +1,656 @@
+"""Explain what a fitted model predicts: one object per model, one method per question."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from proofwood.explain import attribution as shares
+from proofwood.explain import relevance
+from proofwood.explain.boxes import BoxedOracle, boxed
+from proofwood.explain.counterfactual import nearest
+from proofwood.explain.engines import ENGINES, make_oracle
+from proofwood.explain.enumerate import Enumeration
+from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
+from proofwood.explain.extract import Found, Kind, Method, NotSufficientError, abductive, contrastive
+from proofwood.explain.inflate import inflate
+from proofwood.explain.models import Explained, explained
+from proofwood.explain.oracle import Oracle
+from proofwood.explain.prices import cell_prices, distance
+from proofwood.explain.questions import Questions, mask_of
+from proofwood.explain.seed import greedy_seed
+from proofwood.explain.smallest import smallest as find_smallest
+from proofwood.explain.space import Bounds, Group, Key, position
+from proofwood.model.node_table import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from proofwood.explain.records import Explanations
+
+Features = Iterable[Key]
+
+
+GREEDY_FEATURES = 40
+"""Features up to which explanations begin with a greedy set unless asked otherwise."""
+
+
+class Explainer:
+    """Formal explanations of the predictions of a fitted model.
+
+    Parameters
+    ----------
+    model : fitted classifier: trees, forests, bagged or boosted trees of scikit-learn, XGBoost, LightGBM, pipelines
+        that end in one, and proofwood's own trees and diagrams. Or what ``explained(model)`` gives
+    vote : ``"auto"``: what the model predicts; ``"majority"``: the class that most trees predict, ties to the lowest
+    feature_groups : from the name of a feature to its 0/1 columns, exactly one of which is 1; other kinds by ``Group``
+    bounds : from columns to least and greatest values: what lies outside is not considered
+    feature_names : names of the columns, where the model knows none
+    integer : columns that hold integers only
+    missing : columns in which a missing value is considered; see :func:`proofwood.explain.models.explained`
+    X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers
+    engine : ``"auto"``, ``"box"``, ``"sat"`` (majority votes), ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
+    time_limit : seconds per explanation, None for no limit; an explanation that ran out of it says so in its status
+
+    Raises
+    ------
+    TypeError
+        If the model is of no supported kind.
+    ValueError
+        If an argument does not fit the model, the engine or the others.
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from proofwood import Explainer
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> explainer = Explainer(RandomForestClassifier(10, max_depth=3, random_state=0).fit(X, y))
+    >>> explainer.abductive(X[:1]).status
+    'minimal'
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        vote: str = "auto",
+        feature_groups: Mapping[str, Group | Sequence[Key]] | None = None,
+        bounds: Bounds | None = None,
+        feature_names: Sequence[str] | None = None,
+        integer: Iterable[Key] | None = None,
+        missing: Iterable[Key] | None = None,
+        X: Any = None,
+        engine: str = "auto",
+        time_limit: float | None = None,
+    ) -> None:
+        if engine not in ENGINES:
+            raise ValueError(f"engine={engine!r}: expected one of {', '.join(map(repr, ENGINES))}")
+        if time_limit is not None and not time_limit > 0:
+            raise ValueError(f"time_limit={time_limit!r}: expected seconds above 0, or None for no limit")
+        self.engine, self.time_limit = engine, time_limit
+        if isinstance(model, Explained):
+            self.model = model
+        else:
+            self.model = explained(
+                model,
+                vote=vote,
+                feature_groups=feature_groups,
+                bounds=bounds,
+                feature_names=feature_names,
+                integer=integer,
+                missing=missing,
+                X=X,
+            )
+        self._oracle: Oracle | None = None
+        self._boxes: BoxedOracle | None = None
+        self._last: Questions | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # engines hold solvers, and build anew what they learned
+        return {**self.__dict__, "_oracle": None, "_boxes": None, "_last": None}
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features that explanations are made of."""
+        return self.model.feature_names
+
+    @property
+    def oracle(self) -> Oracle:
+        """The engine, built when it is first used and kept with all it has learned."""
+        if self._oracle is None:
+            self._oracle = make_oracle(self.engine, self.model.scores)
+        return self._oracle
+
+    # ----------------------------------------------------------------------------------------------------- explanations
+
+    def abductive(
+        self,
+        x: Any,
+        *,
+        smallest: bool = False,
+        inflate: bool = False,
+        order: Features | None = None,
+        keep: Features = (),
+        free: Features = (),
+        target: Any = None,
+        method: Method = "auto",
+        greedy: bool | None = None,
+        start: Features | None = None,
+        certificate: bool = False,
+        time_limit: float | None = None,
+    ) -> Explanation:
+        """Why this class: features that suffice for it, whatever the others are, and none of which can be spared.
+
+        Parameters
+        ----------
+        x : one row: array, series, mapping from names to values, or frame of one row
+        smallest : whether to find an explanation of the fewest features
+        inflate : whether to widen the values of the features as far as the class allows
+        order : features to be left out first in front; for ``inflate`` those to be widened last
+        keep, free : features that must, and must not, be part of it
+        target : a class or list of classes to be ruled out; all others by default
+        method : how to ask, see :func:`proofwood.explain.extract.abductive`
+        greedy : whether to begin with what a greedy bound leaves over, where neither ``order`` nor ``start`` nor
+            ``free`` is given: explanations get shorter by about a third, and may take longer. None: with models of at
+            most 40 features
+        start : features to try first, such as the explanation of a similar row
+        certificate : whether to add a proof that can be checked without this package's search
+        time_limit : seconds; that of the explainer by default
+
+        Returns
+        -------
+        Explanation
+
+        Raises
+        ------
+        NotSufficientError
+            If the features outside ``free`` do not suffice.
+        """
+        begin = time.monotonic()
+        q = self._questions(x, target)
+        calls, limit = q.calls, self._limit(time_limit)
+        given = self.features(order or (), "order")
+        kept, left_free = self.features(keep, "keep"), self.features(free, "free")
+        lower = float("nan")
+        if smallest:
+            best = find_smallest(
+                self.oracle, q.cells, q.label, keep=kept, free=left_free, seconds=limit, questions=q.questions
+            )
+            if best is None:
+                raise self._cannot_be_free(q, left_free)
+            found, lower = best.found, float(best.lower_bound)
+            status = "smallest" if best.optimal else _status(found, "sufficient")
+        else:
+            first = None if start is None else self.features(start, "start")
+            short = len(self.feature_names) <= GREEDY_FEATURES if greedy is None else greedy
+            proved = short and first is None and order is None and not left_free
+            if proved:
+                first = sorted(greedy_seed(self.model.scores, q.cells, q.label, keep=kept, targets=q.questions.targets))
+            try:
+                found = abductive(
+                    self.oracle,
+                    q.cells,
+                    q.label,
+                    order=None if order is None else given,
+                    keep=kept,
+                    free=left_free,
+                    start=first,
+                    proved=proved,
+                    method=method,
+                    seconds=limit,
+                    questions=q.questions,
+                )
+            except NotSufficientError as error:
+                raise self._cannot_be_free(q, left_free) from error
+            status = _status(found, "sufficient")
+        low, high = np.zeros_like(q.cells), np.array(self.model.scores.n_thresholds)
+        for feature in found.features:
+            columns = list(self.model.scores.features[feature])
+            low[columns] = high[columns] = q.cells[columns]
+        result = self._explanation(
+            "abductive",
+            q,
+            found.features,
+            status,
+            found.witnesses,
+            begin,
+            calls,
+            low=low,
+            high=high,
+            keep=kept,
+            lower_bound=lower,
+        )
+        if inflate and found.proved:
+            result = self._inflated(result, given, begin, limit)
+        return self._certified(result, begin, limit) if certificate else result
+
+    def contrastive(
+        self,
+        x: Any,
+        *,
+        target: Any = None,
+        smallest: bool = False,
+        order: Features | None = None,
+        immutable: Features = (),
+        time_limit: float | None = None,
+    ) -> Explanation:
+        """Why not another class: features whose change can change the class, and none of which can be spared.
+
+        Parameters
+        ----------
+        x : one row
+        target : a class or list of classes to reach; any other by default
+        smallest : whether to find an explanation of the fewest features
+        order : features that should rather stay as they are in front
+        immutable : features that do not change
+        time_limit : seconds; that of the explainer by default
+
+        Returns
+        -------
+        Explanation
+            Of status ``"none"`` if it is proved that no change leads there.
+        """
+        begin = time.monotonic()
+        q = self._questions(x, target)
+        calls, limit = q.calls, self._limit(time_limit)
+        fixed, lower, optimal = self.features(immutable, "immutable"), float("nan"), False
+        if smallest:
+            best = find_smallest(
+                self.oracle, q.cells, q.label, kind="contrastive", free=fixed, seconds=limit, questions=q.questions
+            )
+            found = None if best is None else best.found
+            lower = float("nan") if best is None else float(best.lower_bound)
+            optimal = best is not None and best.optimal
+        else:
+            given = None if order is None else self.features(order, "order")
+            found = contrastive(
+                self.oracle, q.cells, q.label, order=given, immutable=fixed, seconds=limit, questions=q.questions
+            )
+        if found is None:
+            return self._explanation("contrastive", q, (), "none", {}, begin, calls, immutable=tuple(fixed))
+        status = "smallest" if optimal else _status(found, "changing")
+        return self._explanation(
+            "contrastive",
+            q,
+            found.features,
+            status,
+            found.witnesses,
+            begin,
+            calls,
+            lower_bound=lower,
+            immutable=tuple(fixed),
+        )
+
+    def counterfactual(
+        self,
+        x: Any,
+        *,
+        target: Any = None,
+        metric: Literal["l1", "changes"] = "l1",
+        weights: Mapping[Key, float] | None = None,
+        immutable: Features = (),
+        time_limit: float | None = None,
+    ) -> Explanation:
+        """The nearest row of another class, within the bounds, integers staying integers.
+
+        Parameters
+        ----------
+        x : one row
+        target : a class or list of classes to reach; any other by default
+        metric : ``"l1"``: sum over columns of weight times change; ``"changes"``: number of changed features
+        weights : price of a change by 1 in a column, or of another category in a feature. By default 1 over the range
+            of the model's thresholds in the column, and 1 for a category. A value that is there never becomes a missing
+            one; a missing one becomes any value for the price 1
+        immutable : features that do not change
+        time_limit : seconds; that of the explainer by default
+
+        Returns
+        -------
+        Explanation
+            Its ``witness`` is the row, its ``distance`` the price, ``lower_bound`` what is proved about all such rows.
+        """
+        if metric not in ("l1", "changes"):
+            raise ValueError(f"metric={metric!r}: expected 'l1' or 'changes'")
+        begin = time.monotonic()
+        q = self._questions(x, target)
+        calls, limit = q.calls, self._limit(time_limit)
+        prices, per_unit = cell_prices(self.model, q.row, q.cells, weights)
+        if metric == "changes":
+            if weights is not None:
+                raise ValueError("weights are for metric='l1': each changed feature counts 1 in metric='changes'")
+            few = self.contrastive(x, target=target, smallest=True, immutable=immutable, time_limit=limit)
+            status = {"smallest": "optimal", "minimal": "feasible", "changing": "feasible"}
+            ending = UP_TO_ROUNDING if few.status.endswith(UP_TO_ROUNDING) else ""
+            plain = few.status.removesuffix(UP_TO_ROUNDING)
+            return replace(
+                few,
+                kind="counterfactual",
+                status=status.get(plain, plain) + ending,
+                seconds=time.monotonic() - begin,
+                distance=float(len(few.features)) if few.witness_cells else float("nan"),
+            )
+        fixed = self.features(immutable, "immutable")
+        best = nearest(
+            self._boxed(),
+            q.cells,
+            q.label,
+            prices,
+            immutable=fixed,
+            targets=q.questions.targets,
+            accept=lambda cells: self._is_real(q, cells),
+            seconds=limit,
+        )
+        q.questions.calls += best.calls
+        if best.cells is None:
+            return self._explanation(
+                "counterfactual", q, (), best.status, {}, begin, calls, lower_bound=best.lower_bound
+            )
+        changed = q.questions.learn_witness(best.cells)
+        features = [f for f in range(self.model.scores.n_features) if changed >> f & 1]
+        row = self.model.row(best.cells, like=q.row)
+        length = distance(self.model, q.row, row, per_unit)
+        status_now = best.status
+        if length > best.lower_bound + 1e-6 * max(1.0, length):  # two grid columns of one column of the table
+            status_now = "feasible"
+        return self._explanation(
+            "counterfactual",
+            q,
+            features,
+            status_now,
+            dict.fromkeys(features, best.cells),
+            begin,
+            calls,
+            distance=length,
+            lower_bound=min(length, best.lower_bound),
+            prices=tuple(prices),
+            immutable=tuple(fixed),
+        )
+
+    def enumerate(
+        self,
+        x: Any,
+        *,
+        limit: int | None = None,
+        kind: Kind | None = None,
+        first: Kind = "abductive",
+        target: Any = None,
+        time_limit: float | None = None,
+    ) -> Iterator[Explanation]:
+        """All abductive and contrastive explanations of a row, each as soon as it is found.
+
+        The iterator ends when all are found, or at a limit.
+
+        Parameters
+        ----------
+        x : one row
+        limit : most explanations
+        kind : only ``"abductive"`` or only ``"contrastive"`` ones; both by default
+        first : the kind that tends to come early
+        target : a class or list of classes that matter; all others by default
+        time_limit : seconds for all of them; that of the explainer by default
+        """
+        if kind not in (None, "abductive", "contrastive"):
+            raise ValueError(f"kind={kind!r}: expected 'abductive', 'contrastive' or None")
+        q = self._questions(x, target)
+        run = Enumeration(
+            self.oracle, q.cells, q.label, first=first, seconds=self._limit(time_limit), questions=q.questions
+        )
+        return itertools.islice(self._listed(q, run, kind), limit)
+
+    def explain(self, X: Any, **options: Any) -> Explanations:
+        """Explain every row of a table; see :func:`proofwood.explain.batch.explain_rows` for the options."""
+        from proofwood.explain.batch import explain_rows
+
+        return explain_rows(self, X, **options)
+
+    # -------------------------------------------------------------------------------------------------------- questions
+
+    def is_sufficient(
+        self, x: Any, features: Features, *, target: Any = None, time_limit: float | None = None
+    ) -> bool | None:
+        """Whether the class stays as long as these features stay; None if the time was too short to know."""
+        q = self._questions(x, target)
+        q.questions.limit(self._limit(time_limit))
+        changes = q.questions.ask(mask_of(self.features(features, "features")))
+        return None if changes is None else not changes
+
+    def necessary(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
+        """By name of feature: whether it is in every abductive explanation of the row; None where time ran out."""
+        q = self._questions(x, target)
+        answers = relevance.necessary(
+            self.oracle, q.cells, q.label, seconds=self._limit(time_limit), questions=q.questions
+        )
+        return {self.feature_names[feature]: answer for feature, answer in answers.items()}
+
+    def relevant(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
+        """By name of feature: whether it is in some abductive explanation of the row; None where time ran out."""
+        q = self._questions(x, target)
+        answers = relevance.relevant(
+            self.oracle, q.cells, q.label, seconds=self._limit(time_limit), questions=q.questions
+        )
+        return {self.feature_names[feature]: answer for feature, answer in answers.items()}
+
+    def attribution(
+        self, x: Any, *, limit: int | None = None, target: Any = None, time_limit: float | None = None
+    ) -> shares.Attribution:
+        """In which share of the abductive explanations of the row each feature occurs, with bounds.
+
+        Parameters
+        ----------
+        x : one row
+        limit : most abductive explanations to look at
+        target : a class or list of classes that matter; all others by default
+        time_limit : seconds; that of the explainer by default
+        """
+        q = self._questions(x, target)
+        found = shares.attribution(
+            self.oracle, q.cells, q.label, limit=limit, seconds=self._limit(time_limit), questions=q.questions
+        )
+        return replace(found, names=self.feature_names)
+
+    def features(self, keys: Features, what: str = "features") -> list[int]:
+        """Indices of features given by name or index; ``what`` is named in the error."""
+        if isinstance(keys, str):
+            raise ValueError(f"{what}={keys!r}: expected a list of features, such as [{keys!r}]")
+        names = self.feature_names
+        return list(dict.fromkeys(position(key, names, what) for key in keys))
+
+    def read_row(self, x: Any) -> FloatArray:
+        """One row as (n_inputs,) numbers; DataError if it does not fit the model."""
+        return _one_row(self.model.read(_as_table(x)))
+
+    # ------------------------------------------------------------------------------------------------------------ parts
+
+    def _questions(self, x: Any, target: Any) -> _Asked:
+        known = x if isinstance(x, ReadRow) else self._read(x)
+        row, cells, label = known.row, known.cells, known.label
+        targets = self._targets(target, label)
+        last = self._last
+        if last is None or last.label != label or last.targets != targets or not np.array_equal(last.cells, cells):
+            last = Questions(self.oracle, cells, label, targets=targets)
+            self._last = last
+        return _Asked(row, last)
+
+    def _read(self, x: Any) -> ReadRow:
+        row = self.read_row(x)
+        return ReadRow(row, self.model.cells(row), int(self.model.predict_codes(row[np.newaxis])[0]))
+
+    def _targets(self, target: Any, label: int) -> tuple[int, ...] | None:
+        if target is None:
+            return None
+        classes = self.model.classes.tolist()
+        wanted = target if isinstance(target, list | tuple | set | frozenset | np.ndarray) else [target]
+        codes = []
+        for name in wanted:
+            if name not in classes:
+                raise ValueError(f"target={name!r} is no class of the model: expected one of {classes}")
+            codes.append(classes.index(name))
+        if label in codes:
+            raise ValueError(f"target={target!r}: the model predicts {classes[label]!r} for this row already")
+        return tuple(sorted(set(codes)))
+
+    def _limit(self, time_limit: float | None) -> float | None:
+        return self.time_limit if time_limit is None else time_limit
+
+    def _cannot_be_free(self, q: _Asked, free: list[int]) -> NotSufficientError:
+        names = [self.feature_names[feature] for feature in free]
+        cells = q.questions.changing[q.questions.change_of(q.questions.all & ~mask_of(free))]
+        witness = self.model.row(cells, like=q.row)
+        return NotSufficientError(
+            f"free={names}: a change of these features alone can change the class, as in the row {witness.tolist()}. "
+            "No explanation can do without all of them: take some of them out of free.",
+            cells,
+        )
+
+    def _listed(self, q: _Asked, run: Enumeration, kind: Kind | None) -> Iterator[Explanation]:
+        begin, calls = time.monotonic(), q.calls
+        for item in run:
+            if kind is None or item.kind == kind:
+                columns = [c for f in item.features for c in self.model.scores.features[f]]
+                low, high = np.zeros_like(q.cells), np.array(self.model.scores.n_thresholds)
+                low[columns] = high[columns] = q.cells[columns]
+                box = {"low": low, "high": high} if item.kind == "abductive" else {}
+                yield self._explanation(item.kind, q, item.features, "minimal", item.witnesses, begin, calls, **box)
+                begin, calls = time.monotonic(), q.calls
+
+    def _explanation(
+        self,
+        kind: Literal["abductive", "contrastive", "counterfactual"],
+        q: _Asked,
+        features: Iterable[int],
+        status: str,
+        witnesses: Mapping[int, IntArray],
+        begin: float,
+        calls: int,
+        **more: Any,
+    ) -> Explanation:
+        chosen = tuple(sorted(features))
+        needed = [cells for feature, cells in witnesses.items() if feature not in more.get("keep", ())]
+        if status not in ("none", "unknown") and not all(self._is_real(q, cells) for cells in needed):
+            status += UP_TO_ROUNDING
+        return Explanation(
+            kind=kind,
+            features=chosen,
+            row=q.row,
+            label=q.label,
+            status=status,
+            seconds=time.monotonic() - begin,
+            calls=q.calls - calls,
+            engine=self.oracle.name,
+            model=self.model,
+            cells=q.cells,
+            witness_cells=dict(sorted(witnesses.items())),
+            targets=q.questions.targets,
+            **{**more, "keep": tuple(more.get("keep", ()))},
+        )
+
+    def _is_real(self, q: _Asked, cells: IntArray) -> bool:
+        """Whether the model itself gives a row of these cells another class (of the targets)."""
+        scores = self.model.scores
+        targets = q.questions.targets
+        others = [k for k in (range(scores.n_classes) if targets is None else targets) if k != q.label]
+        if scores.margin == 0:
+            return True
+        sums = scores.sums(cells)
+        if targets is None and any(
+            sums[k] - sums[q.label] >= scores.threshold_of_win(k, q.label, margin=False) + scores.margin for k in others
+        ):
+            return True
+        row = self.model.row(cells, like=q.row)
+        return int(self.model.predict_codes(row[np.newaxis])[0]) in others
+
+    def _inflated(self, found: Explanation, order: list[int], begin: float, limit: float | None) -> Explanation:
+        left = None if limit is None else max(0.0, limit - (time.monotonic() - begin))
+        box = inflate(
+            self._boxed(),
+            found.cells,
+            found.label,
+            found.features,
+            targets=found.targets,
+            seconds=left,
+            order=[f for f in found.features if f not in order] + order[::-1],
+            witnesses=found.witness_cells.values(),
+        )
+        return replace(
+            found, low=box.low, high=box.high, calls=found.calls + box.calls, seconds=time.monotonic() - begin
+        )
+
+    def _certified(self, found: Explanation, begin: float, limit: float | None) -> Explanation:
+        from proofwood.explain.certificate import certify
+
+        if found.targets is not None or found.keep:
+            raise ValueError("certificate=True is for explanations against all classes, without keep")
+        if found.status == "unknown":
+            return found
+        left = None if limit is None else max(0.0, limit - (time.monotonic() - begin))
+        content = certify(
+            self.model.scores,
+            found.cells,
+            found.label,
+            found.features,
+            self.oracle,
+            model=self.model,
+            x=found.row,
+            minimal=found.status in ("minimal", "smallest"),
+            seconds=left,
+        )
+        return replace(found, certificate=content, seconds=time.monotonic() - begin)
+
+    def _boxed(self) -> BoxedOracle:
+        if self._boxes is None:
+            self._boxes = boxed(self.oracle)
+        return self._boxes
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRow:
+    """A row that is read already, in place of a row: numbers as ``model.read`` gives them, cells, and class code."""
+
+    row: FloatArray
+    cells: IntArray
+    label: int
+
+
+class _Asked:
+    """A row in the units of the table, and what is known about its cells."""
+
+    def __init__(self, row: FloatArray, questions: Questions) -> None:
+        self.row, self.questions = row, questions
+        self.cells, self.label = questions.cells, questions.label
+
+    @property
+    def calls(self) -> int:
+        """Questions that reached the engine."""
+        return self.questions.calls
+
+
+def _status(found: Found, incomplete: str) -> str:
+    if not found.proved:
+        return "unknown"
+    return "minimal" if found.complete else incomplete
+
+
+def _as_table(x: Any) -> Any:
+    """One row, however given, as a table of one row."""
+    if isinstance(x, Mapping):
+        import polars as pl
+
+        return pl.DataFrame({str(name): [value] for name, value in x.items()})
+    if hasattr(x, "to_frame") and getattr(x, "ndim", 1) == 1 and hasattr(x, "index"):  # a series of pandas
+        return x.to_frame().T.infer_objects()
+    if hasattr(x, "columns"):
+        return x
+    array = np.asarray(x)
+    return array[np.newaxis] if array.ndim == 1 else array
+
+
+def _one_row(rows: FloatArray) -> FloatArray:
+    if len(rows) != 1:
+        raise ValueError(f"x has {len(rows)} rows: expected one. For a table, use explain(X).")
+    return np.asarray(rows[0])

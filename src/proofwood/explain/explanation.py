@@ -1,0 +1,309 @@
+"""One explanation as a value: what was found about a row, in the words of the table, with its proof at hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from proofwood.explain.counterfactual import TOLERANCE
+from proofwood.explain.rule import DIGITS, Condition, conditions, value_text
+from proofwood.model.node_table import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from proofwood.explain.models import Explained
+    from proofwood.explain.oracle import Oracle
+    from proofwood.explain.verify import Verified
+
+ExplanationKind = Literal["abductive", "contrastive", "counterfactual"]
+UP_TO_ROUNDING = " up to rounding"
+"""End of the status where another class is possible by the bounds on rounding, and the model does not show it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a model predicts a class for a row, or what would change it.
+
+    Parameters
+    ----------
+    kind : ``"abductive"``: as long as ``features`` stay, so does the class; ``"contrastive"``: a change of ``features``
+        can change it; ``"counterfactual"``: the nearest row of another class, which changes ``features``
+    features : indices of features, ascending
+    row : (n_inputs,) the row, as ``model.read`` gives it
+    label : code of its class
+    status : of an abductive explanation
+
+        - ``"smallest"``: no explanation has fewer features
+        - ``"minimal"``: no feature can be spared
+        - ``"sufficient"``: right, but a limit was reached: a feature may be spare
+        - ``"unknown"``: a limit was reached before anything was proved
+
+        of a contrastive one: ``"smallest"``, ``"minimal"``, ``"changing"`` (right, perhaps not minimal), ``"none"``
+        (proved: the class cannot change), ``"unknown"``; of a counterfactual: ``"optimal"``, ``"feasible"``,
+        ``"none"``, ``"unknown"``. In a table ``"impossible"`` where the question has no answer for the row.
+        ``"... up to rounding"`` where the model itself does not show some change that its
+        rounding might allow
+    seconds : taken
+    calls : questions to the engine
+    engine : its name
+    model : the model, its grid and its names
+    cells : (n_columns,) cells of the row
+    low, high : (n_columns,) least and greatest cells of an abductive explanation; every row inside has the class
+    witness_cells : for features cells of rows of another class: for each feature of an abductive explanation a row that
+        agrees on the others, for other kinds the same row under each
+    targets : codes of the classes that matter, None for all others
+    keep : features that were asked to be part of it
+    distance : price of the change (counterfactual), else nan
+    lower_bound : least number of features, or least distance, that is proved; nan if nothing is
+    immutable : features that were asked not to change
+    prices : per column price of each cell, of a counterfactual; None if each changed feature counts 1
+    certificate : text of :func:`proofwood.explain.certificate.certify`, if asked for
+    message : why there is no answer, of status ``"impossible"``
+    """
+
+    kind: ExplanationKind
+    features: tuple[int, ...]
+    row: FloatArray
+    label: int
+    status: str
+    seconds: float
+    calls: int
+    engine: str
+    model: Explained = field(repr=False)
+    cells: IntArray = field(repr=False)
+    low: IntArray | None = field(default=None, repr=False)
+    high: IntArray | None = field(default=None, repr=False)
+    witness_cells: Mapping[int, IntArray] = field(default_factory=dict, repr=False)
+    targets: tuple[int, ...] | None = None
+    keep: tuple[int, ...] = ()
+    immutable: tuple[int, ...] = ()
+    distance: float = math.nan
+    lower_bound: float = math.nan
+    prices: tuple[FloatArray, ...] | None = field(default=None, repr=False)
+    certificate: Mapping[str, Any] | None = field(default=None, repr=False)
+    message: str = ""
+
+    # -------------------------------------------------------------------------------------------------------- in words
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return tuple(self.model.feature_names[feature] for feature in self.features)
+
+    @property
+    def prediction(self) -> Any:
+        """Class of the row."""
+        return self._class(self.label)
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What an abductive explanation asks of its features, in original units; empty for other kinds."""
+        if self.low is None or self.high is None:
+            return ()
+        return conditions(self.model, self.low, self.high, self.features)
+
+    def rule(self, digits: int | None = DIGITS) -> str:
+        """One line: conditions and the class they lead to, or changes and the class they lead to.
+
+        Parameters
+        ----------
+        digits : significant digits of thresholds; None for all, with which the rule is exact
+        """
+        if self.status == "impossible":
+            return self.message
+        if self.status == "none":
+            return f"nothing that may change leads away from {self._aim(self.prediction)}"
+        if self.kind == "abductive":
+            text = " and ".join(condition.text(digits) for condition in self.conditions) or "always"
+            return f"{text} -> {self._claimed()}"
+        if self.witness is None:
+            return "unknown"
+        parts = []
+        for feature in self.features:
+            now, then = (value_text(self.model, row, feature, digits) for row in (self.row, self.witness))
+            if now == then:  # too few digits to tell them apart
+                now, then = (value_text(self.model, row, feature, None) for row in (self.row, self.witness))
+            parts.append(f"{self.model.feature_names[feature]} = {then} (not {now})")
+        return f"{' and '.join(parts) or 'nothing'} -> {self._class(self.witness_label)}"
+
+    def _claimed(self) -> str:
+        """The class, or those that are ruled out."""
+        if self.targets is None:
+            return str(self.prediction)
+        return "not " + " or ".join(str(self._class(target)) for target in self.targets)
+
+    def _aim(self, label: Any) -> str:
+        if self.targets is None:
+            return str(label)
+        return f"{label} to {' or '.join(str(self._class(target)) for target in self.targets)}"
+
+    def _class(self, code: int) -> Any:
+        label = self.model.classes[code]
+        return label.item() if isinstance(label, np.generic) else label
+
+    def __str__(self) -> str:
+        return f"{self.rule()}  [{self.kind}, {self.status}]"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.kind}, {self.status}: {self.rule()}>"
+
+    # -------------------------------------------------------------------------------------------------------- witnesses
+
+    @cached_property
+    def witnesses(self) -> dict[int, FloatArray]:
+        """For features the rows of ``witness_cells``, as near to the explained row as these cells allow."""
+        rows: dict[int, FloatArray] = {}
+        made: dict[int, FloatArray] = {}
+        for feature, cells in self.witness_cells.items():
+            if id(cells) not in made:
+                made[id(cells)] = self.model.row(cells, like=self.row)
+            rows[feature] = made[id(cells)]
+        return rows
+
+    @property
+    def witness(self) -> FloatArray | None:
+        """A row of another class: for an abductive explanation that of its first feature; None if none is known."""
+        return next(iter(self.witnesses.values()), None)
+
+    @cached_property
+    def witness_label(self) -> int:
+        """Code of the class that the model predicts for :attr:`witness`; -1 without one."""
+        if self.witness is None:
+            return -1
+        return int(self.model.predict_codes(self.witness[np.newaxis])[0])
+
+    # ----------------------------------------------------------------------------------------------------------- checks
+
+    def verify(self, engine: str | None = None, *, seconds: float | None = None) -> Verified:
+        """Check the explanation anew with another engine, and its witnesses with the model itself.
+
+        Parameters
+        ----------
+        engine : "box", "sat", "cpsat" or "smt"; by default one that differs from the engine that found it. The least
+            distance of a counterfactual is by default proved anew by "box", without anything learned before: no other
+            engine answers so many questions in reasonable time
+        seconds : limit of each question, or of the whole proof of a least distance
+
+        Returns
+        -------
+        Verified
+            ``ok`` if everything holds. ``minimal`` of a counterfactual: whether no row of another class is nearer.
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to verify.
+        ImportError
+            If no second engine is installed.
+        """
+        from proofwood.explain.engines import make_oracle, second_engine
+        from proofwood.explain.verify import verify
+
+        if self.status in ("none", "unknown", "impossible"):
+            raise ValueError(f"an explanation of status {self.status!r} has no set of features to verify")
+        if engine is None:
+            engine = "box" if self.kind == "counterfactual" else second_engine(self.engine, self.model.scores)
+        oracle = make_oracle(engine, self.model.scores)
+        try:
+            if self.kind == "counterfactual":
+                return self._verify_distance(oracle, seconds)
+            return verify(self.model, self, oracle=oracle, x=self.row, targets=self.targets, seconds=seconds)
+        finally:
+            close = getattr(oracle, "close", None)
+            if close is not None:
+                close()
+
+    def _verify_distance(self, oracle: Oracle, seconds: float | None) -> Verified:
+        from proofwood.explain.counterfactual import nearest
+        from proofwood.explain.smallest import smallest
+        from proofwood.explain.verify import Verified
+
+        problems = []
+        changes = self._reached(self.witness_label)
+        if not changes:
+            problems.append(f"the model gives the row class {self.witness_label}")
+        if self.prices is None:
+            few = smallest(
+                oracle,
+                self.cells,
+                self.label,
+                kind="contrastive",
+                free=self.immutable,
+                targets=self.targets,
+                seconds=seconds,
+            )
+            bound, known = (math.inf, True) if few is None else (float(few.lower_bound), few.optimal)
+        else:
+            again = nearest(
+                oracle,
+                self.cells,
+                self.label,
+                self.prices,
+                immutable=self.immutable,
+                targets=self.targets,
+                accept=self._really_reached,
+                seconds=seconds,
+            )
+            bound, known = again.lower_bound, again.status in ("optimal", "none")
+        least: bool | None = bool(bound >= self.distance - TOLERANCE * max(1.0, self.distance))
+        if not least and not known:
+            least = None
+            problems.append(f"no answer in time: proved is a distance of at least {bound:g}")
+        elif not least:
+            problems.append(f"a row at the distance {bound:g} has another class")
+        return Verified(changes, least, problems)
+
+    def _reached(self, label: int) -> bool:
+        """Whether a class is one that the explanation is about."""
+        return label != self.label if self.targets is None else label in self.targets
+
+    def _really_reached(self, cells: IntArray) -> bool:
+        row = self.model.row(cells, like=self.row)
+        return self._reached(int(self.model.predict_codes(row[np.newaxis])[0]))
+
+    # ----------------------------------------------------------------------------------------------------------- output
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the model as plain values that JSON knows."""
+        return {
+            "kind": self.kind,
+            "status": self.status,
+            "prediction": self.prediction,
+            "features": list(self.features),
+            "names": list(self.names),
+            "rule": self.rule(None),
+            "row": _plain(self.row),
+            "witnesses": {str(feature): _plain(row) for feature, row in self.witnesses.items()},
+            "targets": None if self.targets is None else [self._class(target) for target in self.targets],
+            "distance": _number(self.distance),
+            "lower_bound": _number(self.lower_bound),
+            "engine": self.engine,
+            "calls": self.calls,
+            "seconds": self.seconds,
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the explanation with matplotlib, a line per feature; returns the axes.
+
+        Parameters
+        ----------
+        ax : Axes or None
+            Where to draw; None makes a new figure.
+        """
+        from proofwood.show.plot_explanation import plot_explanation
+
+        return plot_explanation(self, ax=ax)
+
+
+def _plain(row: FloatArray) -> list[float | None]:
+    return [_number(value) for value in row.tolist()]
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,253 @@
+"""Explanations of a table as plain records, one JSON line each, and back.
+
+A record keeps witnesses as the cells in which they differ from the row, and no times: it is the same whenever and
+wherever it is made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast, overload
+
+import numpy as np
+
+from proofwood.explain.explanation import Explanation
+from proofwood.explain.models import Explained
+from proofwood.explain.prices import cell_prices
+from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.parallel.checkpoint import Record, read_lines
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it: arrays and sets become lists, numbers of NumPy those of Python."""
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted((plain(item) for item in value), key=repr)
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return str(value)
+
+
+def rows_fingerprint(rows: FloatArray) -> str:
+    """A short text that tells tables of numbers apart."""
+    return _hash([np.asarray(rows.shape), rows])
+
+
+def fingerprint(model: Explained) -> str:
+    """A short text that tells models, their grids and their names apart."""
+    scores = model.scores
+    names = [*model.feature_names, *model.columns, *(str(label) for label in model.classes.tolist())]
+    parts: list[Any] = [
+        scores.n_thresholds, scores.leaves_of, scores.scores, scores.base, scores.needs_of, scores.needs, scores.margin,
+        *scores.clauses, *scores.features, *(column.thresholds for column in model.grid.columns),
+        [repr(given) for given in model.inputs], names, model.vote,
+    ]  # fmt: skip
+    return _hash(parts)
+
+
+def _hash(parts: Sequence[Any]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            content = np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<")).tobytes()
+        else:
+            content = repr(plain(part)).encode()
+        digest.update(len(content).to_bytes(8, "little") + content)
+    return digest.hexdigest()[:32]
+
+
+def record_of(index: int, explanation: Explanation) -> Record:
+    """The record of an explanation of the row ``index``."""
+    e = explanation
+    record: dict[str, Any] = {
+        "row": index,
+        "prediction": plain(e.prediction),
+        "status": e.status,
+        "names": list(e.names),
+        "rule": e.rule(None),
+        "features": list(e.features),
+        "label": e.label,
+        "calls": e.calls,
+        "engine": e.engine,
+    }
+    if e.message:
+        record["message"] = e.message
+    for key, number in (("distance", e.distance), ("lower_bound", e.lower_bound)):
+        if math.isfinite(number):
+            record[key] = float(number)
+    if e.targets is not None:
+        record["targets"] = list(e.targets)
+    if e.keep:
+        record["keep"] = list(e.keep)
+    if e.low is not None and e.high is not None:
+        columns = [column for feature in e.features for column in e.model.scores.features[feature]]
+        record["box"] = [[c, int(e.low[c]), int(e.high[c])] for c in sorted(columns)]
+    witnesses: dict[bytes, tuple[IntArray, list[int]]] = {}
+    for feature, cells in e.witness_cells.items():
+        witnesses.setdefault(cells.tobytes(), (cells, []))[1].append(feature)
+    if witnesses:
+        record["witnesses"] = [
+            [features, {str(c): int(cells[c]) for c in np.flatnonzero(cells != e.cells).tolist()}]
+            for cells, features in witnesses.values()
+        ]
+    return record
+
+
+def explanation_of(
+    record: Record, kind: str, model: Explained, row: FloatArray, options: Mapping[str, Any]
+) -> Explanation:
+    """The explanation of a record.
+
+    Parameters
+    ----------
+    record : as :func:`record_of` makes it
+    kind : of the explanation
+    model : the model it is about
+    row : (n_inputs,) the row it is about
+    options : that it was asked with
+
+    Returns
+    -------
+    Explanation
+        Its ``seconds`` are nan.
+    """
+    cells = model.cells(row)
+    low = high = None
+    if "box" in record:
+        low, high = np.zeros_like(cells), np.array(model.scores.n_thresholds)
+        for column, least, greatest in record["box"]:
+            low[column], high[column] = least, greatest
+    witnesses: dict[int, IntArray] = {}
+    for features, changes in record.get("witnesses", ()):
+        witness = cells.copy()
+        for column, cell in changes.items():
+            witness[int(column)] = cell
+        witnesses |= dict.fromkeys(features, witness)
+    targets = record.get("targets")
+    return Explanation(
+        kind=cast("Any", kind),
+        features=tuple(record["features"]),
+        row=row,
+        label=record["label"],
+        status=record["status"],
+        seconds=math.nan,
+        calls=record["calls"],
+        engine=record["engine"],
+        model=model,
+        cells=cells,
+        low=low,
+        high=high,
+        witness_cells=dict(sorted(witnesses.items())),
+        targets=None if targets is None else tuple(targets),
+        keep=tuple(record.get("keep", ())),
+        distance=record.get("distance", math.nan),
+        lower_bound=record.get("lower_bound", math.nan),
+        prices=_prices(model, row, cells, options) if kind == "counterfactual" and witnesses else None,
+        message=record.get("message", ""),
+    )
+
+
+def _prices(
+    model: Explained, row: FloatArray, cells: IntArray, options: Mapping[str, Any]
+) -> tuple[FloatArray, ...] | None:
+    if options.get("metric", "l1") == "changes":
+        return None  # each changed feature counts 1
+    return tuple(cell_prices(model, row, cells, options.get("weights"))[0])
+
+
+class Explanations(Sequence[Explanation]):
+    """Explanations of the rows of a table, in their order; each is made when it is looked at.
+
+    Parameters
+    ----------
+    model : the model
+    rows : (n_rows, n_inputs) as ``model.read`` gives them
+    records : row -> record
+    kind : of all of them
+    options : that they were asked with
+    """
+
+    def __init__(
+        self, model: Explained, rows: FloatArray, records: Mapping[int, Record], kind: str, options: Mapping[str, Any]
+    ) -> None:
+        self.model, self.rows, self.kind, self.options = model, rows, kind, options
+        self.records = [records[row] for row in range(len(rows))]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @overload
+    def __getitem__(self, index: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Explanation]: ...
+    def __getitem__(self, index: int | slice) -> Explanation | list[Explanation]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        at = range(len(self))[index]
+        return explanation_of(self.records[at], self.kind, self.model, self.rows[at], self.options)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} {self.kind}>"
+
+    def to_frame(self) -> pl.DataFrame:
+        """A frame of polars: row, prediction, status, number of features, their names, rule, distance, lower bound."""
+        import polars as pl
+
+        records = self.records
+        length, names = pl.Int64, pl.List(pl.String)
+        return pl.DataFrame(
+            [
+                pl.Series("row", [r["row"] for r in records], dtype=length),
+                pl.Series("prediction", [r["prediction"] for r in records]),
+                pl.Series("status", [r["status"] for r in records], dtype=pl.String),
+                pl.Series("n_features", [len(r["features"]) for r in records], dtype=length),
+                pl.Series("names", [r["names"] for r in records], dtype=names),
+                pl.Series("rule", [r["rule"] for r in records], dtype=pl.String),
+                pl.Series("distance", [r.get("distance") for r in records], dtype=pl.Float64),
+                pl.Series("lower_bound", [r.get("lower_bound") for r in records], dtype=pl.Float64),
+            ]
+        )
+
+
+def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) -> Explanations:
+    """The explanations of a file that is complete.
+
+    Parameters
+    ----------
+    path : of the file
+    model : ``explainer.model``
+    X : the rows they are about
+
+    Raises
+    ------
+    ValueError
+        If the file is about another model or other rows, or not complete.
+    """
+    header, records, _ = read_lines(path)
+    rows = model.read(X)
+    if header is None or "model" not in header:
+        raise ValueError(f"{path} holds no explanations")
+    for key, expected in (("model", fingerprint(model)), ("rows", rows_fingerprint(rows))):
+        if header.get(key) != expected:
+            raise ValueError(f"{path} is about {'another model' if key == 'model' else 'other rows'}")
+    found = {record["row"]: record for record in records}
+    if len(found) < len(rows):
+        raise ValueError(f"{path} holds {len(found)} of {len(rows)} rows: the same call of explain continues it")
+    options = dict(header["options"])
+    if options.get("weights"):  # keys were made texts
+        names = {column.name for column in model.inputs} | set(model.feature_names)
+        options["weights"] = {key if key in names else int(key): value for key, value in options["weights"].items()}
+    return Explanations(model, rows, found, header["kind"], options)

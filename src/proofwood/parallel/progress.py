@@ -1,0 +1,86 @@
+"""Progress of a long run: one event per finished piece, and a bar for people at a terminal."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What is done so far.
+
+    Parameters
+    ----------
+    done : results so far, those of an earlier run included
+    total : results in all
+    seconds : since the start of this run
+    """
+
+    done: int
+    total: int
+    seconds: float
+
+
+Callback = Callable[[Progress], None]
+
+
+class Reporter:
+    """Tells a callback, and a person, how far a run is; a context manager.
+
+    Parameters
+    ----------
+    total : results in all
+    what : words in front of the bar
+    verbose : 0 for nothing; above 0 a bar on standard error if that is a terminal, else messages of ``logging``
+    callback : is given each :class:`Progress`; what it raises ends the run
+    done : results of an earlier run
+    """
+
+    def __init__(
+        self, total: int, what: str, *, verbose: int = 0, callback: Callback | None = None, done: int = 0
+    ) -> None:
+        self.total, self.what, self.done = total, what, done
+        self._verbose, self._callback = verbose > 0, callback
+        self._begin = time.monotonic()
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        if self._verbose and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import MofNCompleteColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            columns = Bar.get_default_columns()[:2]
+            self._bar = Bar(*columns, MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True))
+            self._bar.start()
+            self._task = self._bar.add_task(self.what, total=self.total, completed=self.done)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, count: int) -> None:
+        """Report ``count`` more results."""
+        before, self.done = self.done, self.done + count
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=self.done)
+        elif self._verbose and (10 * self.done) // max(1, self.total) > (10 * before) // max(1, self.total):
+            logger.info("%s: %d of %d", self.what, self.done, self.total)
+        if self._callback is not None:
+            self._callback(Progress(self.done, self.total, time.monotonic() - self._begin))

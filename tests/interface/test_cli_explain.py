@@ -1,0 +1,183 @@
+"""Explanations from the command line: models from files, rows from tables, certificates."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import joblib
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from typer.testing import CliRunner
+
+from proofwood import OptimalTreeClassifier
+from proofwood.cli import app
+
+NAMES = ["income", "debt", "age"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table with its target, a tree of ours in JSON, a forest in joblib, and one without names in a pickle."""
+    path = tmp_path_factory.mktemp("explain")
+    random = np.random.default_rng(3)
+    X = np.column_stack([random.normal(30, 8, 120), 20 * random.random(120), random.integers(18, 80, 120)]).round(1)
+    y = np.where(X[:, 0] - X[:, 1] > 20, "good", "bad")
+    frame = pl.DataFrame(X, schema=NAMES)
+    frame.with_columns(pl.Series("ok", y)).write_csv(path / "loans.csv")
+    OptimalTreeClassifier(max_depth=2).fit(frame, y).save(path / "tree.json")
+    forest = RandomForestClassifier(7, max_depth=3, random_state=0).fit(frame, y)
+    joblib.dump(forest, path / "forest.joblib")
+    bare = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y)
+    (path / "bare.pkl").write_bytes(pickle.dumps(bare))
+    return path
+
+
+def invoke(*arguments: object):
+    try:
+        runner = CliRunner(mix_stderr=False)
+    except TypeError:  # click from 8.2 on never mixes
+        runner = CliRunner()
+    return runner.invoke(app, [str(argument) for argument in arguments])
+
+
+def worked(*arguments: object) -> str:
+    result = invoke(*arguments)
+    assert result.exit_code == 0, result.output + result.stderr
+    return result.stdout
+
+
+def failed(*arguments: object) -> str:
+    result = invoke(*arguments)
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    return " ".join(result.stderr.split())
+
+
+def told(text: str) -> dict[str, str]:
+    return {line.split()[0]: line.split(maxsplit=1)[1] for line in text.splitlines()}
+
+
+def test_a_rule_for_a_row_of_our_own_tree(folder):
+    lines = told(worked("explain", folder / "tree.json", folder / "loans.csv", "--row", 3, "--verify"))
+    label = pl.read_csv(folder / "loans.csv")["ok"][3]
+    assert lines["rule"].endswith(f"-> {lines['prediction']}")
+    assert lines["prediction"] == label
+    assert lines["status"] == "minimal: no feature can be spared"
+    assert lines["verified"] == "confirmed by a second look"
+
+
+def test_a_pickle_is_loaded_only_on_trust_and_the_message_says_why(folder):
+    for name in ("forest.joblib", "bare.pkl"):
+        message = failed("explain", folder / name, folder / "loans.csv", "--row", 0)
+        assert "runs whatever code is in it" in message
+        assert "--trust-pickle" in message
+    (folder / "broken.pkl").write_bytes(b"no pickle at all")
+    message = failed("explain", folder / "broken.pkl", folder / "loans.csv", "--row", 0, "--trust-pickle")
+    assert "cannot be loaded as a pickle" in message
+
+
+def test_an_untrusted_pickle_runs_nothing(folder):
+    class Bomb:
+        def __reduce__(self):
+            return (folder / "ran").write_text, ("boom",)
+
+    (folder / "bomb.pkl").write_bytes(pickle.dumps(Bomb()))
+    failed("explain", folder / "bomb.pkl", folder / "loans.csv", "--row", 0)
+    assert not (folder / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "first"),
+    [
+        (["--smallest"], "smallest"),
+        (["--inflate"], "minimal"),
+        (["--engine", "sat", "--vote", "majority"], "minimal"),
+        (["--feature-order", "income,age"], "minimal"),
+        (["--kind", "contrastive"], "minimal"),
+        (["--kind", "contrastive", "--smallest"], "smallest"),
+        (["--kind", "counterfactual", "--immutable", "age", "--integer", "age"], "optimal"),
+    ],
+)
+def test_kinds_and_options(folder, options, first):
+    forest = (folder / "forest.joblib", folder / "loans.csv", "--row", 5, "--trust-pickle")
+    lines = told(worked("explain", *forest, *options))
+    assert lines["status"].startswith(first)
+    assert ("rule" in lines) is ("--kind" not in options)
+    if "counterfactual" in options:
+        assert "age" not in lines["change"]
+        assert float(lines["distance"].split(",")[0]) > 0
+
+
+def test_a_target_is_the_class_to_reach(folder):
+    forest = (folder / "forest.joblib", folder / "loans.csv", "--trust-pickle", "--row", 5)
+    label = told(worked("explain", *forest))["prediction"]
+    other = {"good": "bad", "bad": "good"}[label]
+    change = told(worked("explain", *forest, "--kind", "counterfactual", "--target", other))["change"]
+    assert change.endswith(f"-> {other}")
+    assert "predicts" in failed("explain", *forest, "--target", label)
+    assert "good" in failed("explain", *forest, "--target", "maybe")
+
+
+def test_a_model_without_names_takes_those_of_the_table(folder):
+    table = (folder / "bare.pkl", folder / "loans.csv", "--row", 1, "--trust-pickle")
+    assert "--drop" in failed("explain", *table)
+    lines = told(worked("explain", *table, "--drop", "ok"))
+    assert any(name in lines["rule"] for name in NAMES)
+
+
+def test_a_certificate_is_checked_alone_and_against_the_model(folder):
+    proof = folder / "proof.json"
+    forest = (folder / "forest.joblib", folder / "loans.csv", "--trust-pickle", "--row", 5)
+    lines = told(worked("explain", *forest, "--vote", "majority", "--certificate", proof))
+    assert str(proof) in lines["certificate"]
+    assert "proved for the trees in the file" in worked("verify", proof)
+    against = ("verify", proof, "--model", folder / "forest.joblib")
+    assert "proved for the model" in worked(*against, "--trust-pickle", "--vote", "majority")
+    assert "--trust-pickle" in failed(*against)
+    content = json.loads(proof.read_text())
+    content["features"] = content["features"][1:]
+    (folder / "changed.json").write_text(json.dumps(content))
+    result = invoke("verify", folder / "changed.json", proof)
+    assert result.exit_code == 1
+    assert "FAILED" in result.stdout
+
+
+def test_all_rows_as_json_lines(folder):
+    out = folder / "all.jsonl"
+    printed = worked("explain", folder / "tree.json", folder / "loans.csv", "--all", "--out", out)
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["index"] for line in lines] == list(range(120))
+    assert {line["prediction"] for line in lines} == {"good", "bad"}
+    assert "120 of 120" in printed
+
+
+def test_wrong_usage_is_one_line(folder):
+    tree = (folder / "tree.json", folder / "loans.csv")
+    cases = {
+        (): "--row",
+        ("--row", 0, "--all"): "either --row",
+        ("--all",): "belong together",
+        ("--row", 0, "--out", "x"): "belong together",
+        ("--row", 120): "120 rows",
+        ("--row", -1): "120 rows",
+        ("--row", 0, "--kind", "counterfactual", "--smallest"): "--smallest is no option",
+        ("--row", 0, "--immutable", "age"): "--immutable is no option",
+        ("--row", 0, "--kind", "contrastive", "--certificate", "c"): "--certificate",
+        ("--row", 0, "--smallest", "--feature-order", "age"): "exclude each other",
+        ("--row", 0, "--engine", "magic"): "engine='magic'",
+        ("--row", 0, "--feature-order", "agee"): "agee",
+        ("--row", 0, "--integer", "agee"): "agee",
+        ("--row", 0, "--time-limit", "soon"): "soon",
+        ("--all", "--out", folder / "no" / "where"): "cannot write",
+    }
+    for options, message in cases.items():
+        assert message in failed("explain", *tree, *options), options
+    assert "no file" in failed("explain", folder / "none.json", folder / "loans.csv", "--row", 0)
+    (folder / "list.pkl").write_bytes(pickle.dumps([1, 2]))
+    assert "cannot explain" in failed(
+        "explain", folder / "list.pkl", folder / "loans.csv", "--row", 0, "--trust-pickle"
+    )
+    assert "none.json" in failed("verify", folder / "none.json")

@@ -1,0 +1,353 @@
+"""Certificates: what is true passes, and no change to a file goes unseen."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explain_models import agreeing, beats, grid, random_model, running_example
+from proofwood import cli_verify
+from proofwood.explain import certificate as certificates
+from proofwood.explain.bound_formula import LeafBoxes, bound_formula
+from proofwood.explain.certificate import NoCertificateError, certify, check_certificate, write_certificate
+from proofwood.explain.oracle import Answer
+from proofwood.explain.oracle_sat import SatOracle
+from proofwood.explain.recheck import digest
+from proofwood.explain.scores import ScoreModel
+from proofwood.explain.verify import verify
+from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.solvers import CertificateError
+
+PATIENT = np.array([1, 0, 1, 0])
+
+
+class GridOracle:
+    """Looks at every row."""
+
+    name = "grid"
+
+    def __init__(self, scores: ScoreModel) -> None:
+        self.scores = scores
+        self.rows = grid(scores)
+
+    def ask(self, cells, label, fixed, *, targets=None, seconds=None) -> Answer:
+        before = beats(self.scores, self.rows, label)
+        for i in agreeing(self.scores, self.rows, cells, fixed):
+            for k, wins in before.items():
+                if wins[i] and (targets is None or k in targets):
+                    return Answer(True, self.rows[i], k)
+        return Answer(False, core=frozenset(fixed))
+
+
+@dataclass
+class Real:
+    """A model whose values are its cells."""
+
+    scores: ScoreModel
+
+    @property
+    def feature_names(self) -> list[str]:
+        return [f"column {f}" for f in range(self.scores.n_features)]
+
+    @property
+    def classes(self) -> IntArray:
+        return np.arange(self.scores.n_classes)
+
+    def cells_of(self, X: FloatArray) -> IntArray:
+        return np.asarray(X).astype(np.int64)
+
+    def predict_codes(self, X: FloatArray) -> IntArray:
+        return np.array([self.scores.winner(cells) for cells in self.cells_of(X)])
+
+    def row(self, cells: IntArray, like: FloatArray) -> FloatArray:
+        return np.asarray(cells, dtype=np.float64)
+
+
+@dataclass
+class Claim:
+    kind: str
+    features: list[int]
+    cells: IntArray
+    label: int
+
+
+def minimal_features(oracle, cells: IntArray, label: int) -> list[int]:
+    kept = list(range(oracle.scores.n_features))
+    for feature in list(kept):
+        rest = [other for other in kept if other != feature]
+        if oracle.ask(cells, label, rest).changes is False:
+            kept = rest
+    return kept
+
+
+def patient() -> dict[str, Any]:
+    scores = running_example()
+    return certify(scores, PATIENT, 1, [0, 2], SatOracle(scores), model=Real(scores), x=PATIENT)
+
+
+def failures(content: dict[str, Any], model: Any = None, *, sign: bool = True) -> list[str]:
+    """Names of the checks that fail after a change, the digest being made anew so that it does not tell."""
+    if sign:
+        content = {**content, "digest": digest(content)}
+    return [check.name for check in check_certificate(content, model) if not check.passed]
+
+
+def test_running_example_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = patient()
+    write_certificate(tmp_path / "patient.json", made)
+    model = Real(running_example())
+    assert json.loads((tmp_path / "patient.json").read_text()) == made
+    assert all(check.passed for check in check_certificate(tmp_path / "patient.json", model))
+    assert made["claim"] == (
+        "every row that agrees with this one on column 0, column 2 has class 1, and none of these features can go"
+    )
+    assert cli_verify.verify_files([tmp_path / "patient.json"], model)
+    assert cli_verify.verify_files([tmp_path / "patient.json"])
+    out = capsys.readouterr().out.splitlines()
+    assert out[-1] == (
+        f"{tmp_path / 'patient.json'}: proved for the trees in the file; --model compares them with a model"
+    )
+    (tmp_path / "other.json").write_text("[]")
+    made["label"] = 0
+    write_certificate(tmp_path / "patient.json", made)
+    assert not cli_verify.verify_files([tmp_path / "patient.json", tmp_path / "other.json"])
+    out = capsys.readouterr().out
+    assert "patient.json: NOT proved" in out
+    assert "other.json: FAILED   this is no certificate" in out
+
+
+@pytest.mark.parametrize("majority", [True, False])
+def test_random_models_are_certified(majority: bool) -> None:
+    rng = np.random.default_rng(1 + majority)
+    certified = steps = 0
+    for n_classes in (1, 2, 3, 4) * 15:
+        scores = random_model(rng, n_classes, majority=majority)
+        oracle = GridOracle(scores)
+        if not oracle.rows:
+            continue
+        cells = oracle.rows[rng.integers(len(oracle.rows))]
+        label = scores.winner(cells)
+        features = minimal_features(oracle, cells, label)
+        if oracle.ask(cells, label, features).changes:  # a tie within the margin
+            with pytest.raises(ValueError, match="do not suffice"):
+                certify(scores, cells, label, features, oracle, minimal=False)
+            continue
+        made = certify(scores, cells, label, features, oracle)
+        assert failures(made, sign=False) == []
+        certified += 1
+        steps += sum(len(part["proof"]) > 1 for part in made["proofs"])
+        for feature in features:
+            rest = [other for other in features if other != feature]
+            with pytest.raises(ValueError, match="do not suffice"):
+                certify(scores, cells, label, rest, oracle, minimal=False)
+    assert certified > 30
+    assert steps > 5
+
+
+@pytest.mark.parametrize("majority", [True, False])
+def test_the_formula_has_every_row_with_a_change_and_exactly_these_if_exact(majority: bool) -> None:
+    rng = np.random.default_rng(5)
+    for n_classes in (2, 3) * 15:
+        scores = random_model(rng, n_classes, majority=majority)
+        rows = grid(scores)
+        if not rows:
+            continue
+        cells = rows[rng.integers(len(rows))]
+        label = scores.winner(cells)
+        fixed = np.flatnonzero(rng.random(scores.n_features) < 0.3).tolist()
+        for width in (1, 100):
+            for k, wins in beats(scores, rows, label).items():
+                formula = bound_formula(
+                    scores, LeafBoxes.of(scores), cells, fixed, label, k, width=width, max_clauses=10**6
+                )
+                assert formula.exact or width == 1
+                with certificates.SatSession() as session:
+                    session.block(formula.n_variables)
+                    session.extend(formula.clauses)
+                    for i, row in enumerate(rows):
+                        above = [c > t for c, q in zip(row, scores.n_thresholds, strict=True) for t in range(q)]
+                        there = session.solve([v + 1 if up else -v - 1 for v, up in enumerate(above)])
+                        change = wins[i] and i in agreeing(scores, rows, cells, fixed)
+                        assert there is change or (there and not formula.exact)
+
+
+def test_flipped_literals_are_seen() -> None:
+    made = harder()
+    seen = 0
+    for place, part in enumerate(made["proofs"]):
+        for number, clause in enumerate(part["clauses"]):
+            for position in range(len(clause)):
+                changed = deepcopy(made)
+                changed["proofs"][place]["clauses"][number][position] *= -1
+                assert failures(changed, sign=False)[0] == "content"
+                seen += bool(failures(changed))
+    # With a new digest what is left can only be a formula that proves the same claim in another way.
+    assert seen > 10
+
+
+@cache
+def harder(seed: int = 0) -> dict[str, Any]:
+    """A certificate in whose proof unit propagation alone is not enough."""
+    rng = np.random.default_rng(seed)
+    while True:
+        scores = random_model(rng, 3)
+        oracle = GridOracle(scores)
+        if not oracle.rows:
+            continue
+        cells = oracle.rows[0]
+        label = scores.winner(cells)
+        features = minimal_features(oracle, cells, label)
+        made = certify(scores, cells, label, features, oracle)
+        alone = deepcopy(made)
+        for part in alone["proofs"]:
+            part["proof"] = ["0"]
+        if features and failures(alone):
+            return made
+
+
+def test_clauses_and_steps_that_do_not_follow_are_seen() -> None:
+    made = harder()
+    place = max(range(2), key=lambda i: len(made["proofs"][i]["proof"]))
+    k = made["proofs"][place]["against"]
+    changed = deepcopy(made)
+    del changed["proofs"][place]["proof"][-1]
+    assert "content" in failures(changed, sign=False)
+    assert failures(changed) == [f"proof against class {k}"]
+    changed = deepcopy(made)
+    changed["proofs"][place]["proof"] = ["0"]
+    assert failures(changed) == [f"proof against class {k}"]
+    for number in range(len(made["proofs"][place]["clauses"])):
+        for kind in ("flip", "shorten"):
+            changed = deepcopy(made)
+            clause = changed["proofs"][place]["clauses"][number]
+            if kind == "flip":
+                clause[0] *= -1
+            else:
+                del clause[0]
+            assert "content" in failures(changed, sign=False)
+    changed = deepcopy(made)
+    changed["proofs"][place]["clauses"].append([])
+    assert failures(changed) == [f"clauses against class {k}"]
+    changed = deepcopy(made)
+    changed["proofs"][place]["clauses"].append([10**6])
+    assert failures(changed) == [f"clauses against class {k}"]
+    seen = 0
+    for number in range(len(made["proofs"][place]["counters"])):
+        changed = deepcopy(made)
+        changed["proofs"][place]["counters"][number][3] += 1
+        seen += f"clauses against class {k}" in failures(changed)
+    assert seen > 0
+    changed = deepcopy(made)
+    del changed["proofs"][place]
+    assert "classes" in failures(changed)
+
+
+def test_changed_witnesses_rows_and_trees_are_seen() -> None:
+    made, model = patient(), Real(running_example())
+
+    def after(change) -> list[str]:
+        changed = deepcopy(made)
+        change(changed)
+        assert "content" in failures(changed, sign=False)
+        return failures(changed, model)
+
+    def set_cells(content, cells):
+        content["witnesses"][0]["cells"] = cells
+
+    assert after(lambda c: set_cells(c, PATIENT.tolist()))[0] == "feature 'column 0' is needed"
+    assert after(lambda c: set_cells(c, [0, 0, 0, 0]))[0] == "feature 'column 0' is needed"
+    assert after(lambda c: c["witnesses"].pop())[0] == "witnesses"
+    assert after(lambda c: c["witnesses"][0].update(label=1))[0] == "feature 'column 0' is needed"
+    assert after(lambda c: c["witnesses"][0].update(values=[1, 0, 1, 0])) == [
+        "model on the witness for feature 'column 0'"
+    ]
+    assert after(lambda c: c["witnesses"][0].update(values=None)) == ["model on the witness for feature 'column 0'"]
+    assert "row" in after(lambda c: c["row"].update(cells=[0, 0, 1, 0]))
+    assert "row" in after(lambda c: c.update(label=0))
+    assert after(lambda c: c["names"].reverse()) == ["claim", "model"]
+    assert after(lambda c: c.update(claim="all is well")) == ["claim"]
+    assert after(lambda c: c.update(features=[0, 9])) == ["features"]
+    assert "clauses against class 0" in after(lambda c: c.update(features=[0]))
+    leaf = made["model"]["trees"][0][1]
+    assert after(lambda c: c["model"]["trees"][0].remove(leaf)) == ["trees"]
+    assert after(lambda c: c["model"]["trees"][0].append(leaf)) == ["trees"]
+    assert after(lambda c: c["model"]["trees"][1][0].__setitem__(1, [0, 1]))[-1] == "model"
+    assert after(lambda c: c["model"].update(margin=1))[-1] == "model"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.update(version=2), "has version 2"),
+        (lambda c: c.update(format="other"), "this is no certificate"),
+        (lambda c: c.pop("row"), "incomplete or damaged"),
+        (lambda c: c["row"].update(cells=[0, 0]), "not one cell of the grid per column"),
+        (lambda c: c["model"]["trees"][0][0][0].append(99), "literal 99 is about no threshold"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(change, message: str) -> None:
+    made = patient()
+    change(made)
+    with pytest.raises(CertificateError, match=message):
+        failures(made)
+
+
+def test_no_certificate_where_none_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = running_example()
+    oracle = SatOracle(scores)
+    with pytest.raises(ValueError, match="has class 1 and not 0"):
+        certify(scores, PATIENT, 0, [0], oracle)
+    with pytest.raises(ValueError, match="not minimal: without feature 1"):
+        certify(scores, PATIENT, 1, [0, 1, 2], oracle)
+    with pytest.raises(NoCertificateError, match="no witness for feature 0 in time"):
+        certify(scores, PATIENT, 1, [0, 2], oracle, seconds=0)
+    with pytest.raises(NoCertificateError, match="not refuted in time"):
+        certify(scores, PATIENT, 1, [0, 2], oracle, seconds=0, minimal=False)
+    monkeypatch.setattr(certificates, "MAX_CLAUSES", 2)
+    with pytest.raises(NoCertificateError, match="more than 2 clauses"):
+        certify(scores, PATIENT, 1, [0, 2], oracle)
+
+
+def test_verification_by_another_engine() -> None:
+    scores = running_example()
+    model, oracle = Real(scores), GridOracle(scores)
+
+    def verified(kind: str, features: list[int], label: int = 1, **more):
+        return verify(model, Claim(kind, features, PATIENT, label), oracle=oracle, **more)
+
+    assert verified("abductive", [0, 2]).ok
+    assert verified("abductive", [0, 2], x=PATIENT.astype(float)).ok
+    assert verified("contrastive", [0]).ok
+    assert verified("contrastive", [2], x=PATIENT.astype(float)).ok
+    found = verified("abductive", [0])
+    assert (found.sufficient, found.minimal) == (False, True)
+    found = verified("abductive", [0, 1, 2])
+    assert (found.sufficient, found.minimal) == (True, False)
+    assert found.problems == ["the feature column 1 is not needed"]
+    found = verified("contrastive", [1])
+    assert (found.sufficient, found.minimal) == (False, True)
+    found = verified("contrastive", [0, 2])
+    assert (found.sufficient, found.minimal) == (True, False)
+    assert verified("abductive", [0, 2], label=0).problems == ["the row has class 1 and not 0"]
+    assert verified("abductive", [0, 0]).sufficient is None
+    with pytest.raises(ValueError, match="cannot be verified"):
+        verified("counterfactual", [0])
+    unsure = verify(model, Claim("abductive", [0, 2], PATIENT, 1), oracle=SatOracle(scores), seconds=0.0)
+    assert unsure.sufficient is None
+    assert unsure.minimal is None
+    assert not unsure.ok
+
+
+def test_changes_within_the_rounding_decide_nothing() -> None:
+    scores = running_example()
+    doubtful = ScoreModel(**{**{n: getattr(scores, n) for n in scores.__dataclass_fields__}, "margin": 1})
+    found = verify(Real(doubtful), Claim("abductive", [0, 2], PATIENT, 1), oracle=GridOracle(doubtful))
+    assert found.sufficient is None
+    assert any("up to rounding" in problem for problem in found.problems)

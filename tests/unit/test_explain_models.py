@@ -1,0 +1,471 @@
+"""Conversion of fitted models: the integer sums say what the model says, on thresholds and beside them too."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+from proofwood import OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
+from proofwood.data.columns import Kind
+from proofwood.exceptions import DataError
+from proofwood.explain.models import Explained, explained, sample_rows
+from proofwood.explain.space import Group, Source, Step
+from proofwood.model.node_table import FloatArray, IntArray
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    with threadpool_limits(1):
+        yield
+
+
+def _data(n_classes: int, seed: int, *, n: int = 120, missing: float = 0.0) -> tuple[FloatArray, IntArray]:
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, 5))
+    X[:, 1] = generator.integers(0, 4, n)
+    X[:, 2] = np.round(X[:, 2], 1)
+    score = X[:, 0] + 0.7 * X[:, 1] - X[:, 2] * X[:, 3] + 0.3 * generator.normal(size=n)
+    y = np.searchsorted(np.quantile(score, np.arange(1, n_classes) / n_classes), score)
+    X[generator.random(X.shape) < missing] = np.nan
+    return X, y.astype(np.int64)
+
+
+def _float32_rows(result: Explained, seed: int) -> FloatArray:
+    """Rows whose values are where float32 rounds to another side: half way between two float32 at a threshold."""
+    rows = sample_rows(result, 200, seed)
+    with np.errstate(over="ignore"):
+        single = rows.astype(np.float32)
+    middle = (single.astype(np.float64) + np.nextafter(single, np.float32(np.inf)).astype(np.float64)) / 2
+    kept = [j for j, given in enumerate(result.inputs) if given.kind is not Kind.NUMERIC]
+    middle[:, kept] = rows[:, kept]
+    low, high = ([getattr(given, end) for given in result.inputs] for end in ("low", "high"))
+    return np.where(np.isnan(rows), rows, np.clip(middle, low, high))
+
+
+def _check(result: Explained, model: Any, *, seed: int = 3) -> None:
+    """Winner of the sums is the prediction on 500 rows (within the margin), and rows and cells fit together."""
+    scores = result.scores
+    rows = np.concatenate([sample_rows(result, 300, seed), _float32_rows(result, seed)])
+    cells, codes = result.cells_of(rows), result.predict_codes(rows)
+    sums = result.sums_of(cells)
+    clear = 0
+    for row, code in enumerate(codes.tolist()):
+        if row % 5 == 0:
+            assert np.array_equal(scores.sums(cells[row]), sums[row])
+            assert scores.allows(cells[row])
+        others = np.delete(sums[row], code)
+        assert np.all(sums[row, code] - others >= -scores.margin)
+        if np.all(np.abs(sums[row].max() - np.delete(sums[row], sums[row].argmax())) > scores.margin):
+            clear += 1
+            assert scores.winner(cells[row]) == code
+    assert clear >= 0.5 * len(codes)  # the others are ties, which small ensembles have many of
+    if scores.margin == 0:
+        assert [scores.winner(row) for row in cells] == codes.tolist()
+    for at in range(0, 499, 7):
+        back = result.row(cells[at], rows[at + 1])
+        assert np.array_equal(result.cells(back), cells[at])
+        if model is not None:
+            assert result.predict_codes(back[np.newaxis])[0] == codes[at] or scores.margin > 0
+        same = result.row(cells[at], rows[at])
+        assert np.array_equal(same, rows[at], equal_nan=True)
+
+
+MODELS = {
+    "tree": lambda: DecisionTreeClassifier(max_depth=5, random_state=0),
+    "forest": lambda: RandomForestClassifier(15, max_depth=4, random_state=0),
+    "deep forest": lambda: RandomForestClassifier(10, random_state=0),
+    "extra": lambda: ExtraTreesClassifier(10, max_depth=5, random_state=0),
+    "bagging": lambda: BaggingClassifier(n_estimators=8, max_features=0.6, max_samples=0.1, random_state=0),
+    "boosting": lambda: GradientBoostingClassifier(n_estimators=8, random_state=0),
+    "zero boosting": lambda: GradientBoostingClassifier(n_estimators=5, init="zero", random_state=0),
+    "hist": lambda: HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=5, random_state=0),
+}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", MODELS)
+def test_sums_win_as_the_model_predicts(name: str, n_classes: int) -> None:
+    X, y = _data(n_classes, seed=n_classes)
+    model = MODELS[name]().fit(X, y)
+    result = explained(model, X=X)
+    assert result.predict_codes(X).tolist() == np.searchsorted(model.classes_, model.predict(X)).tolist()
+    _check(result, model)
+    assert (
+        pickle.loads(pickle.dumps(result)).sums_of(result.cells_of(X)).tolist()
+        == result.sums_of(result.cells_of(X)).tolist()
+    )
+
+
+@pytest.mark.parametrize("name", ["forest", "deep forest", "extra", "bagging"])
+def test_majority_counts_the_predictions_of_the_trees(name: str) -> None:
+    X, y = _data(3, seed=5)
+    model = MODELS[name]().fit(X, np.array(["a", "b", "c"])[y])
+    result = explained(model, vote="majority")
+    _check(result, model)
+    assert result.scores.margin == 0
+    assert set(np.unique(result.scores.scores)) == {0, 1}
+    assert np.all(result.scores.scores.sum(axis=1) == 1)
+    columns = getattr(model, "estimators_features_", [np.arange(5)] * len(model.estimators_))
+    votes = np.zeros((len(X), 3), dtype=int)
+    for member, mine in zip(model.estimators_, columns, strict=True):
+        codes = np.asarray(member.classes_, dtype=int)[member.predict_proba(X[:, mine]).argmax(axis=1)]
+        votes[np.arange(len(X)), codes] += 1
+    assert np.array_equal(result.sums_of(result.cells_of(X)), votes)
+
+
+def test_votes_and_pure_leaves_need_no_margin() -> None:
+    X, y = _data(2, seed=1)
+    deep = RandomForestClassifier(10, random_state=0).fit(X, y)
+    assert explained(deep).scores.margin == 0
+    assert explained(DecisionTreeClassifier(max_depth=2).fit(X, y)).scores.margin == 0
+    flat = explained(RandomForestClassifier(10, max_depth=3, random_state=0).fit(X, y)).scores
+    assert 0 < flat.margin < 2**-30 * flat.scores.max()
+
+
+def test_sums_are_those_of_the_model_within_the_margin() -> None:
+    X, y = _data(3, seed=8)
+    model = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X, y)
+    result = explained(model)
+    raw, sums = model.decision_function(X), result.sums_of(result.cells_of(X))
+    scale = 2.0 ** np.round(np.log2((sums[:, 0] - sums[:, 1]) / (raw[:, 0] - raw[:, 1])))
+    assert np.ptp(scale) == 0
+    difference = (raw[:, [0, 0, 1]] - raw[:, [1, 2, 2]]) * scale[0]
+    assert np.abs(difference - (sums[:, [0, 0, 1]] - sums[:, [1, 2, 2]])).max() <= result.scores.margin + 1
+    exact = explained(GradientBoostingClassifier(n_estimators=3, init="zero").fit(X, y == 1))
+    assert not exact.scores.ties_low  # a sum of exactly 0 is the second class
+
+
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_missing_values_belong_to_the_feature(n_classes: int, given: bool) -> None:
+    X, y = _data(n_classes, seed=4, missing=0.2)
+    model = HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=5).fit(X, y)
+    result = explained(model, X=X if given else None)
+    _check(result, model)
+    assert result.scores.n_features == 5
+    assert any("missing" in name for name in result.columns)
+    without = explained(model, missing=[])
+    assert without.scores.clauses == ()
+    _check(without, model)
+    with pytest.raises(DataError, match="missing value"):
+        without.read(X)
+
+
+def test_forests_with_missing_values() -> None:
+    X, y = _data(3, seed=4, missing=0.2)
+    model = RandomForestClassifier(8, max_depth=5, random_state=0).fit(X, y)
+    result = explained(model, X=X)
+    assert result.inputs[0].missing
+    _check(result, model)
+
+
+def test_categories_of_histogram_boosting() -> None:
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "size": generator.normal(size=200),
+            "color": generator.choice(["red", "green", "blue", "grey", "pink"], 200),
+            "shape": generator.choice(["round", "flat"], 200),
+        }
+    )
+    y = (frame.color.isin(["red", "grey"]) ^ (frame["size"] > 0) ^ (frame["shape"] == "flat")).astype(int)
+    model = HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=3, categorical_features=["color", "shape"])
+    model.fit(frame, y)
+    result = explained(model, X=frame)
+    _check(result, model)
+    assert result.feature_names == ("size", "color", "shape")
+    assert result.inputs[1].levels == ("blue", "green", "grey", "pink", "red")
+    with pytest.raises(DataError, match="does not know"):
+        result.read(frame.assign(color="mauve"))
+    everything = explained(model)
+    _check(everything, model)
+    everything.read(frame.assign(color="mauve"))  # the model takes it as it takes a missing one
+
+
+def test_own_models() -> None:
+    X, y = _data(3, seed=2)
+    tree = OptimalTreeClassifier(max_depth=2).fit(X, y)
+    _check(explained(tree, X=X), tree)
+    bits = (np.median(X, axis=0) < X).astype(float)
+    diagram = OptimalBDDClassifier().fit(bits, y > 0)
+    result = explained(diagram, integer=range(5), bounds=dict.fromkeys(range(5), (0, 1)))
+    _check(result, diagram)
+    assert result.scores.margin == 0
+    with pytest.raises(DataError, match="infinite"):
+        result.read(np.full((1, 5), np.inf))
+
+
+def test_categories_of_own_diagrams() -> None:
+    generator = np.random.default_rng(1)
+    frame = pd.DataFrame({"c": generator.choice(list("abcd"), 80), "n": generator.integers(0, 5, 80)})
+    y = (frame.c.isin(["a", "d"]) ^ (frame.n > 2)).astype(int)
+    model = OptimalDiagramClassifier((1, 2, 2), alpha=0.01).fit(frame, y)
+    result = explained(model, X=frame)
+    _check(result, model)
+    assert result.feature_names == ("c", "n")
+    assert result.kinds[-1] is Kind.INTEGER
+    with pytest.raises(DataError, match="does not know"):
+        result.read(pd.DataFrame({"c": ["z"], "n": [1]}))
+
+
+def test_boosters() -> None:
+    xgboost, lightgbm = pytest.importorskip("xgboost"), pytest.importorskip("lightgbm")
+    for n_classes in (2, 3):
+        for missing in (0.2 * (n_classes == 2),):
+            X, y = _data(n_classes, seed=9, missing=missing)
+            X[:, 2] = np.where(np.abs(X[:, 2]) < 0.3, 0.0, X[:, 2])
+            extreme = xgboost.XGBClassifier(n_estimators=6, max_depth=3, n_jobs=1).fit(X, y)
+            light = lightgbm.LGBMClassifier(n_estimators=6, min_child_samples=5, n_jobs=1, verbose=-1).fit(X, y)
+            for model, booster in ((extreme, extreme.get_booster()), (light, light.booster_)):
+                result = explained(model, X=X)
+                _check(result, model)
+                _check(explained(booster), None)
+                assert 0 < result.scores.margin < 2**-12 * np.abs(result.scores.scores).max()
+                if n_classes == 2:
+                    raw = model.predict(X, **({"output_margin": True} if model is extreme else {"raw_score": True}))
+                    sums = result.sums_of(result.cells_of(X))
+                    scale = 2.0 ** np.round(np.log2(np.median((sums[:, 1] - sums[:, 0]) / raw)))
+                    off = np.abs((sums[:, 1] - sums[:, 0]) - raw.astype(float) * scale)
+                    assert off.max() <= result.scores.margin + 1
+
+
+def test_one_class_only() -> None:
+    X = np.arange(6.0).reshape(-1, 1)
+    for model in (DecisionTreeClassifier(), RandomForestClassifier(3), BaggingClassifier(n_estimators=3)):
+        result = explained(model.fit(X, np.zeros(6)))
+        assert result.scores.n_classes == 1
+        assert result.sums_of(result.cells_of(X)).shape == (6, 1)
+        assert result.scores.n_thresholds.tolist() == [0]
+
+
+# ------------------------------------------------------------------------------------------ columns as people have them
+
+
+def test_groups_of_one_hot_columns() -> None:
+    generator = np.random.default_rng(0)
+    color = generator.integers(0, 3, 150)
+    frame = pd.DataFrame({f"color_{i}": (color == i).astype(int) for i in range(3)})
+    frame["size"] = generator.normal(size=150)
+    y = ((color == 1) ^ (frame["size"] > 0)).astype(int)
+    model = ExtraTreesClassifier(10, max_depth=4, random_state=0).fit(frame, y)
+    groups = {"color": ["color_0", "color_1", "color_2"]}
+    result = explained(model, feature_groups=groups, X=frame)
+    assert result.feature_names == ("color", "size")
+    assert result.scores.features == ((0, 1, 2), (3,))
+    assert result.scores.n_thresholds.tolist()[:3] == [1, 1, 1]  # thresholds within (0, 1) are one test
+    _check(result, model)
+    assert result.interval(0, 1, 1) == (1.0, False, 1.0, False)
+    none = frame.copy()
+    none.loc[3, ["color_0", "color_1", "color_2"]] = 0
+    with pytest.raises(DataError, match=r"row 3 has 0 ones in the group 'color'"):
+        result.read(none)
+    loose = explained(model, feature_groups={"color": Group(tuple(groups["color"]), "at_most_one")}, X=none)
+    assert len(loose.scores.clauses) == 3
+    assert len(result.scores.clauses) == 4
+    together = explained(model, feature_groups={"both": Group(("color_0", "size"), "together")})
+    assert together.scores.features[0] == (0, 3)
+    assert together.scores.clauses == ()
+
+
+def test_integers_and_bounds_cut_the_cells() -> None:
+    X, y = _data(2, seed=6)
+    model = ExtraTreesClassifier(15, max_depth=5, random_state=0).fit(X, y)
+    plain = explained(model)
+    assert plain.scores.n_thresholds[1] > 3
+    result = explained(model, integer=[1], bounds={0: (-1, 1), "x1": (0, 3)}, feature_names=[f"x{j}" for j in range(5)])
+    assert result.scores.n_thresholds[1] == 3
+    assert result.scores.n_thresholds[0] < plain.scores.n_thresholds[0]
+    _check(result, model)
+    assert result.interval(1, 0, 0) == (0.0, False, 0.0, False)
+    assert result.interval(1, 1, 2) == (1.0, False, 2.0, False)
+    low, low_open, high, high_open = result.interval(0, 0, int(result.scores.n_thresholds[0]))
+    assert (low, low_open, high, high_open) == (-1.0, False, 1.0, False)
+    assert plain.interval(0, 0, int(plain.scores.n_thresholds[0])) == (-math.inf, True, math.inf, True)
+    inside = np.clip(X, [-1, 0, -9, -9, -9], [1, 3, 9, 9, 9])
+    result.read(inside)
+    outside = inside.copy()
+    outside[2, 0] = 1.5
+    with pytest.raises(DataError, match=r"'x0' is 1.5 in row 2, outside its bounds \[-1, 1\]"):
+        result.read(outside)
+    inside[4, 1] = 0.5
+    with pytest.raises(DataError, match="expected an integer"):
+        result.cells(inside[4])
+
+
+def test_rows_stay_near_to_a_given_row() -> None:
+    X, y = _data(2, seed=7)
+    result = explained(RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y), integer=[1])
+    x = X[0]
+    cells = result.cells(x)
+    top = int(result.scores.n_thresholds[0])
+    cells[0] = 0 if cells[0] == top else top
+    changed = result.row(cells, x)
+    assert np.array_equal(changed[1:], x[1:])
+    low, _, high, _ = result.interval(0, int(cells[0]), int(cells[0]))
+    assert changed[0] in (high, math.nextafter(low, math.inf))
+
+
+def test_thresholds_are_pulled_back_through_scaling() -> None:
+    source = Source(0, steps=(Step("subtract", 0.1), Step("divide", 3.7)))
+    thresholds = np.array([-1e3, -0.3, 0.0, 1e-9, 2.5])
+    back = source.pulled_back(thresholds)
+    assert np.all(source.scaled(back) <= thresholds)
+    assert np.all(source.scaled(np.nextafter(back, np.inf)) > thresholds)
+
+
+# --------------------------------------------------------------------------------------------------------------- errors
+
+
+def test_errors_say_what_to_do() -> None:
+    X, y = _data(2, seed=3)
+    with pytest.raises(NotFittedError):
+        explained(RandomForestClassifier())
+    with pytest.raises(TypeError, match="cannot explain a LogisticRegression"):
+        explained(LogisticRegression().fit(X, y))
+    with pytest.raises(TypeError, match="expected decision trees"):
+        explained(BaggingClassifier(LogisticRegression(), n_estimators=2).fit(X, y))
+    boosted = GradientBoostingClassifier(n_estimators=2, init=LogisticRegression()).fit(X, y)
+    with pytest.raises(TypeError, match="starts from a LogisticRegression"):
+        explained(boosted)
+    with pytest.raises(ValueError, match="majority"):
+        explained(GradientBoostingClassifier(n_estimators=2).fit(X, y), vote="majority")
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = DecisionTreeClassifier(max_depth=3).fit(frame, y)
+    result = explained(model)
+    with pytest.raises(DataError, match="X has 4 columns, but the model takes 5"):
+        result.read(X[:, :4])
+    with pytest.raises(DataError, match="lacks 'a' and has 'z', which the model does not know"):
+        result.read(frame.rename(columns={"a": "z"}))
+    gap = X.copy()
+    gap[5, 2] = np.nan
+    with pytest.raises(DataError, match=r"column 'c' has a missing value \(NaN\) in row 5"):
+        result.read(gap)
+    assert np.array_equal(result.read(frame[list("edcba")]), X)
+    for wrong, match in (
+        ({"bounds": {"q": (0, 1)}}, "'q', which is no column"),
+        ({"bounds": {"a": (1, 0)}}, "low <= high"),
+        ({"feature_groups": {"g": ["a", "b"], "h": ["b"]}}, "belongs to one feature"),
+        ({"feature_groups": {"a": ["b", "c"]}}, "also the name of a column"),
+        ({"feature_groups": {"g": [7]}}, "there are the columns 0 to 4"),
+        ({"feature_names": ["a"]}, "has 1 names"),
+        ({"vote": "soft"}, "expected 'auto'"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            explained(model, **wrong)
+
+
+def test_a_disagreement_names_the_row() -> None:
+    X, y = _data(2, seed=3)
+
+    class Liar(DecisionTreeClassifier):
+        def predict(self, X: Any, check_input: bool = True) -> Any:
+            return np.zeros(len(X), dtype=int)
+
+    liar = Liar(max_depth=3).fit(X, y)
+    with pytest.raises(AssertionError, match=r"disagrees with the model on row \d+ of X"):
+        explained(liar, X=X)
+
+
+# ------------------------------------------------------------------------------------------------------------ pipelines
+
+
+def _people(n: int = 200) -> tuple[pd.DataFrame, npt.NDArray[np.str_]]:
+    generator = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {
+            "note": generator.choice(["x", "y"], n),
+            "color": generator.choice(["red", "green", "blue"], n),
+            "age": generator.integers(18, 80, n),
+            "income": generator.lognormal(size=n),
+            "grade": generator.choice(["low", "mid", "top"], n),
+        }
+    )
+    risk = (frame.age > 40).astype(int) + (frame.color == "red") + (frame.income > 1) - (frame.grade == "low")
+    return frame, np.array(["no", "yes"])[(risk > 1).astype(int)]
+
+
+@pytest.mark.parametrize("unknown", ["error", "ignore"])
+@pytest.mark.parametrize("drop", [None, "first"])
+def test_pipelines_are_explained_by_their_original_columns(unknown: str, drop: str | None) -> None:
+    frame, y = _people()
+    prepare = ColumnTransformer(
+        [
+            ("grade", OrdinalEncoder(categories=[["low", "mid", "top"]]), ["grade"]),
+            ("color", OneHotEncoder(drop=drop, handle_unknown=unknown), ["color"]),
+            ("numbers", make_pipeline(SimpleImputer(), StandardScaler()), ["age", "income"]),
+        ]
+    )
+    model = make_pipeline(prepare, RandomForestClassifier(8, max_depth=4, random_state=0)).fit(frame, y)
+    result = explained(model, X=frame)
+    assert result.feature_names == ("color", "age", "income", "grade")
+    assert [given.kind for given in result.inputs] == [Kind.NOMINAL, Kind.INTEGER, Kind.NUMERIC, Kind.ORDERED]
+    _check(result, model)
+    codes = result.predict_codes(result.read(frame))
+    assert model.classes_[codes].tolist() == model.predict(frame).tolist()
+    low, _, high, _ = result.interval(result.columns.index("age"), 1, 1)
+    assert 18 <= low <= high <= 80
+    gap = frame.astype({"age": float})
+    gap.loc[0, "age"] = np.nan
+    assert result.read(gap.assign(age=gap.age.fillna(30)))[0, 1] == 30
+    strange = frame.assign(color="mauve")
+    if unknown == "ignore":
+        assert result.read(strange)[0, 0] == 3
+    else:
+        with pytest.raises(DataError, match="a category that the model does not know: expected one of 'blue'"):
+            result.read(strange)
+    majority = explained(model, vote="majority")
+    _check(majority, model)
+    assert majority.scores.margin == 0
+    assert np.array_equal(pickle.loads(pickle.dumps(result)).read(frame), result.read(frame))
+
+
+def test_pipelines_of_arrays_and_steps_without_a_trace() -> None:
+    X, y = _data(3, seed=12)
+    for scaler in (StandardScaler(), MinMaxScaler(clip=True), MaxAbsScaler(), RobustScaler()):
+        model = make_pipeline(scaler, SelectKBest(k=3), HistGradientBoostingClassifier(max_iter=4)).fit(X, y)
+        result = explained(model, X=X)
+        assert result.scores.n_features == 3
+        _check_pipeline_rows(result, model, X)
+    with pytest.raises(TypeError, match="the pipeline has a PCA, which has no trace"):
+        explained(make_pipeline(PCA(), DecisionTreeClassifier()).fit(X, y))
+
+
+def _check_pipeline_rows(result: Explained, model: Any, X: FloatArray) -> None:
+    read = result.read(X)
+    assert result.predict_codes(read).tolist() == np.searchsorted(model.classes_, model.predict(X)).tolist()
+    rows = sample_rows(result, 300, 1)
+    sums = result.sums_of(result.cells_of(rows))
+    lead = np.sort(sums, axis=1)
+    clear = lead[:, -1] - lead[:, -2] > result.scores.margin
+    assert np.array_equal(sums.argmax(axis=1)[clear], result.predict_codes(rows)[clear])
