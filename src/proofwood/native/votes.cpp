@@ -429,10 +429,11 @@ void Pair::bump(Literal l) {
   }
 }
 
-bool Pair::implied(Literal fact) const {
+// Facts that come later than what they are to support would go round in a circle.
+bool Pair::implied(Literal fact, int before) const {
   if (trail_[z(entry_of(fact))].level == 0) return true;
   const Literal known = wanted_[2 * z(column(fact)) + z(fact & 1)];
-  return known >= 0 && ((fact & 1) != 0 ? cut(known) <= cut(fact) : cut(known) >= cut(fact));
+  return known >= 0 && entry_of(known) < before && ((fact & 1) != 0 ? cut(known) <= cut(fact) : cut(known) >= cut(fact));
 }
 
 void Pair::add_fact(Literal fact) {
@@ -478,7 +479,7 @@ void Pair::analyse(std::vector<Literal>& learned, int& back, int& glue) {
     const int entry = entry_of(fact);
     if (trail_[z(entry)].reason < 0) continue;
     const std::vector<Literal> others = facts_of(entry);
-    if (std::all_of(others.begin(), others.end(), [&](Literal other) { return implied(other); })) spare.push_back(key);
+    if (std::all_of(others.begin(), others.end(), [&](Literal other) { return implied(other, entry); })) spare.push_back(key);
   }
   learned.assign(1, last ^ 1);
   back = 0;
@@ -528,6 +529,7 @@ Literal Pair::decide() {
       if (activity_[z(need >> 1)] > most && value(need) < 0) {
         most = activity_[z(need >> 1)];
         chosen = need;
+        followed_ = best;
       }
     }
   }
@@ -665,6 +667,18 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
       continue;
     }
     Literal next = decide();
+    if (next >= 0) {
+      // The whole way to the leaf at once: what follows from some of its needs follows from all.
+      starts_.push_back(static_cast<int>(trail_.size()));
+      set(next, kDecision);
+      for (int i = model_.needs_of[z(followed_)]; i < model_.needs_of[z(followed_) + 1]; ++i) {
+        const Literal need = model_.needs[z(i)];
+        if (value(need) >= 0) continue;
+        starts_.push_back(static_cast<int>(trail_.size()));
+        set(need, kDecision);
+      }
+      continue;
+    }
     if (next < 0) {
       if (complete(near)) return end(Outcome::kChanges);
       for (std::size_t i = 0; i < n_given_ && next < 0; ++i) {

@@ -106,10 +106,10 @@ class Pair {
   void add_fact(Literal fact);
   int entry_of(Literal fact) const { return when_[static_cast<std::size_t>(fact)]; }  // change that made it true
   std::vector<Literal> facts_of(int entry);
-  Literal decide();
+  Literal decide();                               // sets followed_ too
   bool complete(const std::vector<int>& near);
   void bump(Literal l);
-  bool implied(Literal fact) const;               // by wanted_, or always true
+  bool implied(Literal fact, int before) const;   // by a fact of wanted_ older than `before`, or always true
   void reduce();
   int level() const { return static_cast<int>(starts_.size()); }
 
@@ -142,6 +142,7 @@ class Pair {
   std::vector<Literal> core_;
   std::int64_t conflicts_ = 0;
   bool never_ = false;
+  int followed_ = -1;                     // leaf whose need was decided
   std::vector<Literal> chosen_;           // explain: strongest fact per column and side
   std::vector<int> chosen_touched_;
   std::vector<std::pair<std::int64_t, int>> ranking_;

@@ -1,0 +1,48 @@
+"""What the native oracle learned from earlier questions must not change an answer: one oracle, many questions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from proofwood.explain.oracle import check_answer
+from proofwood.explain.oracle_box import BoxOptions, BoxOracle
+from tests import naive_explain, score_models
+
+VOTES = ("majority", "soft", "boosted")
+
+
+def ask_many(seed: int, number: int) -> None:
+    """Eighteen questions about three rows of one random model, each against brute force."""
+    rng = np.random.default_rng([seed, number])
+    scores = score_models.random_scores(rng, vote=VOTES[number % 3])
+    box = BoxOracle(scores, BoxOptions(propagate_scores=number % 4 != 1, slack=number % 5 != 2))
+    for _ in range(3):
+        cells = score_models.random_cells(rng, scores)
+        label = scores.winner(cells)
+        for _ in range(6):
+            fixed = [feature for feature in range(scores.n_features) if rng.random() < 0.5]
+            answer = box.ask(cells, label, fixed)
+            assert answer.changes == naive_explain.changes(scores, cells, label, fixed)
+            check_answer(scores, cells, label, fixed, answer)
+            if not answer.changes:
+                assert answer.core is not None
+                assert answer.core <= set(fixed)
+                assert not naive_explain.changes(scores, cells, label, sorted(answer.core))
+
+
+def test_a_fact_does_not_support_itself():
+    ask_many(8, 1067)  # two bounds of two columns were each left out of a clause because of the other
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_answers_after_many_questions(part: int):
+    for number in range(150 * part, 150 * (part + 1)):
+        ask_many(1, number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_answers_after_many_questions_about_many_models(seed: int):
+    for number in range(3000):
+        ask_many(seed, number)
