@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -62,32 +62,6 @@ class Oracle(Protocol):
         seconds : limit; the answer is ``UNKNOWN`` when it is over
         """
         ...
-
-
-@dataclass(eq=False)
-class Counter:
-    """Counts the questions of an oracle; everything else is passed on."""
-
-    oracle: Oracle
-    calls: int = 0
-    name: str = field(init=False)
-    scores: ScoreModel = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.name, self.scores = self.oracle.name, self.oracle.scores
-
-    def ask(
-        self,
-        cells: IntArray,
-        label: int,
-        fixed: Sequence[int],
-        *,
-        targets: Sequence[int] | None = None,
-        seconds: float | None = None,
-    ) -> Answer:
-        """As the oracle."""
-        self.calls += 1
-        return self.oracle.ask(cells, label, fixed, targets=targets, seconds=seconds)
 
 
 def check_answer(scores: ScoreModel, cells: IntArray, label: int, fixed: Sequence[int], answer: Answer) -> None:

@@ -52,6 +52,7 @@ Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules 
   place_.resize(z(n));
   best_.resize(z(model.n_trees));
   dead_.assign(z(n), 0);
+  died_.assign(z(n), -1);
   for (int t = 0; t < model.n_trees; ++t) {
     std::stable_sort(order_.begin() + model.leaves_of[z(t)], order_.begin() + model.leaves_of[z(t) + 1],
                      [&](int a, int b) { return gain_[z(a)] > gain_[z(b)]; });
@@ -87,6 +88,7 @@ void Pair::advance(int tree) {
 
 void Pair::kill(int leaf) {
   if (dead_[z(leaf)]++ > 0) return;
+  died_[z(leaf)] = static_cast<int>(trail_.size()) - 1;
   const int tree = model_.tree_of[z(leaf)];
   if (best_[z(tree)] != place_[z(leaf)]) return;
   bound_ -= gain_[z(leaf)];
@@ -248,16 +250,7 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
     for (int place = model_.leaves_of[z(t)]; place < stops[z(t)]; ++place) {
       const int leaf = order_[z(place)];
       if (gain_[z(leaf)] <= kept) break;
-      bool free = false;
-      for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1] && !free; ++i) {
-        const Literal need = model_.needs[z(i)];
-        free = assumed && by_assumption(need);
-        if (!free && value(need) == 0) {
-          const int entry = entry_of(need ^ 1);
-          free = entry < limit && trail_[z(entry)].level == 0;
-        }
-      }
-      if (free) continue;
+      if (always_dead(leaf) || killed(leaf)) continue;
       ranking_.push_back({gain_[z(leaf)] - kept, t});
       break;
     }
@@ -273,6 +266,7 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
       const int leaf = order_[z(place)];
       const std::int64_t more = gain_[z(leaf)] - kept;
       if (more <= 0) break;
+      if (always_dead(leaf)) continue;
       Literal blamed = -1;
       int blamed_entry = 0;
       bool free = false;
@@ -288,10 +282,6 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
         if (entry >= limit) continue;
         const Literal known = chosen_[2 * z(column(need)) + z(fact & 1)];
         if (known >= 0 && ((fact & 1) != 0 ? cut(known) <= cut(fact) : cut(known) >= cut(fact))) {
-          free = true;
-          break;
-        }
-        if (trail_[z(entry)].level == 0) {
           free = true;
           break;
         }
@@ -314,15 +304,6 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
     facts.push_back(chosen_[z(key)]);
     chosen_[z(key)] = -1;
   }
-}
-
-bool Pair::fallen(int leaf, int limit) const {
-  if (dead_[z(leaf)] == 0) return false;
-  for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1]; ++i) {
-    const Literal need = model_.needs[z(i)];
-    if (value(need) == 0 && entry_of(need ^ 1) < limit) return true;
-  }
-  return false;
 }
 
 int Pair::propagate_scores() {

@@ -99,7 +99,13 @@ class Pair {
   bool propagate();                               // false: conflict_ holds facts
   int propagate_scores();                         // 0 nothing, 1 some bound, 2 conflict
   void explain(std::optional<Literal> assumed, int limit, std::vector<Literal>& facts);
-  bool fallen(int leaf, int limit) const;         // whether it was dead before the change `limit`
+  bool fallen(int leaf, int limit) const {        // whether it was dead before the change `limit`
+    return dead_[static_cast<std::size_t>(leaf)] > 0 && died_[static_cast<std::size_t>(leaf)] < limit;
+  }
+  bool always_dead(int leaf) const {              // whatever is assumed
+    const auto l = static_cast<std::size_t>(leaf);
+    return dead_[l] > 0 && trail_[static_cast<std::size_t>(died_[l])].level == 0;
+  }
   void attach(int clause);
   void analyse(std::vector<Literal>& learned, int& back, int& glue);
   void analyse_final(const std::vector<Literal>& facts);
@@ -121,6 +127,7 @@ class Pair {
   std::vector<int> place_;                // (n_leaves) position in order_
   std::vector<int> best_;                 // (n_trees) position of the best leaf that is alive
   std::vector<int> dead_;                 // (n_leaves) needs that are false
+  std::vector<int> died_;                 // (n_leaves) change that made the first of them false; of use while dead
   std::int64_t bound_ = 0;                // sum of the best gains
   std::vector<int> lo_, hi_;
   std::vector<std::int8_t> state_;        // (n_variables) what the bounds say of each: 1 above, 0 not, -1 open
