@@ -164,6 +164,12 @@ class LayeredProblem:
         """Inner nodes that a diagram can have."""
         return min(self.n_slots, self.max_splits)
 
+    @property
+    def leaf_errors(self) -> int:
+        """Integer weight that the best diagram without nodes gets wrong."""
+        rows = self.rows
+        return rows.total - max(int(rows.weights[rows.codes == code].sum()) for code in range(rows.n_classes))
+
     def meets_rates(self, predicted: IntArray) -> bool:
         """Whether predictions (n_rows,) of class codes meet the fairness constraints."""
         return all(rate.slack(self.rows.weights, predicted) >= 0 for rate in self.rates)

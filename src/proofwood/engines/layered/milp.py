@@ -29,6 +29,8 @@ _SOLVERS: Mapping[str, tuple[Callable[..., Answer], str, str]] = {
     "gurobi": (milp_gurobi.solve_in_child, "gurobipy", "Gurobi (gurobipy)"),
 }
 SOLVERS = tuple(_SOLVERS)
+SOLVER_OF_ENGINE: dict[str, Solver] = {"milp": "scipy", "scip": "scip", "highs": "highs", "gurobi": "gurobi"}
+"""Engine of the portfolio -> solver; "milp" is the one that comes with scipy."""
 """Names of the solvers; "scipy" is always there."""
 _TAKES_START = ("highs", "gurobi", "scip")
 _LAST_WORDS = 0.5

@@ -54,8 +54,7 @@ class SetSearch:
         """Before anything is known but what no test tells apart."""
         rows = problem.rows
         most = problem.most_nodes
-        heaviest = max(int(rows.weights[rows.codes == code].sum()) for code in range(rows.n_classes))
-        least = [rows.total - heaviest, *([rows.unavoidable] * most)]
+        least = [problem.leaf_errors, *([rows.unavoidable] * most)]
         return cls(problem, list(least), list(least), list(least))
 
     @property

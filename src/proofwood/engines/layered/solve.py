@@ -6,7 +6,7 @@ import importlib.util
 from dataclasses import dataclass
 
 from proofwood.engines.layered.cpsat import require_ortools
-from proofwood.engines.layered.milp import Solver, require
+from proofwood.engines.layered.milp import SOLVER_OF_ENGINE, require
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.sets import SetSearch, search_sets
 from proofwood.engines.layered.shape import Diagram, InterruptedSearchError
@@ -16,10 +16,9 @@ from proofwood.result import NO_LIMITS, Limits, Progress, Result
 
 ENGINES = ("auto", "search", "cpsat", "milp", "scip", "highs", "gurobi", "heuristic")
 """Names of the engines; "milp" is the model of the paper by the solver that comes with scipy."""
-MILP_SOLVERS: dict[str, Solver] = {"milp": "scipy", "scip": "scip", "highs": "highs", "gurobi": "gurobi"}
 LARGE = 400
 """Distinct rows above which CP-SAT does no more than return its start."""
-OBLIQUE_ENGINES = ("auto", *MILP_SOLVERS, "heuristic")
+OBLIQUE_ENGINES = ("auto", *SOLVER_OF_ENGINE, "heuristic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +89,8 @@ def solve(
             f"engine={engine!r} knows univariate splits only: for oblique ones pass one of "
             f"{', '.join(map(repr, OBLIQUE_ENGINES))}"
         )
-    if engine in MILP_SOLVERS:
-        require(MILP_SOLVERS[engine])
+    if engine in SOLVER_OF_ENGINE:
+        require(SOLVER_OF_ENGINE[engine])
     elif engine == "cpsat":
         require_ortools()
     run = LayeredRun(problem, limits, progress)
@@ -128,10 +127,12 @@ def _univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares)
     if engine == "heuristic":
         improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 10.0))
         return None
-    if engine in MILP_SOLVERS:
+    if engine in SOLVER_OF_ENGINE:
         from proofwood.engines.layered.milp import solve as by_milp
 
-        return by_milp(problem, run, solver=MILP_SOLVERS[engine], seconds=run.seconds_left, threads=run.limits.threads)
+        return by_milp(
+            problem, run, solver=SOLVER_OF_ENGINE[engine], seconds=run.seconds_left, threads=run.limits.threads
+        )
     if engine == "cpsat":
         return _by_cpsat(run, search, random_state)
     bound_by_trees(search, run, shares)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import replace
 
-from proofwood.engines.layered.milp import Solver
+from proofwood.engines.layered.milp import SOLVER_OF_ENGINE, Solver
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.shape import Diagram
 from proofwood.model.node_table import IntArray
@@ -18,7 +18,6 @@ ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
 """Shares of the time that is left for rounds of construction and local search; problems that are easy end early."""
 MOST = 8.0
 """Seconds of one round at most."""
-MILP_SOLVERS: dict[str, Solver] = {"milp": "scipy", "scip": "scip", "highs": "highs", "gurobi": "gurobi"}
 PACKAGES: dict[Solver, str] = {"scip": "pyscipopt", "gurobi": "gurobipy"}
 SMALL = 4_000
 """Rows times slots up to which the solver of scipy is given the model, where no better one is installed."""
@@ -38,7 +37,7 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
     if engine == "heuristic":
         _improve(run, random_state + 1, run.share_of_time(1.0, 30.0))
         return None
-    solver = MILP_SOLVERS.get(engine) or _installed(problem)
+    solver = SOLVER_OF_ENGINE.get(engine) or _installed(problem)
     if solver is None:
         _improve(run, random_state + 1, run.share_of_time(1.0, 30.0))
         return None

@@ -88,7 +88,7 @@ def solve_trees(problem: LayeredProblem, run: LayeredRun, *, seconds: float | No
     _offer(problem, run, result.model)
     cost = problem.cost
     lower = _integer_cost(result.lower_bound, cost.error_price, problem)
-    leaf = cost.of_diagram(_leaf_errors(problem), 0)
+    leaf = cost.of_diagram(problem.leaf_errors, 0)
     run.prove(min(leaf, max(0, lower - cost.node_price)))
 
 
@@ -160,9 +160,3 @@ def _offer(problem: LayeredProblem, run: LayeredRun, table: NodeTable | None) ->
 def _integer_cost(bound: float, error_price: int, problem: LayeredProblem) -> int:
     """The integer cost that was rounded to ``bound``, a float in real weight; not more in any case."""
     return math.ceil(Fraction(bound) * error_price / problem.rows.unit * (1 - Fraction(1, 2**52)))
-
-
-def _leaf_errors(problem: LayeredProblem) -> int:
-    rows = problem.rows
-    heaviest = max(int(rows.weights[rows.codes == code].sum()) for code in range(rows.n_classes))
-    return rows.total - heaviest
