@@ -100,10 +100,11 @@ def test_a_stopped_search_brackets_the_optimum(seconds: float) -> None:
 
 
 def test_ctrl_c_ends_the_search_like_a_time_limit() -> None:
+    rows = endless()
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
     started = time.perf_counter()
-    result = best_subset(endless(), 6)
+    result = best_subset(rows, 6)
     assert time.perf_counter() - started < 1.0
     assert result.stopped_by == "interrupt"
     assert result.tests is not None

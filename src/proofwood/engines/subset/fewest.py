@@ -39,6 +39,14 @@ def fewest_tests(
     progress : called from this thread with numbers of tests; the objective is inf before the first set
     """
     run = FewestRun(rows, limits, progress)
+    try:
+        _search(run, options)
+    except KeyboardInterrupt:  # between two native calls; what the run has noted so far is sound
+        run.stopped_by = "interrupt"
+    return run.result()
+
+
+def _search(run: FewestRun, options: FewestOptions) -> None:
     run.begin(options.search)
     if run.stopped_by is None and run.lower < run.upper:
         if options.engine == "hitting":
@@ -47,7 +55,6 @@ def fewest_tests(
             smallest_hitting(run, _FIRST_CONFLICTS)
         if options.engine != "hitting" and run.stopped_by is None and run.lower < run.upper:
             _by_size(run, options)
-    return run.result()
 
 
 def _by_size(run: FewestRun, options: FewestOptions) -> None:
