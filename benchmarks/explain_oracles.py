@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import RESULTS, ROOT, Spread, Table, markdown_table, number, seconds_text, write_page
-from proofwood.explain.oracle import Answer, Oracle, check_answer
+from proofwood.explain.oracles.oracle import Answer, Oracle, check_answer
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -136,18 +136,18 @@ def prepare(family: Family, data: str, calls: int) -> Case:
 def make(engine: str, scores: ScoreModel) -> Oracle:
     """A new oracle."""
     if engine == "box":
-        from proofwood.explain.oracle_box import BoxOracle
+        from proofwood.explain.oracles.box import BoxOracle
 
         return BoxOracle(scores)
     if engine == "sat":
-        from proofwood.explain.oracle_sat import SatOracle
+        from proofwood.explain.oracles.sat import SatOracle
 
         return SatOracle(scores)
     if engine == "cpsat":
-        from proofwood.explain.oracle_cpsat import CpsatOracle
+        from proofwood.explain.oracles.cpsat import CpsatOracle
 
         return CpsatOracle(scores)
-    from proofwood.explain.oracle_smt import SmtOracle
+    from proofwood.explain.oracles.smt import SmtOracle
 
     return SmtOracle(scores)
 

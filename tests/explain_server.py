@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from proofwood.explain.oracle_served import Question, Search, Verdict
+from proofwood.explain.oracles.served import Question, Search, Verdict
 from proofwood.explain.scores import ScoreModel
 
 

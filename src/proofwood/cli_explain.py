@@ -181,7 +181,7 @@ def explain_one(
     DataError
         If there is no such row, or no certificate can be made.
     """
-    from proofwood.explain.certificate import NoCertificateError, write_certificate
+    from proofwood.explain.proofs.certificate import NoCertificateError, write_certificate
 
     if not 0 <= row < rows.height:
         raise DataError(f"--row {row}: the table has {rows.height} rows, the first is 0")

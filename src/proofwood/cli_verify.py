@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from proofwood.explain.recheck import RealModel, check_certificate
+from proofwood.explain.proofs.recheck import RealModel, check_certificate
 from proofwood.solvers.proof import CertificateError
 
 

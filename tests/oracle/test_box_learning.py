@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proofwood.explain.oracle import check_answer
-from proofwood.explain.oracle_box import BoxOptions, BoxOracle
+from proofwood.explain.oracles.box import BoxOptions, BoxOracle
+from proofwood.explain.oracles.oracle import check_answer
 from tests import naive_explain, score_models
 
 VOTES = ("majority", "soft", "boosted")

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from proofwood.explain.boxes import boxed
-from proofwood.explain.oracle import Answer, Oracle, check_answer
-from proofwood.explain.oracle_box import DEFAULT_OPTIONS, BoxOptions, BoxOracle
-from proofwood.explain.oracle_cpsat import CpsatOracle, CpsatSearch
-from proofwood.explain.oracle_sat import SatOracle
-from proofwood.explain.oracle_served import Question, Search, ServedOracle, about_box, about_row, checked
-from proofwood.explain.oracle_smt import SmtOracle, SmtSearch
+from proofwood.explain.oracles.box import DEFAULT_OPTIONS, BoxOptions, BoxOracle
+from proofwood.explain.oracles.cpsat import CpsatOracle, CpsatSearch
+from proofwood.explain.oracles.oracle import Answer, Oracle, check_answer
+from proofwood.explain.oracles.sat import SatOracle
+from proofwood.explain.oracles.served import Question, Search, ServedOracle, about_box, about_row, checked
+from proofwood.explain.oracles.smt import SmtOracle, SmtSearch
 from proofwood.explain.scores import ScoreModel
+from proofwood.explain.search.boxes import boxed
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.server import Server
 from tests import naive_explain

@@ -9,19 +9,19 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from proofwood.explain.attribution import attribution
-from proofwood.explain.counterfactual import nearest
-from proofwood.explain.enumerate import Enumeration
-from proofwood.explain.extract import NotSufficientError, abductive, contrastive
-from proofwood.explain.inflate import inflate
-from proofwood.explain.oracle import Oracle
-from proofwood.explain.oracle_box import BoxOracle
-from proofwood.explain.oracle_cpsat import CpsatOracle
-from proofwood.explain.oracle_sat import SatOracle
-from proofwood.explain.questions import Questions, members
-from proofwood.explain.relevance import necessary, relevant
+from proofwood.explain.oracles.box import BoxOracle
+from proofwood.explain.oracles.cpsat import CpsatOracle
+from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.oracles.sat import SatOracle
 from proofwood.explain.scores import ScoreModel
-from proofwood.explain.smallest import smallest
+from proofwood.explain.search.attribution import attribution
+from proofwood.explain.search.counterfactual import nearest
+from proofwood.explain.search.enumerate import Enumeration
+from proofwood.explain.search.extract import NotSufficientError, abductive, contrastive
+from proofwood.explain.search.inflate import inflate
+from proofwood.explain.search.questions import Questions, members
+from proofwood.explain.search.relevance import necessary, relevant
+from proofwood.explain.search.smallest import smallest
 from proofwood.model.node_table import FloatArray, IntArray
 from tests import naive_explain
 from tests.score_models import VOTES, random_cells, random_scores

@@ -14,14 +14,14 @@ import pytest
 
 from explain_models import agreeing, beats, grid, random_model, running_example
 from proofwood import cli_verify
-from proofwood.explain import certificate as certificates
-from proofwood.explain.bound_formula import LeafBoxes, bound_formula
-from proofwood.explain.certificate import NoCertificateError, certify, check_certificate, write_certificate
-from proofwood.explain.oracle import Answer
-from proofwood.explain.oracle_sat import SatOracle
-from proofwood.explain.recheck import digest
+from proofwood.explain.oracles.oracle import Answer
+from proofwood.explain.oracles.sat import SatOracle
+from proofwood.explain.proofs import certificate as certificates
+from proofwood.explain.proofs.bound_formula import LeafBoxes, bound_formula
+from proofwood.explain.proofs.certificate import NoCertificateError, certify, check_certificate, write_certificate
+from proofwood.explain.proofs.recheck import digest
+from proofwood.explain.proofs.verify import verify
 from proofwood.explain.scores import ScoreModel
-from proofwood.explain.verify import verify
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.solvers import CertificateError
 

@@ -13,10 +13,10 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
-from proofwood.explain import batch
 from proofwood.explain.explainer import Explainer
-from proofwood.explain.records import read_explanations
-from proofwood.explain.reuse import Reuse
+from proofwood.explain.table import batch
+from proofwood.explain.table.records import read_explanations
+from proofwood.explain.table.reuse import Reuse
 from proofwood.model.node_table import FloatArray
 from proofwood.parallel.progress import Progress
 

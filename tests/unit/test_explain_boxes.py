@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proofwood.explain.boxes import BoxedOracle, boxed, group_values
-from proofwood.explain.counterfactual import nearest
-from proofwood.explain.extract import abductive
-from proofwood.explain.inflate import inflate
+from proofwood.explain.search.boxes import BoxedOracle, boxed, group_values
+from proofwood.explain.search.counterfactual import nearest
+from proofwood.explain.search.extract import abductive
+from proofwood.explain.search.inflate import inflate
 from tests.explain_oracles import NoBoxes, TryAll, cases, cell_costs
 
 CASES = cases(60, start=9000)

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proofwood.explain.extract import NotSufficientError, abductive, contrastive
-from proofwood.explain.questions import Questions, mask_of, members
-from proofwood.explain.seed import greedy_seed, release_order
+from proofwood.explain.search.extract import NotSufficientError, abductive, contrastive
+from proofwood.explain.search.questions import Questions, mask_of, members
+from proofwood.explain.search.seed import greedy_seed, release_order
 from tests.explain_oracles import TryAll, all_abductive, all_contrastive, cases
 
 CASES = cases(80)

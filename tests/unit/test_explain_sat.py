@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from explain_models import agreeing, beats, grid, random_model, running_example, score_model
-from proofwood.explain.encode import encode
-from proofwood.explain.oracle import check_answer
-from proofwood.explain.oracle_bound import BoundOracle
-from proofwood.explain.oracle_sat import SatOracle
+from proofwood.explain.oracles.bound import BoundOracle
+from proofwood.explain.oracles.encode import encode
+from proofwood.explain.oracles.oracle import check_answer
+from proofwood.explain.oracles.sat import SatOracle
 
 PATIENT = np.array([1, 0, 1, 0])
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from proofwood.explain.attribution import attribution, shares
-from proofwood.explain.enumerate import Enumeration
-from proofwood.explain.questions import Questions, mask_of
-from proofwood.explain.relevance import necessary, relevant
-from proofwood.explain.smallest import HittingSets, smallest
+from proofwood.explain.search.attribution import attribution, shares
+from proofwood.explain.search.enumerate import Enumeration
+from proofwood.explain.search.questions import Questions, mask_of
+from proofwood.explain.search.relevance import necessary, relevant
+from proofwood.explain.search.smallest import HittingSets, smallest
 from tests.explain_oracles import TryAll, all_abductive, all_contrastive, cases
 
 CASES = cases(60, start=5000)

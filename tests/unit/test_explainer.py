@@ -11,9 +11,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, Explanation
-from proofwood.explain.engines import make_oracle, second_engine
-from proofwood.explain.extract import NotSufficientError
 from proofwood.explain.models import explained
+from proofwood.explain.oracles.engines import make_oracle, second_engine
+from proofwood.explain.search.extract import NotSufficientError
 
 
 @pytest.fixture(scope="module")
@@ -323,7 +323,7 @@ def test_pictures(explainer, frame):
 
 
 def test_certificates_come_with_explanations(explainer, frame):
-    from proofwood.explain.recheck import check_certificate
+    from proofwood.explain.proofs.recheck import check_certificate
 
     table, _ = frame
     found = explainer.abductive(table[:1], certificate=True)

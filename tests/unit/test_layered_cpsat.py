@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from proofwood.engines.layered import cpsat
-from proofwood.engines.layered.cpsat_neighbours import improve_in_child, lifted, opened
-from proofwood.engines.layered.cpsat_rows import Sketch, least_errors
+from proofwood.engines.layered.cpsat import solve as cpsat
+from proofwood.engines.layered.cpsat.neighbours import improve_in_child, lifted, opened
+from proofwood.engines.layered.cpsat.rows import Sketch, least_errors
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.shape import Diagram, check_skeleton, count, without_unreached
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate
@@ -232,7 +232,7 @@ def hold_hints(send: Callable[[Any], None], cases: list[tuple[Sketch, Diagram, i
     """For each start: whether all variables are hinted, whether they can be held so, and at what cost."""
     from ortools.sat.python import cp_model
 
-    from proofwood.engines.layered.cpsat_model import DiagramModel
+    from proofwood.engines.layered.cpsat.model import DiagramModel
 
     told = []
     for sketch, diagram, upper in cases:

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from proofwood import DemographicParity, OptimalDiagramClassifier, OptimalityWarning
-from proofwood.engines.layered import milp
 from proofwood.engines.layered.construct import construct
 from proofwood.engines.layered.improve import improve
-from proofwood.engines.layered.oblique import construct_oblique
-from proofwood.engines.layered.oblique_improve import improve_oblique
+from proofwood.engines.layered.milp import solve as milp
+from proofwood.engines.layered.oblique.heuristic import construct_oblique
+from proofwood.engines.layered.oblique.improve import improve_oblique
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.shape import Diagram, InterruptedSearchError, count
 from proofwood.engines.layered.solve import solve

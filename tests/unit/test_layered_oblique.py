@@ -12,11 +12,11 @@ import pytest
 
 from proofwood import _native
 from proofwood.data.binarize import Binarizer
-from proofwood.engines.layered.cuts import MARGIN, best_cuts, entropy, gain_cuts
-from proofwood.engines.layered.hyperplane import best_hyperplane
-from proofwood.engines.layered.margin import hull_distance, separate, sparse_separation
-from proofwood.engines.layered.oblique import as_oblique, construct_oblique, holds_margins, improve_oblique
-from proofwood.engines.layered.oblique_bounds import least_cost, lower_bounds
+from proofwood.engines.layered.oblique.bounds import least_cost, lower_bounds
+from proofwood.engines.layered.oblique.cuts import MARGIN, best_cuts, entropy, gain_cuts
+from proofwood.engines.layered.oblique.heuristic import as_oblique, construct_oblique, holds_margins, improve_oblique
+from proofwood.engines.layered.oblique.hyperplane import best_hyperplane
+from proofwood.engines.layered.oblique.margin import hull_distance, separate, sparse_separation
 from proofwood.engines.layered.shape import Diagram, count
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate

@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from proofwood.explain import attribution as shares
-from proofwood.explain import relevance
-from proofwood.explain.boxes import BoxedOracle, boxed
-from proofwood.explain.counterfactual import nearest
-from proofwood.explain.engines import ENGINES, make_oracle
-from proofwood.explain.enumerate import Enumeration
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.extract import Found, Kind, Method, NotSufficientError, abductive, contrastive
-from proofwood.explain.inflate import inflate
 from proofwood.explain.models import Explained, explained
-from proofwood.explain.oracle import Oracle
+from proofwood.explain.oracles.engines import ENGINES, make_oracle
+from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.prices import cell_prices, distance
-from proofwood.explain.questions import Questions, mask_of
-from proofwood.explain.seed import greedy_seed
-from proofwood.explain.smallest import smallest as find_smallest
+from proofwood.explain.search import attribution as shares
+from proofwood.explain.search import relevance
+from proofwood.explain.search.boxes import BoxedOracle, boxed
+from proofwood.explain.search.counterfactual import nearest
+from proofwood.explain.search.enumerate import Enumeration
+from proofwood.explain.search.extract import Found, Kind, Method, NotSufficientError, abductive, contrastive
+from proofwood.explain.search.inflate import inflate
+from proofwood.explain.search.questions import Questions, mask_of
+from proofwood.explain.search.seed import greedy_seed
+from proofwood.explain.search.smallest import smallest as find_smallest
 from proofwood.explain.space import Bounds, Group, Key, position
 from proofwood.model.node_table import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from proofwood.explain.records import Explanations
+    from proofwood.explain.table.records import Explanations
 
 Features = Iterable[Key]
 
@@ -155,7 +155,7 @@ class Explainer:
         order : features to be left out first in front; for ``inflate`` those to be widened last
         keep, free : features that must, and must not, be part of it
         target : a class or list of classes to be ruled out; all others by default
-        method : how to ask, see :func:`proofwood.explain.extract.abductive`
+        method : how to ask, see :func:`proofwood.explain.search.extract.abductive`
         greedy : whether to begin with what a greedy bound leaves over, where neither ``order`` nor ``start`` nor
             ``free`` is given: explanations get shorter by about a third, and may take longer. None: with models of at
             most 40 features
@@ -404,8 +404,8 @@ class Explainer:
         return itertools.islice(self._listed(q, run, kind), limit)
 
     def explain(self, X: Any, **options: Any) -> Explanations:
-        """Explain every row of a table; see :func:`proofwood.explain.batch.explain_rows` for the options."""
-        from proofwood.explain.batch import explain_rows
+        """Explain every row of a table; see :func:`proofwood.explain.table.batch.explain_rows` for the options."""
+        from proofwood.explain.table.batch import explain_rows
 
         return explain_rows(self, X, **options)
 
@@ -582,7 +582,7 @@ class Explainer:
         )
 
     def _certified(self, found: Explanation, begin: float, limit: float | None) -> Explanation:
-        from proofwood.explain.certificate import certify
+        from proofwood.explain.proofs.certificate import certify
 
         if found.targets is not None or found.keep:
             raise ValueError("certificate=True is for explanations against all classes, without keep")

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from proofwood.explain.counterfactual import TOLERANCE
 from proofwood.explain.rule import DIGITS, Condition, conditions, value_text
+from proofwood.explain.search.counterfactual import TOLERANCE
 from proofwood.model.node_table import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from proofwood.explain.models import Explained
-    from proofwood.explain.oracle import Oracle
-    from proofwood.explain.verify import Verified
+    from proofwood.explain.oracles.oracle import Oracle
+    from proofwood.explain.proofs.verify import Verified
 
 ExplanationKind = Literal["abductive", "contrastive", "counterfactual"]
 UP_TO_ROUNDING = " up to rounding"
@@ -63,7 +63,7 @@ class Explanation:
     lower_bound : least number of features, or least distance, that is proved; nan if nothing is
     immutable : features that were asked not to change
     prices : per column price of each cell, of a counterfactual; None if each changed feature counts 1
-    certificate : text of :func:`proofwood.explain.certificate.certify`, if asked for
+    certificate : text of :func:`proofwood.explain.proofs.certificate.certify`, if asked for
     message : why there is no answer, of status ``"impossible"``
     """
 
@@ -202,8 +202,8 @@ class Explanation:
         ImportError
             If no second engine is installed.
         """
-        from proofwood.explain.engines import make_oracle, second_engine
-        from proofwood.explain.verify import verify
+        from proofwood.explain.oracles.engines import make_oracle, second_engine
+        from proofwood.explain.proofs.verify import verify
 
         if self.status in ("none", "unknown", "impossible"):
             raise ValueError(f"an explanation of status {self.status!r} has no set of features to verify")
@@ -220,9 +220,9 @@ class Explanation:
                 close()
 
     def _verify_distance(self, oracle: Oracle, seconds: float | None) -> Verified:
-        from proofwood.explain.counterfactual import nearest
-        from proofwood.explain.smallest import smallest
-        from proofwood.explain.verify import Verified
+        from proofwood.explain.proofs.verify import Verified
+        from proofwood.explain.search.counterfactual import nearest
+        from proofwood.explain.search.smallest import smallest
 
         problems = []
         changes = self._reached(self.witness_label)

@@ -24,7 +24,7 @@ from typing import Literal
 import numpy as np
 
 from proofwood.data.columns import Kind
-from proofwood.explain.forest import OTHER, Codes, Forest
+from proofwood.explain.adapters.forest import OTHER, Codes, Forest
 from proofwood.explain.space import GroupKind, Input, Source
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 

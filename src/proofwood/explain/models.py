@@ -16,11 +16,12 @@ import numpy.typing as npt
 
 from proofwood.data.columns import Kind
 from proofwood.exceptions import DataError
-from proofwood.explain.forest import OTHER
+from proofwood.explain.adapters.forest import OTHER
+from proofwood.explain.adapters.integers import integer_scores
+from proofwood.explain.adapters.leaves import Walker, score_model
+from proofwood.explain.adapters.reading import Adapted, kinds_from
+from proofwood.explain.adapters.supported import adapt
 from proofwood.explain.grid import Grid, GridBuilder
-from proofwood.explain.integers import integer_scores
-from proofwood.explain.leaves import Walker, score_model
-from proofwood.explain.reading import Adapted, kinds_from
 from proofwood.explain.scores import ScoreModel
 from proofwood.explain.space import (
     Bounds,
@@ -35,7 +36,6 @@ from proofwood.explain.space import (
     with_bounds,
     with_integers,
 )
-from proofwood.explain.supported import adapt
 from proofwood.model.node_table import FloatArray, IntArray
 
 CHECKED_ROWS = 1000
@@ -187,7 +187,7 @@ def explained(
 
     Parameters
     ----------
-    model : fitted classifier; see :mod:`proofwood.explain.supported` for the kinds
+    model : fitted classifier; see :mod:`proofwood.explain.adapters.supported` for the kinds
     vote : "auto" for what the model predicts, "majority" for the class that most trees predict (ties to the lowest)
     feature_groups : from the name of a feature to its columns. A list means 0/1 columns, exactly one of which is 1;
         :class:`Group` states other kinds. The categories of a pipeline's OneHotEncoder are found without it.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proofwood.explain.boxes import group_values
 from proofwood.explain.models import Explained
+from proofwood.explain.search.boxes import group_values
 from proofwood.model.node_table import FloatArray, IntArray
 
 DIGITS = 6

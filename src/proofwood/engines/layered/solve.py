@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass
 
-from proofwood.engines.layered.cpsat import require_ortools
-from proofwood.engines.layered.milp import SOLVER_OF_ENGINE, require
+from proofwood.engines.layered.cpsat.solve import require_ortools
+from proofwood.engines.layered.milp.solve import SOLVER_OF_ENGINE, require
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.sets import SetSearch, search_sets
 from proofwood.engines.layered.shape import Diagram, InterruptedSearchError
@@ -99,7 +99,7 @@ def solve(
         for code in range(problem.rows.n_classes):
             run.offer(Diagram.leaf(code), by="leaf")
         if problem.oblique:
-            from proofwood.engines.layered.solve_oblique import solve_oblique
+            from proofwood.engines.layered.oblique.solve import solve_oblique
 
             stopped_by = solve_oblique(run, engine, random_state)
         else:
@@ -128,7 +128,7 @@ def _univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares)
         improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 10.0))
         return None
     if engine in SOLVER_OF_ENGINE:
-        from proofwood.engines.layered.milp import solve as by_milp
+        from proofwood.engines.layered.milp.solve import solve as by_milp
 
         return by_milp(
             problem, run, solver=SOLVER_OF_ENGINE[engine], seconds=run.seconds_left, threads=run.limits.threads
@@ -145,7 +145,7 @@ def _univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares)
         improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 30.0))
         return None
     if problem.rows.groups[1].shape[0] > LARGE:
-        from proofwood.engines.layered.cpsat import improve as by_neighbourhoods
+        from proofwood.engines.layered.cpsat.solve import improve as by_neighbourhoods
 
         stopped_by = by_neighbourhoods(
             problem, run, seconds=run.share_of_time(*shares.neighbourhoods), random_state=random_state
@@ -203,7 +203,7 @@ def bound_by_trees(search: SetSearch, run: LayeredRun, shares: Shares = DEFAULT_
 
 
 def _by_cpsat(run: LayeredRun, search: SetSearch, random_state: int) -> str | None:
-    from proofwood.engines.layered.cpsat import solve as by_cpsat
+    from proofwood.engines.layered.cpsat.solve import solve as by_cpsat
 
     return by_cpsat(
         run.problem,

@@ -1,0 +1,1 @@
+"""Diagrams of a skeleton by mixed-integer programming."""

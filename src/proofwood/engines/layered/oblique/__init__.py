@@ -1,0 +1,1 @@
+"""Diagrams of a skeleton with hyperplanes for tests."""

@@ -1,0 +1,1 @@
+"""Whether the class can change inside a box: one protocol, several engines."""

@@ -1,0 +1,92 @@
+"""A SAT oracle for any votes: the formula of a certificate, written anew for every question.
+
+What is fixed cuts the trees down before anything is written, so the formulas are small where few features are left
+free, even for deep trees, but nothing is learned from one question for the next, and a core is all that was fixed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer
+from proofwood.explain.proofs.bound_formula import BoundFormula, LeafBoxes, TooLargeError, bound_formula, least_lead
+from proofwood.explain.proofs.lemmas import BoxLemmas, cells_of_solution, full_chains
+from proofwood.explain.scores import ScoreModel
+from proofwood.model.node_table import IntArray
+from proofwood.solvers.session import SatSession
+
+
+class BoundOracle:
+    """Answers for any ensemble, by a coarse formula of the sum of leads and boxes that refine it.
+
+    Parameters
+    ----------
+    scores : the model
+    width : most sums per group of trees
+    max_clauses : the answer is UNKNOWN for larger formulas
+    """
+
+    name = "bound"
+
+    def __init__(self, scores: ScoreModel, *, width: int = 24, max_clauses: int = 400_000) -> None:
+        self.scores = scores
+        self.width = width
+        self.max_clauses = max_clauses
+        self._boxes = LeafBoxes.of(scores)
+
+    def ask(
+        self,
+        cells: IntArray,
+        label: int,
+        fixed: Sequence[int],
+        *,
+        targets: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> Answer:
+        """Can a row that agrees with ``cells`` on ``fixed`` get another class? See :class:`Oracle`."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        cells = np.asarray(cells, dtype=np.int64)
+        wanted = range(self.scores.n_classes) if targets is None else sorted({int(k) for k in targets})
+        unknown = False
+        for against in wanted:
+            if against == label:
+                continue
+            left = None if deadline is None else deadline - time.monotonic()
+            answer = self._ask(cells, label, sorted(fixed), against, left)
+            if answer.changes:
+                return answer
+            unknown |= answer.changes is None
+        return UNKNOWN if unknown else Answer(False, core=frozenset(fixed))
+
+    def _ask(self, cells: IntArray, label: int, fixed: Sequence[int], against: int, seconds: float | None) -> Answer:
+        with SatSession(seconds=seconds) as session:
+            try:
+                formula: BoundFormula = bound_formula(
+                    self.scores,
+                    self._boxes,
+                    cells,
+                    fixed,
+                    label,
+                    against,
+                    width=self.width,
+                    max_clauses=self.max_clauses,
+                )
+            except TooLargeError:
+                return UNKNOWN
+            session.block(formula.n_variables)
+            session.extend(formula.clauses)
+            session.extend(full_chains(self.scores))
+            goal = least_lead(self.scores, label, against)
+            lemmas = BoxLemmas(self.scores, self._boxes, cells, fixed, label, against, goal)
+            while answer := session.solve():
+                witness = cells_of_solution(self.scores, session)
+                clause = lemmas.around(witness)
+                if clause is None:
+                    return Answer(True, witness, against)
+                session.add(clause)
+            if session.stopped_by == "interrupt":
+                raise KeyboardInterrupt
+            return UNKNOWN if answer is None else Answer(False, core=frozenset(fixed))

@@ -1,0 +1,163 @@
+"""The SAT oracle of the paper: one incremental solver per class, fixed features as assumptions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from proofwood.explain.oracles.encode import Encoding, encode, require_majority
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer
+from proofwood.explain.proofs.lemmas import cells_of_solution
+from proofwood.explain.scores import ScoreModel
+from proofwood.model.node_table import IntArray
+from proofwood.solvers.session import SatSession
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What one class costs: variables and clauses of its formula, and calls of the solver so far."""
+
+    variables: int
+    clauses: int
+    calls: int
+
+
+class SatOracle:
+    """Answers for majority votes, with the encoding of Izza and Marques-Silva (2021).
+
+    The formula of a class is built at its first question and kept with everything that the solver learns about it, for
+    all rows. A feature is fixed by one assumption: the interval of its column or, for a feature of several columns, a
+    literal that implies theirs.
+
+    Parameters
+    ----------
+    scores : a majority vote
+    solver : as python-sat names it
+
+    Raises
+    ------
+    ValueError
+        If the votes are no majority votes.
+    """
+
+    name = "sat"
+
+    def __init__(self, scores: ScoreModel, *, solver: str = "cadical195") -> None:
+        require_majority(scores)
+        self.scores = scores
+        self._solver = solver
+        self._built: dict[int, _Built] = {}
+
+    def __reduce__(self) -> tuple[type[SatOracle], tuple[ScoreModel]]:
+        return SatOracle, (self.scores,)  # a solver stays in its process
+
+    @property
+    def sizes(self) -> dict[int, Size]:
+        """Size of the formula and number of calls, by class, of the classes asked about so far."""
+        return {
+            label: Size(built.session.n_variables, built.session.n_clauses, built.session.n_calls)
+            for label, built in self._built.items()
+        }
+
+    def close(self) -> None:
+        """Free the solvers; the next question builds anew."""
+        for built in self._built.values():
+            built.session.close()
+        self._built.clear()
+
+    def ask(
+        self,
+        cells: IntArray,
+        label: int,
+        fixed: Sequence[int],
+        *,
+        targets: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> Answer:
+        """Can a row that agrees with ``cells`` on the features ``fixed`` get another class than ``label``?
+
+        Parameters
+        ----------
+        cells : (n_columns,) cells of the row to explain
+        label : its class
+        fixed : features that stay
+        targets : other classes to look for, all by default: one of them comes before ``label`` in the witness
+        seconds : limit, the time to build the formula included
+
+        Raises
+        ------
+        KeyboardInterrupt
+            At Ctrl-C, which leaves the oracle as it was.
+        ValueError
+            If ``label`` or a target is no class.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        wanted = self._targets(label, targets)
+        if not wanted:
+            return Answer(False, core=frozenset())
+        if label not in self._built:
+            self._built[label] = _Built(self.scores, label, self._solver)
+        built = self._built[label]
+        feature_of = {selected: f for f in fixed if (selected := built.selector(f, cells)) is not None}
+        unwanted = [-selector for k, selector in built.encoding.winners.items() if k not in wanted]
+        built.session.allow(None if deadline is None else deadline - time.monotonic())
+        answer = built.session.solve([*feature_of, *unwanted])
+        if answer is None:
+            if built.session.stopped_by == "interrupt":
+                raise KeyboardInterrupt
+            return UNKNOWN
+        if not answer:
+            return Answer(False, core=frozenset(feature_of[a] for a in built.session.core() if a in feature_of))
+        witness = built.witness()
+        return Answer(True, witness, self._label(witness, label, wanted))
+
+    def _targets(self, label: int, targets: Sequence[int] | None) -> set[int]:
+        classes = range(self.scores.n_classes)
+        wanted = set(classes) if targets is None else {int(k) for k in targets}
+        for k in (label, *wanted):
+            if k not in classes:
+                raise ValueError(f"{k} is no class: expected 0 to {self.scores.n_classes - 1}")
+        return wanted - {label}
+
+    def _label(self, witness: IntArray, label: int, wanted: set[int]) -> int:
+        """The class of the witness or, if that is not among the wanted ones, the best of those before ``label``."""
+        sums = self.scores.sums(witness)
+        winner = self.scores.winner(witness)
+        if winner in wanted:
+            return winner
+        lead = {k: int(sums[k] - sums[label]) for k in wanted}
+        before = [k for k in lead if lead[k] >= self.scores.threshold_of_win(k, label)]
+        if not before:
+            raise AssertionError("the solver's model does not change the class by the votes counted anew")
+        return max(before, key=lambda k: (lead[k], -k if self.scores.ties_low else k))
+
+
+class _Built:
+    """The formula of one class in its solver."""
+
+    def __init__(self, scores: ScoreModel, label: int, solver: str) -> None:
+        self.encoding: Encoding = encode(scores, label)
+        self.session = SatSession(solver=solver)
+        self.session.block(self.encoding.n_variables)
+        self.session.extend(self.encoding.clauses)
+        self._scores = scores
+        self._groups: dict[tuple[int, bytes], int] = {}
+
+    def selector(self, feature: int, cells: IntArray) -> int | None:
+        """The literal that fixes a feature to its cells; None if there is nothing to fix."""
+        columns = [c for c in self._scores.features[feature] if self.encoding.intervals[c]]
+        fixing = [self.encoding.intervals[c][int(cells[c])] for c in columns]
+        if len(fixing) < 2:
+            return fixing[0] if fixing else None
+        key = (feature, np.asarray(cells[columns], dtype=np.int64).tobytes())
+        if key not in self._groups:
+            self._groups[key] = self.session.new()
+            self.session.extend([-self._groups[key], other] for other in fixing)
+        return self._groups[key]
+
+    def witness(self) -> IntArray:
+        """(n_columns,) cells of the row that the solver found."""
+        return cells_of_solution(self._scores, self.session)

@@ -1,0 +1,1 @@
+"""Certificates, and checks that share no code with what made them."""

@@ -1,0 +1,137 @@
+"""Boxes in which a class cannot win, grown around single rows: clauses for a formula that is too coarse.
+
+The idea is lazy clause generation [1]_, with the leads of all trees as the constraint: a row that satisfies the formula
+and yet does not change the class becomes a box, as large as the distance of its leads to the goal permits, and the box
+a clause over order variables that denies it.
+
+References
+----------
+.. [1] Ohrimenko, Stuckey, Codish (2009), Propagation via Lazy Clause Generation, Constraints 14.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from proofwood.explain.proofs.bound_formula import LeafBoxes
+from proofwood.explain.scores import ScoreModel
+from proofwood.model.node_table import BoolArray, IntArray
+from proofwood.solvers.session import SatSession
+
+
+def full_chains(scores: ScoreModel) -> list[list[int]]:
+    """Clauses of the order between all thresholds of each column."""
+    return [
+        [-higher, lower]
+        for first, last in pairwise((scores.first + 1).tolist())
+        for lower, higher in pairwise(range(first, last))
+    ]
+
+
+def cells_of_solution(scores: ScoreModel, session: SatSession) -> IntArray:
+    """(n_columns,) cells that the last solution gives to order variables ``1..n``: thresholds that are below."""
+    above = [session.value(variable) for variable in range(1, int(scores.first[-1]) + 1)]
+    below = np.concatenate([[0], np.cumsum(above)])
+    return np.asarray(below[scores.first[1:]] - below[scores.first[:-1]], dtype=np.int64)
+
+
+class BoxLemmas:
+    """Boxes of rows that agree on some features and keep the label before one other class.
+
+    Parameters
+    ----------
+    scores, boxes : the model, its leaves
+    cells : (n_columns,) of the row to explain
+    fixed : features that stay
+    label, against : two classes
+    goal : least sum of leads with which ``against`` cannot win
+    """
+
+    def __init__(
+        self,
+        scores: ScoreModel,
+        boxes: LeafBoxes,
+        cells: IntArray,
+        fixed: Sequence[int],
+        label: int,
+        against: int,
+        goal: int,
+    ) -> None:
+        columns = sorted(column for feature in fixed for column in scores.features[feature])
+        reachable = np.all(
+            (boxes.low[:, columns] <= cells[columns]) & (boxes.high[:, columns] >= cells[columns]), axis=1
+        )
+        self.low, self.high = boxes.low[reachable].T.copy(), boxes.high[reachable].T.copy()  # (n_columns, n_leaves)
+        self.leads = (scores.scores[:, label] - scores.scores[:, against])[reachable]
+        self.starts = np.searchsorted(boxes.tree[reachable], np.arange(scores.n_trees))
+        self.goal = goal
+        self.above_all = int(self.leads.max()) + 1
+        q = scores.n_thresholds[:, np.newaxis]
+        tested = ((self.low > 0) | (self.high < q)).sum(axis=1)
+        tested[columns] = 0
+        self.free = [int(column) for column in np.argsort(tested, kind="stable") if tested[column]]
+        self.first, self.q = scores.first, scores.n_thresholds
+
+    def around(self, cells: IntArray) -> list[int] | None:
+        """A clause that denies a box around a row, literals +v or -v; None if ``against`` wins there.
+
+        Columns that few leaves test are given up first: they cost the least, and the clause gets short.
+        """
+        low, high = cells.copy(), cells.copy()
+        off = {column: self._off(column, cells[column], cells[column]) for column in self.free}
+        away = np.zeros(self.leads.size, dtype=np.int64)  # columns that keep a leaf from the box
+        for flags in off.values():
+            away += flags
+        if not self._suffices(away):
+            return None
+        for column in self.free:
+            rest = away - off[column]
+            self._widen(column, low, high, rest)
+            off[column] = self._off(column, low[column], high[column])
+            away = rest + off[column]
+        clause = []
+        for column in sorted(self.free):
+            first = int(self.first[column])
+            if low[column] > 0:
+                clause.append(-(first + int(low[column])))  # the variable of threshold low - 1
+            if high[column] < self.q[column]:
+                clause.append(first + int(high[column]) + 1)
+        return clause
+
+    def _widen(self, column: int, low: IntArray, high: IntArray, rest: IntArray) -> None:
+        """Move the ends of one column as far out as the goal permits: the lower one first, by bisection."""
+
+        def good(lowest: int, highest: int) -> bool:
+            return self._suffices(rest + self._off(column, lowest, highest))
+
+        least, most = 0, int(self.q[column])
+        if good(least, most):
+            low[column], high[column] = least, most
+            return
+        at = int(low[column])
+        while least < at:  # good at `at`
+            middle = (least + at) // 2
+            if good(middle, int(high[column])):
+                at = middle
+            else:
+                least = middle + 1
+        low[column], at = at, int(high[column])
+        while at < most:
+            middle = (at + most + 1) // 2
+            if good(int(low[column]), middle):
+                at = middle
+            else:
+                most = middle - 1
+        high[column] = at
+
+    def _off(self, column: int, low: int, high: int) -> BoolArray:
+        """Leaves that need another value of the column."""
+        return np.asarray((self.low[column] > high) | (self.high[column] < low))
+
+    def _suffices(self, away: IntArray) -> bool:
+        """Whether the least leads of all trees in a box add up to the goal."""
+        least = np.minimum.reduceat(np.where(away == 0, self.leads, self.above_all), self.starts)
+        return int(least.sum()) >= self.goal

@@ -1,0 +1,200 @@
+"""Check an explanation anew, with another engine than the one that found it and with the model itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.explain.oracles.oracle import Answer, Oracle, check_answer
+from proofwood.explain.scores import ScoreModel
+from proofwood.model.node_table import FloatArray, IntArray
+
+
+class Claim(Protocol):
+    """What is checked of an explanation.
+
+    ``kind`` is "abductive" (rows that agree on ``features`` keep the class) or "contrastive" (some row that differs in
+    them only gets another one), ``cells`` those of the row that is explained, ``label`` its class.
+    """
+
+    @property
+    def kind(self) -> str:
+        """Which claim."""
+
+    @property
+    def features(self) -> Sequence[int]:
+        """Features of the explanation."""
+
+    @property
+    def cells(self) -> IntArray:
+        """(n_columns,) cells of the row."""
+
+    @property
+    def label(self) -> int:
+        """Class of the row."""
+
+
+class Model(Protocol):
+    """The model that was explained."""
+
+    @property
+    def scores(self) -> ScoreModel:
+        """The model over its grid."""
+
+    @property
+    def feature_names(self) -> Sequence[str]:
+        """Names of the features."""
+
+    def predict_codes(self, X: Any) -> IntArray:
+        """(n_rows,) class codes of the real model."""
+
+    def row(self, cells: IntArray, like: npt.ArrayLike) -> FloatArray:
+        """A row inside these cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a second look found.
+
+    Parameters
+    ----------
+    sufficient : whether the features do what the kind of explanation says; None if that could not be decided
+    minimal : whether they no longer do with any one of them less; None if that could not be decided
+    problems : what is wrong or undecided, for people; empty if all is well
+    """
+
+    sufficient: bool | None
+    minimal: bool | None
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything was confirmed."""
+        return self.sufficient is True and self.minimal is True and not self.problems
+
+
+def verify(
+    model: Model,
+    claim: Claim,
+    *,
+    oracle: Oracle,
+    x: npt.ArrayLike | None = None,
+    targets: Sequence[int] | None = None,
+    seconds: float | None = None,
+) -> Verified:
+    """Ask an oracle whether an explanation is right, and the model whether the oracle's witnesses are.
+
+    Sufficiency takes one question, minimality one per feature. Every row that the oracle answers with is counted anew
+    leaf by leaf and, given ``x``, shown to the model.
+
+    Parameters
+    ----------
+    model : what was explained
+    claim : the explanation
+    oracle : of the same ``ScoreModel``, better of another engine than the one that found the explanation
+    x : (n_columns,) the row in the units of the model
+    targets : the other classes that the explanation is about, all by default
+    seconds : limit of each question
+
+    Returns
+    -------
+    Verified
+        A class that changes only up to the rounding of the model's own sums, and not in the model, decides nothing:
+        None, and a problem that says so.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown, or the oracle is about another grid.
+    """
+    if claim.kind not in ("abductive", "contrastive"):
+        raise ValueError(f"kind={claim.kind!r} cannot be verified: expected 'abductive' or 'contrastive'")
+    if not np.array_equal(oracle.scores.n_thresholds, model.scores.n_thresholds):
+        raise ValueError("the oracle is about another model: its threshold grid differs")
+    return _Verification(model, claim, oracle, x, targets, seconds).run()
+
+
+class _Verification:
+    """The questions about one explanation."""
+
+    def __init__(
+        self,
+        model: Model,
+        claim: Claim,
+        oracle: Oracle,
+        x: npt.ArrayLike | None,
+        targets: Sequence[int] | None,
+        seconds: float | None,
+    ) -> None:
+        self.model, self.claim, self.oracle = model, claim, oracle
+        self.x = None if x is None else np.asarray(x, dtype=np.float64)
+        self.targets, self.seconds = targets, seconds
+        self.cells = np.asarray(claim.cells, dtype=np.int64)
+        self.features = [int(feature) for feature in claim.features]
+        self.problems: list[str] = []
+
+    def run(self) -> Verified:
+        scores, label = self.model.scores, self.claim.label
+        if not self._speaks_of_the_row():
+            return Verified(None, None, self.problems)
+        abductive = self.claim.kind == "abductive"
+        everything = range(scores.n_features)
+        fixed = self.features if abductive else [f for f in everything if f not in self.features]
+        changes = self._changes(fixed, "the explanation")
+        sufficient = None if changes is None else changes is not abductive
+        if sufficient is False:
+            self.problems.append(
+                f"another class than {label} is possible with these features fixed"
+                if abductive
+                else f"no other class than {label} is possible with only these features changed"
+            )
+        minimal: bool | None = True
+        for feature in self.features:
+            name = self.model.feature_names[feature]
+            less = [f for f in fixed if f != feature] if abductive else [*fixed, feature]
+            changes = self._changes(less, f"the feature {name}")
+            if changes is None:
+                minimal = None if minimal else minimal
+            elif changes is not abductive:
+                minimal = False
+                self.problems.append(f"the feature {name} is not needed")
+        return Verified(sufficient, minimal, self.problems)
+
+    def _speaks_of_the_row(self) -> bool:
+        """Whether features, cells and class belong together."""
+        scores = self.model.scores
+        if len(set(self.features)) != len(self.features) or not set(self.features) <= set(range(scores.n_features)):
+            self.problems.append(f"the features {self.features} are not distinct features of the model")
+        elif not scores.allows(self.cells):
+            self.problems.append("the row is outside the space")
+        elif self.x is not None and (code := int(self.model.predict_codes(self.x[np.newaxis])[0])) != self.claim.label:
+            self.problems.append(f"the model gives the row class {code} and not {self.claim.label}")
+        elif self.x is None and (code := scores.winner(self.cells)) != self.claim.label:
+            self.problems.append(f"the row has class {code} and not {self.claim.label}")
+        return not self.problems
+
+    def _changes(self, fixed: Sequence[int], about: str) -> bool | None:
+        """Whether the class can change; None and a problem if there is no sure answer."""
+        answer = self.oracle.ask(self.cells, self.claim.label, fixed, targets=self.targets, seconds=self.seconds)
+        if answer.changes is None:
+            self.problems.append(f"{about}: no answer in time")
+            return None
+        if not answer.changes:
+            return False
+        check_answer(self.model.scores, self.cells, self.claim.label, fixed, answer)
+        if self._is_real(answer):
+            return True
+        self.problems.append(f"{about}: the class changes only up to rounding, and not in the model")
+        return None
+
+    def _is_real(self, answer: Answer) -> bool:
+        """Whether the class changes in the witness, by the model if there is a row to start from."""
+        assert answer.witness is not None
+        if self.x is None:
+            return self.model.scores.winner(answer.witness) != self.claim.label
+        row = np.asarray(self.model.row(answer.witness, like=self.x))
+        return int(self.model.predict_codes(row[np.newaxis])[0]) != self.claim.label

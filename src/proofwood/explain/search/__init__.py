@@ -1,0 +1,1 @@
+"""Explanations out of answers of an oracle."""

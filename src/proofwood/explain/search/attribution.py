@@ -1,0 +1,151 @@
+"""In which share of the abductive explanations a feature occurs (formal feature attribution [1]_), at any time.
+
+While the enumeration is not complete the share is known only to lie between two bounds. Explanations of one row form
+an antichain: none contains another. By the inequality of Lubell, Yamamoto and Meshalkin, the sum of
+``1 / binomial(m, size)`` over an antichain of subsets of ``m`` elements is at most 1, and what the explanations found
+leave of it limits how many more there can be, with a feature and without it.
+
+.. [1] Yu, Ignatiev, Stuckey (2023), On Formal Feature Attribution and Its Approximation, arXiv 2307.03380.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from random import Random
+
+from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.search.enumerate import Enumeration
+from proofwood.explain.search.extract import abductive, begin
+from proofwood.explain.search.questions import Questions
+from proofwood.model.node_table import IntArray
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Shares of the abductive explanations of one row.
+
+    Parameters
+    ----------
+    share : (n_features,) share of the explanations found in which each feature occurs
+    lower, upper : (n_features,) bounds on the share among all explanations
+    n_found : explanations found
+    complete : whether these are all; then ``lower == share == upper``
+    names : (n_features,) names of the features, empty if they have none
+    """
+
+    share: tuple[float, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    n_found: int
+    complete: bool
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        names = self.names or tuple(map(str, range(len(self.share))))
+        ranked = sorted(zip(self.share, self.lower, self.upper, names, strict=True), key=lambda line: -line[0])
+        wide = max(map(len, names), default=0)
+        return "\n".join(
+            f"{name:{wide}}  {share:.3f}" + ("" if self.complete else f"  [{low:.3f}, {high:.3f}]")
+            for share, low, high, name in ranked
+        )
+
+
+def attribution(
+    oracle: Oracle,
+    cells: IntArray,
+    label: int,
+    *,
+    limit: int | None = None,
+    targets: Sequence[int] | None = None,
+    seconds: float | None = None,
+    questions: Questions | None = None,
+) -> Attribution:
+    """Share of the abductive explanations in which each feature occurs.
+
+    Parameters
+    ----------
+    limit : most abductive explanations to look at
+    oracle, cells, label, targets, seconds, questions : as in :func:`proofwood.explain.search.extract.abductive`
+    """
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit={limit!r}: expected a number of explanations from 1, or None")
+    q = begin(oracle, cells, label, targets, seconds, questions)
+    left = q.seconds_left
+    until = None if left is None else time.monotonic() + left
+    found = Enumeration(oracle, cells, label, questions=q, seconds=None if left is None else left / 2)
+    for _ in found:
+        if limit is not None and len(found.abductive) >= limit:
+            break
+    masks = list(found.abductive)
+    if until is not None and not found.complete:
+        # Too many to list: explanations in random orders of the features, which the enumeration may not have come to.
+        masks = _sampled(oracle, cells, label, masks, limit=limit, targets=targets, until=until)
+    # A feature whose change alone changes the class is in all explanations, whatever is still to be found.
+    certain = [q.known(q.all & ~(1 << feature)) is True for feature in range(q.n)]
+    return shares(masks, q.n, certain, complete=found.complete)
+
+
+def _sampled(
+    oracle: Oracle,
+    cells: IntArray,
+    label: int,
+    known: list[int],
+    *,
+    limit: int | None,
+    targets: Sequence[int] | None,
+    until: float,
+) -> list[int]:
+    """``known`` and the explanations that random orders give, until the time is over."""
+    masks, chance = dict.fromkeys(known), Random(0)
+    while (left := until - time.monotonic()) > 0:
+        if limit is not None and len(masks) >= limit:
+            break
+        order = list(range(oracle.scores.n_features))
+        chance.shuffle(order)
+        found = abductive(oracle, cells, label, order=order, method="deletion", targets=targets, seconds=left)
+        if found.complete:
+            masks[sum(1 << feature for feature in found.features)] = None
+    return list(masks)
+
+
+def shares(found: Sequence[int], n: int, certain: Sequence[bool], *, complete: bool) -> Attribution:
+    """Shares and their bounds.
+
+    Parameters
+    ----------
+    found : masks of explanations
+    n : number of features
+    certain : (n,) whether a feature is known to be in all explanations
+    complete : whether no other explanations exist
+    """
+    share, lower, upper = [], [], []
+    others = n - sum(certain)
+    with_all = sum(1 << feature for feature in range(n) if certain[feature])
+    for feature in range(n):
+        bit = 1 << feature
+        having = [mask for mask in found if mask & bit]
+        lacking = [mask for mask in found if not mask & bit]
+        share.append(len(having) / len(found) if found else float("nan"))
+        if complete:
+            lower.append(share[-1])
+            upper.append(share[-1])
+        elif certain[feature]:
+            lower.append(1.0)
+            upper.append(1.0)
+        else:
+            # Without the feature itself and the certain ones both families are antichains of the other features.
+            more = [_room([mask & ~with_all & ~bit for mask in part], others - 1) for part in (having, lacking)]
+            least, most = len(found) + more[1], len(found) + more[0]
+            lower.append(len(having) / least if least else 0.0)
+            upper.append((len(having) + more[0]) / most if most else 1.0)
+    return Attribution(tuple(share), tuple(lower), tuple(upper), len(found), complete)
+
+
+def _room(antichain: Sequence[int], m: int) -> int:
+    """How many sets of ``m`` elements can still be added to an antichain."""
+    used = sum((Fraction(1, comb(m, mask.bit_count())) for mask in antichain), Fraction(0))
+    return int((1 - used) * comb(m, m // 2))

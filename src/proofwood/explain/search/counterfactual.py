@@ -1,0 +1,294 @@
+"""The nearest row of another class: branch and bound over boxes of cells.
+
+The price of a row is the sum over its columns of a price per cell, which does not fall away from the row to explain.
+Boxes are taken by the price of their cheapest corner. An oracle says whether a box holds a row of another class at all;
+if so its witness is moved back towards the row, which gives a better upper bound, and the box is cut between the corner
+and the witness. Cells that alone would cost as much as the best row known are left out of every box.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from proofwood.explain.oracles.oracle import Answer, Oracle
+from proofwood.explain.search.boxes import BoxedOracle, boxed
+from proofwood.model.node_table import FloatArray, IntArray
+
+TOLERANCE = 1e-9
+"""Relative difference of two prices that does not count: what sums of floats are good for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """The cheapest row of another class that was found.
+
+    Parameters
+    ----------
+    status : "optimal"; "feasible": a limit was reached with a row; "unknown": without; "none": no such row, proved
+    cells : (n_columns,) cells of the row, None without one
+    label : its class, -1 without a row
+    distance : its price, inf without a row
+    lower_bound : no row of another class costs less
+    calls : questions to the oracle
+    """
+
+    status: Literal["optimal", "feasible", "unknown", "none"]
+    cells: IntArray | None
+    label: int
+    distance: float
+    lower_bound: float
+    calls: int
+
+
+def nearest(
+    oracle: Oracle | BoxedOracle,
+    cells: IntArray,
+    label: int,
+    prices: Sequence[FloatArray],
+    *,
+    immutable: Collection[int] = (),
+    targets: Sequence[int] | None = None,
+    accept: Callable[[IntArray], bool] | None = None,
+    seconds: float | None = None,
+) -> Nearest:
+    """The row of another class with the least sum of prices.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    cells : (n_columns,) cells of the row
+    label : its class
+    prices : per column (n_thresholds + 1,) price of each cell: 0 at the row's own, not falling away from it, inf: never
+    immutable : features that do not change
+    targets : classes to reach; all others by default
+    accept : whether a row that the oracle found counts; for the rows that rounding leaves in doubt
+    seconds : limit
+
+    Raises
+    ------
+    ValueError
+        If prices are not as described.
+    """
+    search = _Search(boxed(oracle), np.asarray(cells, dtype=np.int64), label, prices, targets, accept, seconds)
+    low, high = np.zeros_like(search.own), search.last.copy()
+    for feature in immutable:
+        columns = list(search.scores.features[feature])
+        low[columns] = high[columns] = search.own[columns]
+    return search.run(low, high)
+
+
+class _OutOfTime(Exception):
+    """The limit is reached."""
+
+
+class _Search:
+    def __init__(
+        self,
+        oracle: BoxedOracle,
+        own: IntArray,
+        label: int,
+        prices: Sequence[FloatArray],
+        targets: Sequence[int] | None,
+        accept: Callable[[IntArray], bool] | None,
+        seconds: float | None,
+    ) -> None:
+        self.oracle, self.scores = oracle, oracle.scores
+        self.own, self.label, self.targets = own, label, targets
+        self.last = np.array(self.scores.n_thresholds, dtype=np.int64)
+        self.prices = [np.asarray(price, dtype=np.float64) for price in prices]
+        self._check_prices()
+        self.accept = accept
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+        self.best: IntArray | None = None
+        self.best_label, self.upper, self.calls = -1, np.inf, 0
+
+    def _check_prices(self) -> None:
+        if len(self.prices) != self.scores.n_columns:
+            raise ValueError(f"prices has {len(self.prices)} columns, expected {self.scores.n_columns}")
+        for column, price in enumerate(self.prices):
+            own = self.own[column]
+            if price.shape != (self.last[column] + 1,) or price[own] != 0:
+                raise ValueError(
+                    f"prices[{column}] must have {self.last[column] + 1} entries, and be 0 at the cell {own} of the row"
+                )
+            if (
+                np.isnan(price).any()
+                or (price[:own] < price[1 : own + 1]).any()
+                or (price[own:-1] > price[own + 1 :]).any()
+            ):
+                raise ValueError(f"prices[{column}] falls away from the row: expected prices that do not")
+
+    # ------------------------------------------------------------------------------------------------------- the search
+
+    def run(self, low: IntArray, high: IntArray) -> Nearest:
+        """Search in a box."""
+        lower, number = 0.0, 0
+        heap = [(0.0, 0, low, high)]
+        try:
+            self._few_changes(low, high)
+            while heap:
+                bound, _, low, high = heapq.heappop(heap)
+                lower = max(lower, bound)
+                if self._dear(bound):
+                    lower = self.upper
+                    break
+                for part in self._parts(low, high):
+                    number += 1
+                    heapq.heappush(heap, (self.price(self._corner(*part)), -number, *part))
+            else:
+                lower = self.upper
+        except _OutOfTime:
+            status: Literal["feasible", "unknown"] = "unknown" if self.best is None else "feasible"
+            return Nearest(status, self.best, self.best_label, self.upper, min(lower, self.upper), self.calls)
+        if self.best is None:
+            return Nearest("none", None, -1, np.inf, np.inf, self.calls)
+        return Nearest("optimal", self.best, self.best_label, self.upper, lower, self.calls)
+
+    def _parts(self, low: IntArray, high: IntArray) -> list[tuple[IntArray, IntArray]]:
+        """What is left of a box to look at: nothing, or the two parts into which its witness cuts it."""
+        tight = self._tightened(low, high)
+        if tight is None:
+            return []
+        low, high = tight
+        answer = self._ask(low, high)
+        if not answer.changes:
+            return []
+        assert answer.witness is not None
+        witness = answer.witness
+        if self._offer(witness, answer.label):
+            self._descend()
+            self._improve(low, high)
+        corner = self._corner(low, high)
+        excess = np.array([p[w] - p[c] for p, w, c in zip(self.prices, witness, corner, strict=True)])
+        column = int(excess.argmax())
+        if witness[column] == corner[column]:  # the witness is a cheapest corner: what is left are rows of equal price
+            if self.accept is None or self._dear(self.price(corner)) or np.array_equal(low, high):
+                return []
+            column = int((high - low).argmax())
+            cut = int(low[column] + high[column]) // 2
+        else:
+            ends = sorted((int(corner[column]), int(witness[column])))
+            cut = (ends[0] + ends[1]) // 2
+        below, above = high.copy(), low.copy()
+        below[column], above[column] = cut, cut + 1
+        return [(low, below), (above, high)]
+
+    def _few_changes(self, low: IntArray, high: IntArray) -> None:
+        """Begin with a row that differs in few features: one by one they stay, unless none of another class is left."""
+        low, high = low.copy(), high.copy()
+        answer = self._ask(low, high)
+        order = sorted(self.scores.features, key=len)
+        for columns in order:
+            if not answer.changes:
+                return
+            assert answer.witness is not None
+            chosen = list(columns)
+            if np.array_equal(answer.witness[chosen], self.own[chosen]):
+                low[chosen] = high[chosen] = self.own[chosen]
+                continue
+            before = low[chosen], high[chosen]
+            low[chosen] = high[chosen] = self.own[chosen]
+            without = self._ask(low, high)
+            if without.changes:
+                answer = without
+            else:
+                low[chosen], high[chosen] = before
+        if answer.changes and answer.witness is not None and self._offer(answer.witness, answer.label):
+            self._descend()
+
+    def _descend(self) -> None:
+        """Move the best row back to the row, column by column, as far as the sums alone say that its class stays."""
+        assert self.best is not None
+        row, moved = self.best.copy(), True
+        while moved:
+            moved = False
+            dear_first = sorted(np.flatnonzero(row != self.own).tolist(), key=lambda c: -float(self.prices[c][row[c]]))
+            for column in dear_first:
+                near, far = int(self.own[column]), int(row[column])
+                while near != far:  # the nearest cell on the way at which some other class is reached
+                    middle = (near + far) // 2 if near < far else -((-near - far) // 2)
+                    row[column] = middle
+                    if self._reached(row):
+                        far, moved = middle, True
+                    else:
+                        near = middle + (1 if near < far else -1)
+                row[column] = far
+        self._offer(row, self.scores.winner(row))
+
+    def _reached(self, row: IntArray) -> bool:
+        """Whether a row is of the space and of one of the classes looked for, by the sums without a margin."""
+        winner = self.scores.winner(row)
+        wanted = winner != self.label if self.targets is None else winner in self.targets
+        return wanted and self.scores.allows(row)
+
+    def _improve(self, low: IntArray, high: IntArray) -> None:
+        """Move the best row back to the row, column by column, within a box."""
+        assert self.best is not None
+        changed = np.flatnonzero(self.best != self.own)
+        for column in sorted(changed.tolist(), key=lambda c: -float(self.prices[c][self.best[c]])):  # type: ignore[index]
+            near = int(self._corner(low, high)[column])
+            far = int(self.best[column])
+            while near != far:
+                # Everything between the row and the best one, with this column on the nearer half of its way.
+                middle = (near + far) // 2 if near < far else -((-near - far) // 2)
+                at_least, at_most = np.minimum(self.own, self.best), np.maximum(self.own, self.best)
+                at_least, at_most = np.maximum(at_least, low), np.minimum(at_most, high)
+                at_least[column], at_most[column] = min(near, middle), max(near, middle)
+                answer = self._ask(at_least, at_most) if (at_least <= at_most).all() else Answer(False)
+                if answer.changes and answer.witness is not None and self._offer(answer.witness, answer.label):
+                    far = int(self.best[column])
+                else:
+                    near = middle + (1 if near < far else -1)
+
+    # ---------------------------------------------------------------------------------------------------------- details
+
+    def price(self, cells: IntArray) -> float:
+        """Price of a row."""
+        return float(sum(price[cell] for price, cell in zip(self.prices, cells, strict=True)))
+
+    def _dear(self, price: float) -> bool:
+        """Whether a price is no improvement."""
+        return price == np.inf or price >= self.upper - TOLERANCE * max(1.0, abs(self.upper))
+
+    def _corner(self, low: IntArray, high: IntArray) -> IntArray:
+        """Cheapest cells of a box."""
+        return np.clip(self.own, low, high)
+
+    def _tightened(self, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray] | None:
+        """A box without the cells that cost too much whatever the other columns do; None if nothing is left."""
+        corner = self._corner(low, high)
+        bound = self.price(corner)
+        if self._dear(bound):
+            return None
+        low, high = low.copy(), high.copy()
+        for column, price in enumerate(self.prices):
+            start = int(corner[column])
+            cells = price[low[column] : high[column] + 1]
+            fits = np.array([not self._dear(bound - price[start] + cost) for cost in cells])
+            inside = low[column] + np.flatnonzero(fits)
+            low[column], high[column] = inside[0], inside[-1]
+        return low, high
+
+    def _ask(self, low: IntArray, high: IntArray) -> Answer:
+        left = None if self.deadline is None else self.deadline - time.monotonic()
+        if left is not None and left <= 0:
+            raise _OutOfTime
+        self.calls += 1
+        answer = self.oracle.ask_box(low, high, self.label, targets=self.targets, seconds=left)
+        if answer.changes is None:
+            raise _OutOfTime
+        return answer
+
+    def _offer(self, cells: IntArray, label: int) -> bool:
+        """Keep a row of another class if it is better than the best one."""
+        price = self.price(cells)
+        if self._dear(price) or (self.accept is not None and not self.accept(cells)):
+            return False
+        self.best, self.best_label, self.upper = np.array(cells, dtype=np.int64), label, price
+        return True

@@ -1,0 +1,329 @@
+"""One explanation of one row: subset-minimal sufficient features (abductive), or changing ones (contrastive).
+
+A set ``X`` of features suffices if every row that agrees on ``X`` gets the same class; a set ``Y`` changes the class
+if some row that agrees outside ``Y`` gets another. An abductive explanation (AXp) is a subset-minimal ``X``, eq. 1 of
+[1]_, a contrastive one (CXp) a subset-minimal ``Y``, eq. 2; each kind consists of the minimal hitting sets of the
+other. "Changes" is what the oracle says: where rounding leaves doubt, the doubt counts as a change. If it leaves the
+row itself in doubt, all features together still suffice, because the model is a function; no other set is then proved.
+
+.. [1] Izza, Marques-Silva (2021), On Explaining Random Forests with SAT, IJCAI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.search.questions import Questions, mask_of, members
+from proofwood.explain.search.seed import release_order
+from proofwood.model.node_table import IntArray
+
+Method = Literal["auto", "deletion", "dichotomic"]
+Kind = Literal["abductive", "contrastive"]
+
+MANY = 24
+"""Candidates from which ``"auto"`` releases several features at once."""
+
+
+class NotSufficientError(ValueError):
+    """The features that may be used do not suffice, which is proved: ``witness`` holds the cells of a counterexample.
+
+    Parameters
+    ----------
+    message : str
+    witness : (n_columns,) cells of a row of another class that changes only features that had to stay free
+    """
+
+    def __init__(self, message: str, witness: IntArray) -> None:
+        super().__init__(message)
+        self.witness = witness
+
+    def __reduce__(self) -> tuple[type[NotSufficientError], tuple[str, IntArray]]:
+        return NotSufficientError, (str(self), self.witness)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search for one explanation ended with.
+
+    Parameters
+    ----------
+    features : abductive: they suffice; contrastive: changing them can change the class. Unless ``proved`` is False
+    complete : whether the set is proved to be subset-minimal
+    proved : whether the set is known to be of its kind at all; False only if time ran out before the first answer
+    witnesses : cells of rows of another class. Abductive: for each feature a row that agrees on all the other
+        ``features``, so that none of them can be spared (for those in ``keep`` only where one came up). Contrastive:
+        one row under each feature, the one that changes exactly ``features``
+    calls : questions to the oracle
+    """
+
+    features: frozenset[int]
+    complete: bool
+    proved: bool = True
+    witnesses: Mapping[int, IntArray] = field(default_factory=dict)
+    calls: int = 0
+
+
+def abductive(
+    oracle: Oracle,
+    cells: IntArray,
+    label: int,
+    *,
+    order: Sequence[int] | None = None,
+    keep: Collection[int] = (),
+    free: Collection[int] = (),
+    start: Collection[int] | None = None,
+    proved: bool = False,
+    method: Method = "auto",
+    targets: Sequence[int] | None = None,
+    seconds: float | None = None,
+    questions: Questions | None = None,
+) -> Found:
+    """A subset-minimal set of features that suffices for the class.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    cells : (n_columns,) cells of the row
+    label : its class
+    order : features, those to be released first in front; the others follow. Without a limit of time the answer is
+        then that of plain deletion in this order. By default features of little effect go first, and whatever a proof
+        did not need goes with them
+    keep : features that belong to the answer in any case; minimal then means that no other member can be spared
+    free : features that must not belong to it
+    start : set to begin with, such as the explanation of a similar row; if it does not suffice all features are used
+    proved : whether ``start`` is known to suffice
+    method : ``"deletion"`` asks for one feature at a time, ``"dichotomic"`` for growing and shrinking groups
+    targets : other classes that matter; all by default
+    seconds : limit; the answer is then the best sufficient set so far
+    questions : what is known about the row already; ``oracle``, ``cells``, ``label``, ``targets`` must be the same
+
+    Returns
+    -------
+    Found
+
+    Raises
+    ------
+    NotSufficientError
+        If the features outside ``free`` do not suffice.
+    ValueError
+        If a feature is both in ``keep`` and ``free``, or there is no such feature.
+    """
+    q = begin(oracle, cells, label, targets, seconds, questions)
+    before = q.calls
+    for features in (order or (), keep, free, start or ()):
+        _check(q, features)
+    if method not in get_args(Method):
+        raise ValueError(f"method={method!r}: expected one of {', '.join(get_args(Method))}")
+    kept, banned = mask_of(keep), mask_of(free)
+    if kept & banned:
+        raise ValueError(
+            f"features {members(kept & banned)} are both in keep and in free: a feature can be in one only"
+        )
+    if start is not None and proved:
+        q.learn_sufficient(mask_of(start))
+    allowed = q.all & ~banned
+    current = allowed if start is None else (mask_of(start) | kept) & allowed
+    changes = q.ask(current)
+    if changes is not False and current != allowed:
+        current = allowed
+        changes = q.ask(current)
+    if changes:
+        raise NotSufficientError(
+            f"the class can change while all features but {members(banned)} stay: they cannot all be free. "
+            "Take features out of free.",
+            q.changing[q.change_of(current)],
+        )
+    if changes is None:
+        return Found(frozenset(members(allowed)), complete=False, proved=False, calls=q.calls - before)
+    strict = order is not None
+    if not strict:
+        current = q.core_of(current) | kept
+    ranked = list(dict.fromkeys([*(order or ()), *release_order(q.scores, q.cells, q.label, q.targets)]))
+    current, complete = shrink(q, current, kept, ranked, strict=strict, method=method)
+    return Found(frozenset(members(current)), complete, witnesses=witnesses_of(q, current), calls=q.calls - before)
+
+
+def shrink(
+    q: Questions,
+    current: int,
+    kept: int = 0,
+    order: Iterable[int] | None = None,
+    *,
+    strict: bool = False,
+    method: Method = "auto",
+) -> tuple[int, bool]:
+    """Release features of a sufficient set until none can be spared, or the time is over.
+
+    Hard questions wait while there is a limit of time: a question first gets a small share of the rest, and what stays
+    open is asked again with more.
+
+    Parameters
+    ----------
+    q : Questions
+    current : mask of a set that is known to suffice
+    kept : mask of features that stay
+    order : features to release first in front; ascending by default
+    strict : whether to follow the order even where a proof did not need a later feature
+    method : see :func:`abductive`
+
+    Returns
+    -------
+    mask of a sufficient set, and whether it is proved to be minimal
+    """
+    ranked = [f for f in (range(q.n) if order is None else order) if current & ~kept & (1 << f)]
+    share = 0.25
+    while ranked:
+        cap = None if q.seconds_left is None or share > 1.0 else share * q.seconds_left / len(ranked)
+        grouped = method == "dichotomic" or (method == "auto" and len(ranked) >= MANY)
+        current, ranked = _pass(q, current, kept, ranked, cap, strict, grouped)
+        if cap is None or q.out_of_time:
+            break
+        share *= 4.0
+    return current, not ranked
+
+
+def _pass(
+    q: Questions, current: int, kept: int, ranked: list[int], cap: float | None, strict: bool, grouped: bool
+) -> tuple[int, list[int]]:
+    """Ask for every candidate once, alone or in groups; returns the set and the candidates that stay open."""
+    left, size = list(ranked), 1
+    opened: list[int] = []
+    while left:
+        group = left[:size]
+        rest = current & ~mask_of(group)
+        changes = q.ask(rest, cap)
+        if changes is False:
+            current = rest if strict else q.core_of(rest) | (kept & current)
+            left = [f for f in left[len(group) :] if current & (1 << f)]
+            opened = [f for f in opened if current & (1 << f)]
+            size = 2 * size if grouped else 1
+        elif len(group) > 1:
+            size = len(group) // 2
+        else:
+            left = left[1:]
+            if changes is None:
+                opened.append(group[0])
+    return current, opened
+
+
+def contrastive(
+    oracle: Oracle,
+    cells: IntArray,
+    label: int,
+    *,
+    order: Sequence[int] | None = None,
+    immutable: Collection[int] = (),
+    targets: Sequence[int] | None = None,
+    seconds: float | None = None,
+    questions: Questions | None = None,
+) -> Found | None:
+    """A subset-minimal set of features whose change can change the class.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    cells : (n_columns,) cells of the row
+    label : its class
+    order : features that should rather stay as they are in front; by default those of least effect
+    immutable : features that do not change
+    targets : classes to reach; all others by default
+    seconds : limit; the answer is then the smallest changing set so far
+    questions : what is known about the row already; ``oracle``, ``cells``, ``label``, ``targets`` must be the same
+
+    Returns
+    -------
+    Found or None
+        None if it is proved that no such change exists.
+
+    Raises
+    ------
+    ValueError
+        If there is no such feature.
+    """
+    q = begin(oracle, cells, label, targets, seconds, questions)
+    before = q.calls
+    for features in (order or (), immutable):
+        _check(q, features)
+    fixed = mask_of(immutable)
+    changes = q.ask(fixed)
+    if changes is None:
+        return Found(frozenset(members(q.all & ~fixed)), complete=False, proved=False, calls=q.calls - before)
+    if changes is False:
+        return None
+    ranked = list(dict.fromkeys([*(order or ()), *release_order(q.scores, q.cells, q.label, q.targets)]))
+    current, complete = shrink_change(q, q.change_of(fixed), ranked)
+    witness = q.changing[current]
+    features = frozenset(members(current))
+    return Found(features, complete, witnesses=dict.fromkeys(features, witness), calls=q.calls - before)
+
+
+def shrink_change(q: Questions, current: int, order: Iterable[int] | None = None) -> tuple[int, bool]:
+    """Take features out of a changing set until none can be spared, or the time is over.
+
+    Parameters
+    ----------
+    q : Questions
+    current : mask of the changed features of a known witness
+    order : features to take out first in front; ascending by default
+
+    Returns
+    -------
+    mask of the changed features of a known witness, and whether it is proved to be minimal
+    """
+    ranked = [f for f in (range(q.n) if order is None else order) if current & (1 << f)]
+    share = 0.25
+    while ranked:
+        cap = None if q.seconds_left is None or share > 1.0 else share * q.seconds_left / len(ranked)
+        opened = []
+        for feature in ranked:
+            if not current & (1 << feature):
+                continue
+            fixed = q.all & ~current | (1 << feature)
+            changes = q.ask(fixed, cap)
+            if changes:
+                current = q.change_of(fixed)
+            elif changes is None:
+                opened.append(feature)
+        ranked = [f for f in opened if current & (1 << f)]
+        if cap is None or q.out_of_time:
+            break
+        share *= 4.0
+    return current, not ranked
+
+
+def witnesses_of(q: Questions, features: int) -> dict[int, IntArray]:
+    """For each member of a set a known row of another class that agrees on all the others, where there is one."""
+    found: dict[int, IntArray] = {}
+    for changed, cells in q.changing.items():
+        spared = changed & features
+        if spared.bit_count() == 1:
+            found.setdefault(spared.bit_length() - 1, cells)
+    return dict(sorted(found.items()))
+
+
+def begin(
+    oracle: Oracle,
+    cells: IntArray,
+    label: int,
+    targets: Sequence[int] | None,
+    seconds: float | None,
+    questions: Questions | None,
+) -> Questions:
+    """The given questions with a new limit of time, or new ones."""
+    if questions is None:
+        return Questions(oracle, cells, label, targets=targets, seconds=seconds)
+    if targets is not None and questions.targets != tuple(targets):
+        raise ValueError(f"questions are about the classes {questions.targets}, expected {tuple(targets)}")
+    if questions.label != label or not (questions.cells == cells).all():
+        raise ValueError("questions are about another row or class")
+    questions.limit(seconds)
+    return questions
+
+
+def _check(q: Questions, features: Iterable[int]) -> None:
+    bad = [feature for feature in features if not 0 <= feature < q.n]
+    if bad:
+        raise ValueError(f"there are no features {bad}: expected indices from 0 to {q.n - 1}")

@@ -1,0 +1,189 @@
+"""Questions about one row, and everything that their answers have taught.
+
+Sets of features are bit masks here: bit ``i`` of an integer stands for feature ``i``. Every answer is worth more than
+the question. A row of another class that differs from the row only on the features ``D`` settles all questions whose
+fixed features avoid ``D``; a sufficient set settles all questions that fix at least its members. Deletion, enumeration
+and the search for smallest sets therefore ask through one :class:`Questions`, and never ask what is known.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from proofwood.explain.oracles.oracle import Oracle
+from proofwood.model.node_table import IntArray
+
+
+def mask_of(features: Iterable[int]) -> int:
+    """Bit mask of features."""
+    mask = 0
+    for feature in features:
+        mask |= 1 << int(feature)
+    return mask
+
+
+def members(mask: int) -> list[int]:
+    """Features of a bit mask, in ascending order."""
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return found
+
+
+class Questions:
+    """What is known about one row, and an oracle for the rest.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    cells : (n_columns,) cells of the row
+    label : its class
+    targets : other classes to look for; all by default. "Suffices" then means: suffices against these classes
+    seconds : limit for all questions together, from now on
+
+    Attributes
+    ----------
+    calls : questions that reached the oracle
+    sufficient : masks of sets proved to suffice, none of them a superset of another
+    changing : mask of the changed features of each witness known -> cells of the witness
+    """
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        cells: IntArray,
+        label: int,
+        *,
+        targets: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        self.oracle = oracle
+        self.scores = oracle.scores
+        self.cells = np.asarray(cells, dtype=np.int64)
+        self.label = int(label)
+        self.targets = None if targets is None else tuple(int(target) for target in targets)
+        if self.cells.shape != (self.scores.n_columns,):
+            raise ValueError(f"cells has shape {self.cells.shape}: expected ({self.scores.n_columns},)")
+        if not 0 <= self.label < self.scores.n_classes:
+            raise ValueError(f"label={label!r}: expected a class code from 0 to {self.scores.n_classes - 1}")
+        if self.targets is not None and (
+            not self.targets or any(not 0 <= target < self.scores.n_classes for target in self.targets)
+        ):
+            raise ValueError(f"targets={targets!r}: expected class codes from 0 to {self.scores.n_classes - 1}")
+        if self.targets is not None and self.label in self.targets:
+            raise ValueError(f"the row already has the class {self.label} that is asked for as a target")
+        self.n = self.scores.n_features
+        self.all = (1 << self.n) - 1
+        self.calls = 0
+        # A row agrees with itself on everything: nothing to ask, and true even where rounding leaves the sums in doubt.
+        self.sufficient: list[int] = [self.all]
+        self.changing: dict[int, IntArray] = {}
+        self._bits = [(1 << feature, list(columns)) for feature, columns in enumerate(self.scores.features)]
+        self.deadline: float | None = None
+        self.limit(seconds)
+
+    # -------------------------------------------------------------------------------------------------------- the time
+
+    def limit(self, seconds: float | None) -> None:
+        """Give all further questions together ``seconds``, or no limit."""
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Rest of the limit, at least 0; None without one."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the limit is used up."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    # --------------------------------------------------------------------------------------------------------- answers
+
+    def ask(self, fixed: int, seconds: float | None = None) -> bool | None:
+        """Whether the class can change while the features of the mask ``fixed`` stay.
+
+        Parameters
+        ----------
+        fixed : bit mask
+        seconds : limit of this question, beside that of all
+
+        Returns
+        -------
+        bool or None
+            None if the oracle stopped before it knew.
+        """
+        known = self.known(fixed)
+        if known is not None:
+            return known
+        left = self.seconds_left
+        if left is not None:
+            seconds = left if seconds is None else min(seconds, left)
+            if left <= 0.0:
+                return None
+        self.calls += 1
+        answer = self.oracle.ask(self.cells, self.label, members(fixed), targets=self.targets, seconds=seconds)
+        if answer.changes is None:
+            return None
+        if answer.changes:
+            if answer.witness is None or self.learn_witness(answer.witness) & fixed:
+                raise AssertionError(f"the oracle {self.oracle.name!r} gave a witness that changes a fixed feature")
+            return True
+        core = fixed if answer.core is None else mask_of(answer.core)
+        if core & ~fixed:
+            raise AssertionError(f"the oracle {self.oracle.name!r} gave a core with a feature that is not fixed")
+        self.learn_sufficient(core)
+        return False
+
+    def known(self, fixed: int) -> bool | None:
+        """The answer to a question if it follows from earlier ones, else None."""
+        for core in self.sufficient:
+            if core & ~fixed == 0:
+                return False
+        for changed in self.changing:
+            if changed & fixed == 0:
+                return True
+        return None
+
+    def core_of(self, fixed: int) -> int:
+        """The smallest set known to suffice within ``fixed``; raises LookupError if none is known."""
+        cores = [core for core in self.sufficient if core & ~fixed == 0]
+        if not cores:
+            raise LookupError("no subset is known to suffice")
+        return min(cores, key=int.bit_count)
+
+    def change_of(self, fixed: int) -> int:
+        """Changed features of the witness with the fewest of them among those that keep ``fixed``."""
+        changes = [changed for changed in self.changing if changed & fixed == 0]
+        if not changes:
+            raise LookupError("no witness is known")
+        return min(changes, key=int.bit_count)
+
+    def learn_witness(self, cells: IntArray) -> int:
+        """Remember a row that may have another class (of ``targets``); returns the mask of the features it changes.
+
+        If rounding leaves the row itself in doubt it may change nothing: mask 0. It then stands for a change of any
+        single feature, because only all features together suffice.
+        """
+        different = np.asarray(cells) != self.cells
+        changed = 0
+        for bit, columns in self._bits:
+            if different[columns].any():
+                changed |= bit
+        if not changed and not self.scores.margin:
+            raise AssertionError("a witness that changes nothing: the row itself is not of its class")
+        for mask in [changed] if changed else [bit for bit, _ in self._bits]:
+            self.changing.setdefault(mask, np.array(cells, dtype=np.int64))
+        return changed
+
+    def learn_sufficient(self, core: int) -> None:
+        """Remember a set that suffices."""
+        if any(known & ~core == 0 for known in self.sufficient):
+            return
+        self.sufficient = [known for known in self.sufficient if core & ~known]
+        self.sufficient.append(core)

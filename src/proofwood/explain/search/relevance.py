@@ -1,0 +1,104 @@
+"""Necessary features (in every abductive explanation), relevant ones (in some), and the rest.
+
+A feature is necessary iff its change alone can change the class. It is relevant iff some set suffices with it and not
+without it; such a set is sought by refinement with two questions per candidate, as in [1]_.
+
+.. [1] Huang, Cooper, Morgado, Planes, Marques-Silva (2023), Feature Necessity & Relevancy in ML Classifier
+   Explanations, TACAS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.search.enumerate import Map
+from proofwood.explain.search.extract import begin, shrink, shrink_change
+from proofwood.explain.search.questions import Questions
+from proofwood.explain.search.seed import release_order
+from proofwood.model.node_table import IntArray
+
+
+def necessary(
+    oracle: Oracle,
+    cells: IntArray,
+    label: int,
+    *,
+    targets: Sequence[int] | None = None,
+    seconds: float | None = None,
+    questions: Questions | None = None,
+) -> dict[int, bool | None]:
+    """For each feature whether it is in every abductive explanation; None where time ran out.
+
+    Parameters
+    ----------
+    oracle, cells, label, targets, seconds, questions : as in :func:`proofwood.explain.search.extract.abductive`
+    """
+    q = begin(oracle, cells, label, targets, seconds, questions)
+    return {feature: q.ask(q.all & ~(1 << feature)) for feature in range(q.n)}
+
+
+def relevant(
+    oracle: Oracle,
+    cells: IntArray,
+    label: int,
+    *,
+    features: Sequence[int] | None = None,
+    targets: Sequence[int] | None = None,
+    seconds: float | None = None,
+    questions: Questions | None = None,
+) -> dict[int, bool | None]:
+    """For each feature whether it is in some abductive explanation (equally: in some contrastive one).
+
+    Parameters
+    ----------
+    features : which features; all by default
+    oracle, cells, label, targets, seconds, questions : as in :func:`proofwood.explain.search.extract.abductive`
+
+    Returns
+    -------
+    dict
+        None where time ran out.
+    """
+    q = begin(oracle, cells, label, targets, seconds, questions)
+    asked = list(range(q.n)) if features is None else [int(feature) for feature in features]
+    order = release_order(q.scores, q.cells, q.label, q.targets)
+    explored = Map(q.n, q.seconds_left)
+    found = 0  # features of minimal sets of either kind
+    answers: dict[int, bool | None] = {}
+    try:
+        for feature in asked:
+            while not found >> feature & 1:
+                step = _step(q, explored, feature, order)
+                if step is None or step is False:
+                    answers[feature] = step
+                    break
+                found |= step
+            else:
+                answers[feature] = True
+    finally:
+        explored.close()
+    return answers
+
+
+def _step(q: Questions, explored: Map, feature: int, order: list[int]) -> int | bool | None:
+    """One candidate: features that it proves relevant, False if there is no candidate, None if time ran out."""
+    bit = 1 << feature
+    seed = explored.seed(bit)
+    if seed is None or seed is False:
+        return seed
+    changes = q.ask(seed)
+    if changes:
+        # Whatever avoids a changing set does not suffice, even if the set could still be smaller.
+        changing, minimal = shrink_change(q, q.change_of(seed), order)
+        explored.block_outside(changing)
+        return changing if minimal else 0
+    without = None if changes is None else q.ask(seed & ~bit)
+    if without is None:
+        return None
+    # An explanation within the seed has to contain the feature if the seed does not suffice without it.
+    sufficient, minimal = shrink(q, q.core_of(seed if without else seed & ~bit), order=order)
+    if minimal:
+        explored.block_above(sufficient)
+        return sufficient
+    return bit if without else None

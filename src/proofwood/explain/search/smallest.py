@@ -1,0 +1,263 @@
+"""Smallest explanations, by hitting sets that are made when they are needed [1]_.
+
+Every sufficient set hits every changing set. A smallest set that hits the changing sets found so far is therefore no
+larger than a smallest abductive explanation, and is one if it suffices; if not, the row that shows so brings further
+changing sets. Contrastive explanations are found in the same way with the two kinds exchanged.
+
+.. [1] Ignatiev, Previti, Liffiton, Marques-Silva (2015), Smallest MUS Extraction with Minimal Hitting Set Dualization,
+   CP; the smallest hitting sets come from RC2, a core-guided MaxSAT solver (Ignatiev, Morgado, Marques-Silva 2019).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pysat.examples.rc2 import RC2  # type: ignore[import-untyped]
+from pysat.formula import WCNF  # type: ignore[import-untyped]
+
+from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.search.extract import Found, Kind, begin, shrink, shrink_change, witnesses_of
+from proofwood.explain.search.questions import Questions, mask_of, members
+from proofwood.explain.search.seed import release_order
+from proofwood.model.node_table import IntArray
+from proofwood.solvers.session import interrupts_left_to_python
+
+
+@dataclass(frozen=True, eq=False)
+class Smallest:
+    """The best explanation found, and what is proved about its size.
+
+    Parameters
+    ----------
+    found : the explanation
+    lower_bound : no explanation has fewer features; the explanation is a smallest one iff this is its size
+    """
+
+    found: Found
+    lower_bound: int
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no explanation is smaller."""
+        return self.found.proved and len(self.found.features) <= self.lower_bound
+
+
+class _OutOfTime(Exception):
+    """The solver was stopped between two cores."""
+
+
+class HittingSets:
+    """Smallest sets that hit all given ones.
+
+    Parameters
+    ----------
+    n : number of elements
+    deadline : time of ``time.monotonic()`` at which to stop
+    """
+
+    def __init__(self, n: int, deadline: float | None) -> None:
+        class Timed(RC2):  # type: ignore[misc]
+            """Looks at the clock after every core."""
+
+            def process_core(self) -> Any:
+                done = super().process_core()
+                if deadline is not None and time.monotonic() >= deadline:
+                    raise _OutOfTime
+                return done
+
+        formula = WCNF()
+        for element in range(1, n + 1):
+            formula.append([-element], weight=1)
+        self.n, self.sets = n, list[int]()
+        self._solver = Timed(formula, solver="g4")
+
+    def close(self) -> None:
+        """Free the solver."""
+        self._solver.delete()
+
+    def add(self, mask: int) -> None:
+        """Ask that a set is hit."""
+        self.sets.append(mask)
+        self._solver.add_clause([1 + element for element in members(mask)])
+
+    def smallest(self) -> int | None:
+        """A smallest hitting set, None if the time is over; :attr:`lower_bound` then tells what is proved."""
+        try:
+            with interrupts_left_to_python():
+                model = self._solver.compute()
+        except _OutOfTime:
+            return None
+        if model is None:
+            raise AssertionError("no set hits a set without elements")
+        return mask_of(literal - 1 for literal in model if 0 < literal <= self.n)
+
+    @property
+    def lower_bound(self) -> int:
+        """Proved size of the smallest hitting set."""
+        return int(self._solver.cost)
+
+    def greedy(self) -> int:
+        """A small hitting set: the element that hits most of the sets left, again and again."""
+        left, chosen = self.sets, 0
+        while left:
+            counts = [0] * self.n
+            for mask in left:
+                for element in members(mask):
+                    counts[element] += 1
+            bit = 1 << counts.index(max(counts))
+            chosen |= bit
+            left = [mask for mask in left if not mask & bit]
+        return chosen
+
+
+def smallest(
+    oracle: Oracle,
+    cells: IntArray,
+    label: int,
+    *,
+    kind: Kind = "abductive",
+    keep: Collection[int] = (),
+    free: Collection[int] = (),
+    targets: Sequence[int] | None = None,
+    seconds: float | None = None,
+    questions: Questions | None = None,
+) -> Smallest | None:
+    """An explanation of the fewest features, with a bound at any time.
+
+    Parameters
+    ----------
+    oracle : Oracle
+    cells : (n_columns,) cells of the row
+    label : its class
+    kind : "abductive" or "contrastive"
+    keep : abductive: features that belong to the answer in any case
+    free : abductive: features that must not belong to it; contrastive: features that do not change
+    targets : other classes that matter; all by default
+    seconds : limit
+    questions : what is known about the row already
+
+    Returns
+    -------
+    Smallest or None
+        None if it is proved that there is no such explanation.
+    """
+    q = begin(oracle, cells, label, targets, seconds, questions)
+    before = q.calls
+    search = _Search(q, kind, mask_of(keep), mask_of(free))
+    try:
+        return search.run(before)
+    finally:
+        search.hitting.close()
+
+
+class _Search:
+    """Both kinds at once: ``hits`` says of a set of the kind sought whether it is one, dual sets have to be hit."""
+
+    def __init__(self, q: Questions, kind: Kind, keep: int, free: int) -> None:
+        if kind not in ("abductive", "contrastive"):
+            raise ValueError(f"kind={kind!r}: expected 'abductive' or 'contrastive'")
+        if keep & free:
+            raise ValueError(f"features {members(keep & free)} are both in keep and in free")
+        if kind == "contrastive" and keep:
+            raise ValueError("keep is for abductive explanations: no feature can be made to change")
+        self.q, self.abductive, self.keep, self.allowed = q, kind == "abductive", keep, q.all & ~free
+        self.order = release_order(q.scores, q.cells, q.label, q.targets)
+        self.hitting = HittingSets(q.n, q.deadline)
+        for feature in members(keep):
+            self.hitting.add(1 << feature)
+        self.best: int | None = None
+        self.best_minimal = False
+
+    def run(self, before: int) -> Smallest | None:
+        q = self.q
+        is_one = self._is_one(self.allowed)
+        if is_one is False:
+            return None
+        if is_one is None:
+            found = Found(frozenset(members(self.allowed)), complete=False, proved=False, calls=q.calls - before)
+            return Smallest(found, 0)
+        self._improve(self.allowed)
+        for known in self._known_duals():
+            self._add_dual(known)
+        lower = 0
+        while self.best is not None and lower < self.best.bit_count():
+            if not self._grow_duals():
+                break
+            chosen = self.hitting.smallest()
+            lower = max(lower, self.hitting.lower_bound)
+            if chosen is None or lower >= self.best.bit_count():
+                break
+            is_one = self._is_one(chosen)
+            if is_one:
+                self.best, self.best_minimal = chosen, True
+                break
+            if is_one is None or not self._dual_of(chosen):
+                break
+        assert self.best is not None
+        best = self.best
+        complete = self.best_minimal or best.bit_count() <= lower
+        if self.abductive:
+            witnesses = witnesses_of(q, best)
+        else:
+            changed = q.change_of(q.all & ~best)
+            witnesses = dict.fromkeys(members(best), q.changing[changed])
+        found = Found(frozenset(members(best)), complete, witnesses=witnesses, calls=q.calls - before)
+        return Smallest(found, lower)
+
+    def _is_one(self, mask: int) -> bool | None:
+        """Whether the set suffices (abductive) or can change the class (contrastive)."""
+        changes = self.q.ask(mask if self.abductive else self.q.all & ~mask)
+        return changes if changes is None else changes != self.abductive
+
+    def _improve(self, mask: int) -> None:
+        """Shrink a set of the kind sought, and keep it if it is the smallest so far."""
+        q = self.q
+        if self.abductive:
+            mask, minimal = shrink(q, q.core_of(mask) | self.keep, self.keep, self.order)
+        else:
+            mask, minimal = shrink_change(q, q.change_of(q.all & ~mask), self.order)
+        if self.best is None or mask.bit_count() < self.best.bit_count():
+            self.best, self.best_minimal = mask, minimal
+
+    def _known_duals(self) -> list[int]:
+        """Sets of the other kind known from earlier questions, restricted to the allowed features."""
+        known = list(self.q.changing) if self.abductive else self.q.sufficient
+        return sorted({mask & self.allowed for mask in known}, key=int.bit_count)
+
+    def _add_dual(self, mask: int) -> None:
+        mask &= self.allowed
+        if not any(known & ~mask == 0 for known in self.hitting.sets):
+            self.hitting.add(mask)
+
+    def _dual_of(self, chosen: int) -> bool:
+        """Find sets of the other kind that avoid ``chosen``, which is of no kind itself, until it hits them all.
+
+        Returns
+        -------
+        bool
+            False if the time ended before the first one.
+        """
+        q, added = self.q, False
+        while self._is_one(chosen) is False:
+            if self.abductive:
+                dual, _ = shrink_change(q, q.change_of(chosen), self.order)
+            else:
+                dual, _ = shrink(q, q.core_of(q.all & ~chosen), order=self.order)
+            self._add_dual(dual)
+            added = True
+            chosen |= dual & self.allowed
+        return added
+
+    def _grow_duals(self) -> bool:
+        """Let greedy hitting sets fail until one is of the kind sought; False if the time is over."""
+        while True:
+            chosen = self.hitting.greedy() & self.allowed
+            is_one = self._is_one(chosen)
+            if is_one:
+                self._improve(chosen)
+                return True
+            if is_one is None or not self._dual_of(chosen):
+                return False

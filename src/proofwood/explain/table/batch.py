@@ -1,0 +1,244 @@
+"""Explain every row of a table, on as many processes as there are, with the same answer from any number of them.
+
+What an engine has learned from one row changes which of several right answers it finds for the next one. So that
+nothing depends on who does the work, rows are put in order by class and cells, rows of the same cells are made one, and
+the whole is cut into pieces of a size that depends on the table only. A piece is worked on from its first row to its
+last with an engine of its own, which keeps what it learns, and explanations of the piece's earlier rows are tried
+before any search; nothing passes from one piece to another. A new engine costs milliseconds, and what it forgets is of
+no measurable use to rows of another piece.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from proofwood.explain.explainer import Explainer, ReadRow
+from proofwood.explain.explanation import Explanation
+from proofwood.explain.search.extract import NotSufficientError
+from proofwood.explain.table.records import Explanations, fingerprint, plain, record_of, rows_fingerprint
+from proofwood.explain.table.reuse import Reuse
+from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.parallel.checkpoint import Checkpoint, Record
+from proofwood.parallel.executors import Executor, make_executor
+from proofwood.parallel.progress import Callback, Reporter
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+KINDS = ("abductive", "contrastive", "counterfactual")
+FORMAT = "proofwood explanations"
+PIECE = 50
+"""Most sets of equal rows in a piece of work."""
+PIECES = 64
+"""Pieces that a smaller table is cut into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows that one worker explains in order, with one engine.
+
+    Parameters
+    ----------
+    groups : for each set of equal rows their indices
+    rows : (n, n_inputs) the rows of all groups, in this order
+    cells : (n_groups, n_columns)
+    labels : (n_groups,) class codes
+    """
+
+    groups: list[list[int]]
+    rows: FloatArray
+    cells: IntArray
+    labels: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What all pieces have in common: sent to each worker once."""
+
+    explainer: Explainer
+    kind: str
+    options: Mapping[str, Any]
+
+
+def explain_rows(
+    explainer: Explainer,
+    X: Any,
+    *,
+    kind: str = "abductive",
+    n_jobs: int | None = None,
+    executor: str | Executor = "joblib",
+    client: Client | None = None,
+    path: str | os.PathLike[str] | None = None,
+    time_limit: float | None = None,
+    verbose: int = 0,
+    callback: Callback | None = None,
+    **options: Any,
+) -> Explanations:
+    """Explain every row of a table.
+
+    Parameters
+    ----------
+    explainer : Explainer
+    X : rows, as the model takes them
+    kind : ``"abductive"``, ``"contrastive"`` or ``"counterfactual"``: the method of the explainer
+    n_jobs : processes; -1 for one per processor, None for one, or what ``joblib.parallel_config`` says
+    executor : ``"joblib"``, ``"dask"`` (a cluster on this machine, or that of ``client``) or ``"serial"``
+    client : of a Dask cluster
+    path : of a file of JSON lines to which results are written as they come. A call with the file of a run that was
+        stopped continues it
+    time_limit : seconds per row, that of the explainer by default. Rows that ran out of it say so in their status, and
+        what they have is right, but may then differ from run to run
+    verbose : above 0 for a progress bar on a terminal, or messages of ``logging``
+    callback : is given a :class:`proofwood.parallel.progress.Progress` each time results come
+    options : of the explainer's method, such as ``smallest``, ``inflate``, ``target`` or ``immutable``
+
+    Returns
+    -------
+    Explanations
+        One per row, in order, equal for every number of workers and every executor. A row whose question has no answer
+        (it has the ``target`` class already; the features outside ``free`` do not suffice) is of status
+        ``"impossible"`` and says why.
+
+    Raises
+    ------
+    TypeError
+        If the method has no such option.
+    ValueError
+        If an option is wrong, or ``path`` holds results about other rows, another model or other options.
+    DataError
+        If the rows do not fit the model.
+    WorkersLostError
+        If workers die again and again.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r}: expected one of {', '.join(map(repr, KINDS))}")
+    if "certificate" in options:
+        raise ValueError("certificate is not for tables: ask explainer.abductive(x, certificate=True) row by row")
+    known = inspect.signature(getattr(explainer, kind)).parameters.keys() - {"x", "certificate", "time_limit"}
+    if options.keys() - known:
+        raise TypeError(f"options {sorted(options.keys() - known)} are not for {kind!r}, which has {sorted(known)}")
+    options = {key: list(value) if isinstance(value, Iterator) else value for key, value in options.items()}
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit={time_limit!r}: expected seconds above 0, or None")
+    runner = make_executor(executor, n_jobs, client)
+    limit = explainer.time_limit if time_limit is None else time_limit
+    rows = explainer.model.read(X)
+    header = {
+        "format": FORMAT,
+        "kind": kind,
+        "engine": explainer.engine,
+        "options": {key: plain(value) for key, value in sorted(options.items())} | {"time_limit": limit},
+        "model": fingerprint(explainer.model),
+        "rows": rows_fingerprint(rows),
+        "n_rows": len(rows),
+        "classes": plain(explainer.model.classes),
+        "features": list(explainer.feature_names),
+    }
+    # counterfactuals depend on the values themselves, other kinds on their cells only
+    pieces = list(_cut(explainer, rows, by_value=kind == "counterfactual"))
+    checkpoint = Checkpoint(path, header, len(rows))
+    try:
+        left = [p for p in pieces if not all(row in checkpoint.records for group in p.groups for row in group)]
+        task = Task(_fresh(explainer, limit), kind, options)
+        with (
+            Reporter(len(rows), kind, verbose=verbose, callback=callback, done=len(checkpoint.records)) as reporter,
+            closing(runner.run(explain_piece, task, left)) as results,
+        ):
+            for _, records in results:
+                reporter.advance(checkpoint.add(records))
+        checkpoint.finish()
+    finally:
+        checkpoint.close()
+    return Explanations(explainer.model, rows, checkpoint.records, kind, options)
+
+
+def _fresh(explainer: Explainer, time_limit: float | None) -> Explainer:
+    return Explainer(explainer.model, engine=explainer.engine, time_limit=time_limit)
+
+
+def _cut(explainer: Explainer, rows: FloatArray, by_value: bool) -> Iterator[Piece]:
+    """Rows by class and cells, equal ones together, in pieces of a size that depends on the table only."""
+    if not len(rows):
+        return
+    cells, labels = explainer.model.cells_of(rows), explainer.model.predict_codes(rows)
+    key = [labels[:, np.newaxis], cells]
+    if by_value:  # bit patterns: a missing value equals itself
+        key.append(np.ascontiguousarray(rows).view(np.int64))
+    _, group_of = np.unique(np.concatenate(key, axis=1), axis=0, return_inverse=True)
+    order = np.argsort(group_of.ravel(), kind="stable")
+    ends = np.flatnonzero(np.diff(group_of.ravel()[order])) + 1
+    groups: list[IntArray] = np.split(order, ends)
+    size = min(PIECE, -(-len(groups) // PIECES))
+    for start in range(0, len(groups), size):
+        part = groups[start : start + size]
+        first = [int(group[0]) for group in part]
+        yield Piece([group.tolist() for group in part], rows[np.concatenate(part)], cells[first], labels[first])
+
+
+def explain_piece(task: Task, piece: Piece) -> list[Record]:
+    """Explain the rows of a piece in order: a function of its arguments, unless there is a limit of time.
+
+    Parameters
+    ----------
+    task : what is asked
+    piece : rows
+
+    Returns
+    -------
+    One record per row.
+    """
+    explainer = _fresh(task.explainer, task.explainer.time_limit)
+    # An order or a start is a wish about which explanation is found, and a smallest one may be smaller elsewhere.
+    shared = task.kind == "abductive" and not task.options.keys() & {"order", "start", "method"}
+    reuse = Reuse(explainer.model.scores) if shared and not task.options.get("smallest") else None
+    records: list[Record] = []
+    at = 0
+    try:
+        for group, cells, label in zip(piece.groups, piece.cells, piece.labels.tolist(), strict=True):
+            rows = piece.rows[at : at + len(group)]
+            at += len(group)
+            found = None if reuse is None else reuse.explanation(cells, label)
+            if found is not None:
+                found = replace(found, row=rows[0], cells=cells, calls=0)
+            else:
+                found = _asked(explainer, task, ReadRow(rows[0], cells, label))
+                if reuse is not None:
+                    reuse.learn(found)
+            records += [
+                record_of(index, found if index == group[0] else replace(found, row=row))
+                for index, row in zip(group, rows, strict=True)
+            ]
+    finally:
+        close = getattr(explainer.oracle, "close", None)
+        if close is not None:
+            close()
+    return records
+
+
+def _asked(explainer: Explainer, task: Task, row: ReadRow) -> Explanation:
+    model = explainer.model
+    target = task.options.get("target")
+    if target is not None:
+        wanted = target if isinstance(target, list | tuple | set | frozenset | np.ndarray) else [target]
+        label = model.classes.tolist()[row.label]
+        if label in list(wanted):
+            return _impossible(explainer, task.kind, row, f"the model predicts {label!r} already")
+    try:
+        found: Explanation = getattr(explainer, task.kind)(row, **task.options)
+    except NotSufficientError as error:
+        return _impossible(explainer, task.kind, row, str(error).partition(". ")[0])
+    return found
+
+
+def _impossible(explainer: Explainer, kind: Any, row: ReadRow, message: str) -> Explanation:
+    return Explanation(
+        kind=kind, features=(), row=row.row, label=row.label, status="impossible", seconds=0.0, calls=0,
+        engine=explainer.oracle.name, model=explainer.model, cells=row.cells, message=message,
+    )  # fmt: skip
