@@ -101,6 +101,7 @@ class VoteSearch:
         clauses: list[list[int]],
         propagate_scores: bool,
         slack: bool,
+        climb: bool,
     ) -> None: ...
     def ask(
         self, winner: int, loser: int, least: int, assumptions: list[int], near: list[int], seconds: float | None

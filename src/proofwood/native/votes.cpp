@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace proofwood::votes {
@@ -19,6 +20,10 @@ std::int64_t luby(std::int64_t i) {
   }
   return std::int64_t{1} << (k - 1);
 }
+
+constexpr std::int64_t kClimbFirst = 4;  // conflicts before the first local search
+constexpr std::int64_t kEffort = 4;      // leaves that a local search may look at, per conflict and leaf of the model
+constexpr std::size_t kFound = 16;
 }  // namespace
 
 void Model::index() {
@@ -38,10 +43,30 @@ void Model::index() {
   std::vector<int> next(needing_of.begin(), needing_of.end() - 1);
   for (int leaf = 0; leaf < n_leaves; ++leaf)
     for (int i = needs_of[z(leaf)]; i < needs_of[z(leaf) + 1]; ++i) needing[z(next[z(needs[z(i)])]++)] = leaf;
+  std::vector<std::vector<Limit>> by_column(z(n_columns));
+  for (int leaf = 0; leaf < n_leaves; ++leaf)
+    for (int i = needs_of[z(leaf)]; i < needs_of[z(leaf) + 1]; ++i) {
+      const int v = needs[z(i)] >> 1, c = column_of[z(v)], cut = v - first[z(c)];
+      auto& column = by_column[z(c)];
+      if (column.empty() || column.back().leaf != leaf) column.push_back({leaf, 0, cells[z(c)]});
+      if ((needs[z(i)] & 1) != 0) {
+        column.back().high = std::min(column.back().high, cut);
+      } else {
+        column.back().low = std::max(column.back().low, cut + 1);
+      }
+    }
+  limits_of.assign(1, 0);
+  for (const auto& column : by_column) {
+    limits.insert(limits.end(), column.begin(), column.end());
+    limits_of.push_back(static_cast<int>(limits.size()));
+  }
+  in_clause.assign(z(n_columns), 0);
+  for (const auto& clause : clauses)
+    for (const Literal l : clause) in_clause[z(column_of[z(l >> 1)])] = 1;
 }
 
 Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules rules)
-    : model_(model), rules_(rules), least_(least) {
+    : model_(model), rules_(rules), least_(least), climb_(model) {
   const int n = model.n_leaves;
   gain_.resize(z(n));
   for (int leaf = 0; leaf < n; ++leaf)
@@ -528,6 +553,15 @@ bool Pair::complete(const std::vector<int>& near) {
   return true;
 }
 
+bool Pair::climb(const std::vector<int>& near, std::int64_t effort) {
+  climb_.enter(gain_, dead_, lo_, hi_);
+  std::vector<std::vector<int>> starts{near};
+  starts.insert(starts.end(), found_.begin(), found_.end());
+  if (!climb_.reach(starts, least_, effort)) return false;
+  witness_ = climb_.row();
+  return true;
+}
+
 std::int64_t Pair::sum_of(const std::vector<int>& row) const {
   std::int64_t sum = 0;
   for (int t = 0; t < model_.n_trees; ++t)
@@ -570,10 +604,15 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
   if (never_) return Outcome::kSame;
   std::int64_t here = 0, restart = 0;
   std::int64_t until = 64 * luby(1);
+  std::int64_t next_climb = rules_.climb ? kClimbFirst : std::numeric_limits<std::int64_t>::max();
   std::vector<Literal> learned;
   std::size_t limit = std::max<std::size_t>(4000, 2 * static_cast<std::size_t>(this->learned()));
   const auto end = [&](Outcome outcome) {
     undo(0);
+    if (outcome == Outcome::kChanges) {
+      found_.insert(found_.begin(), witness_);
+      if (found_.size() > kFound) found_.pop_back();
+    }
     return outcome;
   };
   while (true) {
@@ -631,6 +670,12 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
         undo(static_cast<int>(assumptions.size()));
       }
       continue;
+    }
+    if (here >= next_climb && level() >= static_cast<int>(assumptions.size())) {
+      undo(static_cast<int>(assumptions.size()));
+      if (!propagate()) continue;
+      if (climb(near, (next_climb + 1) * kEffort * model_.n_leaves)) return end(Outcome::kChanges);
+      next_climb = 4 * next_climb + 4;
     }
     if (level() < static_cast<int>(assumptions.size())) {
       // All at once: what follows from some of them follows from all.

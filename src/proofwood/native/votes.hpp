@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "climb.hpp"
+
 namespace proofwood::votes {
 
 using Literal = std::int32_t;
@@ -31,6 +33,13 @@ struct Model {
   std::vector<int> needing_of;          // (2 n_variables + 1): leaves that need a literal
   std::vector<int> needing;
   std::vector<std::vector<Literal>> clauses;
+  struct Limit {
+    int leaf;
+    int low, high;                      // cells of the column that the leaf needs
+  };
+  std::vector<int> limits_of;           // (n_columns + 1)
+  std::vector<Limit> limits;
+  std::vector<char> in_clause;          // (n_columns) whether a clause speaks of the column
 
   void index();                         // fills what the arrays above imply
   bool holds(Literal literal, const std::vector<int>& row) const {
@@ -50,6 +59,7 @@ struct Budget {
 struct Rules {
   bool propagate_scores = true;  // bounds that the sum forces
   bool slack = true;             // explanations use the room that the sum leaves
+  bool climb = true;             // local search for a row before and between the conflicts
 };
 
 // Search for one pair: is there a row of the box with sum(winner) - sum(loser) >= least?
@@ -113,6 +123,7 @@ class Pair {
   int entry_of(Literal fact) const { return when_[static_cast<std::size_t>(fact)]; }  // change that made it true
   std::vector<Literal> facts_of(int entry);
   Literal decide();                               // sets followed_ too
+  bool climb(const std::vector<int>& near, std::int64_t effort);  // a row of the box by local search, into witness_
   bool complete(const std::vector<int>& near);
   void bump(Literal l);
   bool implied(Literal fact, int before) const;   // by a fact of wanted_ older than `before`, or always true
@@ -155,6 +166,8 @@ class Pair {
   std::vector<std::pair<std::int64_t, int>> ranking_;
   struct Loss { int key; int cut; std::int64_t loss; };
   std::vector<Loss> losses_;
+  Climb climb_;
+  std::vector<std::vector<int>> found_;   // rows that answered questions, the latest first
 };
 
 }  // namespace proofwood::votes

@@ -36,10 +36,12 @@ class BoxOptions:
     ----------
     propagate_scores : bounds that the sum of scores forces are set at once
     slack : explanations leave out what the distance of the sum to a change makes needless
+    climb : local search for a row of another class, before and between the conflicts
     """
 
     propagate_scores: bool = True
     slack: bool = True
+    climb: bool = True
 
 
 DEFAULT_OPTIONS = BoxOptions()
@@ -78,6 +80,7 @@ class BoxOracle:
             [list(clause) for clause in scores.clauses],
             self.options.propagate_scores,
             self.options.slack,
+            self.options.climb,
         )
 
     def __getstate__(self) -> Mapping[str, object]:
