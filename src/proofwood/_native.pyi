@@ -102,6 +102,8 @@ class VoteSearch:
         propagate_scores: bool,
         slack: bool,
         climb: bool,
+        local: bool,
+        join: bool,
     ) -> None: ...
     def ask(
         self, winner: int, loser: int, least: int, assumptions: list[int], near: list[int], seconds: float | None

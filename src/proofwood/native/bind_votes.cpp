@@ -29,8 +29,8 @@ std::vector<int> ints(const Numbers& given) { return {given.data(), given.data()
 class VoteSearch {
  public:
   VoteSearch(const Numbers& cells, const Numbers& leaves_of, const Scores& scores, const Numbers& base, const Numbers& needs_of,
-             const Numbers& needs, std::vector<std::vector<int>> clauses, bool propagate_scores, bool slack, bool climb)
-      : rules_{propagate_scores, slack, climb} {
+             const Numbers& needs, std::vector<std::vector<int>> clauses, bool propagate_scores, bool slack, bool climb, bool local, bool join)
+      : rules_{propagate_scores, slack, climb, local, join} {
     model_.n_columns = static_cast<int>(cells.shape(0));
     model_.n_trees = static_cast<int>(leaves_of.shape(0)) - 1;
     model_.n_leaves = static_cast<int>(scores.shape(0));
@@ -63,7 +63,7 @@ class VoteSearch {
       std::atomic<int> stop{kRunning};
       budget.conflicts = -1;
       budget.stop = &stop;
-      proofwood::run_watched([&] { outcome = pair->solve(literals, near, budget); }, stop, seconds, nullptr);
+      proofwood::run_watched([&] { outcome = rules_.local ? pair->settle(literals, near, budget) : pair->solve(literals, near, budget); }, stop, seconds, nullptr);
       stopped = outcome == votes::Outcome::kStopped ? stop.load() : kRunning;
     }
     return nb::make_tuple(static_cast<int>(outcome), pair->witness(), pair->core(), stopped);
@@ -86,8 +86,9 @@ class VoteSearch {
 void proofwood::bind_votes(nb::module_& module) {
   nb::class_<VoteSearch>(module, "VoteSearch", "Search for rows of another class; keeps what it learned for each pair of classes.")
       .def(nb::init<const Numbers&, const Numbers&, const Scores&, const Numbers&, const Numbers&, const Numbers&,
-                    std::vector<std::vector<int>>, bool, bool, bool>(),
-           "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a, "propagate_scores"_a, "slack"_a, "climb"_a)
+                    std::vector<std::vector<int>>, bool, bool, bool, bool, bool>(),
+           "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a, "propagate_scores"_a, "slack"_a, "climb"_a,
+           "local"_a, "join"_a)
       .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
            "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question")
       .def("conflicts", &VoteSearch::conflicts, "Conflicts of all questions so far.");

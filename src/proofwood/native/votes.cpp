@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "local.hpp"
+
 namespace proofwood::votes {
 
 namespace {
@@ -23,8 +25,18 @@ std::int64_t luby(std::int64_t i) {
 
 constexpr std::int64_t kClimbFirst = 4;  // conflicts before the first local search
 constexpr std::int64_t kEffort = 4;      // leaves that a local search may look at, per conflict and leaf of the model
-constexpr std::size_t kFound = 16;
+constexpr std::int64_t kClimbLong = 400;  // the same before a question becomes an ensemble of its own
+constexpr std::size_t kFound = 16;       // rows remembered
+constexpr std::size_t kOpened = 8;       // stopped questions remembered
 }  // namespace
+
+struct Pair::Opened {
+  std::vector<Literal> assumptions;
+  std::unique_ptr<Local> local;
+  std::unique_ptr<Pair> pair;
+};
+
+Pair::~Pair() = default;
 
 void Model::index() {
   first.assign(z(n_columns) + 1, 0);
@@ -78,6 +90,7 @@ Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules 
   best_.resize(z(model.n_trees));
   dead_.assign(z(n), 0);
   died_.assign(z(n), -1);
+  lost_.assign(z(n), -1);
   for (int t = 0; t < model.n_trees; ++t) {
     std::stable_sort(order_.begin() + model.leaves_of[z(t)], order_.begin() + model.leaves_of[z(t) + 1],
                      [&](int a, int b) { return gain_[z(a)] > gain_[z(b)]; });
@@ -111,8 +124,9 @@ void Pair::advance(int tree) {
   while (dead_[z(order_[z(place)])] > 0) ++place;
 }
 
-void Pair::kill(int leaf) {
+void Pair::kill(int leaf, Literal need) {
   if (dead_[z(leaf)]++ > 0) return;
+  lost_[z(leaf)] = need;
   died_[z(leaf)] = static_cast<int>(trail_.size()) - 1;
   const int tree = model_.tree_of[z(leaf)];
   if (best_[z(tree)] != place_[z(leaf)]) return;
@@ -140,7 +154,7 @@ bool Pair::set(Literal l, int reason) {
     for (int v = model_.first[z(c)] + t; v < model_.first[z(c)] + hi_[z(c)]; ++v) {
       when_[2 * z(v) + 1] = static_cast<int>(trail_.size()) - 1;
       state_[z(v)] = 0;
-      for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) kill(model_.needing[z(i)]);
+      for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) kill(model_.needing[z(i)], 2 * v);
     }
     hi_[z(c)] = t;
   } else {
@@ -150,7 +164,7 @@ bool Pair::set(Literal l, int reason) {
     for (int v = model_.first[z(c)] + lo_[z(c)]; v <= model_.first[z(c)] + t; ++v) {
       when_[2 * z(v)] = static_cast<int>(trail_.size()) - 1;
       state_[z(v)] = 1;
-      for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) kill(model_.needing[z(i)]);
+      for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) kill(model_.needing[z(i)], 2 * v + 1);
     }
     lo_[z(c)] = t + 1;
   }
@@ -259,6 +273,10 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
     while (fallen(order_[z(place)], limit) || killed(order_[z(place)])) ++place;
     return place;
   };
+  const auto covered = [&](Literal fact) {
+    const Literal known = chosen_[2 * z(column(fact)) + z(fact & 1)];
+    return known >= 0 && ((fact & 1) != 0 ? known <= fact : known >= fact);
+  };
   std::int64_t room = least_ - 1;
   static thread_local std::vector<int> stops;
   stops.resize(z(model_.n_trees));
@@ -292,6 +310,7 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
       const std::int64_t more = gain_[z(leaf)] - kept;
       if (more <= 0) break;
       if (always_dead(leaf)) continue;
+      if (!assumed && covered(lost_[z(leaf)] ^ 1)) continue;  // the usual case, found without a look at the other needs
       Literal blamed = -1;
       int blamed_entry = 0;
       bool free = false;
@@ -305,8 +324,7 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
         const Literal fact = need ^ 1;
         const int entry = entry_of(fact);
         if (entry >= limit) continue;
-        const Literal known = chosen_[2 * z(column(need)) + z(fact & 1)];
-        if (known >= 0 && ((fact & 1) != 0 ? cut(known) <= cut(fact) : cut(known) >= cut(fact))) {
+        if (covered(fact)) {
           free = true;
           break;
         }
@@ -599,6 +617,58 @@ void Pair::reduce() {
   }
 }
 
+Outcome Pair::found() {
+  found_.insert(found_.begin(), witness_);
+  if (found_.size() > kFound) found_.pop_back();
+  return Outcome::kChanges;
+}
+
+Outcome Pair::settle(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget) {
+  auto opened = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& one) { return one.assumptions == assumptions; });
+  if (opened == opened_.end()) {
+    for (const Literal l : assumptions) {
+      if (value(l) == 0) {
+        undo(0);
+        return solve(assumptions, near, budget);
+      }
+      starts_.push_back(static_cast<int>(trail_.size()));
+      set(l, kDecision);
+    }
+    if (!propagate()) {
+      undo(0);
+      return solve(assumptions, near, budget);
+    }
+    if (rules_.climb && climb(near, kClimbLong * model_.n_leaves)) {
+      undo(0);
+      return found();
+    }
+    Opened made{assumptions, std::make_unique<Local>(model_, gain_, dead_, lo_, hi_, least_, JoinOptions{rules_.join}), nullptr};
+    undo(0);
+    if (made.local->hopeless()) {
+      core_ = assumptions;
+      return Outcome::kSame;
+    }
+    Rules rules = rules_;
+    rules.climb = rules.local = false;
+    made.pair = std::make_unique<Pair>(made.local->model(), 0, 1, made.local->least(), rules);
+    if (opened_.size() >= kOpened) opened_.erase(opened_.begin());
+    opened_.push_back(std::move(made));
+    opened = opened_.end() - 1;
+  }
+  Pair& pair = *opened->pair;
+  const std::int64_t before = pair.conflicts();
+  const Outcome outcome = pair.solve({}, opened->local->inward(near), budget);
+  conflicts_ += pair.conflicts() - before;
+  if (outcome == Outcome::kStopped) return outcome;
+  if (outcome == Outcome::kChanges) {
+    witness_ = opened->local->outward(pair.witness(), near);
+  } else {
+    core_ = assumptions;
+  }
+  opened_.erase(opened);
+  return outcome == Outcome::kChanges ? found() : outcome;
+}
+
 Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget) {
   core_.clear();
   if (never_) return Outcome::kSame;
@@ -609,11 +679,7 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
   std::size_t limit = std::max<std::size_t>(4000, 2 * static_cast<std::size_t>(this->learned()));
   const auto end = [&](Outcome outcome) {
     undo(0);
-    if (outcome == Outcome::kChanges) {
-      found_.insert(found_.begin(), witness_);
-      if (found_.size() > kFound) found_.pop_back();
-    }
-    return outcome;
+    return outcome == Outcome::kChanges ? found() : outcome;
   };
   while (true) {
     if (!propagate()) {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -60,15 +61,22 @@ struct Rules {
   bool propagate_scores = true;  // bounds that the sum forces
   bool slack = true;             // explanations use the room that the sum leaves
   bool climb = true;             // local search for a row before and between the conflicts
+  bool local = true;             // hard questions become small ensembles of their own
+  bool join = true;              // whose trees are joined in pairs
 };
 
 // Search for one pair: is there a row of the box with sum(winner) - sum(loser) >= least?
 class Pair {
  public:
   Pair(const Model& model, int winner, int loser, std::int64_t least, Rules rules);
+  ~Pair();
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
 
   // Assumptions hold true in this order; `group` numbers what they belong to.
   Outcome solve(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget);
+  // The same by a small ensemble made for this question, see local.hpp. A question that was stopped goes on where it was.
+  Outcome settle(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget);
   const std::vector<int>& witness() const { return witness_; }        // after kChanges: cells
   const std::vector<Literal>& core() const { return core_; }          // after kSame: assumptions that suffice
   std::int64_t conflicts() const { return conflicts_; }
@@ -77,6 +85,7 @@ class Pair {
   std::int64_t least() const { return least_; }
 
  private:
+  struct Opened;
   struct Change {
     int column;
     bool upper;     // hi went down, else lo went up
@@ -102,7 +111,7 @@ class Pair {
   }
   bool set(Literal l, int reason);              // false if it is false already
   void undo(int level);
-  void kill(int leaf);
+  void kill(int leaf, Literal need);
   void revive(int leaf);
   void advance(int tree);
   int propagate_clauses();                        // conflicting clause or kNone
@@ -122,6 +131,7 @@ class Pair {
   void add_fact(Literal fact);
   int entry_of(Literal fact) const { return when_[static_cast<std::size_t>(fact)]; }  // change that made it true
   std::vector<Literal> facts_of(int entry);
+  Outcome found();                                // the witness is an answer
   Literal decide();                               // sets followed_ too
   bool climb(const std::vector<int>& near, std::int64_t effort);  // a row of the box by local search, into witness_
   bool complete(const std::vector<int>& near);
@@ -139,6 +149,7 @@ class Pair {
   std::vector<int> best_;                 // (n_trees) position of the best leaf that is alive
   std::vector<int> dead_;                 // (n_leaves) needs that are false
   std::vector<int> died_;                 // (n_leaves) change that made the first of them false; of use while dead
+  std::vector<Literal> lost_;             // (n_leaves) that need
   std::int64_t bound_ = 0;                // sum of the best gains
   std::vector<int> lo_, hi_;
   std::vector<std::int8_t> state_;        // (n_variables) what the bounds say of each: 1 above, 0 not, -1 open
@@ -167,6 +178,7 @@ class Pair {
   struct Loss { int key; int cut; std::int64_t loss; };
   std::vector<Loss> losses_;
   Climb climb_;
+  std::vector<Opened> opened_;            // questions that were stopped, the latest last
   std::vector<std::vector<int>> found_;   // rows that answered questions, the latest first
 };
 

@@ -37,11 +37,15 @@ class BoxOptions:
     propagate_scores : bounds that the sum of scores forces are set at once
     slack : explanations leave out what the distance of the sum to a change makes needless
     climb : local search for a row of another class, before and between the conflicts
+    local : a question with many conflicts goes on as a small ensemble of its own: what its box reaches
+    join : the trees of that ensemble are joined in pairs, whose best compatible leaves bound the sum better
     """
 
     propagate_scores: bool = True
     slack: bool = True
     climb: bool = True
+    local: bool = True
+    join: bool = True
 
 
 DEFAULT_OPTIONS = BoxOptions()
@@ -81,6 +85,8 @@ class BoxOracle:
             self.options.propagate_scores,
             self.options.slack,
             self.options.climb,
+            self.options.local,
+            self.options.join,
         )
 
     def __getstate__(self) -> Mapping[str, object]:
