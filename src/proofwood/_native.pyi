@@ -104,6 +104,7 @@ class VoteSearch:
         climb: bool,
         local: bool,
         join: bool,
+        patience: int,
     ) -> None: ...
     def ask(
         self, winner: int, loser: int, least: int, assumptions: list[int], near: list[int], seconds: float | None

@@ -22,15 +22,15 @@ namespace {
 using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Scores = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-constexpr std::int64_t kInline = 200;  // conflicts before a question is worth a thread of its own
 
 std::vector<int> ints(const Numbers& given) { return {given.data(), given.data() + given.shape(0)}; }
 
 class VoteSearch {
  public:
   VoteSearch(const Numbers& cells, const Numbers& leaves_of, const Scores& scores, const Numbers& base, const Numbers& needs_of,
-             const Numbers& needs, std::vector<std::vector<int>> clauses, bool propagate_scores, bool slack, bool climb, bool local, bool join)
-      : rules_{propagate_scores, slack, climb, local, join} {
+             const Numbers& needs, std::vector<std::vector<int>> clauses, bool propagate_scores, bool slack, bool climb, bool local, bool join,
+             std::int64_t patience)
+      : rules_{propagate_scores, slack, climb, local, join}, patience_(patience) {
     model_.n_columns = static_cast<int>(cells.shape(0));
     model_.n_trees = static_cast<int>(leaves_of.shape(0)) - 1;
     model_.n_leaves = static_cast<int>(scores.shape(0));
@@ -56,8 +56,8 @@ class VoteSearch {
     if (!pair) pair = std::make_unique<votes::Pair>(model_, winner, loser, least, rules_);
     const std::vector<votes::Literal> literals(assumptions.begin(), assumptions.end());
     votes::Budget budget;
-    budget.conflicts = kInline;
-    votes::Outcome outcome = pair->solve(literals, near, budget);
+    budget.conflicts = patience_;
+    votes::Outcome outcome = patience_ == 0 ? votes::Outcome::kStopped : pair->solve(literals, near, budget);
     int stopped = kRunning;
     if (outcome == votes::Outcome::kStopped) {
       std::atomic<int> stop{kRunning};
@@ -78,6 +78,7 @@ class VoteSearch {
  private:
   votes::Model model_;
   votes::Rules rules_;
+  std::int64_t patience_;  // conflicts before a question is worth a thread, and an ensemble, of its own
   std::map<std::pair<int, int>, std::unique_ptr<votes::Pair>> pairs_;
 };
 
@@ -86,9 +87,9 @@ class VoteSearch {
 void proofwood::bind_votes(nb::module_& module) {
   nb::class_<VoteSearch>(module, "VoteSearch", "Search for rows of another class; keeps what it learned for each pair of classes.")
       .def(nb::init<const Numbers&, const Numbers&, const Scores&, const Numbers&, const Numbers&, const Numbers&,
-                    std::vector<std::vector<int>>, bool, bool, bool, bool, bool>(),
+                    std::vector<std::vector<int>>, bool, bool, bool, bool, bool, std::int64_t>(),
            "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a, "propagate_scores"_a, "slack"_a, "climb"_a,
-           "local"_a, "join"_a)
+           "local"_a, "join"_a, "patience"_a)
       .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
            "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question")
       .def("conflicts", &VoteSearch::conflicts, "Conflicts of all questions so far.");

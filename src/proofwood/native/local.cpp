@@ -9,6 +9,7 @@ namespace proofwood::votes {
 namespace {
 std::size_t z(int i) { return static_cast<std::size_t>(i); }
 constexpr int kMostTrees = 400;  // of which pairs are compared
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 }  // namespace
 
 Local::Local(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
@@ -124,9 +125,9 @@ bool Local::compatible(const Leaf& a, const Leaf& b) {
 }
 
 std::int64_t Local::best_pair(const Tree& a, const Tree& b) {
-  std::int64_t best = std::numeric_limits<std::int64_t>::min();
+  std::int64_t best = kNever;
   for (const auto& one : a.leaves) {
-    if (best > std::numeric_limits<std::int64_t>::min() && one.gain + b.leaves.front().gain <= best) break;
+    if (best > kNever && one.gain + b.leaves.front().gain <= best) break;
     for (const auto& other : b.leaves) {
       const std::int64_t sum = one.gain + other.gain;
       if (sum <= best) break;
@@ -186,7 +187,12 @@ void Local::join(std::int64_t most_leaves) {
   for (std::size_t i = 0; i < candidates.size(); ++i)
     for (std::size_t k = i + 1; k < candidates.size(); ++k) {
       const Tree &a = trees_[z(candidates[i])], &b = trees_[z(candidates[k])];
-      const std::int64_t loss = a.leaves.front().gain + b.leaves.front().gain - best_pair(a, b);
+      const std::int64_t best = best_pair(a, b);
+      if (best == kNever) {
+        hopeless_ = true;
+        return;
+      }
+      const std::int64_t loss = a.leaves.front().gain + b.leaves.front().gain - best;
       if (loss > 0) couples.push_back({loss, candidates[i], candidates[k]});
     }
   std::stable_sort(couples.begin(), couples.end(), [](const Couple& x, const Couple& y) { return x.loss > y.loss; });

@@ -23,9 +23,8 @@ std::int64_t luby(std::int64_t i) {
   return std::int64_t{1} << (k - 1);
 }
 
-constexpr std::int64_t kClimbFirst = 4;  // conflicts before the first local search
-constexpr std::int64_t kEffort = 4;      // leaves that a local search may look at, per conflict and leaf of the model
-constexpr std::int64_t kClimbLong = 400;  // the same before a question becomes an ensemble of its own
+constexpr std::int64_t kClimb = 8;        // leaves that a local search may look at, per conflict and leaf of the model
+constexpr std::int64_t kClimbLong = 100;  // leaves, per leaf of the model, before a question becomes a small ensemble
 constexpr std::size_t kFound = 16;       // rows remembered
 constexpr std::size_t kOpened = 8;       // stopped questions remembered
 }  // namespace
@@ -626,6 +625,11 @@ Outcome Pair::found() {
 Outcome Pair::settle(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget) {
   auto opened = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& one) { return one.assumptions == assumptions; });
   if (opened == opened_.end()) {
+    if (never_ || !propagate()) {
+      never_ = true;
+      core_.clear();
+      return Outcome::kSame;
+    }
     for (const Literal l : assumptions) {
       if (value(l) == 0) {
         undo(0);
@@ -674,7 +678,7 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
   if (never_) return Outcome::kSame;
   std::int64_t here = 0, restart = 0;
   std::int64_t until = 64 * luby(1);
-  std::int64_t next_climb = rules_.climb ? kClimbFirst : std::numeric_limits<std::int64_t>::max();
+  std::int64_t next_climb = rules_.climb ? 0 : std::numeric_limits<std::int64_t>::max();
   std::vector<Literal> learned;
   std::size_t limit = std::max<std::size_t>(4000, 2 * static_cast<std::size_t>(this->learned()));
   const auto end = [&](Outcome outcome) {
@@ -740,7 +744,7 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
     if (here >= next_climb && level() >= static_cast<int>(assumptions.size())) {
       undo(static_cast<int>(assumptions.size()));
       if (!propagate()) continue;
-      if (climb(near, (next_climb + 1) * kEffort * model_.n_leaves)) return end(Outcome::kChanges);
+      if (climb(near, (next_climb + 1) * kClimb * model_.n_leaves)) return end(Outcome::kChanges);
       next_climb = 4 * next_climb + 4;
     }
     if (level() < static_cast<int>(assumptions.size())) {

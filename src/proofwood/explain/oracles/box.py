@@ -37,8 +37,9 @@ class BoxOptions:
     propagate_scores : bounds that the sum of scores forces are set at once
     slack : explanations leave out what the distance of the sum to a change makes needless
     climb : local search for a row of another class, before and between the conflicts
-    local : a question with many conflicts goes on as a small ensemble of its own: what its box reaches
+    local : a question with many conflicts goes on as a small ensemble of its own, of the leaves that its box reaches
     join : the trees of that ensemble are joined in pairs, whose best compatible leaves bound the sum better
+    patience : conflicts before that
     """
 
     propagate_scores: bool = True
@@ -46,6 +47,7 @@ class BoxOptions:
     climb: bool = True
     local: bool = True
     join: bool = True
+    patience: int = 20
 
 
 DEFAULT_OPTIONS = BoxOptions()
@@ -87,6 +89,7 @@ class BoxOracle:
             self.options.climb,
             self.options.local,
             self.options.join,
+            self.options.patience,
         )
 
     def __getstate__(self) -> Mapping[str, object]:
