@@ -201,12 +201,12 @@ def test_a_run_keeps_the_best_of_what_it_is_offered(problem: LayeredProblem, see
         assert run.offer(diagram, by="hand") == better
         if cost is not None:
             costs.append(cost)
-        run.prove(int(rng.integers(0, least + 1)))
-        run.prove(run.lower - 1)
+        run.prove(int(rng.integers(0, least + 1)), by="hand")
+        run.prove(run.lower - 1, by="nothing")
         assert run.upper == min(costs, default=run.upper)
     result = run.result("time_limit")
     if costs:
-        run.prove(run.upper + 5)
+        run.prove(run.upper + 5, by="hand")
         assert run.lower == run.upper
         assert run.done
         final = run.result("time_limit")
@@ -215,7 +215,7 @@ def test_a_run_keeps_the_best_of_what_it_is_offered(problem: LayeredProblem, see
         assert [e.objective for e in events] == sorted((e.objective for e in events), reverse=True)
         assert [e.lower_bound for e in events] == sorted(e.lower_bound for e in events)
         with pytest.raises(AssertionError, match="proved infeasible"):
-            run.prove_infeasible()
+            run.prove_infeasible(by="hand")
     else:
         assert result.status is Status.UNKNOWN
 
@@ -223,11 +223,11 @@ def test_a_run_keeps_the_best_of_what_it_is_offered(problem: LayeredProblem, see
 def test_contradictions_are_seen() -> None:
     problem = naive_problem()
     run = LayeredRun(problem, Limits())
-    run.prove(1)
+    run.prove(1, by="hand")
     with pytest.raises(AssertionError, match="was proved to be the least"):
         run.offer(Diagram((0,), (~0,), (~1,), (0,)))
     run = LayeredRun(problem, Limits())
-    run.prove_infeasible()
+    run.prove_infeasible(by="hand")
     with pytest.raises(AssertionError, match="infeasible"):
         run.offer(Diagram.leaf(0))
     assert run.result().status is Status.INFEASIBLE

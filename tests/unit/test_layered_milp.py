@@ -521,7 +521,7 @@ def test_dropping_slots_loses_no_cheaper_diagram(seed: int) -> None:
 
 
 def test_levels_are_the_costs_that_diagrams_can_have() -> None:
-    levels = Levels(error_price=10, node_price=4, most_nodes=3, scale=100)
+    levels = Levels(step=10, node_price=4, most_nodes=3, scale=100)
     possible = sorted({10 * wrong + 4 * k for wrong in range(20) for k in range(3)})
     for cost in range(100):
         assert levels.least_from(cost) == min(c for c in possible if c >= cost)
