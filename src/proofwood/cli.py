@@ -202,16 +202,17 @@ def fit(
     ] = None,
     demographic_parity: Annotated[
         str | None,
-        typer.Option(metavar="COL[:RATIO]", help="odd: groups of a column are predicted positive equally often."),
+        typer.Option(metavar=cli_odd.FAIR, help="odd: groups of a column are predicted positive equally often."),
     ] = None,
     equal_opportunity: Annotated[
-        str | None, typer.Option(metavar="COL[:RATIO]", help="odd: equal true positive rates of groups.")
+        str | None, typer.Option(metavar=cli_odd.FAIR, help="odd: equal true positive rates of groups.")
     ] = None,
     predictive_equality: Annotated[
-        str | None, typer.Option(metavar="COL[:RATIO]", help="odd: equal false positive rates of groups.")
+        str | None, typer.Option(metavar=cli_odd.FAIR, help="odd: equal false positive rates of groups.")
     ] = None,
     equalized_odds: Annotated[
-        str | None, typer.Option(metavar="COL[:RATIO]", help="odd: equal true and false positive rates of groups.")
+        str | None,
+        typer.Option(metavar=cli_odd.FAIR, help="odd: equal true and false positive rates of groups."),
     ] = None,
     positive: Annotated[
         str | None, typer.Option(metavar="LABEL", help="odd: the favourable class, if there are more than two.")

@@ -62,7 +62,7 @@ def test_costs_known_by_thought():
 
 
 def test_the_enumeration_counts_as_every_engine_does():
-    used = set()
+    used, paid = set(), []
     for number in range(N_PROBLEMS):
         problem = problem_of(number)
         cost, diagram = best(number)
@@ -71,7 +71,9 @@ def test_the_enumeration_counts_as_every_engine_does():
         assert (counted.cost, counted.broken) == (cost, "")
         assert naive.price(problem, diagram) == cost
         used.add((counted.n_splits, problem.tree, bool(problem.rates)))
+        paid.append(problem.penalty(diagram.visits(problem)[1]) > 0)
     assert {n for n, _, _ in used} == {0, 1, 2, 3, 4, 5}
+    assert sum(paid) >= 15
 
 
 def _twice(numbers: range, most: int) -> int:
@@ -128,9 +130,10 @@ def test_the_portfolio_finds_the_optimum(engine: str, n_problems: int):
         assert cost is not None
         assert (result.status, result.objective) == (Status.OPTIMAL, problem.cost.share(cost)), number
         assert result.model is not None
-        errors = problem.rows.errors(result.model)
-        assert problem.cost.of_diagram(errors, result.model.n_splits) == cost, number
-        assert problem.meets_rates(problem.rows.predict(result.model)), number
+        predicted = problem.rows.predict(result.model)
+        assert problem.cost_of(predicted, result.model.n_splits) == cost, number
+        assert problem.meets_rates(predicted), number
+        assert result.stats.proved_by in {"equal rows", "tests bound", "search", "tree bound", "tree search", "cost 0"}
 
 
 def price(problem: LayeredProblem, code: int) -> int:

@@ -25,7 +25,7 @@ SCALE = 64
 """Integer prices are this much finer than those of the problem, so that multipliers may be fractions."""
 
 Improve = Callable[[LayeredProblem, Diagram, IntArray, int, float], Diagram]
-"""Problem of the price of a node, diagram to begin with, (n_rows, n_classes) prices, seed, seconds -> cheaper diagram."""
+"""Problem with the price of a node, diagram to begin with, (n_rows, n_classes) prices, seed, seconds -> cheaper one."""
 
 
 def improve_fairly(
@@ -55,9 +55,7 @@ def improve_fairly(
         current = improve(leaning, current, costs, random_state + number, left / (ROUNDS - number))
         offer(current)
         predicted = current.visits(problem)[1]
-        slack = np.array(
-            [share @ (predicted == rate.positive) for share, rate in zip(shares, rates, strict=True)]
-        )
+        slack = np.array([share @ (predicted == rate.positive) for share, rate in zip(shares, rates, strict=True)])
         # A step as long as the constraint is broken; steps shrink, so that the multipliers settle.
         multipliers = np.clip(multipliers - slack * 2.0 / (1.0 + 0.25 * number), 0.0, most)
 

@@ -131,9 +131,7 @@ def opened(sketch: Sketch, splits: dict[int, Split], free: frozenset[int]) -> tu
         ranks=sketch.ranks[rows],
         weights=sketch.weights[rows],
         rates=tuple(map(opened_rate, sketch.rates)),
-        penalties=tuple(
-            replace(penalty, rates=tuple(map(opened_rate, penalty.rates))) for penalty in sketch.penalties
-        ),
+        penalties=tuple(replace(penalty, rates=tuple(map(opened_rate, penalty.rates))) for penalty in sketch.penalties),
         entry=entry,
         carried=mass @ seen - mass[rows] @ changing,
     )

@@ -45,10 +45,7 @@ class Levels:
     def least_from(self, cost: Fraction | int) -> int:
         """The smallest level that is not below ``cost``."""
         rest = (Fraction(cost) - self.node_price * k for k in range(self.most_nodes))
-        return min(
-            self.node_price * k + self.step * max(0, math.ceil(left / self.step))
-            for k, left in enumerate(rest)
-        )
+        return min(self.node_price * k + self.step * max(0, math.ceil(left / self.step)) for k, left in enumerate(rest))
 
     def most_below(self, cost: int) -> int:
         """The largest level below ``cost``; -1 if there is none."""
