@@ -217,7 +217,8 @@ def test_a_penalty_is_part_of_the_objective(credit, splits):
         assert diagram.status_ == "optimal" or splits == "oblique"
         objectives.append(diagram.objective_)
         short.append(lacking(predicted, sex, "0.9"))
-        expected = Fraction(int((predicted != y).sum()), 300) + Fraction("0.01") * max(0, diagram.model_.n_splits - 1) / 2
+        nodes = Fraction("0.01") * max(0, diagram.model_.n_splits - 1) / 2
+        expected = Fraction(int((predicted != y).sum()), 300) + nodes
         if penalty is None:
             assert diagram.shortfall_ == {}
             continue

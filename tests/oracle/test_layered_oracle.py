@@ -136,6 +136,17 @@ def test_the_portfolio_finds_the_optimum(engine: str, n_problems: int):
         assert result.stats.proved_by in {"equal rows", "tests bound", "search", "tree bound", "tree search", "cost 0"}
 
 
+@pytest.mark.parametrize("number", [593, 1522, 2955])
+def test_a_penalty_tells_tests_apart_that_no_error_does(number: int):
+    """Tests that differ only on equal rows of two classes and one weight are no equal tests here."""
+    problem = layered_problem(np.random.default_rng([number, 77]), constraints=True)
+    cost, _ = naive.cheapest(problem)
+    assert cost is not None
+    assert problem.penalties
+    result = solve(problem, engine="search")
+    assert (result.status, result.objective) == (Status.OPTIMAL, problem.cost.share(cost))
+
+
 def price(problem: LayeredProblem, code: int) -> int:
     """Cost of a lone leaf."""
     cost = naive.price(problem, Diagram.leaf(code))
