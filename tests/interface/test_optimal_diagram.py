@@ -279,7 +279,8 @@ def test_what_proved_the_answer_is_told(engine, provers, tmp_path):
     X = np.random.default_rng(0).integers(0, 3, (24, 3))
     y = (X[:, 0] > 1) ^ (X[:, 1] > 0)
     y[:2] ^= True
-    diagram = small(alpha=0.1, engine=engine, time_limit=0.3 if engine == "heuristic" else 4.0).fit(X, y)
+    limit = 0.3 if engine == "heuristic" else 10.0
+    diagram = small(widths=(1,), engine=engine, time_limit=limit).fit(X, y)
     by = diagram.result_.stats.proved_by
     assert by in provers
     assert (diagram.status_ == "optimal") == (by is not None)

@@ -73,7 +73,7 @@ def test_the_enumeration_counts_as_every_engine_does():
         used.add((counted.n_splits, problem.tree, bool(problem.rates)))
         paid.append(problem.penalty(diagram.visits(problem)[1]) > 0)
     assert {n for n, _, _ in used} == {0, 1, 2, 3, 4, 5}
-    assert sum(paid) >= 15
+    assert sum(paid) > 10
 
 
 def _twice(numbers: range, most: int) -> int:
