@@ -55,10 +55,10 @@ def test_fewest_features_without_error(majority, engine):
     assert "over fewer tests" in diagram._claim()
 
 
-@pytest.mark.parametrize("engine", ["search", "maxsat", "rc2", "cpsat"])
+@pytest.mark.parametrize(
+    "engine", ["search", "maxsat", "rc2", pytest.param("cpsat", marks=pytest.mark.needs("ortools"))]
+)
 def test_engines_agree_on_the_errors(engine):
-    if engine == "cpsat":
-        pytest.importorskip("ortools")
     X, y = load_iris(return_X_y=True)
     diagram = OptimalBDDClassifier(2, max_thresholds=3, engine=engine).fit(X, y)
     assert diagram.status_ == "optimal"

@@ -121,8 +121,6 @@ def test_all_sets_are_listed(
 @pytest.mark.parametrize("engine", ["auto", "search", "hitting"])
 @given(rows=ranked_rows(), options=subset_options())
 def test_fewest_tests_without_avoidable_error(engine: Any, rows: RankedRows, options: SubsetOptions) -> None:
-    if engine == "hitting":
-        pytest.importorskip("pysat")
     fewest = naive.fewest(rows)
     result = fewest_tests(rows, options=FewestOptions(engine, options))
     assert result.tests is not None

@@ -114,8 +114,6 @@ def test_ctrl_c_ends_the_search_like_a_time_limit() -> None:
 
 @pytest.mark.parametrize("engine", ["search", "hitting"])
 def test_fewest_tests_stop_at_the_limit_and_at_ctrl_c(engine: Any) -> None:
-    if engine == "hitting":
-        pytest.importorskip("pysat")
     rng = np.random.default_rng(2)
     rows = RankedRows.from_bits(rng.integers(0, 2, (600, 60)), rng.integers(0, 2, 600))
     started = time.perf_counter()
