@@ -21,9 +21,10 @@ def main():
     here = y > 0
     X, y = X[here][::4], y[here][::4]
     told = {{}}
-    for engine in ("milp", "cpsat", "highs", "scip", "gurobi", "cpsat", "highs"):
+    for engine in ("milp", "cpsat", "highs", "scip", "gurobi", "cpsat"):
         try:
-            diagram = OptimalDiagramClassifier((1, 1), alpha=0.5, max_thresholds=4, engine=engine).fit(X, y)
+            diagram = OptimalDiagramClassifier((1, 1), alpha=0.5, max_thresholds=4, engine=engine, time_limit=8)
+            diagram.fit(X, y)
         except ImportError as error:
             assert engine == "gurobi" and "licence" in str(error), error
             continue
@@ -60,6 +61,6 @@ def test_all_extras_work_in_one_tree_of_processes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
     assert told.pop("loaded") == []  # every solver stayed in children of its own
-    assert len(told["diagrams"]) >= 6
+    assert len(told["diagrams"]) >= 5
     for kind, answers in told.items():
         assert all(answer == answers[0] for answer in answers), (kind, answers)

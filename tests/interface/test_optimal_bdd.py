@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from proofwood import OptimalBDDClassifier, OptimalityWarning, load
 
 
-@parametrize_with_checks([OptimalBDDClassifier()])
+@parametrize_with_checks([OptimalBDDClassifier(2)])  # larger sets of tests take a search of half a minute
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 

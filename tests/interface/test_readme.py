@@ -57,7 +57,9 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
 
 def test_lower_bounds_are_those_of_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = {name: needed for name, needed in project["optional-dependencies"].items() if name not in ("lint", "bench")}
+    extras = {
+        name: needed for name, needed in project["optional-dependencies"].items() if name not in ("lint", "bench")
+    }
     assert set(re.findall(r"[\w]+", extras.pop("all")[0])) == {"proofwood", *extras} - {"test"}
     wanted = [*project["dependencies"], *chain.from_iterable(extras.values())]
     bounds = dict(re.findall(r"^([\w-]+)==([\w.]+)$", (ROOT / "tests/lower-bounds.txt").read_text(), re.MULTILINE))

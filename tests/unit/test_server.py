@@ -19,6 +19,7 @@ import pytest
 
 from proofwood.solvers.server import Server, ServerTimeout
 from proofwood.solvers.worker import WorkerError
+from tests.interrupts import interrupted
 
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 
@@ -146,11 +147,12 @@ def test_a_child_that_ignores_sigterm_is_killed() -> None:
 def test_ctrl_c_ends_the_child() -> None:
     with Server(make_counter, 0) as server:
         pid = server.ask("ready")[0]
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            server.ask(("sleep", 60.0))
-        timer.join()
+
+        def ask() -> None:
+            with pytest.raises(KeyboardInterrupt):
+                server.ask(("sleep", 60.0))
+
+        interrupted(ask)
         assert server.pid is None
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)

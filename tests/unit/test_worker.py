@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 
 from proofwood.solvers import WorkerError, race, run
 from proofwood.solvers.worker import Send
+from tests.interrupts import interrupted
 
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 
@@ -90,10 +90,7 @@ def test_a_child_that_ignores_sigterm_is_killed() -> None:
 
 @posix
 def test_ctrl_c_ends_the_child_and_keeps_its_last_message() -> None:
-    timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    outcome = run(sleeper, 60.0, "late")
-    timer.join()
+    outcome = interrupted(lambda: run(sleeper, 60.0, "late"), 1.5)
     assert outcome.stopped_by == "interrupt"
     assert outcome.last == "asleep"
     assert outcome.seconds < 3

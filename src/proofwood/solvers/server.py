@@ -19,7 +19,14 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, TypeAlias
 
-from proofwood.solvers.worker import GRACE_SECONDS, LOOK_SECONDS, WorkerError, _cause_of_death, end_with_parent, starting
+from proofwood.solvers.worker import (
+    GRACE_SECONDS,
+    LOOK_SECONDS,
+    WorkerError,
+    _cause_of_death,
+    end_with_parent,
+    starting,
+)
 
 Answerer: TypeAlias = Callable[[Any], Any]
 
