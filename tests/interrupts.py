@@ -41,7 +41,6 @@ def interrupted(work: Callable[[], T], seconds: float = 0.3) -> T:
         value = work()
         over = True
     except KeyboardInterrupt as error:
-        over = True
         raise AssertionError("a Ctrl-C came through as KeyboardInterrupt; the traceback above shows where") from error
     finally:
         over = True

@@ -146,11 +146,13 @@ def test_progress_brackets_and_its_errors_propagate() -> None:
 
 def test_listing_stops_at_its_limit() -> None:
     rows = endless()
-    sets, complete = optimal_subsets(rows, 6, rows.total, max_sets=5)
+    sets, complete, stopped_by = optimal_subsets(rows, 6, rows.total, max_sets=5)
     assert sets == ((), (0,), (0, 1), (0, 1, 2), (0, 1, 2, 3))
     assert not complete
-    _, complete = optimal_subsets(rows, 6, 800, limits=Limits(0.2))
+    assert stopped_by is None
+    _, complete, stopped_by = optimal_subsets(rows, 6, 800, limits=Limits(0.2))
     assert not complete
+    assert stopped_by == "time_limit"
 
 
 def test_bad_arguments_are_named() -> None:
