@@ -4,7 +4,7 @@ exec </dev/null
 
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/proofwood-ci.XXXXXX")
-trap 'rm -rf -- "$work"' EXIT
+trap '{ jobs -p | xargs -r kill; rm -rf -- "$work"; } 2>/dev/null' EXIT
 unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=Agg
 export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-2}"
