@@ -51,7 +51,8 @@ ROWS = RankedRows.from_bits(BITS, CODES)
 PURE = RankedRows.from_bits(BITS, (BITS[:, 0] & BITS[:, 1]) ^ BITS[:, 2])
 TREE = TreeProblem.from_arrays(BITS.astype(float), CODES, n_classes=2, max_depth=2)
 LAYERED = LayeredProblem(ROWS, (1, 2), LayeredCost.of(alpha=0.1, total=ROWS.total, widths=(1, 2)))
-PRICED = DiagramProblem(ROWS, 2, False, TreeCost.of(alpha=0.05, total=ROWS.total, unit=ROWS.unit))
+PARITY = RankedRows.from_bits(BITS, BITS[:, 0] ^ BITS[:, 1])  # two tests, three nodes
+PRICED = DiagramProblem(PARITY, 2, False, TreeCost.of(alpha=0.01, total=ROWS.total, unit=ROWS.unit))
 
 WORK: dict[str, Callable[[], Any]] = {
     "search": lambda: solve_tree(TREE),
@@ -141,6 +142,21 @@ def test_the_native_search_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> No
     assert (chosen.tests, chosen.lower_bound, chosen.stopped_by) == (None, ROWS.unavoidable, "interrupt")
     assert optimal_subsets(ROWS, 2, ROWS.total) == ((), False, "interrupt")
     assert stopped_by(fewest_tests(ROWS)) == "interrupt"
+
+
+@pytest.mark.parametrize("module", ["subset", "layered.sets"])
+def test_a_listing_that_ctrl_c_ended_ends_its_caller(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def stopped(*_: object, **__: object) -> tuple[tuple[()], bool, str]:
+        calls.append(module)
+        return (), False, "interrupt"
+
+    monkeypatch.setattr(f"proofwood.engines.{module}.optimal_subsets", stopped)
+    result = WORK["diagram with a price" if module == "subset" else "layered"]()
+    assert len(calls) == 1
+    assert (result.status, stopped_by(result)) == ("feasible", "interrupt")
+    assert result.lower_bound < result.objective
 
 
 def test_an_answer_is_begun_again_once() -> None:
