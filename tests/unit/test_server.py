@@ -20,6 +20,7 @@ import pytest
 from proofwood.solvers.server import Server, ServerTimeout
 from proofwood.solvers.worker import WorkerError
 from tests.interrupts import interrupted
+from tests.processes import alive
 
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 
@@ -214,18 +215,8 @@ def test_a_busy_child_ends_with_the_program(tmp_path: Path, end: str) -> None:
     )
     pid = int(ended.stdout)
     for _ in range(30):
-        if not _alive(pid):
+        if not alive(pid):
             return
         time.sleep(0.1)
     os.kill(pid, signal.SIGKILL)
     raise AssertionError("the child outlived the program")
-
-
-def _alive(pid: int) -> bool:
-    """Whether there is such a process that is not just waiting to be collected."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")

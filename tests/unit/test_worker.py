@@ -16,6 +16,7 @@ import pytest
 from proofwood.solvers import WorkerError, race, run
 from proofwood.solvers.worker import Send
 from tests.interrupts import interrupted
+from tests.processes import alive
 
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 
@@ -86,6 +87,30 @@ def test_a_child_that_ignores_sigterm_is_killed() -> None:
     assert outcome.seconds < 3
     with pytest.raises(ProcessLookupError):  # gone, and no zombie
         os.kill(outcome.last, 0)
+
+
+@posix
+def test_a_child_ends_with_a_program_that_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os\n"
+        "from proofwood.solvers import run\n"
+        "from test_worker import deaf_to_sigterm\n"
+        "def end(pid):\n"
+        "    print(pid, flush=True)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "run(deaf_to_sigterm, on_message=end)\n"
+    )
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    command, environment = [sys.executable, str(script)], {**os.environ, "PYTHONPATH": paths}
+    ended = subprocess.run(command, env=environment, stdout=subprocess.PIPE, timeout=30, check=False)
+    pid = int(ended.stdout)
+    for _ in range(100):
+        if not alive(pid):
+            return
+        time.sleep(0.1)
+    os.kill(pid, signal.SIGKILL)
+    pytest.fail("the child outlives the program")
 
 
 @posix
