@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.util import find_spec
 from itertools import combinations, islice
 from typing import Any
 
@@ -32,12 +31,7 @@ IN_CHILDREN: dict[str, tuple[str, dict[str, Any], str, list[int]]] = {
     "scip": (f"{LAYERED}.milp.solve", {"solver": "scip"}, "pyscipopt", MILP_NUMBERS),
 }
 """Module, options of its ``solve``, the package it needs, and the problems of the series that the quick test takes."""
-
-
-def require(package: str) -> None:
-    """Skip the test unless it is installed; it is not imported (two of the solvers cannot live in one process)."""
-    if find_spec(package) is None:
-        pytest.skip(f"{package} is not installed")
+ENGINES = [pytest.param(name, marks=pytest.mark.needs(child[2])) for name, child in IN_CHILDREN.items()]
 
 
 @cache
@@ -98,8 +92,7 @@ def test_both_enumerations_agree_on_larger_skeletons():
 
 
 def _check_children(engine: str, numbers: list[int], seconds: float) -> None:
-    module, options, package, _ = IN_CHILDREN[engine]
-    require(package)
+    module, options, _, _ = IN_CHILDREN[engine]
     told = answers(module, options, numbers, seconds=seconds)
     assert [number for number, _ in told] == numbers, f"not all within {seconds} s"
     for number, (diagram, upper, lower, done, infeasible) in told:
@@ -110,13 +103,13 @@ def _check_children(engine: str, numbers: list[int], seconds: float) -> None:
             assert naive.price(problem_of(number), diagram) == upper, number
 
 
-@pytest.mark.parametrize("engine", list(IN_CHILDREN))
+@pytest.mark.parametrize("engine", ENGINES)
 def test_solvers_find_the_optimum(engine: str):
     _check_children(engine, IN_CHILDREN[engine][3], 60.0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", list(IN_CHILDREN))
+@pytest.mark.parametrize("engine", ENGINES)
 def test_solvers_find_the_optimum_of_all_problems(engine: str):
     _check_children(engine, list(range(N_PROBLEMS)), 3600.0)
 

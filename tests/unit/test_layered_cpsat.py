@@ -223,7 +223,7 @@ def problem_of(rows: RankedRows, widths: tuple[int, ...] = (1, 2), alpha: float 
 
 # ---- with the solver: many problems in one child, since each start of one costs most of a second
 
-needs_ortools = pytest.mark.skipif(importlib.util.find_spec("ortools") is None, reason="OR-Tools is not installed")
+needs_ortools = pytest.mark.needs("ortools")
 
 Told = list[tuple[str, Any]]
 

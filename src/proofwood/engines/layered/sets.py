@@ -122,9 +122,11 @@ class SetSearch:
             self.stuck.add(tests)
             return
         started = run.seconds
-        sets, complete = optimal_subsets(
+        sets, complete, stopped_by = optimal_subsets(
             self._told_apart, tests, level, max_sets=MAX_SETS, limits=Limits(seconds, run.limits.threads)
         )
+        if stopped_by == "interrupt":
+            raise KeyboardInterrupt
         chosen = [names for names in sets if len(names) == tests]
         left = None if seconds is None else max(0.0, seconds - (run.seconds - started))
         found = cheapest_over_sets(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass
 
+from proofwood.engines.interrupts import settled
 from proofwood.engines.layered.cpsat.solve import require_ortools
 from proofwood.engines.layered.milp.solve import SOLVER_OF_ENGINE, require
 from proofwood.engines.layered.run import LayeredRun
@@ -112,9 +113,7 @@ def solve(
             found = interrupt.diagram
             if found.n_splits == 0 or problem.oblique == (found.normals is not None):
                 run.offer(found, by="local search")
-    if not run.done and stopped_by is None and run.over:
-        stopped_by = "time_limit"
-    return run.result(stopped_by)
+    return settled(lambda: run.result("time_limit" if stopped_by is None and run.over and not run.done else stopped_by))
 
 
 def _univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares) -> str | None:
