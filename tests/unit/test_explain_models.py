@@ -239,8 +239,11 @@ def test_categories_of_own_diagrams() -> None:
         result.read(pd.DataFrame({"c": ["z"], "n": [1]}))
 
 
+@pytest.mark.needs("xgboost", "lightgbm")
 def test_boosters() -> None:
-    xgboost, lightgbm = pytest.importorskip("xgboost"), pytest.importorskip("lightgbm")
+    import lightgbm
+    import xgboost
+
     for n_classes in (2, 3):
         for missing in (0.2 * (n_classes == 2),):
             X, y = _data(n_classes, seed=9, missing=missing)
