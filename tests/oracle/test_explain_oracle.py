@@ -45,6 +45,9 @@ OPTIONS = {
     "box": DEFAULT_OPTIONS,
     "box without score propagation": BoxOptions(propagate_scores=False),
     "box without slack": BoxOptions(slack=False),
+    "box without climbing": BoxOptions(climb=False, patience=2),
+    "box by small ensembles": BoxOptions(patience=0),
+    "box by small ensembles of single trees": BoxOptions(climb=False, join=False, patience=0),
 }
 
 
