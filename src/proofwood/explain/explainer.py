@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 Features = Iterable[Key]
 
 
-GREEDY_FEATURES = 40
-"""Features up to which explanations begin with a greedy set unless asked otherwise."""
-
-
 class Explainer:
     """Formal explanations of the predictions of a fitted model.
 
@@ -140,7 +136,7 @@ class Explainer:
         free: Features = (),
         target: Any = None,
         method: Method = "auto",
-        greedy: bool | None = None,
+        greedy: bool = True,
         start: Features | None = None,
         certificate: bool = False,
         time_limit: float | None = None,
@@ -157,8 +153,7 @@ class Explainer:
         target : a class or list of classes to be ruled out; all others by default
         method : how to ask, see :func:`proofwood.explain.search.extract.abductive`
         greedy : whether to begin with what a greedy bound leaves over, where neither ``order`` nor ``start`` nor
-            ``free`` is given: explanations get shorter by about a third, and may take longer. None: with models of at
-            most 40 features
+            ``free`` is given: explanations are shorter by about a third, and mostly faster
         start : features to try first, such as the explanation of a similar row
         certificate : whether to add a proof that can be checked without this package's search
         time_limit : seconds; that of the explainer by default
@@ -188,8 +183,7 @@ class Explainer:
             status = "smallest" if best.optimal else _status(found, "sufficient")
         else:
             first = None if start is None else self.features(start, "start")
-            short = len(self.feature_names) <= GREEDY_FEATURES if greedy is None else greedy
-            proved = short and first is None and order is None and not left_free
+            proved = greedy and first is None and order is None and not left_free
             if proved:
                 first = sorted(greedy_seed(self.model.scores, q.cells, q.label, keep=kept, targets=q.questions.targets))
             try:

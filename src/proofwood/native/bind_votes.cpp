@@ -51,12 +51,13 @@ class VoteSearch {
 
   // One question: is there a row with sum(winner) - sum(loser) >= least? `near` are the cells of the row to explain.
   nb::tuple ask(int winner, int loser, std::int64_t least, const std::vector<int>& assumptions, const std::vector<int>& near,
-                std::optional<double> seconds) {
+                std::optional<double> seconds, bool climb) {
     auto& pair = pairs_[{winner, loser}];
     if (!pair) pair = std::make_unique<votes::Pair>(model_, winner, loser, least, rules_);
     const std::vector<votes::Literal> literals(assumptions.begin(), assumptions.end());
     votes::Budget budget;
     budget.conflicts = patience_;
+    budget.climb = climb;
     votes::Outcome outcome = patience_ == 0 ? votes::Outcome::kStopped : pair->solve(literals, near, budget);
     int stopped = kRunning;
     if (outcome == votes::Outcome::kStopped) {
@@ -90,7 +91,7 @@ void proofwood::bind_votes(nb::module_& module) {
                     std::vector<std::vector<int>>, bool, bool, bool, bool, bool, std::int64_t>(),
            "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a, "propagate_scores"_a, "slack"_a, "climb"_a,
            "local"_a, "join"_a, "patience"_a)
-      .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
+      .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(), "climb"_a,
            "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question")
       .def("conflicts", &VoteSearch::conflicts, "Conflicts of all questions so far.");
 }

@@ -642,7 +642,7 @@ Outcome Pair::settle(const std::vector<Literal>& assumptions, const std::vector<
       undo(0);
       return solve(assumptions, near, budget);
     }
-    if (rules_.climb && climb(near, kClimbLong * model_.n_leaves)) {
+    if (rules_.climb && budget.climb && climb(near, kClimbLong * model_.n_leaves)) {
       undo(0);
       return found();
     }
@@ -678,7 +678,7 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
   if (never_) return Outcome::kSame;
   std::int64_t here = 0, restart = 0;
   std::int64_t until = 64 * luby(1);
-  std::int64_t next_climb = rules_.climb ? 0 : std::numeric_limits<std::int64_t>::max();
+  std::int64_t next_climb = rules_.climb && budget.climb ? 0 : std::numeric_limits<std::int64_t>::max();
   std::vector<Literal> learned;
   std::size_t limit = std::max<std::size_t>(4000, 2 * static_cast<std::size_t>(this->learned()));
   const auto end = [&](Outcome outcome) {

@@ -149,10 +149,12 @@ class BoxOracle:
         until = None if seconds is None else time.perf_counter() + seconds
         core: set[int] = set()
         order = self._first_target.setdefault(label, [c for c in range(self.scores.n_classes) if c != label])
+        # Local search goes far: it is asked only where any class that comes before the label will do.
+        climb = targets is None or len({*targets} - {label}) == self.scores.n_classes - 1
         for target in list(order) if targets is None else [t for t in order if t in set(targets)]:
             left = None if until is None else max(0.0, until - time.perf_counter())
             least = self.scores.threshold_of_win(target, label)
-            outcome, witness, literals, stopped = self._search.ask(target, label, least, assumptions, near, left)
+            outcome, witness, literals, stopped = self._search.ask(target, label, least, assumptions, near, left, climb)
             if outcome == STOPPED:
                 if stopped == INTERRUPT:
                     raise KeyboardInterrupt

@@ -42,9 +42,11 @@ class TreeBounds:
         """Pairs (leaf, feature) such that the feature's value in the row contradicts a need of the leaf."""
         scores = self.scores
         feature_of = np.zeros(scores.n_columns, dtype=np.int64)
-        for feature, columns in enumerate(scores.features):
-            feature_of[list(columns)] = feature
+        for number, columns in enumerate(scores.features):
+            feature_of[list(columns)] = number
         leaf_of = np.repeat(np.arange(scores.needs_of.size - 1), np.diff(scores.needs_of))
+        leaf: IntArray
+        feature: IntArray
         false = np.flatnonzero(~scores.holds(scores.needs, cells)) if scores.needs.size else np.zeros(0, np.int64)
         column = np.searchsorted(scores.first, scores.needs[false] >> 1, side="right") - 1
         feature, leaf = feature_of[column], leaf_of[false]
