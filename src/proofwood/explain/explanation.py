@@ -63,7 +63,7 @@ class Explanation:
     lower_bound : least number of features, or least distance, that is proved; nan if nothing is
     immutable : features that were asked not to change
     prices : per column price of each cell, of a counterfactual; None if each changed feature counts 1
-    certificate : text of :func:`proofwood.explain.proofs.certificate.certify`, if asked for
+    certificate : what :class:`proofwood.explain.proofs.certificate.Certifier` made, if asked for
     message : why there is no answer, of status ``"impossible"``
     """
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer
-from proofwood.explain.proofs.bound_formula import BoundFormula, LeafBoxes, TooLargeError, bound_formula, least_lead
+from proofwood.explain.proofs.bound_formula import LeafBoxes, TooLargeError, bound_formula, box_of, least_lead
 from proofwood.explain.proofs.lemmas import BoxLemmas, cells_of_solution, full_chains
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import IntArray
@@ -47,28 +47,41 @@ class BoundOracle:
         seconds: float | None = None,
     ) -> Answer:
         """Can a row that agrees with ``cells`` on ``fixed`` get another class? See :class:`Oracle`."""
+        low, high = box_of(self.scores, np.asarray(cells), fixed)
+        answer = self.ask_box(low, high, label, targets=targets, seconds=seconds)
+        return Answer(False, core=frozenset(fixed)) if answer.changes is False else answer
+
+    def ask_box(
+        self,
+        low: IntArray,
+        high: IntArray,
+        label: int,
+        *,
+        targets: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> Answer:
+        """Can a row of the box get another class?"""
         deadline = None if seconds is None else time.monotonic() + seconds
-        cells = np.asarray(cells, dtype=np.int64)
         wanted = range(self.scores.n_classes) if targets is None else sorted({int(k) for k in targets})
         unknown = False
         for against in wanted:
             if against == label:
                 continue
             left = None if deadline is None else deadline - time.monotonic()
-            answer = self._ask(cells, label, sorted(fixed), against, left)
+            answer = self._ask(low, high, label, against, left)
             if answer.changes:
                 return answer
             unknown |= answer.changes is None
-        return UNKNOWN if unknown else Answer(False, core=frozenset(fixed))
+        return UNKNOWN if unknown else Answer(False)
 
-    def _ask(self, cells: IntArray, label: int, fixed: Sequence[int], against: int, seconds: float | None) -> Answer:
+    def _ask(self, low: IntArray, high: IntArray, label: int, against: int, seconds: float | None) -> Answer:
         with SatSession(seconds=seconds) as session:
             try:
-                formula: BoundFormula = bound_formula(
+                formula = bound_formula(
                     self.scores,
                     self._boxes,
-                    cells,
-                    fixed,
+                    low,
+                    high,
                     label,
                     against,
                     width=self.width,
@@ -80,7 +93,7 @@ class BoundOracle:
             session.extend(formula.clauses)
             session.extend(full_chains(self.scores))
             goal = least_lead(self.scores, label, against)
-            lemmas = BoxLemmas(self.scores, self._boxes, cells, fixed, label, against, goal)
+            lemmas = BoxLemmas(self.scores, self._boxes, low, high, label, against, goal)
             while answer := session.solve():
                 witness = cells_of_solution(self.scores, session)
                 clause = lemmas.around(witness)
@@ -89,4 +102,4 @@ class BoundOracle:
                 session.add(clause)
             if session.stopped_by == "interrupt":
                 raise KeyboardInterrupt
-            return UNKNOWN if answer is None else Answer(False, core=frozenset(fixed))
+            return UNKNOWN if answer is None else Answer(False)
