@@ -133,6 +133,7 @@ def bound_formula(
     *,
     width: int,
     max_clauses: int,
+    also: Iterable[int] = (),
 ) -> BoundFormula:
     """Clauses satisfied by every row of a box that has ``against`` before ``label``.
 
@@ -144,6 +145,7 @@ def bound_formula(
     label, against : two classes
     width : most counters per part; with fewer than there are sums, sums are rounded towards the class ``against``
     max_clauses : TooLargeError beyond
+    also : order variables that further clauses are going to be about
 
     Returns
     -------
@@ -165,6 +167,7 @@ def bound_formula(
         parts.append(maker.add(formula, place, width))
         _stop_above(formula, max_clauses)
     used = {abs(literal) for clause in formula.clauses for literal in clause if abs(literal) <= int(scores.first[-1])}
+    used.update(also)
     for first, last in pairwise((scores.first + 1).tolist()):
         chain = [variable for variable in range(first, last) if variable in used]
         formula.clauses += [[-higher, lower] for lower, higher in pairwise(chain)]

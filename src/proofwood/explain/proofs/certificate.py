@@ -234,7 +234,7 @@ class Certifier:
             high=high.tolist(),
             proofs=proofs,
             ends=ends,
-            values=valued,
+            groups=valued,
         )
 
     def _values(self, feature: int, values: IntArray, low: IntArray, high: IntArray) -> dict[str, Any]:

@@ -197,8 +197,8 @@ def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Che
     sets = [one["features"] for k in SETS for one in content[k]] if kind == "enumeration" else [content["features"]]
     known = range(len(trees.features))
     for features in [*sets, content.get("without", [])]:
-        if not all(type(f) is int and f in known for f in features) or len(set(features)) != len(features):
-            yield Check("features", False, "they are no features of the model, or one occurs twice")
+        if not all(type(f) is int and f in known for f in features) or features != sorted(set(features)):
+            yield Check("features", False, "they are no features of the model in ascending order")
             return
     claim = claim_of(content)
     yield _told("claim", None if content["claim"] == claim else f"{content['claim']!r} is not what is checked", claim)
@@ -446,7 +446,7 @@ def _inflated(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
 
 def _maximal(content: Mapping[str, Any], trees: Trees, low: Cells, high: Cells) -> Iterator[Check]:
     """That no range of a column, and no set of values of a feature of 0/1 columns, can grow."""
-    valued = {one["feature"]: one for one in content["values"]}
+    valued = {one["feature"]: one for one in content["groups"]}
     ends = [
         [c, side]
         for feature in content["features"]
@@ -456,6 +456,8 @@ def _maximal(content: Mapping[str, Any], trees: Trees, low: Cells, high: Cells) 
         if open_end
     ]
     fault = None if [[e["column"], e["side"]] for e in content["ends"]] == ends else "not one row per end of a range"
+    if len(valued) != len(content["groups"]):
+        fault = "a feature occurs twice"
     yield _told("ends", fault, f"a row beyond each of {len(ends)} ends")
     for end in content["ends"] if fault is None else ():
         column, wide_low, wide_high = end["column"], low.copy(), high.copy()
@@ -520,7 +522,7 @@ def _changes(content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any
             yield f"change {number}", one
     for end in content.get("ends", ()):
         yield f"{end['side']} end of column {end['column']}", end
-    for one in content.get("values", ()):
+    for one in content.get("groups", ()):
         for number, change in enumerate(one["changes"]):
             yield f"value {number} of feature {_name(content, one['feature'])!r}", change
 

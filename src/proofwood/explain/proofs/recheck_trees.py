@@ -64,6 +64,10 @@ class Trees:
         numbers = [self.margin, *self.base, *(s for tree in self.leaves for _, scores in tree for s in scores)]
         if self.margin < 0 or not all(type(number) is int for number in numbers):
             return "scores are not integers, or the margin is negative"
+        if not all(
+            type(literal) is int and 0 <= literal < 2 * len(self.column) for one in self.clauses for literal in one
+        ):
+            return "a clause about all rows is about no threshold of the model"
         everything = prod(q + 1 for q in self.q.tolist())
         for number, (tree, (low, high)) in enumerate(zip(self.leaves, self.boxes, strict=True)):
             if any(len(scores) != self.n_classes for _, scores in tree):

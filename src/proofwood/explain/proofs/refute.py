@@ -91,11 +91,20 @@ class Refuter:
     ) -> tuple[BoundFormula, list[list[str]] | None]:
         """A formula that ``against`` comes before the label, and a proof with each of some further sets of clauses."""
         what = f"no certificate for this explanation: the formula against class {against}"
+        also = [abs(literal) for case in cases for clause in case for literal in clause]
         formula: BoundFormula | None = None
         for width in WIDTHS:
             try:
                 formula = bound_formula(
-                    self.scores, self.boxes, low, high, self.label, against, width=width, max_clauses=MAX_CLAUSES
+                    self.scores,
+                    self.boxes,
+                    low,
+                    high,
+                    self.label,
+                    against,
+                    width=width,
+                    max_clauses=MAX_CLAUSES,
+                    also=also,
                 )
             except TooLargeError:
                 if formula is None:
