@@ -385,7 +385,7 @@ def explain(
     row: Annotated[int | None, typer.Option(help="Row to explain; the first is 0.")] = None,
     kind: Annotated[
         cli_explain.Kind,
-        typer.Option(help="Why this class, what could change it, or the nearest row of another class."),
+        typer.Option(help="Why this class, what could change it, the nearest row of another class, or all of both."),
     ] = cli_explain.Kind.ABDUCTIVE,
     smallest: Annotated[bool, typer.Option("--smallest", help="Of the fewest features.")] = False,
     inflate: Annotated[bool, typer.Option("--inflate", help="Widen the values as far as the class allows.")] = False,

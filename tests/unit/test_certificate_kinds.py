@@ -106,7 +106,9 @@ def is_true(content: dict[str, Any]) -> bool:
 
     minimal = content["status"] != "minimal" or not any(right(features - {f}) for f in features)
     others = (
-        [] if content["status"] != "smallest" else combinations(everything - set(content["without"]), len(features) - 1)
+        []
+        if content["status"] != "smallest"
+        else combinations(everything - set(content["without"]), max(len(features) - 1, 0))
     )
     smallest = not features or not any(right(set(one)) for one in others)
     return right(features) and minimal and smallest

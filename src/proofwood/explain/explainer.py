@@ -386,10 +386,10 @@ class Explainer:
         first: Kind = "abductive",
         target: Any = None,
         time_limit: float | None = None,
-    ) -> Iterator[Explanation]:
+    ) -> Listing:
         """All abductive and contrastive explanations of a row, each as soon as it is found.
 
-        The iterator ends when all are found, or at a limit.
+        The iterator ends when all are found, which its attribute ``complete`` then says, or at a limit.
 
         Parameters
         ----------
@@ -406,7 +406,7 @@ class Explainer:
         run = Enumeration(
             self.oracle, q.cells, q.label, first=first, seconds=self._limit(time_limit), questions=q.questions
         )
-        return itertools.islice(self._listed(q, run, kind), limit)
+        return Listing(itertools.islice(self._listed(q, run, kind), limit), run)
 
     def enumeration_certificate(self, x: Any, *, time_limit: float | None = None) -> dict[str, Any]:
         """All explanations of a row, with a proof of each and of that there are no others, as plain JSON.
@@ -680,6 +680,27 @@ class ReadRow:
     row: FloatArray
     cells: IntArray
     label: int
+
+
+class Listing(Iterator[Explanation]):
+    """Explanations of one row, each as soon as it is found.
+
+    Parameters
+    ----------
+    found : where they come from
+    run : the search behind them
+    """
+
+    def __init__(self, found: Iterator[Explanation], run: Enumeration) -> None:
+        self._found, self._run = found, run
+
+    def __next__(self) -> Explanation:
+        return next(self._found)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is known, by now, that there are no others."""
+        return self._run.complete
 
 
 class _Asked:
