@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from proofwood.explain.oracles.bound import BoundOracle
 from proofwood.explain.oracles.box import DEFAULT_OPTIONS, BoxOptions, BoxOracle
 from proofwood.explain.oracles.cpsat import CpsatOracle, CpsatSearch
-from proofwood.explain.oracles.oracle import Answer, Oracle, check_answer
+from proofwood.explain.oracles.oracle import Answer, Oracle, Question, about_box, about_row, check_answer
 from proofwood.explain.oracles.sat import SatOracle
-from proofwood.explain.oracles.served import Question, Search, ServedOracle, about_box, about_row, checked
+from proofwood.explain.oracles.served import Search, ServedOracle, checked
 from proofwood.explain.oracles.smt import SmtOracle, SmtSearch
 from proofwood.explain.scores import ScoreModel
-from proofwood.explain.search.boxes import boxed
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.server import Server
 from tests import naive_explain
@@ -40,6 +40,11 @@ class Asked:
 
 Ask = Callable[[ScoreModel, Sequence[Asked]], list[tuple[Answer, Answer]]]
 SEARCHES: dict[str, tuple[str, type[Search]]] = {"cpsat": ("ortools", CpsatSearch), "smt": ("z3", SmtSearch)}
+HERE: dict[str, Callable[[ScoreModel], Oracle]] = {
+    "sat": SatOracle,
+    "bound": BoundOracle,
+    "bound, narrow": lambda scores: BoundOracle(scores, width=2),
+}
 OPTIONS = {
     "box": DEFAULT_OPTIONS,
     "box without score propagation": BoxOptions(propagate_scores=False),
@@ -75,7 +80,7 @@ def asker(server: Server) -> Callable[[str], Ask]:
             return ask_child
 
         def ask_here(scores: ScoreModel, asked: Sequence[Asked]) -> list[tuple[Answer, Answer]]:
-            return ask_oracle(SatOracle(scores) if engine == "sat" else BoxOracle(scores, OPTIONS[engine]), asked)
+            return ask_oracle(HERE[engine](scores) if engine in HERE else BoxOracle(scores, OPTIONS[engine]), asked)
 
         return ask_here
 
@@ -83,11 +88,10 @@ def asker(server: Server) -> Callable[[str], Ask]:
 
 
 def ask_oracle(oracle: Oracle, asked: Sequence[Asked]) -> list[tuple[Answer, Answer]]:
-    boxes = boxed(oracle)
     return [
         (
             oracle.ask(a.cells, a.label, a.fixed, targets=a.targets),
-            boxes.ask_box(a.low, a.high, a.label, targets=a.targets),
+            oracle.ask_box(a.low, a.high, a.label, targets=a.targets),
         )
         for a in asked
     ]
@@ -143,14 +147,14 @@ def votes_of(engine: str) -> tuple[Vote, ...]:
     return ("majority",) if engine == "sat" else VOTES
 
 
-@pytest.mark.parametrize(("engine", "count"), [("box", 90), ("sat", 45), ("cpsat", 15), ("smt", 15)])
+@pytest.mark.parametrize(("engine", "count"), [("box", 90), ("sat", 45), ("bound", 30), ("cpsat", 15), ("smt", 15)])
 def test_answers_are_those_of_brute_force(asker: Callable[[str], Ask], engine: str, count: int) -> None:
     compare_many(asker(engine), 2021, votes_of(engine), count)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
-@pytest.mark.parametrize("engine", [*OPTIONS, "sat", "cpsat", "smt"])
+@pytest.mark.parametrize("engine", [*OPTIONS, *HERE, "cpsat", "smt"])
 def test_answers_are_those_of_brute_force_on_1000_ensembles(
     asker: Callable[[str], Ask], engine: str, part: int
 ) -> None:

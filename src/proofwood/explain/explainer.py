@@ -17,7 +17,6 @@ from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.prices import cell_prices, distance
 from proofwood.explain.search import attribution as shares
 from proofwood.explain.search import relevance
-from proofwood.explain.search.boxes import BoxedOracle, boxed
 from proofwood.explain.search.counterfactual import nearest
 from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import Found, Kind, Method, NotSufficientError, abductive, contrastive
@@ -53,7 +52,7 @@ class Explainer:
     integer : columns that hold integers only
     missing : columns in which a missing value is considered; see :func:`proofwood.explain.models.explained`
     X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers
-    engine : ``"auto"``, ``"box"``, ``"sat"`` (majority votes), ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
+    engine : ``"auto"``, ``"box"``, ``"sat"`` (majority votes), ``"bound"``, ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
     time_limit : seconds per explanation, None for no limit; an explanation that ran out of it says so in its status
 
     Raises
@@ -109,12 +108,11 @@ class Explainer:
                 X=X,
             )
         self._oracle: Oracle | None = None
-        self._boxes: BoxedOracle | None = None
         self._last: Questions | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # engines hold solvers, and build anew what they learned
-        return {**self.__dict__, "_oracle": None, "_boxes": None, "_last": None}
+        return {**self.__dict__, "_oracle": None, "_last": None}
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -342,7 +340,7 @@ class Explainer:
             )
         fixed = self.features(immutable, "immutable")
         best = nearest(
-            self._boxed(),
+            self.oracle,
             q.cells,
             q.label,
             prices,
@@ -608,7 +606,7 @@ class Explainer:
         """The explanation with wider values, and whether they are known to be as wide as can be."""
         left = None if limit is None else max(0.0, limit - (time.monotonic() - begin))
         box = inflate(
-            self._boxed(),
+            self.oracle,
             found.cells,
             found.label,
             found.features,
@@ -666,11 +664,6 @@ class Explainer:
                 found.features, minimal=minimal
             )
         return replace(found, certificate=content, seconds=time.monotonic() - begin)
-
-    def _boxed(self) -> BoxedOracle:
-        if self._boxes is None:
-            self._boxes = boxed(self.oracle)
-        return self._boxes
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,9 +185,9 @@ class Explanation:
 
         Parameters
         ----------
-        engine : "box", "sat", "cpsat" or "smt"; by default one that differs from the engine that found it. The least
-            distance of a counterfactual is by default proved anew by "box", without anything learned before: no other
-            engine answers so many questions in reasonable time
+        engine : "box", "sat", "bound", "cpsat" or "smt"; by default one that differs from the engine that found it. The
+            least distance of a counterfactual is by default proved anew by "box", without anything learned before: no
+            other engine answers so many questions in reasonable time
         seconds : limit of each question, or of the whole proof of a least distance
 
         Returns

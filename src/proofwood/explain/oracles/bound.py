@@ -7,19 +7,15 @@ free, even for deep trees, but nothing is learned from one question for the next
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
-import numpy as np
-
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer
-from proofwood.explain.proofs.bound_formula import LeafBoxes, TooLargeError, bound_formula, box_of, least_lead
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
+from proofwood.explain.proofs.bound_formula import LeafBoxes, TooLargeError, bound_formula, least_lead
 from proofwood.explain.proofs.lemmas import BoxLemmas, cells_of_solution, full_chains
 from proofwood.explain.scores import ScoreModel
-from proofwood.model.node_table import IntArray
 from proofwood.solvers.session import SatSession
 
 
-class BoundOracle:
+class BoundOracle(QuestionOracle):
     """Answers for any ensemble, by a coarse formula of the sum of leads and boxes that refine it.
 
     Parameters
@@ -32,49 +28,26 @@ class BoundOracle:
     name = "bound"
 
     def __init__(self, scores: ScoreModel, *, width: int = 24, max_clauses: int = 400_000) -> None:
-        self.scores = scores
+        super().__init__(scores)
         self.width = width
         self.max_clauses = max_clauses
         self._boxes = LeafBoxes.of(scores)
 
-    def ask(
-        self,
-        cells: IntArray,
-        label: int,
-        fixed: Sequence[int],
-        *,
-        targets: Sequence[int] | None = None,
-        seconds: float | None = None,
-    ) -> Answer:
-        """Can a row that agrees with ``cells`` on ``fixed`` get another class? See :class:`Oracle`."""
-        low, high = box_of(self.scores, np.asarray(cells), fixed)
-        answer = self.ask_box(low, high, label, targets=targets, seconds=seconds)
-        return Answer(False, core=frozenset(fixed)) if answer.changes is False else answer
-
-    def ask_box(
-        self,
-        low: IntArray,
-        high: IntArray,
-        label: int,
-        *,
-        targets: Sequence[int] | None = None,
-        seconds: float | None = None,
-    ) -> Answer:
-        """Can a row of the box get another class?"""
-        deadline = None if seconds is None else time.monotonic() + seconds
-        wanted = range(self.scores.n_classes) if targets is None else sorted({int(k) for k in targets})
+    def answer(self, question: Question) -> Answer:
+        """One class after the other; the core is all that was fixed."""
+        deadline = None if question.seconds is None else time.monotonic() + question.seconds
         unknown = False
-        for against in wanted:
-            if against == label:
-                continue
+        for against in question.targets:
             left = None if deadline is None else deadline - time.monotonic()
-            answer = self._ask(low, high, label, against, left)
+            answer = self._against(question, against, left)
             if answer.changes:
                 return answer
             unknown |= answer.changes is None
-        return UNKNOWN if unknown else Answer(False)
+        return UNKNOWN if unknown else Answer(False, core=frozenset(question.fixed))
 
-    def _ask(self, low: IntArray, high: IntArray, label: int, against: int, seconds: float | None) -> Answer:
+    def _against(self, question: Question, against: int, seconds: float | None) -> Answer:
+        """Can a row of the box get this class?"""
+        low, high, label = question.low, question.high, question.label
         with SatSession(seconds=seconds) as session:
             try:
                 formula = bound_formula(

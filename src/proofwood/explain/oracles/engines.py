@@ -9,11 +9,12 @@ from typing import cast
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.scores import ScoreModel
 
-ENGINES = ("auto", "box", "sat", "cpsat", "smt")
+ENGINES = ("auto", "box", "sat", "bound", "cpsat", "smt")
 """Names that :func:`make_oracle` knows."""
 _HOMES = {
     "box": ("box", "BoxOracle"),
     "sat": ("sat", "SatOracle"),
+    "bound": ("bound", "BoundOracle"),
     "cpsat": ("cpsat", "CpsatOracle"),
     "smt": ("smt", "SmtOracle"),
 }
@@ -26,7 +27,7 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
     Parameters
     ----------
     engine : ``"box"``, the native search, which ``"auto"`` takes; ``"sat"``, the paper's formula, for majority votes;
-        ``"cpsat"`` and ``"smt"``, which need OR-Tools and z3
+        ``"bound"``, the formula of certificates; ``"cpsat"`` and ``"smt"``, which need OR-Tools and z3
     scores : ScoreModel
 
     Raises

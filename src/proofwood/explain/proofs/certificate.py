@@ -43,7 +43,7 @@ from proofwood.explain.proofs.recheck import (
 )
 from proofwood.explain.proofs.refute import NoCertificateError, Refuter, refuted
 from proofwood.explain.scores import ScoreModel
-from proofwood.explain.search.boxes import boxed, group_values
+from proofwood.explain.search.boxes import group_values
 from proofwood.explain.search.extract import Kind
 from proofwood.explain.search.questions import Questions, members
 from proofwood.explain.search.smallest import smallest
@@ -310,7 +310,7 @@ class Certifier:
 
     def _beyond(self, feature: int, low: IntArray, high: IntArray) -> dict[str, Any]:
         """A row of another class in the box whose range of a feature is wider."""
-        ask = boxed(self.oracle).ask_box
+        ask = self.oracle.ask_box
         what = f"row beyond the range of feature {self._told(feature)}"
         change = self._change(low, high, lambda left: ask(low, high, self.label, seconds=left), what)
         if change is None:
