@@ -109,7 +109,6 @@ def test_the_words_of_a_rule():
 
 def test_every_kind_is_verified_by_another_engine(explainer, frame):
     table, _ = frame
-    pytest.importorskip("ortools")
     for i in (0, 5):
         row = table[i : i + 1]
         for found in (
@@ -122,6 +121,7 @@ def test_every_kind_is_verified_by_another_engine(explainer, frame):
             checked = found.verify()
             assert checked.ok, checked.problems
     assert second_engine("cpsat", explainer.model.scores) == "box"
+    assert second_engine("box", explainer.model.scores) == "bound"
 
 
 def test_the_smallest_is_no_larger_and_says_so(explainer, frame):

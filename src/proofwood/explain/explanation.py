@@ -200,7 +200,7 @@ class Explanation:
         ValueError
             If there is nothing to verify.
         ImportError
-            If no second engine is installed.
+            If the solver of the engine is not installed.
         """
         from proofwood.explain.oracles.engines import make_oracle, second_engine
         from proofwood.explain.proofs.verify import verify
