@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 import naive_explain as naive
 from explain_oracles import TryAll, random_model
-from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, check_certificate
+from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, OnlyRoundingError, check_certificate
 from proofwood.explain.proofs.recheck import claim_of, digest, hitting_clauses, map_clauses, value_clauses
 from proofwood.explain.scores import ScoreModel
 from proofwood.explain.search.inflate import inflate
@@ -328,6 +329,41 @@ def test_what_does_not_hold_gets_no_certificate() -> None:
             hasty.contrastive(change, minimal=True)
         with pytest.raises(NoCertificateError, match="in time"):
             hasty.enumeration(abductive, contrastive)
+
+
+def test_rows_that_change_only_up_to_rounding_do_not_count_next_to_a_model() -> None:
+    made = refused = 0
+    rng = np.random.default_rng(4)
+    while min(made, refused) < 8:
+        oracle = TryAll(random_model(rng), seed=made)
+        scores = oracle.scores
+        if not scores.margin or not len(oracle.rows):
+            continue
+        cells = oracle.rows[rng.integers(len(oracle.rows))]
+        label = scores.winner(cells)
+        if not oracle.suffices(cells, label, range(scores.n_features)):
+            with pytest.raises(OnlyRoundingError, match="the class of the row"):
+                Certifier(scores, cells, label, oracle)
+            continue
+        for features in naive.contrastive(scores, cells, label):
+            make = Certifier(scores, cells, label, oracle, model=Cells(scores), x=cells)
+            sure = naive.changes(replace(scores, margin=-1), cells, label, set(range(scores.n_features)) - features)
+            real = any(
+                naive.predicted(scores, row) != label and all(row[c] == cells[c] for c in outside(scores, features))
+                for row, _ in naive.space(scores)
+            )
+            if sure:
+                assert passes(make.contrastive(features), make.model)
+                made += 1
+            elif not real:
+                with pytest.raises(OnlyRoundingError, match="only up to rounding"):
+                    make.contrastive(features)
+                refused += 1
+
+
+def outside(scores: ScoreModel, features: Any) -> list[int]:
+    """Columns of the other features."""
+    return [c for f, columns in enumerate(scores.features) if f not in features for c in columns]
 
 
 def test_sizes_without_some_features() -> None:

@@ -644,7 +644,12 @@ class Explainer:
         without: list[int],
         maximal: bool | None = None,
     ) -> Explanation:
-        """The explanation with its certificate; ``maximal``: of an inflated one, whether it is known to be."""
+        """The explanation with its certificate; ``maximal``: of an inflated one, whether it is known to be.
+
+        Where a range can grow but for rounding, the certificate claims, as the explanation does, that the box suffices.
+        """
+        from proofwood.explain.proofs.certificate import OnlyRoundingError
+
         if found.targets is not None or found.keep:
             raise ValueError("certificate=True is for explanations against all classes, without keep")
         if found.status == "unknown":
@@ -654,7 +659,11 @@ class Explainer:
         if maximal is not None:
             assert found.low is not None
             assert found.high is not None
-            content = make.inflated(found.features, found.low, found.high, maximal=maximal and minimal)
+            box = found.features, found.low, found.high
+            try:
+                content = make.inflated(*box, maximal=maximal and minimal)
+            except OnlyRoundingError:
+                content = make.inflated(*box, maximal=False)
         elif found.status == "none":
             content = make.abductive(without, minimal=False)
         elif found.status == "smallest" and found.kind != "counterfactual":

@@ -19,12 +19,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import Answer, Oracle
 from proofwood.explain.proofs.bound_formula import box_literals, box_of
 from proofwood.explain.proofs.recheck import (
@@ -41,7 +44,7 @@ from proofwood.explain.proofs.recheck import (
     value_clauses,
     values_to_json,
 )
-from proofwood.explain.proofs.refute import NoCertificateError, Refuter, refuted
+from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError, Refuter, refuted
 from proofwood.explain.scores import ScoreModel
 from proofwood.explain.search.boxes import group_values
 from proofwood.explain.search.extract import Kind
@@ -50,7 +53,7 @@ from proofwood.explain.search.smallest import smallest
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.solvers.session import SatSession
 
-__all__ = ["Certifier", "Check", "NoCertificateError", "check_certificate", "write_certificate"]
+__all__ = ["Certifier", "Check", "NoCertificateError", "OnlyRoundingError", "check_certificate", "write_certificate"]
 
 NONE = "no certificate for this explanation"
 
@@ -82,7 +85,7 @@ class Certifier:
         If the row is of another class. The methods raise it if a claim is wrong.
     NoCertificateError
         If rounding leaves the class of the row in doubt. The methods raise it if the time is over, a formula gets too
-        large, or a row changes its class only up to rounding.
+        large, or (OnlyRoundingError) a row changes its class only up to rounding.
     KeyboardInterrupt
         At Ctrl-C.
     """
@@ -107,7 +110,7 @@ class Certifier:
         if scores.winner(self.cells) != label:
             raise ValueError(f"the row has class {scores.winner(self.cells)} and not {label}")
         if self._class_in(self.cells) is not None:
-            raise NoCertificateError(f"{NONE}: the class of the row is one only up to rounding")
+            raise OnlyRoundingError(f"{NONE}: the class of the row is one only up to rounding")
         self.refuter = Refuter(scores, self.label, seconds)
         self.names = None if model is None else [str(name) for name in model.feature_names]
 
@@ -283,7 +286,7 @@ class Certifier:
                     raise KeyboardInterrupt
                 raise NoCertificateError(f"{NONE}: its size was not proved in time")
             if answer:
-                raise NoCertificateError(f"{NONE}: that none is smaller is so only up to rounding")
+                raise OnlyRoundingError(f"{NONE}: that none is smaller is so only up to rounding")
             used = set(session.core())
         return [one for number, one in enumerate(sets) if first + number in used]
 
@@ -329,14 +332,20 @@ class Certifier:
             return None
         if answer.witness is None:
             raise NoCertificateError(f"{NONE}: no {what} in time")
+        witness: IntArray | None = answer.witness
         change = self._as_change(answer.witness)
-        if change is None:
-            raise NoCertificateError(
-                f"{NONE}: the {what} changes the class only up to rounding. "
-                "One that does not claim it to be minimal may be possible."
-            )
-        self.known.append(answer.witness)
+        if change is None and self.scores.margin:
+            witness = self._sure.ask_box(low, high, self.label, seconds=self.refuter.left).witness
+            change = None if witness is None else self._as_change(witness)
+        if change is None or witness is None:
+            raise OnlyRoundingError(f"{NONE}: the {what} changes the class only up to rounding")
+        self.known.append(witness)
         return change
+
+    @cached_property
+    def _sure(self) -> Oracle:
+        """An oracle to which no row has another class that could still be the same up to rounding."""
+        return make_oracle("auto", replace(self.scores, margin=-self.scores.margin))
 
     def _class_in(self, cells: IntArray) -> int | None:
         """The class that may come before the label in a row, the best of them; None if none may."""

@@ -35,6 +35,10 @@ class NoCertificateError(RuntimeError):
     """No certificate could be made; the message says for what, and why."""
 
 
+class OnlyRoundingError(NoCertificateError):
+    """Some change that the certificate needs is one only if rounding is given the doubt."""
+
+
 class Refuter:
     """Writes formulas about one model and one class, and has them refuted until a common deadline.
 
