@@ -290,6 +290,10 @@ def _light(one_hot: int, **more: Any) -> Any:
 @pytest.mark.parametrize("one_hot", [1, 100])
 @pytest.mark.parametrize("make", [_extreme, _light])
 def test_categories_of_boosters_by_name(make: Any, one_hot: int) -> None:
+    if make is _extreme:
+        xgboost = pytest.importorskip("xgboost")
+        if tuple(map(int, xgboost.__version__.split(".")[:2])) < (3, 1):
+            pytest.skip("the names of categories are in the model from XGBoost 3.1 on")
     frame, y = _with_categories(one_hot)
     y[frame["size"] > 1.5] = 2 * (one_hot > 1)
     model = make(one_hot).fit(frame, y)
