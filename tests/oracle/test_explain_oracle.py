@@ -39,7 +39,8 @@ class Asked:
 
 
 Ask = Callable[[ScoreModel, Sequence[Asked]], list[tuple[Answer, Answer]]]
-SEARCHES: dict[str, tuple[str, type[Search]]] = {"cpsat": ("ortools", CpsatSearch), "smt": ("z3", SmtSearch)}
+SEARCHES: dict[str, type[Search]] = {"cpsat": CpsatSearch, "smt": SmtSearch}
+needs_ortools, needs_z3 = pytest.mark.needs("ortools"), pytest.mark.needs("z3")
 HERE: dict[str, Callable[[ScoreModel], Oracle]] = {
     "sat": SatOracle,
     "bound": BoundOracle,
@@ -64,9 +65,7 @@ def asker(server: Server) -> Callable[[str], Ask]:
 
     def of(engine: str) -> Ask:
         if engine in SEARCHES:
-            package, search = SEARCHES[engine]
-            if importlib.util.find_spec(package) is None:
-                pytest.skip(f"{package} is not installed")
+            search = SEARCHES[engine]
 
             def ask_child(scores: ScoreModel, asked: Sequence[Asked]) -> list[tuple[Answer, Answer]]:
                 questions: list[Question] = []
@@ -147,26 +146,38 @@ def votes_of(engine: str) -> tuple[Vote, ...]:
     return ("majority",) if engine == "sat" else VOTES
 
 
-@pytest.mark.parametrize(("engine", "count"), [("box", 90), ("sat", 45), ("bound", 30), ("cpsat", 15), ("smt", 15)])
+QUICK = [
+    ("box", 90),
+    ("sat", 45),
+    ("bound", 30),
+    pytest.param("cpsat", 15, marks=needs_ortools),
+    pytest.param("smt", 15, marks=needs_z3),
+]
+
+
+@pytest.mark.parametrize(("engine", "count"), QUICK)
 def test_answers_are_those_of_brute_force(asker: Callable[[str], Ask], engine: str, count: int) -> None:
     compare_many(asker(engine), 2021, votes_of(engine), count)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
-@pytest.mark.parametrize("engine", [*OPTIONS, *HERE, "cpsat", "smt"])
+@pytest.mark.parametrize(
+    "engine",
+    [*OPTIONS, *HERE, pytest.param("cpsat", marks=needs_ortools), pytest.param("smt", marks=needs_z3)],
+)
 def test_answers_are_those_of_brute_force_on_1000_ensembles(
     asker: Callable[[str], Ask], engine: str, part: int
 ) -> None:
     compare_many(asker(engine), 3000 + part, votes_of(engine), 250)
 
 
-@pytest.mark.parametrize(("oracle_type", "package"), [(CpsatOracle, "ortools"), (SmtOracle, "z3")])
+@pytest.mark.parametrize(
+    "oracle_type", [pytest.param(CpsatOracle, marks=needs_ortools), pytest.param(SmtOracle, marks=needs_z3)]
+)
 def test_the_oracle_with_its_own_process(
-    oracle_type: type[CpsatOracle] | type[SmtOracle], package: str, monkeypatch: pytest.MonkeyPatch
+    oracle_type: type[CpsatOracle] | type[SmtOracle], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed")
     rng = np.random.default_rng(5)
     scores = random_scores(rng, vote="soft", n_classes=3)
     questions = random_questions(rng, scores, 5)
@@ -185,8 +196,8 @@ def test_the_oracle_with_its_own_process(
         oracle_type(scores)
 
 
+@needs_ortools
 def test_sums_beyond_64_bits_are_refused(asker: Callable[[str], Ask]) -> None:
-    pytest.importorskip("ortools")
     scores = ScoreModel(
         n_thresholds=np.array([1]),
         features=((0,),),

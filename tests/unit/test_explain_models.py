@@ -239,8 +239,11 @@ def test_categories_of_own_diagrams() -> None:
         result.read(pd.DataFrame({"c": ["z"], "n": [1]}))
 
 
+@pytest.mark.needs("xgboost", "lightgbm")
 def test_boosters() -> None:
-    xgboost, lightgbm = pytest.importorskip("xgboost"), pytest.importorskip("lightgbm")
+    import lightgbm
+    import xgboost
+
     for n_classes in (2, 3):
         for missing in (0.2 * (n_classes == 2),):
             X, y = _data(n_classes, seed=9, missing=missing)
@@ -275,23 +278,32 @@ def _with_categories(seed: int) -> tuple[pd.DataFrame, IntArray]:
 
 
 def _extreme(one_hot: int, **more: Any) -> Any:
-    xgboost = pytest.importorskip("xgboost")
+    import xgboost
+
     return xgboost.XGBClassifier(
         n_estimators=5, max_depth=4, enable_categorical=True, max_cat_to_onehot=one_hot, n_jobs=1, **more
     )
 
 
 def _light(one_hot: int, **more: Any) -> Any:
-    lightgbm = pytest.importorskip("lightgbm")
+    import lightgbm
+
     few = {"min_child_samples": 5, "min_data_per_group": 2, "cat_smooth": 1, "n_jobs": 1, "verbose": -1}
     return lightgbm.LGBMClassifier(n_estimators=5, max_cat_to_onehot=one_hot, **few, **more)
 
 
+BOOSTERS = [
+    pytest.param(_extreme, marks=pytest.mark.needs("xgboost")),
+    pytest.param(_light, marks=pytest.mark.needs("lightgbm")),
+]
+
+
 @pytest.mark.parametrize("one_hot", [1, 100])
-@pytest.mark.parametrize("make", [_extreme, _light])
+@pytest.mark.parametrize("make", BOOSTERS)
 def test_categories_of_boosters_by_name(make: Any, one_hot: int) -> None:
     if make is _extreme:
-        xgboost = pytest.importorskip("xgboost")
+        import xgboost
+
         if tuple(map(int, xgboost.__version__.split(".")[:2])) < (3, 1):
             pytest.skip("the names of categories are in the model from XGBoost 3.1 on")
     frame, y = _with_categories(one_hot)
@@ -321,7 +333,7 @@ def test_categories_of_boosters_by_name(make: Any, one_hot: int) -> None:
     assert any("(missing" in text for column in range(len(result.columns)) for text in result.texts_of(column))
 
 
-@pytest.mark.parametrize("make", [_extreme, _light])
+@pytest.mark.parametrize("make", BOOSTERS)
 def test_categories_of_boosters_by_number(make: Any) -> None:
     frame, y = _with_categories(0)
     X = np.column_stack([frame["size"], 3.0 * frame.color.cat.codes + 2, frame.kind.astype(float)])
@@ -343,6 +355,7 @@ def test_categories_of_boosters_by_number(make: Any) -> None:
     assert np.array_equal(X, before, equal_nan=True)
 
 
+@pytest.mark.needs("lightgbm")
 def test_ordered_categories_of_lightgbm_are_refused() -> None:
     frame, y = _with_categories(0)
     model = _light(1).fit(frame.assign(kind=frame.kind.cat.as_ordered()), y)
@@ -350,9 +363,12 @@ def test_ordered_categories_of_lightgbm_are_refused() -> None:
         explained(model)
 
 
+@pytest.mark.needs("xgboost", "lightgbm")
 def test_trees_that_are_dropped_or_averaged() -> None:
     """Dart multiplies the trees of XGBoost with weights; random forests of LightGBM are averaged."""
-    xgboost, lightgbm = pytest.importorskip("xgboost"), pytest.importorskip("lightgbm")
+    import lightgbm
+    import xgboost
+
     for n_classes in (2, 3):
         X, y = _data(n_classes, seed=3, missing=0.1)
         dropped = {"booster": "dart", "rate_drop": 0.4, "one_drop": 1, "base_score": 0.3 if n_classes == 2 else None}

@@ -240,9 +240,8 @@ def test_targets_of_many_classes():
             assert part.verify("box").ok
 
 
-@pytest.mark.parametrize("engine", ["sat", "cpsat"])
+@pytest.mark.parametrize("engine", ["sat", pytest.param("cpsat", marks=pytest.mark.needs("ortools"))])
 def test_other_engines_find_explanations_too(engine):
-    pytest.importorskip("ortools" if engine == "cpsat" else "pysat")
     X, y = load_iris(return_X_y=True)
     forest = RandomForestClassifier(7, max_depth=3, random_state=0).fit(X, y)
     explainer = Explainer(forest, vote="majority", engine=engine)
