@@ -386,7 +386,7 @@ def explain(
     row: Annotated[int | None, typer.Option(help="Row to explain; the first is 0.")] = None,
     kind: Annotated[
         cli_explain.Kind,
-        typer.Option(help="Why this class, what could change it, or the nearest row of another class."),
+        typer.Option(help="Why this class, what could change it, the nearest row of another class, or all of both."),
     ] = cli_explain.Kind.ABDUCTIVE,
     smallest: Annotated[bool, typer.Option("--smallest", help="Of the fewest features.")] = False,
     inflate: Annotated[bool, typer.Option("--inflate", help="Widen the values as far as the class allows.")] = False,
@@ -400,7 +400,7 @@ def explain(
     integer: Integers = [],  # noqa: B006
     drop: Annotated[list[str], typer.Option(metavar="COL", help="Column that is no feature; may be repeated.")] = [],  # noqa: B006
     vote: Votes = cli_explain.Vote.AUTO,
-    engine: Annotated[str, typer.Option(help="auto, box, sat, cpsat or smt.")] = "auto",
+    engine: Annotated[str, typer.Option(help="auto, box, sat, bound, cpsat or smt.")] = "auto",
     time_limit: TimeLimit = "60",
     verify: Annotated[bool, typer.Option("--verify", help="Check the explanation with another engine.")] = False,
     certificate: Annotated[

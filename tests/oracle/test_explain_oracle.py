@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from proofwood.explain.oracles.bound import BoundOracle
 from proofwood.explain.oracles.box import DEFAULT_OPTIONS, BoxOptions, BoxOracle
 from proofwood.explain.oracles.cpsat import CpsatOracle, CpsatSearch
-from proofwood.explain.oracles.oracle import Answer, Oracle, check_answer
+from proofwood.explain.oracles.oracle import Answer, Oracle, Question, about_box, about_row, check_answer
 from proofwood.explain.oracles.sat import SatOracle
-from proofwood.explain.oracles.served import Question, Search, ServedOracle, about_box, about_row, checked
+from proofwood.explain.oracles.served import Search, ServedOracle, checked
 from proofwood.explain.oracles.smt import SmtOracle, SmtSearch
 from proofwood.explain.scores import ScoreModel
-from proofwood.explain.search.boxes import boxed
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.server import Server
 from tests import naive_explain
@@ -41,6 +41,11 @@ class Asked:
 Ask = Callable[[ScoreModel, Sequence[Asked]], list[tuple[Answer, Answer]]]
 SEARCHES: dict[str, type[Search]] = {"cpsat": CpsatSearch, "smt": SmtSearch}
 needs_ortools, needs_z3 = pytest.mark.needs("ortools"), pytest.mark.needs("z3")
+HERE: dict[str, Callable[[ScoreModel], Oracle]] = {
+    "sat": SatOracle,
+    "bound": BoundOracle,
+    "bound, narrow": lambda scores: BoundOracle(scores, width=2),
+}
 OPTIONS = {
     "box": DEFAULT_OPTIONS,
     "box without score propagation": BoxOptions(propagate_scores=False),
@@ -77,7 +82,7 @@ def asker(server: Server) -> Callable[[str], Ask]:
             return ask_child
 
         def ask_here(scores: ScoreModel, asked: Sequence[Asked]) -> list[tuple[Answer, Answer]]:
-            return ask_oracle(SatOracle(scores) if engine == "sat" else BoxOracle(scores, OPTIONS[engine]), asked)
+            return ask_oracle(HERE[engine](scores) if engine in HERE else BoxOracle(scores, OPTIONS[engine]), asked)
 
         return ask_here
 
@@ -85,11 +90,10 @@ def asker(server: Server) -> Callable[[str], Ask]:
 
 
 def ask_oracle(oracle: Oracle, asked: Sequence[Asked]) -> list[tuple[Answer, Answer]]:
-    boxes = boxed(oracle)
     return [
         (
             oracle.ask(a.cells, a.label, a.fixed, targets=a.targets),
-            boxes.ask_box(a.low, a.high, a.label, targets=a.targets),
+            oracle.ask_box(a.low, a.high, a.label, targets=a.targets),
         )
         for a in asked
     ]
@@ -148,6 +152,7 @@ def votes_of(engine: str) -> tuple[Vote, ...]:
 QUICK = [
     ("box", 90),
     ("sat", 45),
+    ("bound", 30),
     pytest.param("cpsat", 15, marks=needs_ortools),
     pytest.param("smt", 15, marks=needs_z3),
 ]
@@ -162,7 +167,7 @@ def test_answers_are_those_of_brute_force(asker: Callable[[str], Ask], engine: s
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize(
     "engine",
-    [*OPTIONS, "sat", pytest.param("cpsat", marks=needs_ortools), pytest.param("smt", marks=needs_z3)],
+    [*OPTIONS, *HERE, pytest.param("cpsat", marks=needs_ortools), pytest.param("smt", marks=needs_z3)],
 )
 def test_answers_are_those_of_brute_force_on_1000_ensembles(
     asker: Callable[[str], Ask], engine: str, part: int
