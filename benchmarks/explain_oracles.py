@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import RESULTS, ROOT, Spread, Table, markdown_table, number, seconds_text, write_page
-from proofwood.explain.oracles.oracle import Answer, Oracle, check_answer
+from proofwood.explain.oracles.engines import make_oracle, second_engine
+from proofwood.explain.oracles.oracle import Answer, check_answer
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import FloatArray, IntArray
 
 DATA = Path(os.environ.get("PROOFWOOD_DATA", ROOT.parent / "shared" / "data")) / "rfxpl"
 SETS = ("iris", "wine-recog", "ecoli", "heart-c", "wdbc")
-ENGINES = ("box", "sat", "cpsat", "smt")
+ENGINES = ("box", "sat", "bound", "cpsat", "smt")
 KEY = ("family", "data", "trees", "depth", "calls", "limit", "engine")
 COLUMNS = (
     "features",
@@ -50,9 +51,9 @@ class Family:
 
     make: Callable[[int, int], Any]
     vote: str
-    trees: int = 50
+    trees: int = 100
     depth: int = 5
-    engines: Sequence[str] = ("box", "cpsat", "smt")
+    engines: Sequence[str] = ("box", "bound", "cpsat", "smt")
 
 
 def _forest(trees: int, depth: int) -> Any:
@@ -77,7 +78,7 @@ FAMILIES = {
     "forest, majority": Family(_forest, "majority", engines=ENGINES),
     "forest, soft": Family(_forest, "auto"),
     "extra trees, soft": Family(_extra_trees, "auto"),
-    "boosting": Family(_boosting, "auto", trees=40, depth=3),
+    "boosting": Family(_boosting, "auto", trees=100, depth=3),
 }
 """Names are those of the table; an engine that cannot take the vote is left out."""
 
@@ -117,7 +118,7 @@ def prepare(family: Family, data: str, calls: int) -> Case:
     model = family.make(family.trees, family.depth).fit(X_train, y_train)
     known = explained(model, vote=family.vote)
     rng = np.random.default_rng(0)
-    guide = make("box", known.scores)
+    guide = make_oracle("box", known.scores)
     questions: list[tuple[IntArray, int, list[int]]] = []
     while len(questions) < calls:
         cells = known.cells(X_test[rng.integers(len(X_test))])
@@ -133,28 +134,9 @@ def prepare(family: Family, data: str, calls: int) -> Case:
     return Case(known.scores, questions[:calls])
 
 
-def make(engine: str, scores: ScoreModel) -> Oracle:
-    """A new oracle."""
-    if engine == "box":
-        from proofwood.explain.oracles.box import BoxOracle
-
-        return BoxOracle(scores)
-    if engine == "sat":
-        from proofwood.explain.oracles.sat import SatOracle
-
-        return SatOracle(scores)
-    if engine == "cpsat":
-        from proofwood.explain.oracles.cpsat import CpsatOracle
-
-        return CpsatOracle(scores)
-    from proofwood.explain.oracles.smt import SmtOracle
-
-    return SmtOracle(scores)
-
-
 def ask_all(engine: str, case: Case, limit: float) -> Run:
     """All questions in turn, each witness checked."""
-    run, oracle = Run(), make(engine, case.scores)
+    run, oracle = Run(), make_oracle(engine, case.scores)
     for cells, label, fixed in case.questions:
         started = time.perf_counter()
         answer = oracle.ask(cells, label, fixed, seconds=limit)
@@ -175,7 +157,7 @@ def summary(engine: str, runs: Mapping[str, Run], case: Case, limit: float) -> d
         any({answer.changes, other[i].changes} == {True, False} for other in others)
         for i, answer in enumerate(run.answers)
     )
-    judge = make("cpsat" if engine == "box" else "box", case.scores)
+    judge = make_oracle(second_engine(engine, case.scores), case.scores)
     cores = {
         (label, tuple(sorted(answer.core)), tuple(cells.tolist()))
         for (cells, label, _), answer in zip(case.questions, run.answers, strict=True)
