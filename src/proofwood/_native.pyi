@@ -103,9 +103,29 @@ class VoteSearch:
         slack: bool,
     ) -> None: ...
     def ask(
-        self, winner: int, loser: int, least: int, assumptions: list[int], near: list[int], seconds: float | None
+        self,
+        winner: int,
+        loser: int,
+        least: int,
+        assumptions: list[int],
+        near: list[int],
+        seconds: float | None,
+        local_search: bool,
     ) -> tuple[int, list[int], list[int], int]:
         """Outcome (0 changes, 1 same, 2 stopped), cells, core, and why it stopped."""
+
+    def release(
+        self,
+        targets: list[tuple[int, int]],
+        loser: int,
+        literals: list[list[int]],
+        near: list[int],
+        kept: list[int],
+        candidates: list[int],
+        changed: list[list[int]],
+        seconds: float | None,
+    ) -> tuple[list[int], list[tuple[int, int, list[int]]]]:
+        """Features kept, and (feature, target, cells) of rows found, of a guess at a sufficient set."""
 
     def conflicts(self) -> int:
         """Conflicts of all questions so far."""

@@ -14,7 +14,7 @@ References
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,10 +36,12 @@ class BoxOptions:
     ----------
     propagate_scores : bounds that the sum of scores forces are set at once
     slack : explanations leave out what the distance of the sum to a change makes needless
+    local_search : rows of another class are looked for by local search first, which answers most questions
     """
 
     propagate_scores: bool = True
     slack: bool = True
+    local_search: bool = True
 
 
 DEFAULT_OPTIONS = BoxOptions()
@@ -101,6 +103,45 @@ class BoxOracle:
             assumptions += self.scores.literals_of(feature, cells)
         return self._ask(assumptions, np.asarray(cells).tolist(), label, targets, seconds)
 
+    def release(
+        self,
+        cells: IntArray,
+        label: int,
+        kept: Sequence[int],
+        candidates: Sequence[int],
+        *,
+        changed: Iterable[Sequence[int]] = (),
+        targets: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> tuple[list[int], list[IntArray]]:
+        """A guess at a sufficient set: features are released unless local search finds a row of another class.
+
+        Parameters
+        ----------
+        cells : (n_columns,) cells of the row
+        label : its class
+        kept : features that suffice
+        candidates : those to release, in this order
+        changed : for each known row of another class the features in which it differs
+        targets : other classes to look for; all by default, and nothing is released if some are left out
+        seconds : limit; no further feature is released when it is over
+
+        Returns
+        -------
+        features kept, which may not suffice, and rows of other classes: (n_columns,) cells each
+        """
+        if not self._may_guess(label, targets):
+            return list(kept), []
+        scores = self.scores
+        near = np.asarray(cells).tolist()
+        literals = [scores.literals_of(feature, cells) for feature in range(scores.n_features)]
+        others = [c for c in range(scores.n_classes) if c != label]
+        wanted = [(target, scores.threshold_of_win(target, label)) for target in others]
+        left, rows = self._search.release(
+            wanted, label, literals, near, list(kept), list(candidates), [list(c) for c in changed], seconds
+        )
+        return left, [np.array(row, dtype=np.int64) for _, _, row in rows]
+
     def ask_box(
         self,
         low: IntArray,
@@ -126,6 +167,10 @@ class BoxOracle:
                 assumptions.append(2 * (first + int(high[column])) + 1)
         return self._ask(assumptions, np.asarray(low).tolist(), label, targets, seconds)
 
+    def _may_guess(self, label: int, targets: Sequence[int] | None) -> bool:
+        """Whether any row that comes before the class will do: local search goes far, and may end in a third class."""
+        return self.options.local_search and (targets is None or len({*targets} - {label}) == self.scores.n_classes - 1)
+
     @property
     def conflicts(self) -> int:
         """Conflicts of all questions so far."""
@@ -137,10 +182,11 @@ class BoxOracle:
         until = None if seconds is None else time.perf_counter() + seconds
         core: set[int] = set()
         order = self._first_target.setdefault(label, [c for c in range(self.scores.n_classes) if c != label])
+        quick = self._may_guess(label, targets)
         for target in list(order) if targets is None else [t for t in order if t in set(targets)]:
             left = None if until is None else max(0.0, until - time.perf_counter())
             least = self.scores.threshold_of_win(target, label)
-            outcome, witness, literals, stopped = self._search.ask(target, label, least, assumptions, near, left)
+            outcome, witness, literals, stopped = self._search.ask(target, label, least, assumptions, near, left, quick)
             if outcome == STOPPED:
                 if stopped == INTERRUPT:
                     raise KeyboardInterrupt
