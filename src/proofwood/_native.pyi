@@ -103,14 +103,7 @@ class VoteSearch:
         slack: bool,
     ) -> None: ...
     def ask(
-        self,
-        winner: int,
-        loser: int,
-        least: int,
-        assumptions: list[int],
-        near: list[int],
-        seconds: float | None,
-        local_search: bool,
+        self, winner: int, loser: int, least: int, assumptions: list[int], near: list[int], seconds: float | None
     ) -> tuple[int, list[int], list[int], int]:
         """Outcome (0 changes, 1 same, 2 stopped), cells, core, and why it stopped."""
 
@@ -124,8 +117,8 @@ class VoteSearch:
         candidates: list[int],
         changed: list[list[int]],
         seconds: float | None,
-    ) -> tuple[list[int], list[tuple[int, int, list[int]]]]:
-        """Features kept, and (feature, target, cells) of rows found, of a guess at a sufficient set."""
+    ) -> tuple[list[int], list[list[int]]]:
+        """Features kept, and cells of rows of another class, of a guess at a sufficient set."""
 
     def conflicts(self) -> int:
         """Conflicts of all questions so far."""

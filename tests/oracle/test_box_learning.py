@@ -16,8 +16,7 @@ def ask_many(seed: int, number: int) -> None:
     """Eighteen questions about three rows of one random model, each against brute force."""
     rng = np.random.default_rng([seed, number])
     scores = score_models.random_scores(rng, vote=VOTES[number % 3])
-    rules = {"propagate_scores": number % 4 != 1, "slack": number % 5 != 2, "local_search": number % 7 > 3}
-    box = BoxOracle(scores, BoxOptions(**rules))
+    box = BoxOracle(scores, BoxOptions(propagate_scores=number % 4 != 1, slack=number % 5 != 2))
     for _ in range(3):
         cells = score_models.random_cells(rng, scores)
         label = scores.winner(cells)
@@ -68,8 +67,10 @@ def guess(seed: int, number: int) -> tuple[int, int, int]:
                 )
                 changed = [f for f, cs in enumerate(scores.features) if (row[list(cs)] != cells[list(cs)]).any()]
                 known.append(changed)
-            assert all(set(changed) & set(kept) for changed in known)  # no row shows that those kept are too few
-            assert set(kept) <= {feature for changed in known for feature in changed}  # they stay because of rows
+            # A feature stays because a row changes it and no other that stays; no row shows that these are too few.
+            alone = {tuple(set(changed) & set(kept)) for changed in known}
+            assert () not in alone
+            assert {(feature,) for feature in kept} <= alone
             counts += [1, not naive_explain.changes(scores, cells, label, kept), len(kept) < scores.n_features]
         assert box.release(cells, label, everything, [], changed=known) == (everything, [])
         assert box.release(cells, label, everything, order, seconds=0.0) == (everything, [])

@@ -26,9 +26,7 @@ using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::d
 using Scores = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 constexpr std::int64_t kInline = 200;  // conflicts before a question is worth a thread of its own
-constexpr std::int64_t kEasy = 30;     // conflicts before local search is worth a second, longer try
-constexpr int kFewKicks = 10;          // of the local search, before a search that may prove that there is no row
-constexpr int kManyKicks = 300;        // once that search is not easy
+constexpr int kKicks = 10, kLastKicks = 300;  // random changes of the local search: per feature, and for the whole guess
 
 std::vector<int> ints(const Numbers& given) { return {given.data(), given.data() + given.shape(0)}; }
 
@@ -57,37 +55,25 @@ class VoteSearch {
 
   // One question: is there a row with sum(winner) - sum(loser) >= least? `near` are the cells of the row to explain.
   nb::tuple ask(int winner, int loser, std::int64_t least, const std::vector<int>& assumptions, const std::vector<int>& near,
-                std::optional<double> seconds, bool local_search) {
+                std::optional<double> seconds) {
     auto& pair = pairs_[{winner, loser}];
     if (!pair) pair = std::make_unique<votes::Pair>(model_, winner, loser, least, rules_);
     const std::vector<votes::Literal> literals(assumptions.begin(), assumptions.end());
-    votes::Trial* trial = local_search ? &trial_of(winner, loser, least) : nullptr;
-    const auto result = [&](votes::Outcome outcome, const std::vector<int>& row, int stopped) {
-      return nb::make_tuple(static_cast<int>(outcome), row, pair->core(), stopped);
-    };
-    if (trial != nullptr && trial->find(literals, near, kFewKicks)) return result(votes::Outcome::kChanges, trial->row(), kRunning);
     votes::Budget budget;
-    budget.conflicts = trial != nullptr ? kEasy : kInline;
+    budget.conflicts = kInline;
     votes::Outcome outcome = pair->solve(literals, near, budget);
     int stopped = kRunning;
     if (outcome == votes::Outcome::kStopped) {
       std::atomic<int> stop{kRunning};
-      bool found = false;
-      const auto work = [&] {
-        found = trial != nullptr && trial->find(literals, near, kManyKicks, &stop);
-        budget.conflicts = -1;
-        budget.stop = &stop;
-        if (!found) outcome = pair->solve(literals, near, budget);
-      };
-      proofwood::run_watched(work, stop, seconds, nullptr);
-      if (found) return result(votes::Outcome::kChanges, trial->row(), kRunning);
+      budget.conflicts = -1;
+      budget.stop = &stop;
+      proofwood::run_watched([&] { outcome = pair->solve(literals, near, budget); }, stop, seconds, nullptr);
       stopped = outcome == votes::Outcome::kStopped ? stop.load() : kRunning;
     }
-    if (trial != nullptr && outcome == votes::Outcome::kChanges) trial->remember(pair->witness());
-    return result(outcome, pair->witness(), stopped);
+    return nb::make_tuple(static_cast<int>(outcome), pair->witness(), pair->core(), stopped);
   }
 
-  // A guess at a smaller sufficient set, see votes::release: features kept, and (feature, target, cells) of rows found.
+  // A guess at a smaller sufficient set, see votes::release: features kept, and rows found.
   nb::tuple release(const std::vector<std::pair<int, std::int64_t>>& targets, int loser, const std::vector<std::vector<int>>& literals,
                     const std::vector<int>& near, const std::vector<int>& kept, const std::vector<int>& candidates,
                     const std::vector<std::vector<int>>& changed, std::optional<double> seconds) {
@@ -99,11 +85,9 @@ class VoteSearch {
       interrupted = PyErr_CheckSignals() != 0;
       return interrupted || (seconds && std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() >= *seconds);
     };
-    const votes::Released found = votes::release(model_, trials, literals, near, kept, candidates, changed, kFewKicks, stop);
+    const votes::Released found = votes::release(model_, trials, literals, near, kept, candidates, changed, kKicks, kLastKicks, stop);
     if (interrupted) throw nb::python_error();
-    nb::list rows;
-    for (const auto& row : found.rows) rows.append(nb::make_tuple(row.feature, targets[static_cast<std::size_t>(row.trial)].first, row.cells));
-    return nb::make_tuple(found.kept, rows);
+    return nb::make_tuple(found.kept, found.rows);
   }
 
   std::int64_t conflicts() const {
@@ -133,8 +117,8 @@ void proofwood::bind_votes(nb::module_& module) {
                     std::vector<std::vector<int>>, bool, bool>(),
            "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a, "propagate_scores"_a, "slack"_a)
       .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
-           "local_search"_a, "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question")
+           "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question")
       .def("release", &VoteSearch::release, "targets"_a, "loser"_a, "literals"_a, "near"_a, "kept"_a, "candidates"_a, "changed"_a,
-           "seconds"_a.none(), "(features kept; (feature, target, cells) of rows of another class) of a guess at a sufficient set")
+           "seconds"_a.none(), "(features kept; rows of another class) of a guess at a sufficient set")
       .def("conflicts", &VoteSearch::conflicts, "Conflicts of all questions so far.");
 }

@@ -7,6 +7,7 @@ namespace proofwood::votes {
 
 namespace {
 std::size_t z(int i) { return static_cast<std::size_t>(i); }
+constexpr int kRounds = 30;  // of releasing and taking back
 constexpr std::size_t kStarts = 4;  // more are compared in vain: a start costs as much as a kick
 }  // namespace
 
@@ -208,7 +209,7 @@ bool Trial::allowed() const {
   });
 }
 
-bool Trial::find(const std::vector<Literal>& assumptions, const std::vector<int>& near, int kicks, const std::atomic<int>* stop) {
+bool Trial::find(const std::vector<Literal>& assumptions, const std::vector<int>& near, int kicks) {
   if (never_ || !enter(assumptions)) return false;
   const auto reached = [&] {
     if (!ascend() || !allowed()) return false;
@@ -228,7 +229,7 @@ bool Trial::find(const std::vector<Literal>& assumptions, const std::vector<int>
   }
   load(kept_);
   for (int k = 0; k < kicks; ++k) {
-    if ((stop != nullptr && stop->load(std::memory_order_relaxed) != 0) || !kick()) return false;
+    if (!kick()) return false;
     if (reached()) return true;
     if (sum_ >= most) {
       most = sum_;
@@ -245,9 +246,9 @@ void Trial::remember(const std::vector<int>& row) {
   starts_.push_back(row);
 }
 
-Released release(const Model& model, const std::vector<Trial*>& trials, const std::vector<std::vector<Literal>>& literals, const std::vector<int>& near,
-                 const std::vector<int>& kept, const std::vector<int>& candidates, const std::vector<std::vector<int>>& changed, int kicks,
-                 const std::function<bool()>& stop) {
+Released release(const Model& model, const std::vector<Trial*>& trials, const std::vector<std::vector<Literal>>& literals,
+                 const std::vector<int>& near, const std::vector<int>& kept, const std::vector<int>& candidates,
+                 const std::vector<std::vector<int>>& changed, int kicks, int last_kicks, const std::function<bool()>& stop) {
   Released result;
   std::vector<char> stays(literals.size(), 0);
   const auto finished = [&] {
@@ -256,15 +257,15 @@ Released release(const Model& model, const std::vector<Trial*>& trials, const st
     return result;
   };
   for (const int feature : kept) stays[z(feature)] = 1;
-  // For each known row the features kept that it changes: how many, and by feature which rows.
-  std::vector<int> count(changed.size(), 0);
+  // For each known row the number of features kept that it changes, and by feature the rows that change it.
+  std::vector<int> count;
   std::vector<std::vector<std::size_t>> rows_of(literals.size());
-  for (std::size_t row = 0; row < changed.size(); ++row)
-    for (const int feature : changed[row])
-      if (stays[z(feature)] != 0) {
-        ++count[row];
-        rows_of[z(feature)].push_back(row);
-      }
+  const auto learn = [&](const std::vector<int>& features) {
+    for (const int feature : features) rows_of[z(feature)].push_back(count.size());
+    const auto kept_ones = std::count_if(features.begin(), features.end(), [&](int one) { return stays[z(one)] != 0; });
+    count.push_back(static_cast<int>(kept_ones));
+  };
+  for (const auto& features : changed) learn(features);
   std::vector<int> feature_of(near.size(), -1);
   for (std::size_t feature = 0; feature < literals.size(); ++feature)
     for (const Literal l : literals[feature]) feature_of[z(model.column_of[z(l >> 1)])] = static_cast<int>(feature);
@@ -273,46 +274,54 @@ Released release(const Model& model, const std::vector<Trial*>& trials, const st
     stays[z(feature)] = stay ? 1 : 0;
     for (const std::size_t row : rows_of[z(feature)]) count[row] += stay ? 1 : -1;
   };
-  // The feature that a row of another class makes necessary: `feature`, or one whose release was a mistake.
-  const auto blame = [&](const std::vector<int>& row, int feature) {
-    std::vector<char> differs(literals.size(), 0);
-    for (std::size_t c = 0; c < row.size(); ++c)
-      if (row[c] != near[c] && feature_of[c] >= 0) differs[z(feature_of[c])] = 1;
-    if (differs[z(feature)] != 0) return feature;
-    const auto last = std::find_if(left.rbegin(), left.rend(), [&](int one) { return differs[z(one)] != 0; });
-    return last == left.rend() ? -1 : *last;
-  };
   std::vector<std::size_t> turn(trials.size());
   std::iota(turn.begin(), turn.end(), 0U);
   std::vector<Literal> assumptions;
-  const auto find = [&](int feature) {
+  // Looks for a row that agrees on all kept but `feature`. One that agrees on that as well shows that a release was wrong:
+  // the last one that it allows is taken back. False if no row was found.
+  bool back = false;
+  const auto find = [&](int feature, int some_kicks) {
     assumptions.clear();
     for (const int other : kept)
-      if (other != feature && stays[z(other)] != 0) assumptions.insert(assumptions.end(), literals[z(other)].begin(), literals[z(other)].end());
-    for (auto at = turn.begin(); at != turn.end(); ++at)
-      if (trials[*at]->find(assumptions, near, kicks)) {
-        std::rotate(turn.begin(), at, at + 1);  // the class reached last is tried first
-        return true;
-      }
-    return false;
+      if (other != feature && stays[z(other)] != 0)
+        assumptions.insert(assumptions.end(), literals[z(other)].begin(), literals[z(other)].end());
+    const auto at = std::find_if(turn.begin(), turn.end(),
+                                 [&](std::size_t trial) { return trials[trial]->find(assumptions, near, some_kicks); });
+    if (at == turn.end()) return false;
+    std::rotate(turn.begin(), at, at + 1);  // the class reached last is tried first
+    const std::vector<int>& row = trials[turn[0]]->row();
+    std::vector<int> differs;
+    for (std::size_t c = 0; c < row.size(); ++c)
+      if (row[c] != near[c] && feature_of[c] >= 0) differs.push_back(feature_of[c]);
+    std::sort(differs.begin(), differs.end());
+    differs.erase(std::unique(differs.begin(), differs.end()), differs.end());
+    const auto in = [&](int one) { return std::binary_search(differs.begin(), differs.end(), one); };
+    learn(differs);
+    result.rows.push_back(row);
+    if (feature >= 0 && in(feature)) return true;
+    const auto wrong = std::find_if(left.rbegin(), left.rend(), in);
+    if (wrong == left.rend()) return true;  // what was given does not suffice
+    set(*wrong, true);
+    left.erase(std::next(wrong).base());
+    back = true;
+    return true;
   };
-  for (const int feature : candidates) {
+  const auto needed = [&](int feature) {
     const auto& rows = rows_of[z(feature)];
-    while (stays[z(feature)] != 0 && std::none_of(rows.begin(), rows.end(), [&](std::size_t row) { return count[row] == 1; })) {
+    return std::any_of(rows.begin(), rows.end(), [&](std::size_t row) { return count[row] == 1; });
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    for (const int feature : candidates) {
+      if (stays[z(feature)] == 0 || needed(feature)) continue;
       if (stop()) return finished();
-      if (!find(feature)) {
-        set(feature, false);
-        left.push_back(feature);
-        break;
-      }
-      const std::vector<int>& row = trials[turn[0]]->row();
-      const int blamed = blame(row, feature);
-      if (blamed < 0) break;  // the features given do not suffice
-      result.rows.push_back({blamed, static_cast<int>(turn[0]), row});
-      if (blamed == feature) break;
-      set(blamed, true);
-      left.erase(std::find(left.begin(), left.end(), blamed));
+      if (find(feature, kicks)) continue;
+      set(feature, false);
+      left.push_back(feature);
     }
+    if (stop()) break;
+    if (!back && !left.empty()) find(-1, last_kicks);
+    if (!back) break;
+    back = false;  // what was kept because of a row may be spared now
   }
   return finished();
 }

@@ -5,7 +5,6 @@
 // prove that there is none. What is returned was summed up leaf by leaf; failure says nothing.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -19,8 +18,8 @@ class Trial {
   Trial(const Model& model, int winner, int loser, std::int64_t least);
 
   // Whether a row with sum(winner) - sum(loser) >= least turned up where the assumptions hold: row() then. Begins at
-  // the latest rows found and at `near`; `kicks` random changes follow, fewer once `stop` is not 0.
-  bool find(const std::vector<Literal>& assumptions, const std::vector<int>& near, int kicks, const std::atomic<int>* stop = nullptr);
+  // the latest rows found and at `near`; `kicks` random changes follow.
+  bool find(const std::vector<Literal>& assumptions, const std::vector<int>& near, int kicks);
   const std::vector<int>& row() const { return row_; }
   void remember(const std::vector<int>& row);  // a start for later questions
 
@@ -65,20 +64,16 @@ class Trial {
 
 // What releasing features one after the other came to: a guess, because a row that was not found may exist.
 struct Released {
-  struct Row {
-    int feature;             // that stays because of it: the row agreed on all others that were kept then
-    int trial;               // which of the trials found it
-    std::vector<int> cells;
-  };
   std::vector<int> kept;
-  std::vector<Row> rows;
+  std::vector<std::vector<int>> rows;  // of other classes, found on the way
 };
 
-// Features of `kept` are released in the order of `candidates`, each unless a row of another class is known or found
-// that agrees on the rest; a row that shows an earlier release to be wrong takes that one back. `literals` fix each feature; `changed` are the features that differ in rows known so far.
-// Ends early, with what is left kept, when `stop` says so.
-Released release(const Model& model, const std::vector<Trial*>& trials, const std::vector<std::vector<Literal>>& literals, const std::vector<int>& near,
-                 const std::vector<int>& kept, const std::vector<int>& candidates, const std::vector<std::vector<int>>& changed, int kicks,
-                 const std::function<bool()>& stop);
+// Features of `kept` are released in the order of `candidates`, each unless a row of another class is known or found that
+// agrees on the rest. A row that shows an earlier release to be wrong takes that one back; in the end such rows are
+// looked for once more, with `last_kicks`. `literals` fix each feature; `changed` are the features that differ in rows
+// known so far. Ends early, with what is left kept, when `stop` says so.
+Released release(const Model& model, const std::vector<Trial*>& trials, const std::vector<std::vector<Literal>>& literals,
+                 const std::vector<int>& near, const std::vector<int>& kept, const std::vector<int>& candidates,
+                 const std::vector<std::vector<int>>& changed, int kicks, int last_kicks, const std::function<bool()>& stop);
 
 }  // namespace proofwood::votes

@@ -36,7 +36,7 @@ class BoxOptions:
     ----------
     propagate_scores : bounds that the sum of scores forces are set at once
     slack : explanations leave out what the distance of the sum to a change makes needless
-    local_search : rows of another class are looked for by local search first, which answers most questions
+    local_search : guesses at sufficient sets by local search, see :meth:`BoxOracle.release`
     """
 
     propagate_scores: bool = True
@@ -140,7 +140,7 @@ class BoxOracle:
         left, rows = self._search.release(
             wanted, label, literals, near, list(kept), list(candidates), [list(c) for c in changed], seconds
         )
-        return left, [np.array(row, dtype=np.int64) for _, _, row in rows]
+        return left, [np.array(row, dtype=np.int64) for row in rows]
 
     def ask_box(
         self,
@@ -182,11 +182,10 @@ class BoxOracle:
         until = None if seconds is None else time.perf_counter() + seconds
         core: set[int] = set()
         order = self._first_target.setdefault(label, [c for c in range(self.scores.n_classes) if c != label])
-        quick = self._may_guess(label, targets)
         for target in list(order) if targets is None else [t for t in order if t in set(targets)]:
             left = None if until is None else max(0.0, until - time.perf_counter())
             least = self.scores.threshold_of_win(target, label)
-            outcome, witness, literals, stopped = self._search.ask(target, label, least, assumptions, near, left, quick)
+            outcome, witness, literals, stopped = self._search.ask(target, label, least, assumptions, near, left)
             if outcome == STOPPED:
                 if stopped == INTERRUPT:
                     raise KeyboardInterrupt

@@ -97,8 +97,8 @@ def abductive(
     free : features that must not belong to it
     start : set to begin with, such as the explanation of a similar row; if it does not suffice all features are used
     proved : whether ``start`` is known to suffice
-    method : ``"deletion"`` asks for one feature at a time, ``"dichotomic"`` for growing and shrinking groups; ``"auto"``
-        without ``order`` first for all at once that the oracle guesses can be released, if it can guess
+    method : ``"deletion"`` asks for one feature at a time, ``"dichotomic"`` for growing and shrinking groups, and
+        ``"auto"`` without ``order`` first for all at once that the oracle guesses can be released, if it can guess
     targets : other classes that matter; all by default
     seconds : limit; the answer is then the best sufficient set so far
     questions : what is known about the row already; ``oracle``, ``cells``, ``label``, ``targets`` must be the same
