@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import importlib.util
 import os
 import signal
 from collections.abc import Callable
@@ -33,6 +34,18 @@ def ctrl_c_raises() -> None:
     leaves behind a state in which it ends the process.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose optional packages are absent; where all are said to be installed, it fails.
+
+    Packages are looked for and not imported: two of the solvers cannot live in one process.
+    """
+    for mark in item.iter_markers("needs"):
+        for package in mark.args:
+            if importlib.util.find_spec(package) is None:
+                stop = pytest.fail if "PROOFWOOD_ALL_EXTRAS" in os.environ else pytest.skip
+                stop(f"{package} is not installed")
 
 
 LoadData = Callable[..., tuple[FloatArray, IntArray]]

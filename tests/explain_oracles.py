@@ -80,19 +80,6 @@ class TryAll:
         return not (same & (self.may_change(label, targets) >= 0)).any()
 
 
-class NoBoxes:
-    """An oracle that knows no boxes."""
-
-    name = "no-boxes"
-
-    def __init__(self, scores: ScoreModel) -> None:
-        self.scores = scores
-        self.inner = TryAll(scores)
-
-    def ask(self, cells, label, fixed, *, targets=None, seconds=None) -> Answer:
-        return self.inner.ask(cells, label, fixed, targets=targets, seconds=seconds)
-
-
 def random_model(random: np.random.Generator, n_classes: int | None = None) -> ScoreModel:
     """A few small trees over ordered columns, 0/1 columns and perhaps a one-hot group."""
     n_classes = n_classes or int(random.integers(2, 4))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from proofwood.explain.oracles.served import Question, Search, Verdict
+from proofwood.explain.oracles.oracle import Question
+from proofwood.explain.oracles.served import Search, Verdict
 from proofwood.explain.scores import ScoreModel
 
 

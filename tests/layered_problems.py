@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -10,11 +11,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from proofwood.engines.layered.shape import Diagram
-from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem, Rate
+from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem, Penalty, Rate
 from proofwood.problem.ranked import RankedRows
 
 ALPHAS = (0.0, 0.01, 0.01, 0.01, 0.01, 0.1, 0.1, 0.2, 0.2, 0.5, 1.0)
 WIDTHS = ((1,), (1, 1), (1, 2), (1, 1, 1), (1, 2, 1), (1, 1, 2), (1, 2, 2))
+PRICES = (Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(5))
 RATIOS = (Fraction(0), Fraction(1, 2), Fraction(4, 5), Fraction(9, 10), Fraction(1))
 
 
@@ -43,7 +45,7 @@ def layered_problem(
         max_splits = int(max(rng.integers(0, sum(widths) + 1), rng.integers(0, sum(widths) + 1)))
     if kinds[1]:
         min_weight = max(1, int(rows.total * rng.choice([0.3, 0.4, 0.5, 0.6])))
-    return LayeredProblem(
+    problem = LayeredProblem(
         rows,
         widths,
         LayeredCost.of(alpha=alpha, total=rows.total, widths=widths),
@@ -51,6 +53,33 @@ def layered_problem(
         max_splits=max_splits,
         min_weight=min_weight,
         rates=fair_rates(rng, rows) if kinds[2] else (),
+    )
+    return penalised(rng, problem) if kinds[2] and rng.random() < 0.5 else problem
+
+
+def penalised(rng: np.random.Generator, problem: LayeredProblem) -> LayeredProblem:
+    """``problem`` with penalties for two or three groups, which mostly take the place of its fairness constraints.
+
+    A group pays for what it lacks to every other one, in one or two rates; now and then two constraints have a price.
+    """
+    rows = problem.rows
+    penalties: list[tuple[Fraction, tuple[Rate, ...]]] = []
+    for _ in range(1 + int(rng.random() < 0.2)):
+        price, ratio = (PRICES[rng.integers(len(PRICES))], RATIOS[rng.integers(1, len(RATIOS))])
+        group = rng.integers(0, rng.choice([2, 2, 3]), rows.n_rows)
+        positive = int(rng.integers(rows.n_classes))
+        right = rows.codes == positive
+        for part in ([np.ones_like(right)], [right], [~right], [right, ~right])[rng.integers(4)]:
+            sides = [(group == one) & part for one in range(3) if ((group == one) & part).any()]
+            for left in sides:
+                rates = tuple(Rate(left, other, positive, ratio, "one") for other in sides if other is not left)
+                penalties += [(price, rates)] if rates else []
+    cost = problem.cost.finer(price for price, _ in penalties)
+    return replace(
+        problem,
+        cost=cost,
+        rates=problem.rates if rng.random() < 0.3 else (),
+        penalties=tuple(Penalty(rates, int(cost.error_price * price)) for price, rates in penalties),
     )
 
 

@@ -5,16 +5,17 @@ Sets of rows are bit masks. No code is shared with the package but its types: ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, product
+from math import ceil
 from typing import TypeVar
 
 from proofwood.engines.layered.shape import Diagram
-from proofwood.problem.layered import LayeredProblem
+from proofwood.problem.layered import LayeredProblem, Rate
 
 Outcome = tuple[int, ...]
-"""Nodes, wrong weight, and what each fairness constraint lacks: each the fewer the better, and each adds up."""
+"""Nodes, wrong weight, and what each rate of :func:`all_rates` lacks: each the fewer the better, and each adds up."""
 Part = tuple[int, int | None]
 """Rows on one arc, and the class of the terminal where it ends; None if it ends in a node of the next layer."""
 Move = tuple[int, int, Part, Part]
@@ -58,8 +59,9 @@ def cheapest(problem: LayeredProblem) -> tuple[int | None, Diagram | None]:
         layer_states = following
     best: tuple[int, Diagram] | None = None
     for outcome, trail in ended.items():
-        if all(lacking <= 0 for lacking in outcome[2:]):
+        if all(lacking <= 0 for lacking in outcome[2 : 2 + len(problem.rates)]):
             cost = problem.cost.error_price * outcome[1] + problem.cost.node_price * max(0, outcome[0] - 1)
+            cost += penalty(problem, outcome[2 + len(problem.rates) :])
             if best is None or cost < best[0]:
                 best = cost, _diagram(facts, trail, leaf, outcome)
     return (None, None) if best is None else best
@@ -98,13 +100,14 @@ class _Facts:
         rows = problem.rows
         self.problem = problem
         self.codes, self.weights = rows.codes.tolist(), rows.weights.tolist()
-        self.length = 2 + len(problem.rates)
+        self.rates = all_rates(problem)
+        self.length = 2 + len(self.rates)
         self.high = [  # of each test, in the order of the columns: the rows above the cut
             sum(1 << row for row, rank in enumerate(column) if rank > cut)
             for column, cuts in zip(rows.ranks.T.tolist(), rows.tests_of.tolist(), strict=True)
             for cut in range(cuts)
         ]
-        self._lacking = [lacking(problem, number) for number in range(len(problem.rates))]
+        self._lacking = [lacking(problem, rate) for rate in self.rates]
         self._outcomes: dict[tuple[int, int], Outcome] = {}
         self._splits: dict[int, list[tuple[int, int, int]]] = {}
         self._moves: dict[tuple[int, tuple[int, ...], int], dict[tuple[int, ...], dict[Outcome, Move]]] = {}
@@ -117,7 +120,7 @@ class _Facts:
         if (rows, code) not in self._outcomes:
             chosen = [row for row in range(len(self.codes)) if rows >> row & 1]
             wrong = sum(self.weights[row] for row in chosen if self.codes[row] != code)
-            rates = zip(self.problem.rates, self._lacking, strict=True)
+            rates = zip(self.rates, self._lacking, strict=True)
             lack = (sum(lacking[row] for row in chosen) if rate.positive == code else 0 for rate, lacking in rates)
             self._outcomes[rows, code] = (0, wrong, *lack)
         return (n_nodes, *self._outcomes[rows, code][1:])
@@ -162,9 +165,27 @@ class _Facts:
         return tuple(map(sum, zip((1,) + (0,) * (self.length - 1), *ends, strict=True)))
 
 
-def lacking(problem: LayeredProblem, number: int) -> list[int]:
+def all_rates(problem: LayeredProblem) -> list[Rate]:
+    """Those that must be met, then those of the penalties, one after the other."""
+    return [*problem.rates, *(rate for penalty in problem.penalties for rate in penalty.rates)]
+
+
+def penalty(problem: LayeredProblem, lacks: Sequence[int]) -> int:
+    """What is paid if the rates of the penalties lack so much, in the unit of :func:`lacking`."""
+    weights, paid, at = problem.rows.weights.tolist(), 0, 0
+    for one in problem.penalties:
+        short = 0
+        for rate in one.rates:
+            right = sum(weight for weight, yes in zip(weights, rate.right, strict=True) if yes)
+            short = max(short, ceil(Fraction(lacks[at], right * rate.ratio.denominator)))
+            at += 1
+        paid += one.price * short
+    return paid
+
+
+def lacking(problem: LayeredProblem, rate: Rate) -> list[int]:
     """What each row adds, predicted positive, to ``ratio * rate of the right - rate of the left``, times a constant."""
-    rate, weights = problem.rates[number], problem.rows.weights.tolist()
+    weights = problem.rows.weights.tolist()
     on_left = [bool(yes) for yes in rate.left]
     on_right = [bool(yes) for yes in rate.right]
     left = sum(weight for weight, yes in zip(weights, on_left, strict=True) if yes)
@@ -246,16 +267,19 @@ def price(problem: LayeredProblem, diagram: Diagram) -> int | None:
         w for w, code, right in zip(weights, predicted, problem.rows.codes.tolist(), strict=True) if code != right
     )
     n_paid = max(0, len(diagram.layer) - 1)
-    return problem.cost.error_price * wrong + problem.cost.node_price * n_paid
+    lacks = [lack(problem, rate, predicted) for penalty in problem.penalties for rate in penalty.rates]
+    return problem.cost.error_price * wrong + problem.cost.node_price * n_paid + penalty(problem, lacks)
+
+
+def lack(problem: LayeredProblem, rate: Rate, predicted: list[int]) -> int:
+    """What a rate lacks with predictions (n_rows,), in the unit of :func:`lacking`."""
+    parts = zip(lacking(problem, rate), predicted, strict=True)
+    return sum(part for part, code in parts if code == rate.positive)
 
 
 def fair(problem: LayeredProblem, predicted: list[int]) -> bool:
-    """Whether predictions (n_rows,) meet all rates."""
-    for number, rate in enumerate(problem.rates):
-        parts = zip(lacking(problem, number), predicted, strict=True)
-        if sum(lack for lack, code in parts if code == rate.positive) > 0:
-            return False
-    return True
+    """Whether predictions (n_rows,) meet all rates that must be met."""
+    return all(lack(problem, rate, predicted) <= 0 for rate in problem.rates)
 
 
 def cheapest_of_all(problem: LayeredProblem) -> int | None:

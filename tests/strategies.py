@@ -98,10 +98,12 @@ def sample_weights(draw: st.DrawFn, n_rows: int) -> list[float] | None:
 
 
 @st.composite
-def problem_arguments(draw: st.DrawFn, *, max_gap: bool = False) -> dict[str, Any]:
+def problem_arguments(
+    draw: st.DrawFn, *, max_gap: bool = False, most_rows: int = 14, most_depth: int = 4
+) -> dict[str, Any]:
     """Arguments of :meth:`TreeProblem.from_arrays`, small enough for enumeration."""
-    max_depth = draw(st.sampled_from([2, 3, 4, 3, 2, 3, 1, 0]))
-    most_rows = (14, 14, 14, 12, 10)[max_depth]
+    max_depth = draw(st.sampled_from([depth for depth in (2, 3, 4, 3, 2, 3, 1, 0) if depth <= most_depth]))
+    most_rows = min(most_rows, (14, 14, 14, 12, 10)[max_depth])
     n_rows = draw(st.one_of(st.integers(most_rows // 2, most_rows), st.integers(1, most_rows)))
     n_features = draw(st.integers(1, 4 if n_rows <= 10 else 3))
     n_classes = draw(st.sampled_from([2, 3, 2, 4]))
@@ -121,9 +123,10 @@ def problem_arguments(draw: st.DrawFn, *, max_gap: bool = False) -> dict[str, An
     }
 
 
-def problems(*, max_gap: bool = False) -> st.SearchStrategy[TreeProblem]:
+def problems(*, max_gap: bool = False, most_rows: int = 14, most_depth: int = 4) -> st.SearchStrategy[TreeProblem]:
     """Tiny problems: 1-14 rows, 1-4 features, 2-4 classes, contradictory rows, weights, prices and limits."""
-    return problem_arguments(max_gap=max_gap).map(lambda arguments: TreeProblem.from_arrays(**arguments))
+    arguments = problem_arguments(max_gap=max_gap, most_rows=most_rows, most_depth=most_depth)
+    return arguments.map(lambda arguments: TreeProblem.from_arrays(**arguments))
 
 
 def search_options() -> st.SearchStrategy[SearchOptions]:

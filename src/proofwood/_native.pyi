@@ -101,9 +101,20 @@ class VoteSearch:
         clauses: list[list[int]],
         propagate_scores: bool,
         slack: bool,
+        climb: bool,
+        local: bool,
+        join: bool,
+        patience: int,
     ) -> None: ...
     def ask(
-        self, winner: int, loser: int, least: int, assumptions: list[int], near: list[int], seconds: float | None
+        self,
+        winner: int,
+        loser: int,
+        least: int,
+        assumptions: list[int],
+        near: list[int],
+        seconds: float | None,
+        climb: bool,
     ) -> tuple[int, list[int], list[int], int]:
         """Outcome (0 changes, 1 same, 2 stopped), cells, core, and why it stopped."""
 

@@ -202,16 +202,17 @@ def fit(
     ] = None,
     demographic_parity: Annotated[
         str | None,
-        typer.Option(metavar="COL[:RATIO]", help="odd: groups of a column are predicted positive equally often."),
+        typer.Option(metavar=cli_odd.FAIR, help="odd: groups of a column are predicted positive equally often."),
     ] = None,
     equal_opportunity: Annotated[
-        str | None, typer.Option(metavar="COL[:RATIO]", help="odd: equal true positive rates of groups.")
+        str | None, typer.Option(metavar=cli_odd.FAIR, help="odd: equal true positive rates of groups.")
     ] = None,
     predictive_equality: Annotated[
-        str | None, typer.Option(metavar="COL[:RATIO]", help="odd: equal false positive rates of groups.")
+        str | None, typer.Option(metavar=cli_odd.FAIR, help="odd: equal false positive rates of groups.")
     ] = None,
     equalized_odds: Annotated[
-        str | None, typer.Option(metavar="COL[:RATIO]", help="odd: equal true and false positive rates of groups.")
+        str | None,
+        typer.Option(metavar=cli_odd.FAIR, help="odd: equal true and false positive rates of groups."),
     ] = None,
     positive: Annotated[
         str | None, typer.Option(metavar="LABEL", help="odd: the favourable class, if there are more than two.")
@@ -289,7 +290,7 @@ def fit(
         # Before anything is printed: a closed pipe must not cost the model.
         with _writing(out):
             fitted.save(out)
-    _report(fitted, features, labels)
+    _report(fitted, features, labels, **more)
     if out is not None:
         typer.echo(f"\nsaved to {out}", err=True)
 
@@ -385,7 +386,7 @@ def explain(
     row: Annotated[int | None, typer.Option(help="Row to explain; the first is 0.")] = None,
     kind: Annotated[
         cli_explain.Kind,
-        typer.Option(help="Why this class, what could change it, or the nearest row of another class."),
+        typer.Option(help="Why this class, what could change it, the nearest row of another class, or all of both."),
     ] = cli_explain.Kind.ABDUCTIVE,
     smallest: Annotated[bool, typer.Option("--smallest", help="Of the fewest features.")] = False,
     inflate: Annotated[bool, typer.Option("--inflate", help="Widen the values as far as the class allows.")] = False,
@@ -399,7 +400,7 @@ def explain(
     integer: Integers = [],  # noqa: B006
     drop: Annotated[list[str], typer.Option(metavar="COL", help="Column that is no feature; may be repeated.")] = [],  # noqa: B006
     vote: Votes = cli_explain.Vote.AUTO,
-    engine: Annotated[str, typer.Option(help="auto, box, sat, cpsat or smt.")] = "auto",
+    engine: Annotated[str, typer.Option(help="auto, box, sat, bound, cpsat or smt.")] = "auto",
     time_limit: TimeLimit = "60",
     verify: Annotated[bool, typer.Option("--verify", help="Check the explanation with another engine.")] = False,
     certificate: Annotated[
@@ -556,10 +557,10 @@ def _gap(text: str) -> float:
 # ----------------------------------------------------------------------------------------------------- reporting
 
 
-def _report(model: Any, features: pl.DataFrame, labels: Any) -> None:
-    """Print the tree, what it costs, what is proved, and the count that needs no search."""
+def _report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -> None:
+    """Print the tree, what it costs, what is proved, and the count that needs no search; ``more``: what it needs."""
     result = model.result_
-    recounted = model.recount(features, labels)
+    recounted = model.recount(features, labels, **more)
     if recounted != result.objective:
         raise AssertionError(f"the model costs {recounted}, but the search reported {result.objective}")
     typer.echo(_tree_text(model, features))

@@ -28,6 +28,7 @@ class Kind(StrEnum):
     ABDUCTIVE = "abductive"
     CONTRASTIVE = "contrastive"
     COUNTERFACTUAL = "counterfactual"
+    ENUMERATION = "enumeration"
 
 
 class Vote(StrEnum):
@@ -71,10 +72,10 @@ class Request:
 
     def __post_init__(self) -> None:
         no = {
-            "--smallest": self.smallest and self.kind is Kind.COUNTERFACTUAL,
+            "--smallest": self.smallest and self.kind in (Kind.COUNTERFACTUAL, Kind.ENUMERATION),
             "--inflate": self.inflate and self.kind is not Kind.ABDUCTIVE,
-            "--feature-order": self.order is not None and self.kind is Kind.COUNTERFACTUAL,
-            "--immutable": bool(self.immutable) and self.kind is Kind.ABDUCTIVE,
+            "--feature-order": self.order is not None and self.kind in (Kind.COUNTERFACTUAL, Kind.ENUMERATION),
+            "--immutable": bool(self.immutable) and self.kind in (Kind.ABDUCTIVE, Kind.ENUMERATION),
         }
         for option, wrong in no.items():
             if wrong:
@@ -82,9 +83,13 @@ class Request:
         if self.smallest and self.order is not None:
             raise DataError("--smallest and --feature-order exclude each other: the size decides, or the order")
 
+    def targets(self, explainer: Explainer) -> Any:
+        """The target as a label of the model."""
+        return None if self.target is None else _label(self.target, explainer.model.classes.tolist())
+
     def answer(self, explainer: Explainer, x: Any, *, certificate: bool = False) -> Explanation:
         """The explanation of one row."""
-        target = None if self.target is None else _label(self.target, explainer.model.classes.tolist())
+        target = self.targets(explainer)
         if self.kind is Kind.ABDUCTIVE:
             return explainer.abductive(
                 x,
@@ -96,7 +101,12 @@ class Request:
             )
         if self.kind is Kind.CONTRASTIVE:
             return explainer.contrastive(
-                x, smallest=self.smallest, order=self.order, immutable=self.immutable, target=target
+                x,
+                smallest=self.smallest,
+                order=self.order,
+                immutable=self.immutable,
+                target=target,
+                certificate=certificate,
             )
         return explainer.counterfactual(x, target=target, immutable=self.immutable)
 
@@ -181,13 +191,18 @@ def explain_one(
     DataError
         If there is no such row, or no certificate can be made.
     """
-    from proofwood.explain.proofs.certificate import NoCertificateError, write_certificate
+    from proofwood.explain.proofs.certificate import NoCertificateError
 
     if not 0 <= row < rows.height:
         raise DataError(f"--row {row}: the table has {rows.height} rows, the first is 0")
-    if certificate is not None and request.kind is not Kind.ABDUCTIVE:
-        raise DataError("--certificate is for --kind abductive")
+    if certificate is not None:
+        if request.kind is Kind.COUNTERFACTUAL:
+            raise DataError("--certificate is for --kind abductive, contrastive or enumeration")
+        if request.target is not None:
+            raise DataError("--certificate and --target exclude each other: what is certified is so for all classes")
     try:
+        if request.kind is Kind.ENUMERATION:
+            return _explain_fully(explainer, rows[row], request, verify=verify, certificate=certificate)
         found = request.answer(explainer, rows[row], certificate=certificate is not None)
     except NoCertificateError as error:
         raise DataError(str(error)) from error
@@ -202,16 +217,41 @@ def explain_one(
     if certificate is not None:
         if found.certificate is None:
             raise DataError("no certificate: the explanation was not proved within the time limit")
-        try:
-            write_certificate(certificate, found.certificate)
-        except OSError as error:
-            raise DataError(f"cannot write {certificate}: {error.strerror or error}") from error
-        typer.echo(f"{'certificate':<12} {certificate}; check it with: proofwood verify {certificate}")
+        _write_certificate(certificate, found.certificate)
     return right
+
+
+def _explain_fully(explainer: Explainer, x: Any, request: Request, *, verify: bool, certificate: Path | None) -> bool:
+    """Print all explanations of a row, each as soon as it is found; whether nothing was found wrong."""
+    if verify:
+        raise DataError("--verify is for one explanation: --certificate proves an enumeration")
+    counted: Counter[str] = Counter()
+    listing = explainer.enumerate(x, target=request.targets(explainer))
+    for found in listing:
+        counted[found.kind] += 1
+        typer.echo(f"{found.kind:<12} {found.rule()}")
+    told = "complete: there are no others" if listing.complete else "stopped by the time limit: there may be others"
+    typer.echo(f"{'found':<12} {counted['abductive']:,} abductive, {counted['contrastive']:,} contrastive")
+    typer.echo(f"{'status':<12} {told}")
+    if certificate is not None:
+        _write_certificate(certificate, explainer.enumeration_certificate(x))
+    return True
+
+
+def _write_certificate(path: Path, content: Mapping[str, Any]) -> None:
+    from proofwood.explain.proofs.certificate import write_certificate
+
+    try:
+        write_certificate(path, content)
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror or error}") from error
+    typer.echo(f"{'certificate':<12} {path}; check it with: proofwood verify {path}")
 
 
 def explain_all(explainer: Explainer, rows: pl.DataFrame, request: Request, out: Path) -> None:
     """Write one line of JSON per row, each as soon as it is there, and print how many there are of each status."""
+    if request.kind is Kind.ENUMERATION:
+        raise DataError("--kind enumeration is for one --row")
     counted: Counter[str] = Counter()
     try:
         file = out.open("w", encoding="utf-8")

@@ -14,6 +14,8 @@ FAIRNESS = {
     "equalized_odds": "EqualizedOdds",
 }
 """Options that name a sensitive column -> their constraints."""
+FAIR = "COL[:RATIO[:PENALTY]]"
+"""What these options take."""
 
 
 def widths(text: str) -> tuple[int, ...]:
@@ -57,10 +59,10 @@ def constraints(
         if option not in given:
             continue
         shown = f"--{option.replace('_', '-')}"
-        column, ratio = _column_and_ratio(shown, given[option], columns)
+        column, ratio, penalty = _column_and_numbers(shown, given[option], columns)
         require_column(columns, column)
         named[column] = shown
-        made.append(kinds.KINDS[kind](ratio=ratio, pos_label=pos_label))  # type: ignore[call-arg]
+        made.append(kinds.KINDS[kind](ratio=ratio, pos_label=pos_label, penalty=penalty))  # type: ignore[call-arg]
     if len(named) > 1:
         told = " and ".join(f"{shown} {column!r}" for column, shown in named.items())
         raise DataError(f"{told} compare different columns: all fairness constraints of a model compare one")
@@ -69,15 +71,29 @@ def constraints(
     return made, next(iter(named), None)
 
 
-def _column_and_ratio(option: str, text: str, columns: Sequence[str]) -> tuple[str, float]:
-    """``COL`` or ``COL:ratio``; a name that holds a colon is a name if there is such a column."""
+def _column_and_numbers(option: str, text: str, columns: Sequence[str]) -> tuple[str, float, float | None]:
+    """What :data:`FAIR` shows; a name that holds a colon is a name if there is such a column."""
     if text in columns or ":" not in text:
-        return text, 0.8
-    column, _, number = text.rpartition(":")
+        return text, 0.8, None
+    column, _, last = text.rpartition(":")
+    first, _, middle = column.rpartition(":")
     try:
-        return column, float(number)
+        if first and column not in columns and _is_number(middle):
+            return first, float(middle), float(last)
+        return column, float(last), None
     except ValueError:
-        raise DataError(f"{option} {text!r}: expected a column, or a column and a ratio, such as sex:0.8") from None
+        raise DataError(
+            f"{option} {text!r}: expected a column, a column and a ratio, such as sex:0.8, or these and a penalty, "
+            "such as sex:0.8:0.5"
+        ) from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _number(text: str) -> float:

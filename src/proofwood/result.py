@@ -56,12 +56,23 @@ Progress = Callable[[ProgressEvent], None]
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """How the answer was reached; counters are those of the engine, by name."""
+    """How the answer was reached.
+
+    Parameters
+    ----------
+    seconds : wall-clock
+    engine : what found the model
+    stopped_by : None if completed, else "time_limit", "interrupt" or the like
+    counters : of the engine, by name
+    proved_by : the bound or engine that closed the gap, which is that which raised the lower bound last; None if the
+        gap is open, or the engine does not tell (skeleton diagrams do)
+    """
 
     seconds: float = 0.0
     engine: str = ""
-    stopped_by: str | None = None  # None if completed, else "time_limit" or "interrupt"
+    stopped_by: str | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
+    proved_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from proofwood import OptimalTreeClassifier
 from proofwood.cli import app
+from proofwood.explain.proofs.recheck import digest
 
 NAMES = ["income", "debt", "age"]
 
@@ -145,6 +146,45 @@ def test_a_certificate_is_checked_alone_and_against_the_model(folder):
     assert "FAILED" in result.stdout
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--smallest"],
+        ["--inflate"],
+        ["--kind", "contrastive"],
+        ["--kind", "contrastive", "--smallest"],
+        ["--kind", "contrastive", "--immutable", "income", "--immutable", "debt", "--immutable", "age"],
+        ["--kind", "enumeration"],
+    ],
+)
+def test_every_kind_of_certificate_is_checked_and_a_changed_one_is_refused(folder, options):
+    proof = folder / "kind.json"
+    forest = (folder / "forest.joblib", folder / "loans.csv", "--trust-pickle", "--row", 5, "--vote", "majority")
+    lines = told(worked("explain", *forest, *options, "--certificate", proof))
+    assert str(proof) in lines["certificate"]
+    against = ("--model", folder / "forest.joblib", "--trust-pickle", "--vote", "majority")
+    assert "proved for the model" in worked("verify", proof, *against)
+    content = json.loads(proof.read_text())
+    content["label"] = 1 - content["label"]
+    proof.write_text(json.dumps({**content, "digest": digest(content)}))
+    result = invoke("verify", proof)
+    assert result.exit_code == 1
+    assert "NOT proved" in result.stdout
+
+
+def test_all_explanations_of_a_row(folder):
+    forest = (folder / "forest.joblib", folder / "loans.csv", "--trust-pickle", "--kind", "enumeration")
+    printed = worked("explain", *forest, "--row", 5).splitlines()
+    assert printed[-1].split(maxsplit=1)[1] == "complete: there are no others"
+    kinds = [line.split()[0] for line in printed[:-2]]
+    assert printed[-2].endswith(f"{kinds.count('abductive')} abductive, {kinds.count('contrastive')} contrastive")
+    stopped = worked("explain", *forest, "--row", 5, "--time-limit", "0.000001")
+    assert "there may be others" in stopped
+    assert "enumeration is for one" in failed("explain", *forest, "--all", "--out", folder / "no.jsonl")
+    assert "--smallest is no option" in failed("explain", *forest, "--row", 5, "--smallest")
+    assert "--verify is for one" in failed("explain", *forest, "--row", 5, "--verify")
+
+
 def test_all_rows_as_json_lines(folder):
     out = folder / "all.jsonl"
     printed = worked("explain", folder / "tree.json", folder / "loans.csv", "--all", "--out", out)
@@ -165,7 +205,8 @@ def test_wrong_usage_is_one_line(folder):
         ("--row", -1): "120 rows",
         ("--row", 0, "--kind", "counterfactual", "--smallest"): "--smallest is no option",
         ("--row", 0, "--immutable", "age"): "--immutable is no option",
-        ("--row", 0, "--kind", "contrastive", "--certificate", "c"): "--certificate",
+        ("--row", 0, "--kind", "counterfactual", "--certificate", "c"): "--certificate",
+        ("--row", 0, "--target", "bad", "--certificate", "c"): "--certificate",
         ("--row", 0, "--smallest", "--feature-order", "age"): "exclude each other",
         ("--row", 0, "--engine", "magic"): "engine='magic'",
         ("--row", 0, "--feature-order", "agee"): "agee",

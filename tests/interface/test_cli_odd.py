@@ -103,6 +103,20 @@ def test_every_kind_of_fairness(table, tmp_path, option, kind):
     assert proofwood.load(out).constraints == [proofwood.MinSamples(20), kind(pos_label="bad")]
 
 
+@pytest.mark.parametrize("column", ["sex", "a:b"])
+def test_a_penalty_instead_of_a_constraint(table, tmp_path, column):
+    out = tmp_path / "odd.json"
+    asked = f"{column}:0.9:1.5"
+    told = worked("fit", table, "--target", "ok", *QUICK, "--demographic-parity", asked, "--out", out)
+    constraint = proofwood.DemographicParity(ratio=0.9, penalty=1.5)
+    assert proofwood.load(out).constraints == [constraint]
+    assert re.search(r"constraint +" + re.escape(repr(constraint)) + r": worst ratio [\d.]+, \d+ rows short", told)
+    objective, recounted = (
+        re.search(pattern, told)[1] for pattern in (r"objective +([\d.]+) share", r"recounted +([\d.]+)")
+    )
+    assert objective == recounted
+
+
 def test_the_sensitive_column_may_stay(table, tmp_path):
     out = tmp_path / "odd.json"
     worked("fit", table, "--target", "ok", *QUICK, "--demographic-parity", "sex", "--keep-sensitive", "--out", out)
@@ -133,6 +147,9 @@ def test_oblique_splits_and_trees(table):
         (["--model", "odd", "--demographic-parity", "sx"], "no column 'sx' in the table. Did you mean 'sex'?"),
         (["--model", "odd", "--demographic-parity", "sex:high"], "--demographic-parity 'sex:high': expected a column"),
         (["--model", "odd", "--demographic-parity", "sex:3"], "ratio must be a number from 0"),
+        (["--model", "odd", "--demographic-parity", "sex:0.8:dear"], "these and a penalty, such as sex:0.8:0.5"),
+        (["--model", "odd", "--demographic-parity", "sex:0.8:-1"], "penalty must be a number from 0"),
+        (["--model", "odd", "--demographic-parity", "sx:0.8:1"], "no column 'sx' in the table. Did you mean 'sex'?"),
         (["--model", "odd", "--demographic-parity", "ok"], "no column 'ok'"),
         (["--model", "odd", "--demographic-parity", "sex", "--equalized-odds", "a:b"], "compare different columns"),
         (["--model", "odd", "--demographic-parity", "sex", "--positive", "fine"], "--positive 'fine' is no label"),

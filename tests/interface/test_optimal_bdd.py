@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from proofwood import OptimalBDDClassifier, OptimalityWarning, load
 
 
-@parametrize_with_checks([OptimalBDDClassifier()])
+@parametrize_with_checks([OptimalBDDClassifier(2)])  # larger sets of tests take a search of half a minute
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
@@ -55,10 +55,10 @@ def test_fewest_features_without_error(majority, engine):
     assert "over fewer tests" in diagram._claim()
 
 
-@pytest.mark.parametrize("engine", ["search", "maxsat", "rc2", "cpsat"])
+@pytest.mark.parametrize(
+    "engine", ["search", "maxsat", "rc2", pytest.param("cpsat", marks=pytest.mark.needs("ortools"))]
+)
 def test_engines_agree_on_the_errors(engine):
-    if engine == "cpsat":
-        pytest.importorskip("ortools")
     X, y = load_iris(return_X_y=True)
     diagram = OptimalBDDClassifier(2, max_thresholds=3, engine=engine).fit(X, y)
     assert diagram.status_ == "optimal"

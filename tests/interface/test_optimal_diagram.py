@@ -3,9 +3,11 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import math
 import pickle
 import re
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -193,6 +195,100 @@ def test_groups_are_treated_alike(credit, kind, splits):
     assert fair.recount(X, y) == fair.objective_
 
 
+def lacking(predicted, group, ratio):
+    """Rows that two groups f and m lack in all, by the formula of the documentation."""
+    chosen = [int((predicted[group == name] == "yes").sum()) for name in "fm"]
+    rows = [int((group == name).sum()) for name in "fm"]
+    short = [Fraction(ratio) * rows[g] / rows[1 - g] * chosen[1 - g] - chosen[g] for g in (0, 1)]
+    return sum(max(0, math.ceil(one)) for one in short)
+
+
+@pytest.mark.parametrize("splits", ["univariate", "oblique"])
+def test_a_penalty_is_part_of_the_objective(credit, splits):
+    X, y, sex = credit
+    asked = {"alpha": 0.01, "splits": splits}
+    if splits == "univariate":
+        asked |= {"max_thresholds": 3, "time_limit": 20.0}
+    objectives, short = [], []
+    for penalty in (0, 0.25, 2.5, 100, None) if splits == "univariate" else (0, 2.5, None):
+        constraint = DemographicParity(ratio=0.9, penalty=penalty)
+        diagram = small(**asked, constraints=constraint).fit(X, y, sensitive_features=sex)
+        predicted = diagram.predict(X)
+        assert diagram.status_ == "optimal" or splits == "oblique"
+        objectives.append(diagram.objective_)
+        short.append(lacking(predicted, sex, "0.9"))
+        nodes = Fraction("0.01") * max(0, diagram.model_.n_splits - 1) / 2
+        expected = Fraction(int((predicted != y).sum()), 300) + nodes
+        if penalty is None:
+            assert diagram.shortfall_ == {}
+            continue
+        expected += Fraction(str(penalty)) * short[-1] / 300
+        assert diagram.objective_ == float(expected) == diagram.recount(X, y, sensitive_features=sex)
+        assert diagram.lower_bound_ <= diagram.objective_
+        assert diagram.shortfall_ == {repr(constraint): short[-1]}
+        assert f"{constraint!r}: worst ratio {diagram.fairness_[repr(constraint)]:.4g}, {short[-1]} rows short" in (
+            diagram.summary()
+        )
+        assert f"+ penalties {penalty * short[-1] / 300:.4g}" in diagram.summary()
+        assert "meets" not in diagram._claim()
+        with pytest.raises(ValueError, match="compares groups: pass the group of each row"):
+            diagram.recount(X, y)
+    assert short[-1] == 0 < short[0]
+    if splits == "univariate":
+        free = small(**asked).fit(X, y)
+        assert free.objective_ == objectives[0]
+        assert objectives == sorted(objectives)
+        assert short == sorted(short, reverse=True)
+        assert objectives[-2] == objectives[-1]  # 100 is as good as a constraint
+
+
+def test_penalties_and_weights(credit):
+    X, y, sex = credit
+    weight = np.random.default_rng(3).integers(0, 4, 300) / 4
+    constraints = [EqualizedOdds(ratio=1, penalty=0.5), DemographicParity(ratio=0.3), MinSamples(0.05)]
+    fitted = [
+        small(alpha=0.01, max_thresholds=6, constraints=constraints).fit(X, y, factor * weight, sensitive_features=sex)
+        for factor in (1, 8)
+    ]
+    assert fitted[0].objective_ == fitted[1].objective_ == fitted[1].recount(X, y, weight, sensitive_features=sex)
+    (short,), (more,) = (diagram.shortfall_.values() for diagram in fitted)
+    assert more == 8 * short
+    assert fitted[0].fairness_["DemographicParity(ratio=0.3)"] >= 0.3
+    assert "that meets the constraints" in fitted[0]._claim()
+
+
+def test_a_penalty_of_too_many_digits_is_refused(credit):
+    X, y, sex = credit
+    with pytest.raises(ValueError, match="too many digits between them"):
+        small(constraints=DemographicParity(penalty=1 / 3)).fit(X, y, sensitive_features=sex)
+
+
+@pytest.mark.parametrize(
+    ("engine", "provers"),
+    [
+        ("auto", {"tests bound", "search", "tree bound"}),
+        ("search", {"tests bound", "search", "tree bound"}),
+        ("cpsat", {"cpsat", "equal rows"}),
+        ("milp", {"milp-scipy"}),
+        ("heuristic", {None}),
+    ],
+)
+def test_what_proved_the_answer_is_told(engine, provers, tmp_path):
+    if engine == "cpsat":
+        pytest.importorskip("ortools")
+    X = np.random.default_rng(0).integers(0, 3, (24, 3))
+    y = (X[:, 0] > 1) ^ (X[:, 1] > 0)
+    y[:2] ^= True
+    limit = 0.3 if engine == "heuristic" else 10.0
+    diagram = small(widths=(1,), engine=engine, time_limit=limit).fit(X, y)
+    by = diagram.result_.stats.proved_by
+    assert by in provers
+    assert (diagram.status_ == "optimal") == (by is not None)
+    assert (f"\nproved by: {by}\n" in diagram.summary()) == (by is not None)
+    diagram.save(tmp_path / "odd.json")
+    assert load(tmp_path / "odd.json").result_.stats == diagram.result_.stats
+
+
 def test_weights_and_dropped_rows_count_in_rates(credit):
     X, y, sex = credit
     weight = np.random.default_rng(3).integers(0, 4, 300)
@@ -341,7 +437,13 @@ def test_progress_is_told(iris, capsys):
 def test_save_and_load(credit, tmp_path, splits):
     X, y, sex = credit
     frame = pd.DataFrame(X, columns=["income", "debt"])
-    constraints = [DemographicParity(("f", "m"), ratio=0.7), EqualizedOdds(ratio=0.2), MaxSplits(3), MinSamples(0.02)]
+    constraints = [
+        DemographicParity(("f", "m"), ratio=0.7),
+        EqualizedOdds(ratio=0.2),
+        EqualOpportunity(ratio=1, penalty=0.1),
+        MaxSplits(3),
+        MinSamples(0.02),
+    ]
     diagram = small(splits=splits, constraints=constraints, alpha=0.01).fit(frame, y, sensitive_features=sex)
     diagram.save(tmp_path / "odd.json")
     again = load(tmp_path / "odd.json")
@@ -350,10 +452,11 @@ def test_save_and_load(credit, tmp_path, splits):
     assert again.get_params() == {**diagram.get_params(), "callback": None}
     assert again.model_ == diagram.model_
     assert again.fairness_ == diagram.fairness_
+    assert again.shortfall_ == diagram.shortfall_ != {}
     np.testing.assert_array_equal(again.flow_, diagram.flow_)
     assert again.summary() == diagram.summary()
     assert (again.predict(frame) == diagram.predict(frame)).all()
-    assert again.recount(frame, y) == diagram.objective_
+    assert again.recount(frame, y, sensitive_features=sex) == diagram.objective_
 
 
 @pytest.mark.parametrize("given", [(), MaxSplits(2), (MaxSplits(2),), [MaxSplits(2), MinSamples(3)]])

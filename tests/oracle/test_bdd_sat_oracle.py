@@ -156,6 +156,7 @@ def all_at_once(rows: RankedRows, size: int, structure: str, **how: bool) -> tup
     return formula, made
 
 
+@pytest.mark.needs("ortools")
 @examples(0.5)
 @given(rows=rows(), size=st.integers(1, 3), structure=st.sampled_from(["pairs", "cells"]), symmetry=BOOLEANS)
 def test_rc2_and_cp_sat_agree(rows: RankedRows, size: int, structure: str, symmetry: bool) -> None:
@@ -175,7 +176,6 @@ def test_rc2_and_cp_sat_agree(rows: RankedRows, size: int, structure: str, symme
     chosen = made.chosen(set(model).__contains__)
     assert len(chosen) <= size
     assert made.examples.errors(chosen) == optimum  # type: ignore[attr-defined]
-    pytest.importorskip("ortools", reason='needs pip install "proofwood[cpsat]"')
     sent: list[tuple[str, Any]] = []
     found = maxsat_cpsat.solve_in_child(
         sent.append, formula.clauses, made.costs, formula.n_variables, made.counted, made.hint([0]), 1
@@ -248,10 +248,8 @@ def test_completed_runs_return_the_first_of_the_best_sets(
 # --------------------------------------------------------------------------------------- limits, starts, and refusals
 
 
-@pytest.mark.parametrize("engine", ["rc2", "cpsat"])
+@pytest.mark.parametrize("engine", ["rc2", pytest.param("cpsat", marks=pytest.mark.needs("ortools"))])
 def test_engines_in_a_process_of_their_own(engine) -> None:
-    if engine == "cpsat":
-        pytest.importorskip("ortools", reason='needs pip install "proofwood[cpsat]"')
     problem = problem_of(noisy(60, 8), 2)
     result, events = run(problem, BddSatOptions(engine=engine))
     assert_best(result, events, fewest_errors(problem.rows, 2), problem)

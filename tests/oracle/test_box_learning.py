@@ -16,7 +16,15 @@ def ask_many(seed: int, number: int) -> None:
     """Eighteen questions about three rows of one random model, each against brute force."""
     rng = np.random.default_rng([seed, number])
     scores = score_models.random_scores(rng, vote=VOTES[number % 3])
-    box = BoxOracle(scores, BoxOptions(propagate_scores=number % 4 != 1, slack=number % 5 != 2))
+    options = BoxOptions(
+        propagate_scores=number % 4 != 1,
+        slack=number % 5 != 2,
+        climb=number % 7 != 3,
+        local=number % 8 != 5,
+        join=number % 6 not in (1, 4),
+        patience=(0, 0, 20, 2)[number % 4],
+    )
+    box = BoxOracle(scores, options)
     for _ in range(3):
         cells = score_models.random_cells(rng, scores)
         label = scores.winner(cells)
@@ -33,6 +41,10 @@ def ask_many(seed: int, number: int) -> None:
 
 def test_a_fact_does_not_support_itself():
     ask_many(8, 1067)  # two bounds of two columns were each left out of a clause because of the other
+
+
+def test_what_settles_every_question_is_remembered():
+    ask_many(1, 3552)  # the empty set of assumptions leads to a contradiction, and is asked for again
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -90,7 +102,7 @@ def test_no_guess_where_classes_are_left_out_or_local_search_is_off():
     cells = score_models.random_cells(rng, scores)
     label, everything = scores.winner(cells), list(range(scores.n_features))
     target = (label + 1) % 3
-    off = BoxOracle(scores, BoxOptions(local_search=False))
+    off = BoxOracle(scores, BoxOptions(guess=False))
     assert off.release(cells, label, everything, everything) == (everything, [])
     assert BoxOracle(scores).release(cells, label, everything, everything, targets=[target]) == (everything, [])
 

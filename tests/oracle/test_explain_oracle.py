@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from proofwood.explain.oracles.bound import BoundOracle
 from proofwood.explain.oracles.box import DEFAULT_OPTIONS, BoxOptions, BoxOracle
 from proofwood.explain.oracles.cpsat import CpsatOracle, CpsatSearch
-from proofwood.explain.oracles.oracle import Answer, Oracle, check_answer
+from proofwood.explain.oracles.oracle import Answer, Oracle, Question, about_box, about_row, check_answer
 from proofwood.explain.oracles.sat import SatOracle
-from proofwood.explain.oracles.served import Question, Search, ServedOracle, about_box, about_row, checked
+from proofwood.explain.oracles.served import Search, ServedOracle, checked
 from proofwood.explain.oracles.smt import SmtOracle, SmtSearch
 from proofwood.explain.scores import ScoreModel
-from proofwood.explain.search.boxes import boxed
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.server import Server
 from tests import naive_explain
@@ -39,11 +39,20 @@ class Asked:
 
 
 Ask = Callable[[ScoreModel, Sequence[Asked]], list[tuple[Answer, Answer]]]
-SEARCHES: dict[str, tuple[str, type[Search]]] = {"cpsat": ("ortools", CpsatSearch), "smt": ("z3", SmtSearch)}
+SEARCHES: dict[str, type[Search]] = {"cpsat": CpsatSearch, "smt": SmtSearch}
+needs_ortools, needs_z3 = pytest.mark.needs("ortools"), pytest.mark.needs("z3")
+HERE: dict[str, Callable[[ScoreModel], Oracle]] = {
+    "sat": SatOracle,
+    "bound": BoundOracle,
+    "bound, narrow": lambda scores: BoundOracle(scores, width=2),
+}
 OPTIONS = {
     "box": DEFAULT_OPTIONS,
     "box without score propagation": BoxOptions(propagate_scores=False),
     "box without slack": BoxOptions(slack=False),
+    "box without climbing": BoxOptions(climb=False, patience=2),
+    "box by small ensembles": BoxOptions(patience=0),
+    "box by small ensembles of single trees": BoxOptions(climb=False, join=False, patience=0),
 }
 
 
@@ -59,9 +68,7 @@ def asker(server: Server) -> Callable[[str], Ask]:
 
     def of(engine: str) -> Ask:
         if engine in SEARCHES:
-            package, search = SEARCHES[engine]
-            if importlib.util.find_spec(package) is None:
-                pytest.skip(f"{package} is not installed")
+            search = SEARCHES[engine]
 
             def ask_child(scores: ScoreModel, asked: Sequence[Asked]) -> list[tuple[Answer, Answer]]:
                 questions: list[Question] = []
@@ -75,7 +82,7 @@ def asker(server: Server) -> Callable[[str], Ask]:
             return ask_child
 
         def ask_here(scores: ScoreModel, asked: Sequence[Asked]) -> list[tuple[Answer, Answer]]:
-            return ask_oracle(SatOracle(scores) if engine == "sat" else BoxOracle(scores, OPTIONS[engine]), asked)
+            return ask_oracle(HERE[engine](scores) if engine in HERE else BoxOracle(scores, OPTIONS[engine]), asked)
 
         return ask_here
 
@@ -83,11 +90,10 @@ def asker(server: Server) -> Callable[[str], Ask]:
 
 
 def ask_oracle(oracle: Oracle, asked: Sequence[Asked]) -> list[tuple[Answer, Answer]]:
-    boxes = boxed(oracle)
     return [
         (
             oracle.ask(a.cells, a.label, a.fixed, targets=a.targets),
-            boxes.ask_box(a.low, a.high, a.label, targets=a.targets),
+            oracle.ask_box(a.low, a.high, a.label, targets=a.targets),
         )
         for a in asked
     ]
@@ -143,26 +149,38 @@ def votes_of(engine: str) -> tuple[Vote, ...]:
     return ("majority",) if engine == "sat" else VOTES
 
 
-@pytest.mark.parametrize(("engine", "count"), [("box", 90), ("sat", 45), ("cpsat", 15), ("smt", 15)])
+QUICK = [
+    ("box", 90),
+    ("sat", 45),
+    ("bound", 30),
+    pytest.param("cpsat", 15, marks=needs_ortools),
+    pytest.param("smt", 15, marks=needs_z3),
+]
+
+
+@pytest.mark.parametrize(("engine", "count"), QUICK)
 def test_answers_are_those_of_brute_force(asker: Callable[[str], Ask], engine: str, count: int) -> None:
     compare_many(asker(engine), 2021, votes_of(engine), count)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
-@pytest.mark.parametrize("engine", [*OPTIONS, "sat", "cpsat", "smt"])
+@pytest.mark.parametrize(
+    "engine",
+    [*OPTIONS, *HERE, pytest.param("cpsat", marks=needs_ortools), pytest.param("smt", marks=needs_z3)],
+)
 def test_answers_are_those_of_brute_force_on_1000_ensembles(
     asker: Callable[[str], Ask], engine: str, part: int
 ) -> None:
     compare_many(asker(engine), 3000 + part, votes_of(engine), 250)
 
 
-@pytest.mark.parametrize(("oracle_type", "package"), [(CpsatOracle, "ortools"), (SmtOracle, "z3")])
+@pytest.mark.parametrize(
+    "oracle_type", [pytest.param(CpsatOracle, marks=needs_ortools), pytest.param(SmtOracle, marks=needs_z3)]
+)
 def test_the_oracle_with_its_own_process(
-    oracle_type: type[CpsatOracle] | type[SmtOracle], package: str, monkeypatch: pytest.MonkeyPatch
+    oracle_type: type[CpsatOracle] | type[SmtOracle], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed")
     rng = np.random.default_rng(5)
     scores = random_scores(rng, vote="soft", n_classes=3)
     questions = random_questions(rng, scores, 5)
@@ -181,8 +199,8 @@ def test_the_oracle_with_its_own_process(
         oracle_type(scores)
 
 
+@needs_ortools
 def test_sums_beyond_64_bits_are_refused(asker: Callable[[str], Ask]) -> None:
-    pytest.importorskip("ortools")
     scores = ScoreModel(
         n_thresholds=np.array([1]),
         features=((0,),),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -242,10 +241,9 @@ def test_explanations_by_sat(check: Callable[[Case], None]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.needs("ortools")
 @pytest.mark.parametrize("check", CHECKS)
 def test_explanations_by_cpsat(check: Callable[[Case], None]) -> None:
-    if importlib.util.find_spec("ortools") is None:
-        pytest.skip("ortools is not installed")
     for case in cases(3000, 6, CpsatOracle):
         assert isinstance(case.oracle, CpsatOracle)
         with case.oracle:

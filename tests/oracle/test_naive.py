@@ -24,7 +24,7 @@ def _order(tree: naive.Tree) -> tuple[Any, ...]:
 
 
 @examples(2)
-@given(problem=problems().filter(lambda p: p.n_rows <= 5 and p.max_depth <= 2))
+@given(problem=problems(most_rows=5, most_depth=2))
 def test_no_tree_is_better_and_no_tie_comes_before_the_canonical_one(problem: TreeProblem) -> None:
     costs = [(naive.tree_cost(tree, problem), _order(tree)) for tree in naive.every_tree(problem)]
     cost, tree = naive.best_tree(problem)

@@ -52,7 +52,7 @@ def assert_bracketed(events: list[ProgressEvent], optimum: float) -> None:
         assert earlier.lower_bound <= later.lower_bound
 
 
-@examples(30)
+@examples(15)
 @given(problem=problems(), options=search_options(), threads=thread_counts())
 def test_search_finds_and_proves_the_canonical_optimum(
     problem: TreeProblem, options: SearchOptions, threads: int
@@ -67,7 +67,7 @@ def test_search_finds_and_proves_the_canonical_optimum(
     assert (result.trace[-1].objective, result.trace[-1].lower_bound) == (result.objective, result.lower_bound)
 
 
-@examples(5)
+@examples(3)
 @given(problem=problems(max_gap=True), options=search_options(), threads=thread_counts())
 def test_gap_is_honoured(problem: TreeProblem, options: SearchOptions, threads: int) -> None:
     cost = naive.fewest_cost(problem)
@@ -118,7 +118,7 @@ def wider_problems(draw: st.DrawFn, max_depth: int, n_rows: tuple[int, int], max
     )
 
 
-@examples(4)
+@examples(2)
 @given(problem=wider_problems(2, (17, 70), 3), options=search_options(), threads=thread_counts())
 def test_depth_two_with_full_batches(problem: TreeProblem, options: SearchOptions, threads: int) -> None:
     result, events = run(problem, options, threads)

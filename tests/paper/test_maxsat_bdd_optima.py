@@ -85,6 +85,6 @@ def test_rules_and_columns_change_nothing(load_data: LoadData, name: str) -> Non
 def test_the_optimal_set_is_among_all_optimal_sets(load_data: LoadData) -> None:
     rows = load(load_data, "vote")
     best = best_subset(rows, 4, options=SubsetOptions(lexicographic=True))
-    sets, complete = optimal_subsets(rows, 4, ERRORS["vote"][2])
+    sets, complete, _ = optimal_subsets(rows, 4, ERRORS["vote"][2])
     assert complete
     assert best.tests == sets[0]

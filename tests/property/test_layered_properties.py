@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.shape import Diagram, check_skeleton, count, without_unreached
 from proofwood.model.evaluate import predict
-from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem, Rate
+from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem, Penalty, Rate
 from proofwood.result import Limits, Status
 from tests import naive_layered as naive
 from tests.layered_problems import ALPHAS, layered_problems, random_diagram
@@ -63,7 +63,8 @@ def test_diagrams_are_counted_as_by_hand(problem: LayeredProblem, seed: int, obl
     weights, codes = problem.rows.weights.tolist(), problem.rows.codes.tolist()
     wrong = sum(w for w, end, code in zip(weights, ends, codes, strict=True) if end != code)
     assert (counted.errors, counted.n_splits) == (wrong, len(diagram.layer))
-    assert counted.cost == problem.cost.of_diagram(wrong, len(diagram.layer))
+    lacks = [naive.lack(problem, rate, ends) for penalty in problem.penalties for rate in penalty.rates]
+    assert counted.cost == problem.cost.of_diagram(wrong, len(diagram.layer)) + naive.penalty(problem, lacks)
     through = [
         sum(w for w, path in zip(weights, paths, strict=True) if node in path) for node in range(len(diagram.layer))
     ]
@@ -151,6 +152,34 @@ def test_rates_are_shares_of_weight(seed: int, n_rows: int, ratio: Fraction, hea
     assert attained == pytest.approx(float(share(left) / share(right))) if share(right) else math.isinf(attained)
 
 
+@given(
+    seed=SEEDS,
+    n_rows=st.integers(3, 14),
+    ratio=st.fractions(0, 1, max_denominator=20),
+    weighted=st.booleans(),
+    price=st.integers(1, 9),
+)
+def test_a_penalty_is_the_least_weight_that_lacks(
+    seed: int, n_rows: int, ratio: Fraction, weighted: bool, price: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    group = np.concatenate([[0, 1, 2], rng.integers(0, 4, n_rows - 3)])
+    weights = rng.integers(1, 9 if weighted else 2, n_rows)
+    predicted = rng.integers(0, 3, n_rows)
+    one = Penalty(tuple(Rate(group == 0, group == other, 1, ratio) for other in (1, 2)), price)
+
+    def weight(of: int, code: int | None = None) -> int:
+        return int(weights[(group == of) & (True if code is None else predicted == code)].sum())
+
+    def met(more: int) -> bool:
+        mine = Fraction(weight(0, 1) + more, weight(0))
+        return all(mine >= ratio * Fraction(weight(other, 1), weight(other)) for other in (1, 2))
+
+    assert one.short(weights, predicted) == next(more for more in range(weight(0) + 1) if met(more))
+    assert one.most(weights) == weight(0)
+    assert (one.short(weights, predicted) == 0) == all(rate.slack(weights, predicted) >= 0 for rate in one.rates)
+
+
 def _taken(problem: LayeredProblem, order: np.ndarray, weights: np.ndarray | None = None) -> LayeredProblem:
     """The rows of these numbers, with other weights if given."""
     rows = problem.rows
@@ -160,8 +189,12 @@ def _taken(problem: LayeredProblem, order: np.ndarray, weights: np.ndarray | Non
         codes=rows.codes[order],
         weights=rows.weights[order] if weights is None else weights,
     )
-    rates = tuple(replace(rate, left=rate.left[order], right=rate.right[order]) for rate in problem.rates)
-    return replace(problem, rows=chosen, rates=rates)
+
+    def taken(rates: tuple[Rate, ...]) -> tuple[Rate, ...]:
+        return tuple(replace(rate, left=rate.left[order], right=rate.right[order]) for rate in rates)
+
+    penalties = tuple(replace(penalty, rates=taken(penalty.rates)) for penalty in problem.penalties)
+    return replace(problem, rows=chosen, rates=taken(problem.rates), penalties=penalties)
 
 
 @examples(0.5)
@@ -178,7 +211,7 @@ def test_the_order_of_rows_and_a_weight_for_a_duplicate_change_no_optimum(proble
 @examples(0.5)
 @given(problem=layered_problems())
 def test_constraints_only_cost(problem: LayeredProblem) -> None:
-    free = replace(problem, tree=False, max_splits=MOST_NODES, min_weight=0, rates=())
+    free = replace(problem, tree=False, max_splits=MOST_NODES, min_weight=0, rates=(), penalties=())
     least = naive.cheapest(free)[0]
     cost = naive.cheapest(problem)[0]
     assert least is not None
@@ -201,12 +234,12 @@ def test_a_run_keeps_the_best_of_what_it_is_offered(problem: LayeredProblem, see
         assert run.offer(diagram, by="hand") == better
         if cost is not None:
             costs.append(cost)
-        run.prove(int(rng.integers(0, least + 1)))
-        run.prove(run.lower - 1)
+        run.prove(int(rng.integers(0, least + 1)), by="hand")
+        run.prove(run.lower - 1, by="nothing")
         assert run.upper == min(costs, default=run.upper)
     result = run.result("time_limit")
     if costs:
-        run.prove(run.upper + 5)
+        run.prove(run.upper + 5, by="hand")
         assert run.lower == run.upper
         assert run.done
         final = run.result("time_limit")
@@ -215,7 +248,7 @@ def test_a_run_keeps_the_best_of_what_it_is_offered(problem: LayeredProblem, see
         assert [e.objective for e in events] == sorted((e.objective for e in events), reverse=True)
         assert [e.lower_bound for e in events] == sorted(e.lower_bound for e in events)
         with pytest.raises(AssertionError, match="proved infeasible"):
-            run.prove_infeasible()
+            run.prove_infeasible(by="hand")
     else:
         assert result.status is Status.UNKNOWN
 
@@ -223,11 +256,11 @@ def test_a_run_keeps_the_best_of_what_it_is_offered(problem: LayeredProblem, see
 def test_contradictions_are_seen() -> None:
     problem = naive_problem()
     run = LayeredRun(problem, Limits())
-    run.prove(1)
+    run.prove(1, by="hand")
     with pytest.raises(AssertionError, match="was proved to be the least"):
         run.offer(Diagram((0,), (~0,), (~1,), (0,)))
     run = LayeredRun(problem, Limits())
-    run.prove_infeasible()
+    run.prove_infeasible(by="hand")
     with pytest.raises(AssertionError, match="infeasible"):
         run.offer(Diagram.leaf(0))
     assert run.result().status is Status.INFEASIBLE

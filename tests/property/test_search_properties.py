@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import signal
 import threading
 from itertools import pairwise
 from typing import Any
@@ -19,6 +18,7 @@ from proofwood.problem import recount
 from proofwood.problem.problem import TreeProblem
 from proofwood.result import Limits, ProgressEvent, Status
 from strategies import RULES, examples, generated, problem_arguments, problems, usable_simd
+from tests.interrupts import interrupted
 
 MEDIUM = [  # seed, rows, features, classes, depth, more arguments
     (1, 200, 4, 2, 3, {}),
@@ -238,12 +238,7 @@ def test_time_limit_is_obeyed(max_depth: int, n_classes: int) -> None:
 
 def test_interrupt_keeps_the_best_tree() -> None:
     problem = endless(5)
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    try:
-        result = solve(problem, limits=Limits(seconds=20.0))
-    finally:
-        timer.join()
+    result = interrupted(lambda: solve(problem, limits=Limits(seconds=20.0)))
     assert (result.status, result.stats.stopped_by) == (Status.FEASIBLE, "interrupt")
     assert result.stats.seconds < 2.0
     assert result.model is not None

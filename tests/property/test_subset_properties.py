@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from itertools import pairwise
 from typing import Any
@@ -24,6 +22,7 @@ from proofwood.engines.subset import (
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent
 from strategies import examples
+from tests.interrupts import interrupted
 
 
 def noisy(seed: int, n_rows: int = 160, n_tests: int = 16, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -101,10 +100,8 @@ def test_a_stopped_search_brackets_the_optimum(seconds: float) -> None:
 
 def test_ctrl_c_ends_the_search_like_a_time_limit() -> None:
     rows = endless()
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
     started = time.perf_counter()
-    result = best_subset(rows, 6)
+    result = interrupted(lambda: best_subset(rows, 6))
     assert time.perf_counter() - started < 1.0
     assert result.stopped_by == "interrupt"
     assert result.tests is not None
@@ -114,8 +111,6 @@ def test_ctrl_c_ends_the_search_like_a_time_limit() -> None:
 
 @pytest.mark.parametrize("engine", ["search", "hitting"])
 def test_fewest_tests_stop_at_the_limit_and_at_ctrl_c(engine: Any) -> None:
-    if engine == "hitting":
-        pytest.importorskip("pysat")
     rng = np.random.default_rng(2)
     rows = RankedRows.from_bits(rng.integers(0, 2, (600, 60)), rng.integers(0, 2, 600))
     started = time.perf_counter()
@@ -124,9 +119,8 @@ def test_fewest_tests_stop_at_the_limit_and_at_ctrl_c(engine: Any) -> None:
     assert result.stopped_by == "time_limit"
     assert result.tests is not None
     assert result.lower_bound <= len(result.tests)
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    assert fewest_tests(rows, options=FewestOptions(engine)).stopped_by == "interrupt"
+    result = interrupted(lambda: fewest_tests(rows, options=FewestOptions(engine)))
+    assert result.stopped_by == "interrupt"
 
 
 def test_progress_brackets_and_its_errors_propagate() -> None:
@@ -152,11 +146,13 @@ def test_progress_brackets_and_its_errors_propagate() -> None:
 
 def test_listing_stops_at_its_limit() -> None:
     rows = endless()
-    sets, complete = optimal_subsets(rows, 6, rows.total, max_sets=5)
+    sets, complete, stopped_by = optimal_subsets(rows, 6, rows.total, max_sets=5)
     assert sets == ((), (0,), (0, 1), (0, 1, 2), (0, 1, 2, 3))
     assert not complete
-    _, complete = optimal_subsets(rows, 6, 800, limits=Limits(0.2))
+    assert stopped_by is None
+    _, complete, stopped_by = optimal_subsets(rows, 6, 800, limits=Limits(0.2))
     assert not complete
+    assert stopped_by == "time_limit"
 
 
 def test_bad_arguments_are_named() -> None:

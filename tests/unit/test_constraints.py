@@ -17,6 +17,7 @@ from proofwood import (
     PredictiveEquality,
 )
 from proofwood.estimators.constraints import KINDS, Groups, checked, from_plain
+from proofwood.problem.layered import Penalty
 
 pd = pytest.importorskip("pandas")
 
@@ -182,6 +183,8 @@ def test_constraints_are_values():
     assert repr(EqualOpportunity(["f", "m"], ratio=1, pos_label="yes")) == (
         "EqualOpportunity(('f', 'm'), ratio=1, pos_label='yes')"
     )
+    assert repr(DemographicParity(penalty=2)) == "DemographicParity(ratio=0.8, penalty=2)"
+    assert DemographicParity(penalty=2) != DemographicParity()
     assert repr(MaxSplits(7)) == "MaxSplits(7)"
     assert repr(MinSamples(0.05)) == "MinSamples(0.05)"
     assert DemographicParity(["f", "m"]) == DemographicParity(("f", "m")) != EqualOpportunity(("f", "m"))
@@ -191,13 +194,34 @@ def test_constraints_are_values():
 
 
 @pytest.mark.parametrize(
-    "constraint", [*(kind() for kind in FAIR), DemographicParity([1, 2], pos_label="x"), MaxSplits(2), MinSamples(0.1)]
+    "constraint",
+    [
+        *(kind() for kind in FAIR),
+        DemographicParity([1, 2], pos_label="x", penalty=0.5),
+        MaxSplits(2),
+        MinSamples(0.1),
+    ],
 )
 def test_the_plain_form_and_back(constraint):
     assert from_plain(constraint.to_plain()) == constraint
     assert type(from_plain(constraint.to_plain())) is type(constraint)
     assert type(constraint).__name__ in KINDS
     assert type(constraint).__doc__
+
+
+def test_the_plain_form_names_a_penalty_only_if_there_is_one():
+    assert "penalty" not in DemographicParity().to_plain()
+    assert DemographicParity(penalty=0).to_plain()["penalty"] == 0
+
+
+def test_what_groups_lack_by_hand():
+    group = list("aabbbbcc")
+    predicted = np.array([1, 1, 1, 0, 0, 0, 1, 0])  # 2 of 2, 1 of 4, 1 of 2
+    of_groups = DemographicParity(ratio=0.8).rates_by_group(Groups.of(group, 8), np.array([0, 1]), predicted)
+    one = np.ones(8, dtype=np.int64)
+    assert [Penalty(rates, 1).short(one, predicted) for rates in of_groups] == [0, 3, 1]  # 0.8 * 4 - 1, 0.8 * 2 - 1
+    assert [Penalty(rates, 1).most(one) for rates in of_groups] == [2, 4, 2]
+    assert [Penalty(rates, 1).short(5 * one, predicted) for rates in of_groups] == [0, 11, 3]  # 16 - 5, 8 - 5
 
 
 def test_an_unknown_plain_form():
@@ -213,6 +237,10 @@ def test_an_unknown_plain_form():
         (EqualizedOdds(ratio="high"), "ratio must be"),
         (EqualizedOdds(ratio=True), "ratio must be"),
         (EqualizedOdds(ratio=float("nan")), "ratio must be"),
+        (DemographicParity(penalty=-0.5), "penalty must be a number from 0"),
+        (DemographicParity(penalty=True), "penalty must be"),
+        (DemographicParity(penalty="much"), "penalty must be"),
+        (DemographicParity(penalty=float("inf")), "penalty must be"),
         (DemographicParity("ab"), "groups must be None or a list"),
         (DemographicParity(3), "groups must be None or a list"),
         (DemographicParity(["a"]), "at least two different"),

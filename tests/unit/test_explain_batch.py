@@ -193,9 +193,11 @@ def test_a_row_out_of_time_still_has_a_right_answer(explainer: Explainer, rows: 
 
 
 @pytest.mark.slow
+@pytest.mark.needs("distributed")
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL")
 def test_a_cluster_that_loses_a_worker_gives_the_same_file(explainer: Explainer, tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install proofwood[dask]")
+    import distributed
+
     X, _ = load_iris(return_X_y=True)
     X = np.repeat(X, 3, axis=0) + np.random.default_rng(0).normal(0, 0.2, (450, 4))
     explainer.explain(X, path=tmp_path / "alone", executor="serial")

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proofwood.explain.search.boxes import BoxedOracle, boxed, group_values
+from proofwood.explain.search.boxes import group_values
 from proofwood.explain.search.counterfactual import nearest
 from proofwood.explain.search.extract import abductive
 from proofwood.explain.search.inflate import inflate
-from tests.explain_oracles import NoBoxes, TryAll, cases, cell_costs
+from tests.explain_oracles import TryAll, cases, cell_costs
 
 CASES = cases(60, start=9000)
 
@@ -68,21 +68,6 @@ def test_values_of_a_group_are_its_categories():
     oracle = next(o for o, _, _ in CASES if len(o.scores.features[-1]) == 3)
     assert group_values(oracle.scores, oracle.scores.n_features - 1).tolist() == [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
     assert group_values(oracle.scores, 0) is None
-
-
-def test_an_oracle_without_boxes_answers_them_by_clauses():
-    for made, cells, label in CASES[:12]:
-        plain = NoBoxes(made.scores)
-        assert not isinstance(plain, BoxedOracle)
-        assert boxed(made) is made
-        random = np.random.default_rng(0)
-        for _ in range(4):
-            ends = random.integers(0, made.scores.n_thresholds + 1, (2, len(cells)))
-            low, high = ends.min(axis=0), ends.max(axis=0)
-            answer = boxed(plain).ask_box(low, high, label)
-            assert answer.changes is not _same(made, low, high, label)
-        features = abductive(plain, cells, label).features
-        assert inflate(plain, cells, label, features).complete
 
 
 def _cheapest(oracle, cells, label, prices, immutable=(), targets=None, accept=None):

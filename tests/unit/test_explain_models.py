@@ -239,8 +239,11 @@ def test_categories_of_own_diagrams() -> None:
         result.read(pd.DataFrame({"c": ["z"], "n": [1]}))
 
 
+@pytest.mark.needs("xgboost", "lightgbm")
 def test_boosters() -> None:
-    xgboost, lightgbm = pytest.importorskip("xgboost"), pytest.importorskip("lightgbm")
+    import lightgbm
+    import xgboost
+
     for n_classes in (2, 3):
         for missing in (0.2 * (n_classes == 2),):
             X, y = _data(n_classes, seed=9, missing=missing)
@@ -258,6 +261,132 @@ def test_boosters() -> None:
                     scale = 2.0 ** np.round(np.log2(np.median((sums[:, 1] - sums[:, 0]) / raw)))
                     off = np.abs((sums[:, 1] - sums[:, 0]) - raw.astype(float) * scale)
                     assert off.max() <= result.scores.margin + 1
+
+
+def _with_categories(seed: int) -> tuple[pd.DataFrame, IntArray]:
+    generator = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "size": generator.normal(size=200),
+            "color": pd.Categorical(generator.choice(["red", "green", "blue", "grey", "pink"], 200)),
+            "kind": pd.Categorical(generator.integers(3, 12, 200)),
+        }
+    )
+    y = frame.color.isin(["red", "grey"]) ^ (frame["size"] > 0) ^ frame.kind.isin([4, 7, 8])
+    frame.loc[::11, "color"] = np.nan
+    return frame, y.to_numpy().astype(np.int64)
+
+
+def _extreme(one_hot: int, **more: Any) -> Any:
+    import xgboost
+
+    return xgboost.XGBClassifier(
+        n_estimators=5, max_depth=4, enable_categorical=True, max_cat_to_onehot=one_hot, n_jobs=1, **more
+    )
+
+
+def _light(one_hot: int, **more: Any) -> Any:
+    import lightgbm
+
+    few = {"min_child_samples": 5, "min_data_per_group": 2, "cat_smooth": 1, "n_jobs": 1, "verbose": -1}
+    return lightgbm.LGBMClassifier(n_estimators=5, max_cat_to_onehot=one_hot, **few, **more)
+
+
+BOOSTERS = [
+    pytest.param(_extreme, marks=pytest.mark.needs("xgboost")),
+    pytest.param(_light, marks=pytest.mark.needs("lightgbm")),
+]
+
+
+@pytest.mark.parametrize("one_hot", [1, 100])
+@pytest.mark.parametrize("make", BOOSTERS)
+def test_categories_of_boosters_by_name(make: Any, one_hot: int) -> None:
+    if make is _extreme:
+        import xgboost
+
+        if tuple(map(int, xgboost.__version__.split(".")[:2])) < (3, 1):
+            pytest.skip("the names of categories are in the model from XGBoost 3.1 on")
+    frame, y = _with_categories(one_hot)
+    y[frame["size"] > 1.5] = 2 * (one_hot > 1)
+    model = make(one_hot).fit(frame, y)
+    result = explained(model, X=frame)
+    assert result.inputs[1].levels == ("blue", "green", "grey", "pink", "red")
+    assert result.inputs[2].levels == tuple(map(str, range(3, 12)))
+    assert result.feature_names == ("size", "color", "kind")
+    assert (result.scores.n_thresholds > 0).sum() > 5
+    _check(result, model)
+    # however a frame orders its categories, they are read and predicted by name
+    other = frame.assign(color=frame.color.cat.reorder_categories(["red", "pink", "grey", "green", "blue"]))
+    assert np.array_equal(result.read(other), result.read(frame), equal_nan=True)
+    assert np.array_equal(model.classes_[result.predict_codes(result.read(other))], model.predict(frame))
+    booster = model.get_booster() if make is _extreme else model.booster_
+    alone = explained(booster)
+    _check(alone, None)
+    assert np.array_equal(alone.predict_codes(alone.read(frame)), result.predict_codes(result.read(frame)))
+    with pytest.raises(DataError, match="does not know"):
+        result.read(frame.assign(kind=99))
+    if make is _extreme:  # which refuses a category that it does not know, and has a side for a missing one
+        with pytest.raises(DataError, match="does not know"):
+            result.read(frame.assign(color="mauve"))
+    else:  # which takes it for a missing one
+        result.read(frame.assign(color="mauve"))
+    assert any("(missing" in text for column in range(len(result.columns)) for text in result.texts_of(column))
+
+
+@pytest.mark.parametrize("make", BOOSTERS)
+def test_categories_of_boosters_by_number(make: Any) -> None:
+    frame, y = _with_categories(0)
+    X = np.column_stack([frame["size"], 3.0 * frame.color.cat.codes + 2, frame.kind.astype(float)])
+    X[::11, 1] = np.nan
+    given = {"feature_types": ["float", "c", "c"]} if make is _extreme else {}
+    told = {} if make is _extreme else {"categorical_feature": [1, 2]}
+    model = make(1, **given).fit(X, y, **told)
+    before = X.copy()
+    for result in (explained(model, X=X), explained(model)):
+        assert {"2", "5"} <= set(result.inputs[1].levels)
+        _check(result, model)
+        assert np.array_equal(model.classes_[result.predict_codes(result.read(X))], model.predict(X))
+        strange = X.copy()
+        strange[:, 1] = 1000  # no number of a set: low for XGBoost, high for LightGBM
+        assert np.array_equal(model.classes_[result.predict_codes(result.read(strange))], model.predict(strange))
+        strange[3, 1] = 2.5
+        with pytest.raises(DataError, match=r"2.5.* in row 3: its categories are whole numbers"):
+            result.read(strange)
+    assert np.array_equal(X, before, equal_nan=True)
+
+
+@pytest.mark.needs("lightgbm")
+def test_ordered_categories_of_lightgbm_are_refused() -> None:
+    frame, y = _with_categories(0)
+    model = _light(1).fit(frame.assign(kind=frame.kind.cat.as_ordered()), y)
+    with pytest.raises(TypeError, match="without ordered ones"):
+        explained(model)
+
+
+@pytest.mark.needs("xgboost", "lightgbm")
+def test_trees_that_are_dropped_or_averaged() -> None:
+    """Dart multiplies the trees of XGBoost with weights; random forests of LightGBM are averaged."""
+    import lightgbm
+    import xgboost
+
+    for n_classes in (2, 3):
+        X, y = _data(n_classes, seed=3, missing=0.1)
+        dropped = {"booster": "dart", "rate_drop": 0.4, "one_drop": 1, "base_score": 0.3 if n_classes == 2 else None}
+        for model in (
+            xgboost.XGBClassifier(n_estimators=12, max_depth=3, n_jobs=1, **dropped).fit(X, y),
+            lightgbm.LGBMClassifier(boosting_type="dart", n_estimators=12, n_jobs=1, verbose=-1).fit(X, y),
+            lightgbm.LGBMClassifier(
+                boosting_type="rf", n_estimators=9, subsample=0.6, subsample_freq=1, n_jobs=1, verbose=-1
+            ).fit(X, y),
+        ):
+            result = explained(model, X=X)
+            _check(result, model)
+            assert np.array_equal(model.classes_[result.predict_codes(X)], model.predict(X))
+            if n_classes == 2 and type(model).__name__ == "XGBClassifier":
+                raw = model.predict(X, output_margin=True).astype(np.float64)
+                sums = result.sums_of(result.cells_of(X))
+                scale = 2.0 ** np.round(np.log2(np.median((sums[:, 1] - sums[:, 0]) / raw)))
+                assert np.abs((sums[:, 1] - sums[:, 0]) - raw * scale).max() <= result.scores.margin + 1
 
 
 def test_one_class_only() -> None:

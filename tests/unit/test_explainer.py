@@ -109,7 +109,6 @@ def test_the_words_of_a_rule():
 
 def test_every_kind_is_verified_by_another_engine(explainer, frame):
     table, _ = frame
-    pytest.importorskip("ortools")
     for i in (0, 5):
         row = table[i : i + 1]
         for found in (
@@ -122,6 +121,7 @@ def test_every_kind_is_verified_by_another_engine(explainer, frame):
             checked = found.verify()
             assert checked.ok, checked.problems
     assert second_engine("cpsat", explainer.model.scores) == "box"
+    assert second_engine("box", explainer.model.scores) == "bound"
 
 
 def test_the_smallest_is_no_larger_and_says_so(explainer, frame):
@@ -240,9 +240,8 @@ def test_targets_of_many_classes():
             assert part.verify("box").ok
 
 
-@pytest.mark.parametrize("engine", ["sat", "cpsat"])
+@pytest.mark.parametrize("engine", ["sat", pytest.param("cpsat", marks=pytest.mark.needs("ortools"))])
 def test_other_engines_find_explanations_too(engine):
-    pytest.importorskip("ortools" if engine == "cpsat" else "pysat")
     X, y = load_iris(return_X_y=True)
     forest = RandomForestClassifier(7, max_depth=3, random_state=0).fit(X, y)
     explainer = Explainer(forest, vote="majority", engine=engine)
@@ -323,13 +322,41 @@ def test_pictures(explainer, frame):
 
 
 def test_certificates_come_with_explanations(explainer, frame):
-    from proofwood.explain.proofs.recheck import check_certificate
+    from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
 
     table, _ = frame
     found = explainer.abductive(table[:1], certificate=True)
     assert all(check.passed for check in check_certificate(found.certificate))
     with pytest.raises(ValueError, match="without keep"):
         explainer.abductive(table[:1], certificate=True, keep=["married"])
+    few = explainer.abductive(table[:1], certificate=True, smallest=True)
+    wide = explainer.abductive(table[:1], certificate=True, inflate=True)
+    change = explainer.contrastive(table[:1], certificate=True)
+    least = explainer.contrastive(table[:1], certificate=True, smallest=True, immutable=change.names[:1])
+    never = explainer.contrastive(table[:1], certificate=True, immutable=found.names)
+    assert never.status == "none"
+    everything = explainer.enumeration_certificate(table[:1])
+    told = {
+        "abductive": found,
+        "smallest": few,
+        "inflated": wide,
+        "contrastive": change,
+        "least": least,
+        "never": never,
+    }
+    contents = {name: one.certificate for name, one in told.items()} | {"enumeration": everything}
+    for name, content in contents.items():
+        assert all(check.passed for check in check_certificate(content, explainer.model)), name
+    kinds = {name: (content["kind"], content["status"]) for name, content in contents.items()}
+    assert kinds["smallest"] == ("abductive", "smallest")
+    assert kinds["inflated"][0] == "inflated"
+    assert kinds["contrastive"] == ("contrastive", "minimal")
+    assert kinds["never"] == ("abductive", "sufficient")
+    assert kinds["least"] in (("contrastive", "smallest"), ("abductive", "sufficient"))
+    listed = list(explainer.enumerate(table[:1]))
+    assert len(everything["abductive"]) == sum(one.kind == "abductive" for one in listed)
+    with pytest.raises(NoCertificateError, match="the time was over"):
+        Explainer(explainer.model, time_limit=1e-9).enumeration_certificate(table[:1])
 
 
 def test_engines_by_name(explainer):

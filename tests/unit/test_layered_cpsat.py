@@ -16,7 +16,7 @@ from proofwood.engines.layered.cpsat.neighbours import improve_in_child, lifted,
 from proofwood.engines.layered.cpsat.rows import Sketch, least_errors
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.shape import Diagram, check_skeleton, count, without_unreached
-from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate
+from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent
 from proofwood.solvers import worker
@@ -25,7 +25,7 @@ SKELETONS = [(1,), (1, 1), (1, 2), (1, 1, 2), (1, 2, 1), (1, 2, 2)]
 
 
 def random_problem(seed: int) -> LayeredProblem:
-    """Three to eight rows over columns of up to four tests in all, with constraints in two of three."""
+    """Three to eight rows over columns of up to four tests in all, with constraints or penalties in two of three."""
     chance = random.Random(seed)
     widths = chance.choice(SKELETONS)
     n, n_columns = chance.randint(3, 8 if sum(widths) < 4 else 6), chance.randint(1, 3)
@@ -38,13 +38,17 @@ def random_problem(seed: int) -> LayeredProblem:
     rows = RankedRows.from_ranks(ranks, tests_of, codes, n_classes=n_classes, sample_weight=weights)
     cost = LayeredCost.of(alpha=chance.choice([0.0, 0.1, 0.3]), total=rows.total, widths=widths)
     kind = seed % 3
-    rates = []
+    rates: list[Rate] = []
+    penalties: tuple[Penalty, ...] = ()
     if kind == 1:
         left = np.array([row % 2 == 0 for row in range(n)])
         rates = [
             Rate(left, ~left, positive=1, ratio=Fraction(4, 5)),
             Rate(~left, left, positive=1, ratio=Fraction(4, 5)),
         ]
+        if seed % 2:
+            cost = cost.finer([Fraction(1, 3)])
+            penalties, rates = tuple(Penalty((rate,), (1 + seed % 4) * cost.error_price // 3) for rate in rates), []
     return LayeredProblem(
         rows,
         widths,
@@ -53,6 +57,7 @@ def random_problem(seed: int) -> LayeredProblem:
         max_splits=chance.randint(0, 3) if kind == 2 else 4096,
         min_weight=chance.randint(0, 4) if kind == 2 else 0,
         rates=tuple(rates),
+        penalties=penalties,
     )
 
 
@@ -73,13 +78,14 @@ def random_diagram(problem: LayeredProblem, seed: int) -> Diagram:
         return diagram
 
 
-def fewest_errors(problem: LayeredProblem) -> dict[int, int]:
-    """Least errors by number of nodes, of feasible diagrams, by trying every split and every pair of arcs."""
+def fewest_errors(problem: LayeredProblem) -> tuple[dict[int, int], int]:
+    """Least errors by number of nodes, of feasible diagrams, and least cost, by trying every split and pair of arcs."""
     rows, every = problem.rows, frozenset(range(problem.rows.n_rows))
     bits = rows.bits()
     tests = {frozenset(np.flatnonzero(bits[:, test]).tolist()) for test in range(rows.n_tests)}
     predicted = np.zeros(rows.n_rows, dtype=np.int64)
     found: dict[int, int] = {}
+    costs: list[int] = []
 
     def weight(members: frozenset[int]) -> int:
         return sum(int(rows.weights[row]) for row in members)
@@ -88,6 +94,7 @@ def fewest_errors(problem: LayeredProblem) -> dict[int, int]:
         if n_nodes <= problem.max_splits and problem.meets_rates(predicted):
             wrong = int(rows.weights[predicted != rows.codes].sum())
             found[n_nodes] = min(wrong, found.get(n_nodes, wrong))
+            costs.append(problem.cost_of(predicted, n_nodes))
 
     def layer(number: int, nodes: list[frozenset[int]], n_nodes: int) -> None:
         """``nodes``: rows at each node of the layer; all other rows have a class."""
@@ -120,7 +127,7 @@ def fewest_errors(problem: LayeredProblem) -> dict[int, int]:
         predicted[:] = code
         finish(0)
     layer(0, [every], 0)
-    return found
+    return found, min(costs)
 
 
 # ---- what the child is told and what it tells, without the solver
@@ -202,6 +209,8 @@ def test_what_stays_outside_a_neighbourhood_is_carried(seed: int) -> None:
         told = sum(c for c, code in zip(rate.coefficients, ends_part, strict=True) if code == rate.positive)
         given = sum(c for c, code in zip(whole.coefficients, ends, strict=True) if code == whole.positive)
         assert told + rate.carried == given
+    for whole_penalty, penalty in zip(sketch.penalties, part.penalties, strict=True):
+        assert penalty.short(ends_part) == whole_penalty.short(ends)
     before = count(problem, sketch.diagram(splits))
     after = count(problem, sketch.diagram(lifted(sketch, part, splits, start, free)))
     assert after.errors == before.errors
@@ -214,7 +223,7 @@ def problem_of(rows: RankedRows, widths: tuple[int, ...] = (1, 2), alpha: float 
 
 # ---- with the solver: many problems in one child, since each start of one costs most of a second
 
-needs_ortools = pytest.mark.skipif(importlib.util.find_spec("ortools") is None, reason="OR-Tools is not installed")
+needs_ortools = pytest.mark.needs("ortools")
 
 Told = list[tuple[str, Any]]
 
@@ -278,8 +287,8 @@ def agrees(seeds: range, *, helped: bool) -> None:
         if sketch.trivial:
             continue
         base = sketch.error_price * sketch.unavoidable
-        found = fewest_errors(problem)
-        least = min(problem.cost.of_diagram(wrong, k) for k, wrong in found.items()) - base
+        found, cost = fewest_errors(problem)
+        least = cost - base
         best, bounds, lower = None, [0] * (sketch.most_nodes + 1), 0
         if helped:
             best = random_diagram(problem, seed)
@@ -347,8 +356,7 @@ def test_neighbourhoods_of_all_nodes_lead_to_the_best_diagram() -> None:
         found = [count(problem, content[0]) for kind, content in told if kind == "diagram"]
         assert not any(counted.broken for counted in found)
         n_better += bool(found)
-        least = min(problem.cost.of_diagram(wrong, k) for k, wrong in fewest_errors(problem).items())
-        assert min([first, *(counted.cost for counted in found)]) == least
+        assert min([first, *(counted.cost for counted in found)]) == fewest_errors(problem)[1]
     assert n_better > 8
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +25,7 @@ from proofwood.engines.layered.trees import _integer_cost
 from proofwood.problem.layered import LayeredCost, LayeredProblem
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
+from tests.interrupts import interrupted
 
 
 def noisy(n: int = 300, d: int = 8, widths: tuple[int, ...] = (1, 2, 4, 4), *, oblique: bool = False) -> LayeredProblem:
@@ -39,14 +38,11 @@ def noisy(n: int = 300, d: int = 8, widths: tuple[int, ...] = (1, 2, 4, 4), *, o
     return LayeredProblem(rows, widths, cost, columns=columns if oblique else None)
 
 
-def interrupted(work: Callable[[], Any], seconds: float = 0.4) -> Any:
-    """``work()`` with a Ctrl-C after some time."""
-    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        return work()
-    finally:
-        timer.join()
+def interrupted_search(search: Callable[[], Any]) -> Diagram:
+    """The diagram that ``search`` hands out when a Ctrl-C ends it."""
+    with pytest.raises(InterruptedSearchError) as raised:
+        search()
+    return raised.value.diagram
 
 
 def test_ctrl_c_ends_the_construction_and_the_local_search() -> None:
@@ -57,10 +53,9 @@ def test_ctrl_c_ends_the_construction_and_the_local_search() -> None:
         lambda: improve_oblique(noisy(oblique=True), leaf, seconds=20),
     ):
         begun = time.perf_counter()
-        with pytest.raises(InterruptedSearchError) as raised:
-            interrupted(search)
+        found = interrupted(partial(interrupted_search, search), 0.4)
         assert time.perf_counter() - begun < 5
-        assert raised.value.diagram.n_splits > 0
+        assert found.n_splits > 0
 
 
 def test_ctrl_c_keeps_what_the_local_search_found() -> None:

@@ -19,6 +19,8 @@ import pytest
 
 from proofwood.solvers.server import Server, ServerTimeout
 from proofwood.solvers.worker import WorkerError
+from tests.interrupts import interrupted
+from tests.processes import alive
 
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 
@@ -146,11 +148,12 @@ def test_a_child_that_ignores_sigterm_is_killed() -> None:
 def test_ctrl_c_ends_the_child() -> None:
     with Server(make_counter, 0) as server:
         pid = server.ask("ready")[0]
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            server.ask(("sleep", 60.0))
-        timer.join()
+
+        def ask() -> None:
+            with pytest.raises(KeyboardInterrupt):
+                server.ask(("sleep", 60.0))
+
+        interrupted(ask)
         assert server.pid is None
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
@@ -212,18 +215,8 @@ def test_a_busy_child_ends_with_the_program(tmp_path: Path, end: str) -> None:
     )
     pid = int(ended.stdout)
     for _ in range(30):
-        if not _alive(pid):
+        if not alive(pid):
             return
         time.sleep(0.1)
     os.kill(pid, signal.SIGKILL)
     raise AssertionError("the child outlived the program")
-
-
-def _alive(pid: int) -> bool:
-    """Whether there is such a process that is not just waiting to be collected."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")

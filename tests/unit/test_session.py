@@ -99,10 +99,16 @@ def test_ctrl_c_reaches_a_running_solver(solver: str) -> None:
 import time
 from formulas import pigeonholes
 from proofwood.solvers import SatSession
-session = SatSession(solver={solver!r})
+told = False
+def running():
+    global told
+    if not told:
+        print("running", flush=True)
+    told = True
+session = SatSession(solver={solver!r}, on_slice=running)
 pigeonholes(session, 12)
 for _ in range(2):
-    print("ready", flush=True)
+    told = False
     answer = session.solve()
     print(answer, session.stopped_by, time.monotonic(), flush=True)
 """
@@ -110,8 +116,8 @@ for _ in range(2):
     child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
     assert child.stdout is not None
     for _ in range(2):  # the second time shows that the solver survived the first
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(0.3)
+        assert child.stdout.readline() == "running\n"
+        time.sleep(0.1)  # into a slice of the solver
         sent = time.monotonic()
         child.send_signal(signal.SIGINT)
         answer, stopped_by, ended = child.stdout.readline().split()

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ import pytest
 
 from proofwood.solvers import WorkerError, race, run
 from proofwood.solvers.worker import Send
+from tests.interrupts import interrupted
+from tests.processes import alive
 
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 
@@ -89,11 +90,32 @@ def test_a_child_that_ignores_sigterm_is_killed() -> None:
 
 
 @posix
+def test_a_child_ends_with_a_program_that_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os\n"
+        "from proofwood.solvers import run\n"
+        "from test_worker import deaf_to_sigterm\n"
+        "def end(pid):\n"
+        "    print(pid, flush=True)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "run(deaf_to_sigterm, on_message=end)\n"
+    )
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    command, environment = [sys.executable, str(script)], {**os.environ, "PYTHONPATH": paths}
+    ended = subprocess.run(command, env=environment, stdout=subprocess.PIPE, timeout=30, check=False)
+    pid = int(ended.stdout)
+    for _ in range(100):
+        if not alive(pid):
+            return
+        time.sleep(0.1)
+    os.kill(pid, signal.SIGKILL)
+    pytest.fail("the child outlives the program")
+
+
+@posix
 def test_ctrl_c_ends_the_child_and_keeps_its_last_message() -> None:
-    timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    outcome = run(sleeper, 60.0, "late")
-    timer.join()
+    outcome = interrupted(lambda: run(sleeper, 60.0, "late"), 1.5)
     assert outcome.stopped_by == "interrupt"
     assert outcome.last == "asleep"
     assert outcome.seconds < 3

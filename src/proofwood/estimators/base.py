@@ -337,13 +337,20 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         ValueError
             If ``y`` has a label that was not seen in training, or ``X`` does not fit the model.
         """
+        return self._recount(X, y, sample_weight)
+
+    def _recount(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, constrain: Callable[[Any], Any] | None = None
+    ) -> float:
+        """What :meth:`recount` does; ``constrain`` adds to the problem what has a price beside errors and size."""
         X = self._rows(X)
         y = check_array(_labels(y), ensure_2d=False, dtype=None, input_name="y").reshape(-1)
         codes = np.searchsorted(self.classes_, y).clip(max=self.classes_.size - 1).astype(np.int64)
         if y.shape != (X.shape[0],) or np.any(self.classes_[codes] != y):
             raise ValueError(f"y must hold {X.shape[0]} of the labels seen in training: {self.classes_.tolist()}")
         weights = self._row_weights(self.classes_, codes, sample_weight)
-        return self._cost(self._problem(X, codes, self.classes_.size, weights))
+        problem = self._problem(X, codes, self.classes_.size, weights)
+        return self._cost(problem if constrain is None else constrain(problem))
 
     # ------------------------------------------------------------------------------------------------------ show
 

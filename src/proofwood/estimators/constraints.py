@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from itertools import permutations
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -102,7 +102,10 @@ class Constraint(ABC):
 
     def to_plain(self) -> dict[str, Any]:
         """Name and parameters, as model files keep them; :func:`from_plain` is the inverse."""
-        return {"constraint": type(self).__name__, **{f.name: getattr(self, f.name) for f in fields(self)}}
+        told = {f.name: getattr(self, f.name) for f in fields(self)}
+        if told.get("penalty", 0) is None:  # as files had it before there were penalties
+            del told["penalty"]
+        return {"constraint": type(self).__name__, **told}
 
     @property
     def advice(self) -> str:
@@ -170,7 +173,18 @@ class MinSamples(Constraint):
 
 @dataclass(frozen=True, repr=False)
 class FairnessConstraint(Constraint):
-    """Rates of two groups differ by no more than a ratio, in both directions, for every pair of groups.
+    r"""Rates of two groups differ by no more than a ratio, in both directions, for every pair of groups.
+
+    With a ``penalty`` they may differ by more, and the objective (eq. 18) pays for it. With :math:`W_g` the weight of
+    the rows of group :math:`g` that the rate counts, :math:`n_g` that of those predicted positive, :math:`\xi` the
+    ratio and :math:`W` the weight of all rows, what is added for each kind of rate is
+
+    .. math:: \frac{\text{penalty}}{W} \sum_g s_g, \qquad
+        s_g = \max_{h \neq g}\ \max\bigl(0, \lceil \xi\,(W_g / W_h)\,n_h - n_g \rceil\bigr).
+
+    :math:`s_g` is what group :math:`g` lacks: the fewest of its rows that would have to be predicted positive in
+    addition for its rate to be ``ratio`` times that of each other group. It is 0 for all groups iff the constraint is
+    met. Rounding up is to whole rows, or, with weights, to the greatest weight that all weights are multiples of.
 
     Parameters
     ----------
@@ -180,11 +194,14 @@ class FairnessConstraint(Constraint):
         The rate of each group is at least ``ratio`` times that of each other: 0.8 is the four-fifths rule, 1 asks for
         equal rates.
     pos_label : label of the favourable class; ``classes_[1]`` by default, if there are two
+    penalty : float from 0, or None
+        None: the ratio must be met. A number: what a row that lacks costs, where a wrong row costs 1; 0 only measures.
     """
 
     groups: Sequence[Any] | None = None
     ratio: float = field(default=0.8, kw_only=True)
     pos_label: Any = field(default=None, kw_only=True)
+    penalty: float | None = field(default=None, kw_only=True)
 
     _rates: ClassVar[tuple[str, ...]] = ()  # "selection", "true positive", "false positive"
 
@@ -198,6 +215,8 @@ class FairnessConstraint(Constraint):
         told.append(f"ratio={self.ratio!r}")
         if self.pos_label is not None:
             told.append(f"pos_label={self.pos_label!r}")
+        if self.penalty is not None:
+            told.append(f"penalty={self.penalty!r}")
         return f"{type(self).__name__}({', '.join(told)})"
 
     @property
@@ -206,13 +225,20 @@ class FairnessConstraint(Constraint):
         return "lower its ratio"
 
     def check(self) -> None:
-        """Raise ValueError unless ``ratio`` lies in [0, 1] and ``groups`` are at least two different values."""
+        """Raise ValueError unless ``ratio``, ``penalty`` are in range and ``groups`` at least two different values."""
         number = None if isinstance(self.ratio, (bool, np.bool_)) else decimal(self.ratio)
         if number is None or not 0 <= number <= 1:
             raise ValueError(
                 f"{self!r}: ratio must be a number from 0 (no constraint) to 1 (equal rates), such as 0.8 for the "
                 "four-fifths rule"
             )
+        if self.penalty is not None:
+            price = None if isinstance(self.penalty, (bool, np.bool_)) else decimal(self.penalty)
+            if price is None or price < 0:
+                raise ValueError(
+                    f"{self!r}: penalty must be a number from 0, the price of a row that a group lacks where a wrong "
+                    "row costs 1, or None for a constraint that must be met"
+                )
         if self.groups is None:
             return
         if not isinstance(self.groups, tuple):
@@ -225,6 +251,11 @@ class FairnessConstraint(Constraint):
             ) from None
         if len(self.groups) < 2 or not different:
             raise ValueError(f"{self!r}: groups must name at least two different values, to be compared in pairs")
+
+    @property
+    def price(self) -> Fraction | None:
+        """``penalty`` as the decimal it shows."""
+        return None if self.penalty is None else decimal(self.penalty)
 
     def rates(self, groups: Groups, classes: npt.NDArray[Any], codes: IntArray) -> tuple[Rate, ...]:
         """The constraint as inequalities on the rows of a problem, one per ordered pair of groups and kind of rate.
@@ -240,15 +271,27 @@ class FairnessConstraint(Constraint):
         ValueError
             If the positive class is not clear, or a group has no row that its rate could count.
         """
+        return tuple(chain.from_iterable(self.rates_by_group(groups, classes, codes)))
+
+    def rates_by_group(
+        self, groups: Groups, classes: npt.NDArray[Any], codes: IntArray
+    ) -> tuple[tuple[Rate, ...], ...]:
+        """:meth:`rates`, those of one group against all others together, for each kind of rate."""
         positive = self._positive(classes.tolist(), "the labels")
         ratio = decimal(self.ratio)
         assert ratio is not None
         made = []
         for kind, sides in self._sides(groups, codes == positive):
             label = classes.tolist()[positive]
-            for (one, left), (other, right) in permutations(sides, 2):
-                text = f"{self!r}: {kind} rate of {label!r} in group {one!r} as a share of that in group {other!r}"
-                made.append(Rate(left, right, positive, ratio, text))
+            for one, left in sides:
+                text = f"{self!r}: {kind} rate of {label!r} in group {one!r} as a share of that in group"
+                made.append(
+                    tuple(
+                        Rate(left, right, positive, ratio, f"{text} {other!r}")
+                        for other, right in sides
+                        if other != one
+                    )
+                )
         return tuple(made)
 
     def attained(self, groups: Groups, positive_rows: BoolArray, chosen: BoolArray, weights: IntArray) -> float:
@@ -362,7 +405,7 @@ class FairnessConstraint(Constraint):
 class DemographicParity(FairnessConstraint):
     """Groups are predicted to be of the positive class equally often, within a ratio (eq. 19, in rates).
 
-    ``groups``, ``ratio`` and ``pos_label`` are explained at :class:`FairnessConstraint`.
+    ``groups``, ``ratio``, ``pos_label`` and ``penalty`` are explained at :class:`FairnessConstraint`.
     """
 
     _rates = ("selection",)
@@ -372,7 +415,7 @@ class DemographicParity(FairnessConstraint):
 class EqualOpportunity(FairnessConstraint):
     """Rows of the positive class are recognised equally often in all groups: true positive rates, within a ratio.
 
-    ``groups``, ``ratio`` and ``pos_label`` are explained at :class:`FairnessConstraint`.
+    ``groups``, ``ratio``, ``pos_label`` and ``penalty`` are explained at :class:`FairnessConstraint`.
     """
 
     _rates = ("true positive",)
@@ -382,7 +425,7 @@ class EqualOpportunity(FairnessConstraint):
 class PredictiveEquality(FairnessConstraint):
     """Other rows are taken to be positive equally often in all groups: false positive rates, within a ratio.
 
-    ``groups``, ``ratio`` and ``pos_label`` are explained at :class:`FairnessConstraint`.
+    ``groups``, ``ratio``, ``pos_label`` and ``penalty`` are explained at :class:`FairnessConstraint`.
     """
 
     _rates = ("false positive",)
@@ -392,7 +435,7 @@ class PredictiveEquality(FairnessConstraint):
 class EqualizedOdds(FairnessConstraint):
     """True positive rates and false positive rates are equal in all groups, within a ratio.
 
-    ``groups``, ``ratio`` and ``pos_label`` are explained at :class:`FairnessConstraint`.
+    ``groups``, ``ratio``, ``pos_label`` and ``penalty`` are explained at :class:`FairnessConstraint`.
     """
 
     _rates = ("true positive", "false positive")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Set
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -29,7 +31,7 @@ from proofwood.exceptions import DataError, InfeasibleError
 from proofwood.model.evaluate import edge_weights, predict
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import canonical_thresholds, refresh, unroll
-from proofwood.problem.layered import LayeredCost, LayeredProblem, check_widths
+from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate, check_widths
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, Progress, Result, Status
 
@@ -68,7 +70,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     A diagram is a tree whose branches may meet again: a split sends rows to two splits of the next layer, or straight
     to a class. Of all diagrams whose layer :math:`l` has at most ``widths[l]`` splits, this one has the least share of
-    wrong training weight plus ``alpha`` times the share of splits in use, the root not counted (eq. 18 of [1]_).
+    wrong training weight plus ``alpha`` times the share of splits in use, the root not counted (eq. 18 of [1]_), plus
+    the penalties that ``constraints`` ask for.
 
     Parameters
     ----------
@@ -81,7 +84,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         weighted sum; columns must be numbers, and are scaled inside. The model is in the unit of the columns.
     constraints : sequence of constraints, or one, default ()
         :class:`DemographicParity`, :class:`EqualOpportunity`, :class:`PredictiveEquality`, :class:`EqualizedOdds`,
-        :class:`MaxSplits`, :class:`MinSamples`.
+        :class:`MaxSplits`, :class:`MinSamples`. The first four may have a ``penalty``: they are then no constraints but
+        a part of the objective.
     engine : str, default "auto"
         ``"auto"``: bounds, constructions and the engines that suit the problem. One of ``"search"`` (branch and bound
         over splits) and ``"cpsat"``, both univariate only; ``"milp"`` (scipy), ``"highs"``, ``"scip"``, ``"gurobi"``
@@ -113,11 +117,14 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     model_ : NodeTable
         The diagram, in the unit of the columns; one leaf per class that is predicted (a tree has a leaf per branch).
     result_ : Result
+        ``result_.stats.proved_by`` names the bound or engine that closed the gap: "tests bound", "search", "cpsat",
+        "milp-scipy", ... (docs/theory/layered-diagrams.md has them all); None if it is open.
     objective_, lower_bound_, gap_ : float
-        Share of eq. 18.
+        Share of eq. 18, penalties included.
     status_ : Status
         ``"optimal"`` if proved, else ``"feasible"``.
     fairness_ : dict from text of a fairness constraint to the worst ratio of rates on the training rows
+    shortfall_ : dict from text of a constraint that has a penalty to the training weight that its groups lack in all
     flow_ : (n_nodes, 2) training weight that takes the low and the high edge of each node
     trace_ : tuple of ProgressEvent
         Seconds, objective and lower bound at each improvement.
@@ -300,7 +307,29 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def _finish(self, problem: PosedDiagram) -> None:
         self.fairness_ = _attained(self.model_, problem)
+        self.shortfall_ = _lacking(self.model_, problem)
         self.flow_ = edge_weights(self.model_, problem.X, problem.weights)
+
+    def recount(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, sensitive_features: Any = None
+    ) -> float:
+        """Objective of ``model_`` counted row by row, with no engine; on the training data it equals ``objective_``.
+
+        Parameters
+        ----------
+        X, y, sample_weight, sensitive_features : as given to :meth:`fit`; groups are asked for by penalties only
+
+        Raises
+        ------
+        ValueError
+            If ``y`` has a label that was not seen in training, ``X`` does not fit the model, or groups are missing.
+        """
+        soft = tuple(one for one in checked(self.constraints) if not _must_be_met(one))
+
+        def constrain(posed: PosedDiagram) -> PosedDiagram:
+            return _constrained(posed, self.classes_, soft, sensitive_features) if soft else posed
+
+        return self._recount(X, y, sample_weight, constrain)
 
     # -------------------------------------------------------------------------------------------------------- show
 
@@ -325,11 +354,19 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         model, slots = self.model_, sum(_widths(self.widths)) - 1
         beyond = max(0, model.n_splits - 1)
         price = float(self.alpha) * beyond / slots if slots else 0.0
-        errors = max(0.0, self.objective_ - price)
-        told = [("share", f"errors {errors:.4g} + nodes {price:.4g} ({beyond} of {slots} beyond the root)")]
+        total = float(model.weight[0].sum())
+        soft = [c for c in checked(self.constraints) if isinstance(c, FairnessConstraint) and c.penalty is not None]
+        penalty = sum(float(c.penalty or 0) * self.shortfall_[repr(c)] / total for c in soft)
+        errors = max(0.0, self.objective_ - price - penalty)
+        share = f"errors {errors:.4g} + nodes {price:.4g} ({beyond} of {slots} beyond the root)"
+        told = [("share", share + (f" + penalties {penalty:.4g}" if soft else ""))]
+        if self.result_.stats.proved_by is not None:
+            told.insert(0, ("proved by", self.result_.stats.proved_by))
         for constraint in checked(self.constraints):
             if isinstance(constraint, FairnessConstraint):
                 shown = f"worst ratio {self.fairness_[repr(constraint)]:.4g}"
+                if constraint.penalty is not None:
+                    shown += f", {self.shortfall_[repr(constraint)]:.6g} rows short"
             elif isinstance(constraint, MaxSplits):
                 shown = f"{model.n_splits} in use"
             else:
@@ -341,7 +378,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def _claim(self) -> str:
         kind = "tree" if self.topology == "tree" else "diagram"
-        meeting = " that meets the constraints" if checked(self.constraints) else ""
+        meeting = " that meets the constraints" if any(map(_must_be_met, checked(self.constraints))) else ""
         claim = f"no {self.splits} {kind} of widths {_shown_widths(self.widths)}{meeting} costs less"
         return claim + (f" (optimal for these tests: max_thresholds={self.max_thresholds})" if self._limited else "")
 
@@ -375,11 +412,14 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def _columns_to_save(self) -> dict[str, Any]:
         fairness = {"fairness": self.fairness_} if self.fairness_ else {}
+        if self.shortfall_:
+            fairness["shortfall"] = self.shortfall_
         return {**super()._columns_to_save(), **fairness, "flow": self.flow_.tolist()}
 
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
         super()._restore_columns(saved)
         self.fairness_ = {str(name): float(ratio) for name, ratio in saved.get("fairness", {}).items()}
+        self.shortfall_ = {str(name): float(weight) for name, weight in saved.get("shortfall", {}).items()}
         flow = np.array(saved.get("flow"), dtype=np.float64)
         if flow.ndim != 2 or flow.shape[1] != 2:
             raise ValueError("flow must hold two weights per node")
@@ -419,25 +459,31 @@ def _constrained(
             "constraints=[DemographicParity(ratio=0.8)] (a ratio of 0 only measures), or leave it out"
         )
     groups = Groups.of(sensitive_features, posed.n_given).take(rows.kept) if fair else None
-    rates = []
+    rates: list[Rate] = []
+    priced: list[tuple[Fraction, tuple[Rate, ...]]] = []
     for constraint in fair:
         assert groups is not None
-        made = constraint.rates(groups, classes, rows.codes)
-        rates += [rate for rate in made if rate.ratio > 0]
+        made = constraint.rates_by_group(groups, classes, rows.codes)
+        if made[0][0].ratio > 0:
+            price = constraint.price
+            rates += [] if price is not None else itertools.chain.from_iterable(made)
+            priced += [(price, of_group) for of_group in made] if price else []
+    cost = problem.cost.finer(price for price, _ in priced)
     problem = dataclasses.replace(
         problem,
+        cost=cost,
         max_splits=min([problem.max_splits, *(int(c.n_splits) for c in constraints if isinstance(c, MaxSplits))]),
         min_weight=max([0, *(c.weight(rows.total, rows.unit) for c in constraints if isinstance(c, MinSamples))]),
         rates=tuple(rates),
+        penalties=tuple(Penalty(of_group, int(price * cost.error_price)) for price, of_group in priced),
     )
     return dataclasses.replace(posed, problem=problem, constraints=constraints, groups=groups, classes=classes)
 
 
 def _share(model: NodeTable, posed: PosedDiagram) -> float:
-    """Share of eq. 18, counted row by row."""
-    rows, cost = posed.problem.rows, posed.problem.cost
-    wrong = int(rows.weights[predict(model, posed.X) != rows.codes].sum())
-    return cost.share(cost.of_diagram(wrong, model.n_splits))
+    """Share of eq. 18 with all penalties, counted row by row."""
+    problem = posed.problem
+    return problem.cost.share(problem.cost_of(predict(model, posed.X), model.n_splits))
 
 
 def _require(model: NodeTable, posed: PosedDiagram, result: Result) -> None:
@@ -469,6 +515,24 @@ def _attained(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
                 posed.groups, posed.codes == code, predicted == code, posed.problem.rows.weights
             )
     return told
+
+
+def _lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
+    """Weight of the training rows that groups lack in all, by constraint with a penalty."""
+    told = {}
+    predicted, rows = predict(model, posed.X), posed.problem.rows
+    for constraint in posed.constraints:
+        if isinstance(constraint, FairnessConstraint) and constraint.penalty is not None:
+            assert posed.groups is not None
+            assert posed.classes is not None
+            made = constraint.rates_by_group(posed.groups, posed.classes, posed.codes)
+            short = sum(Penalty(of_group, 0).short(rows.weights, predicted) for of_group in made)
+            told[repr(constraint)] = float(short * rows.unit)
+    return told
+
+
+def _must_be_met(constraint: Constraint) -> bool:
+    return not isinstance(constraint, FairnessConstraint) or constraint.penalty is None
 
 
 def _infeasible(posed: PosedDiagram) -> str:

@@ -43,6 +43,7 @@ def save(estimator: ProvedClassifier, path: str | os.PathLike[str]) -> None:
                 counters=dict(result.stats.counters),
                 trace=tuple((event.seconds, event.objective, event.lower_bound) for event in result.trace),
                 parts=tuple((p.unit, p.objective, p.lower_bound, str(p.status)) for p in result.parts),
+                proved_by=result.stats.proved_by,
             ),
         ),
         path,
@@ -102,7 +103,7 @@ def _result(saved: SavedModel, told: SavedResult) -> Result:
         unit=told.unit,
         lower_bound=told.lower_bound,
         status=Status(told.status),
-        stats=Stats(told.seconds, told.engine, told.stopped_by, dict(told.counters)),
+        stats=Stats(told.seconds, told.engine, told.stopped_by, dict(told.counters), told.proved_by),
         trace=tuple(ProgressEvent(*event) for event in told.trace),
         parts=tuple(Part(unit, objective, bound, Status(status)) for unit, objective, bound, status in told.parts),
     )

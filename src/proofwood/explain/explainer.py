@@ -17,7 +17,6 @@ from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.prices import cell_prices, distance
 from proofwood.explain.search import attribution as shares
 from proofwood.explain.search import relevance
-from proofwood.explain.search.boxes import BoxedOracle, boxed
 from proofwood.explain.search.counterfactual import nearest
 from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import Found, Kind, Method, NotSufficientError, abductive, contrastive
@@ -29,13 +28,10 @@ from proofwood.explain.space import Bounds, Group, Key, position
 from proofwood.model.node_table import FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from proofwood.explain.proofs.certificate import Certifier
     from proofwood.explain.table.records import Explanations
 
 Features = Iterable[Key]
-
-
-GREEDY_FEATURES = 40
-"""Features up to which explanations begin with a greedy set unless asked otherwise."""
 
 
 class Explainer:
@@ -52,7 +48,7 @@ class Explainer:
     integer : columns that hold integers only
     missing : columns in which a missing value is considered; see :func:`proofwood.explain.models.explained`
     X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers
-    engine : ``"auto"``, ``"box"``, ``"sat"`` (majority votes), ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
+    engine : ``"auto"``, ``"box"``, ``"sat"`` (majority votes), ``"bound"``, ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
     time_limit : seconds per explanation, None for no limit; an explanation that ran out of it says so in its status
 
     Raises
@@ -108,12 +104,11 @@ class Explainer:
                 X=X,
             )
         self._oracle: Oracle | None = None
-        self._boxes: BoxedOracle | None = None
         self._last: Questions | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # engines hold solvers, and build anew what they learned
-        return {**self.__dict__, "_oracle": None, "_boxes": None, "_last": None}
+        return {**self.__dict__, "_oracle": None, "_last": None}
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -140,7 +135,7 @@ class Explainer:
         free: Features = (),
         target: Any = None,
         method: Method = "auto",
-        greedy: bool | None = None,
+        greedy: bool = True,
         start: Features | None = None,
         certificate: bool = False,
         time_limit: float | None = None,
@@ -157,8 +152,7 @@ class Explainer:
         target : a class or list of classes to be ruled out; all others by default
         method : how to ask, see :func:`proofwood.explain.search.extract.abductive`
         greedy : whether to begin with what a greedy bound leaves over, where neither ``order`` nor ``start`` nor
-            ``free`` is given: explanations get shorter by about a third, and may take longer. None: with models of at
-            most 40 features
+            ``free`` is given: explanations are shorter by about a third, and mostly faster
         start : features to try first, such as the explanation of a similar row
         certificate : whether to add a proof that can be checked without this package's search
         time_limit : seconds; that of the explainer by default
@@ -188,8 +182,7 @@ class Explainer:
             status = "smallest" if best.optimal else _status(found, "sufficient")
         else:
             first = None if start is None else self.features(start, "start")
-            short = len(self.feature_names) <= GREEDY_FEATURES if greedy is None else greedy
-            proved = short and first is None and order is None and not left_free
+            proved = greedy and first is None and order is None and not left_free
             if proved:
                 first = sorted(greedy_seed(self.model.scores, q.cells, q.label, keep=kept, targets=q.questions.targets))
             try:
@@ -226,9 +219,10 @@ class Explainer:
             keep=kept,
             lower_bound=lower,
         )
+        maximal = None
         if inflate and found.proved:
-            result = self._inflated(result, given, begin, limit)
-        return self._certified(result, begin, limit) if certificate else result
+            result, maximal = self._inflated(result, given, begin, limit)
+        return self._certified(result, q, begin, limit, left_free, maximal) if certificate else result
 
     def contrastive(
         self,
@@ -238,6 +232,7 @@ class Explainer:
         smallest: bool = False,
         order: Features | None = None,
         immutable: Features = (),
+        certificate: bool = False,
         time_limit: float | None = None,
     ) -> Explanation:
         """Why not another class: features whose change can change the class, and none of which can be spared.
@@ -249,6 +244,7 @@ class Explainer:
         smallest : whether to find an explanation of the fewest features
         order : features that should rather stay as they are in front
         immutable : features that do not change
+        certificate : whether to add a proof that can be checked without this package's search
         time_limit : seconds; that of the explainer by default
 
         Returns
@@ -273,19 +269,20 @@ class Explainer:
                 self.oracle, q.cells, q.label, order=given, immutable=fixed, seconds=limit, questions=q.questions
             )
         if found is None:
-            return self._explanation("contrastive", q, (), "none", {}, begin, calls, immutable=tuple(fixed))
-        status = "smallest" if optimal else _status(found, "changing")
-        return self._explanation(
-            "contrastive",
-            q,
-            found.features,
-            status,
-            found.witnesses,
-            begin,
-            calls,
-            lower_bound=lower,
-            immutable=tuple(fixed),
-        )
+            result = self._explanation("contrastive", q, (), "none", {}, begin, calls, immutable=tuple(fixed))
+        else:
+            result = self._explanation(
+                "contrastive",
+                q,
+                found.features,
+                "smallest" if optimal else _status(found, "changing"),
+                found.witnesses,
+                begin,
+                calls,
+                lower_bound=lower,
+                immutable=tuple(fixed),
+            )
+        return self._certified(result, q, begin, limit, fixed) if certificate else result
 
     def counterfactual(
         self,
@@ -337,7 +334,7 @@ class Explainer:
             )
         fixed = self.features(immutable, "immutable")
         best = nearest(
-            self._boxed(),
+            self.oracle,
             q.cells,
             q.label,
             prices,
@@ -381,10 +378,10 @@ class Explainer:
         first: Kind = "abductive",
         target: Any = None,
         time_limit: float | None = None,
-    ) -> Iterator[Explanation]:
+    ) -> Listing:
         """All abductive and contrastive explanations of a row, each as soon as it is found.
 
-        The iterator ends when all are found, or at a limit.
+        The iterator ends when all are found, which its attribute ``complete`` then says, or at a limit.
 
         Parameters
         ----------
@@ -401,7 +398,39 @@ class Explainer:
         run = Enumeration(
             self.oracle, q.cells, q.label, first=first, seconds=self._limit(time_limit), questions=q.questions
         )
-        return itertools.islice(self._listed(q, run, kind), limit)
+        return Listing(itertools.islice(self._listed(q, run, kind), limit), run)
+
+    def enumeration_certificate(self, x: Any, *, time_limit: float | None = None) -> dict[str, Any]:
+        """All explanations of a row, with a proof of each and of that there are no others, as plain JSON.
+
+        Parameters
+        ----------
+        x : one row
+        time_limit : seconds for the search and the proofs; that of the explainer by default
+
+        Returns
+        -------
+        dict
+            For :func:`proofwood.explain.proofs.certificate.write_certificate`.
+
+        Raises
+        ------
+        proofwood.explain.proofs.certificate.NoCertificateError
+            If the time is over before, or some explanation is one only up to rounding.
+        """
+        from proofwood.explain.proofs.certificate import NoCertificateError
+
+        begin = time.monotonic()
+        q, limit = self._questions(x, None), self._limit(time_limit)
+        run = Enumeration(self.oracle, q.cells, q.label, seconds=limit, questions=q.questions)
+        found = list(run)
+        if not run.complete:
+            raise NoCertificateError(
+                f"no certificate for this enumeration: the time was over after {len(found)} explanations"
+            )
+        kinds = [[one.features for one in found if one.kind == kind] for kind in ("abductive", "contrastive")]
+        rows = [row for one in found for row in one.witnesses.values()]
+        return self._certifier(q.row, q.cells, q.label, rows, begin, limit).enumeration(*kinds)
 
     def explain(self, X: Any, **options: Any) -> Explanations:
         """Explain every row of a table; see :func:`proofwood.explain.table.batch.explain_rows` for the options."""
@@ -565,10 +594,13 @@ class Explainer:
         row = self.model.row(cells, like=q.row)
         return int(self.model.predict_codes(row[np.newaxis])[0]) in others
 
-    def _inflated(self, found: Explanation, order: list[int], begin: float, limit: float | None) -> Explanation:
+    def _inflated(
+        self, found: Explanation, order: list[int], begin: float, limit: float | None
+    ) -> tuple[Explanation, bool]:
+        """The explanation with wider values, and whether they are known to be as wide as can be."""
         left = None if limit is None else max(0.0, limit - (time.monotonic() - begin))
         box = inflate(
-            self._boxed(),
+            self.oracle,
             found.cells,
             found.label,
             found.features,
@@ -577,35 +609,64 @@ class Explainer:
             order=[f for f in found.features if f not in order] + order[::-1],
             witnesses=found.witness_cells.values(),
         )
-        return replace(
+        wide = replace(
             found, low=box.low, high=box.high, calls=found.calls + box.calls, seconds=time.monotonic() - begin
         )
+        return wide, box.complete
 
-    def _certified(self, found: Explanation, begin: float, limit: float | None) -> Explanation:
-        from proofwood.explain.proofs.certificate import certify
+    def _certifier(
+        self,
+        row: FloatArray,
+        cells: IntArray,
+        label: int,
+        known: Iterable[IntArray],
+        begin: float,
+        limit: float | None,
+    ) -> Certifier:
+        from proofwood.explain.proofs.certificate import Certifier
+
+        left = None if limit is None else max(0.0, limit - (time.monotonic() - begin))
+        scores, model = self.model.scores, self.model
+        return Certifier(scores, cells, label, self.oracle, model=model, x=row, known=known, seconds=left)
+
+    def _certified(
+        self,
+        found: Explanation,
+        q: _Asked,
+        begin: float,
+        limit: float | None,
+        without: list[int],
+        maximal: bool | None = None,
+    ) -> Explanation:
+        """The explanation with its certificate; ``maximal``: of an inflated one, whether it is known to be.
+
+        Where a range can grow but for rounding, the certificate claims, as the explanation does, that the box suffices.
+        """
+        from proofwood.explain.proofs.certificate import OnlyRoundingError
 
         if found.targets is not None or found.keep:
             raise ValueError("certificate=True is for explanations against all classes, without keep")
         if found.status == "unknown":
             return found
-        left = None if limit is None else max(0.0, limit - (time.monotonic() - begin))
-        content = certify(
-            self.model.scores,
-            found.cells,
-            found.label,
-            found.features,
-            self.oracle,
-            model=self.model,
-            x=found.row,
-            minimal=found.status in ("minimal", "smallest"),
-            seconds=left,
-        )
+        make = self._certifier(found.row, found.cells, found.label, found.witness_cells.values(), begin, limit)
+        minimal = found.status in ("minimal", "smallest")
+        if maximal is not None:
+            assert found.low is not None
+            assert found.high is not None
+            box = found.features, found.low, found.high
+            try:
+                content = make.inflated(*box, maximal=maximal and minimal)
+            except OnlyRoundingError:
+                content = make.inflated(*box, maximal=False)
+        elif found.status == "none":
+            content = make.abductive(without, minimal=False)
+        elif found.status == "smallest" and found.kind != "counterfactual":
+            content = make.smallest(found.kind, found.features, without=without, questions=q.questions)
+        else:
+            content = (make.abductive if found.kind == "abductive" else make.contrastive)(
+                found.features, minimal=minimal
+            )
         return replace(found, certificate=content, seconds=time.monotonic() - begin)
-
-    def _boxed(self) -> BoxedOracle:
-        if self._boxes is None:
-            self._boxes = boxed(self.oracle)
-        return self._boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -615,6 +676,27 @@ class ReadRow:
     row: FloatArray
     cells: IntArray
     label: int
+
+
+class Listing(Iterator[Explanation]):
+    """Explanations of one row, each as soon as it is found.
+
+    Parameters
+    ----------
+    found : where they come from
+    run : the search behind them
+    """
+
+    def __init__(self, found: Iterator[Explanation], run: Enumeration) -> None:
+        self._found, self._run = found, run
+
+    def __next__(self) -> Explanation:
+        return next(self._found)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is known, by now, that there are no others."""
+        return self._run.complete
 
 
 class _Asked:

@@ -63,7 +63,7 @@ class Explanation:
     lower_bound : least number of features, or least distance, that is proved; nan if nothing is
     immutable : features that were asked not to change
     prices : per column price of each cell, of a counterfactual; None if each changed feature counts 1
-    certificate : text of :func:`proofwood.explain.proofs.certificate.certify`, if asked for
+    certificate : what :class:`proofwood.explain.proofs.certificate.Certifier` made, if asked for
     message : why there is no answer, of status ``"impossible"``
     """
 
@@ -185,9 +185,9 @@ class Explanation:
 
         Parameters
         ----------
-        engine : "box", "sat", "cpsat" or "smt"; by default one that differs from the engine that found it. The least
-            distance of a counterfactual is by default proved anew by "box", without anything learned before: no other
-            engine answers so many questions in reasonable time
+        engine : "box", "sat", "bound", "cpsat" or "smt"; by default one that differs from the engine that found it. The
+            least distance of a counterfactual is by default proved anew by "box", without anything learned before: no
+            other engine answers so many questions in reasonable time
         seconds : limit of each question, or of the whole proof of a least distance
 
         Returns
@@ -200,7 +200,7 @@ class Explanation:
         ValueError
             If there is nothing to verify.
         ImportError
-            If no second engine is installed.
+            If the solver of the engine is not installed.
         """
         from proofwood.explain.oracles.engines import make_oracle, second_engine
         from proofwood.explain.proofs.verify import verify

@@ -109,6 +109,8 @@ class Explained:
         known = tuple(given.levels[code] for code in sorted(grid.codes) if code != OTHER)
         if OTHER not in grid.codes:
             return known
+        if not given.other:
+            return (*known, "(missing)")
         return (*known, "(missing or any other)" if given.missing else "(any other)")
 
     # ------------------------------------------------------------------------------------------------------- rows
@@ -334,7 +336,8 @@ def _with_missing(
         chosen = able & np.isnan(given).any(axis=0)
     else:
         chosen = able & learns
-    return tuple(  # a model that takes missing categories takes unknown ones for missing
-        replace(column, missing=m, other=column.other or (m and column.kind is Kind.NOMINAL))
+    unknown = adapted.unknown_missing
+    return tuple(
+        replace(column, missing=m, other=column.other or (unknown and m and column.kind is Kind.NOMINAL))
         for column, m in zip(inputs, chosen.tolist(), strict=True)
     )

@@ -47,6 +47,7 @@ class SavedResult:
     counters : the engine's counters by name
     trace : (seconds, objective, lower_bound) at each improvement
     parts : (unit, objective, lower_bound, status) of each quantity, where the answer is best in several
+    proved_by : what closed the gap, where the engine tells
     """
 
     status: str
@@ -59,6 +60,7 @@ class SavedResult:
     counters: Mapping[str, int] = field(default_factory=dict)
     trace: tuple[tuple[float, float, float], ...] = ()
     parts: tuple[tuple[str, float, float, str], ...] = ()
+    proved_by: str | None = None
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -317,6 +319,7 @@ def _result_out(result: SavedResult) -> dict[str, Any]:
             [unit, _number(float(objective)), _number(float(bound)), str(status)]
             for unit, objective, bound, status in result.parts
         ],
+        **({} if result.proved_by is None else {"proved_by": result.proved_by}),
     }
 
 
@@ -495,6 +498,7 @@ def _result_in(result: dict[str, Any]) -> SavedResult:
         counters=counters,
         trace=tuple(trace),
         parts=_parts_in(result.get("parts", []), f"{where}.parts"),
+        proved_by=_get({"proved_by": None, **result}, "proved_by", (str, type(None)), where),
     )
 
 

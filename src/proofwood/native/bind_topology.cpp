@@ -38,6 +38,9 @@ nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weight
   batch.weights = weights.data();
   batch.rates = rates.data();
   batch.positive = nb::cast<std::vector<int>>(given["positive"]);
+  batch.penalty = nb::cast<std::vector<int>>(given["penalty"]);
+  batch.gain = nb::cast<std::vector<std::int64_t>>(given["gain"]);
+  batch.prices = nb::cast<std::vector<std::int64_t>>(given["prices"]);
   batch.widths = nb::cast<std::vector<int>>(given["widths"]);
   batch.error_price = nb::cast<std::int64_t>(given["error_price"]);
   batch.node_price = nb::cast<std::int64_t>(given["node_price"]);
@@ -47,7 +50,13 @@ nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weight
   batch.merge_bound = nb::cast<bool>(given["merge_bound"]);
   batch.pure_flows = nb::cast<bool>(given["pure_flows"]);
   batch.stumps = nb::cast<bool>(given["stumps"]);
+  batch.reach = nb::cast<bool>(given["reach"]);
   if (static_cast<int>(batch.positive.size()) != batch.n_rates) throw std::invalid_argument("one positive class per rate");
+  if (static_cast<int>(batch.penalty.size()) != batch.n_rates || static_cast<int>(batch.gain.size()) != batch.n_rates)
+    throw std::invalid_argument("one penalty and one gain per rate");
+  for (std::size_t r = 0; r < batch.penalty.size(); ++r)
+    if (batch.penalty[r] >= static_cast<int>(batch.prices.size()) || batch.gain[r] < 1)
+      throw std::invalid_argument("a rate of a penalty that is not there, or without gain");
   for (std::size_t l = 1, most = 1; l < batch.widths.size(); ++l) {  // nodes of layer l below one node of layer 1
     most = std::min(most, static_cast<std::size_t>(batch.widths[l]));
     batch.idle_root = batch.idle_root || most > static_cast<std::size_t>(batch.widths[l - 1]);

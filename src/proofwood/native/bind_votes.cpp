@@ -25,7 +25,6 @@ namespace {
 using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Scores = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-constexpr std::int64_t kInline = 200;  // conflicts before a question is worth a thread of its own
 constexpr int kKicks = 10, kLastKicks = 300;  // random changes of the local search: per feature, and for the whole guess
 
 std::vector<int> ints(const Numbers& given) { return {given.data(), given.data() + given.shape(0)}; }
@@ -33,8 +32,9 @@ std::vector<int> ints(const Numbers& given) { return {given.data(), given.data()
 class VoteSearch {
  public:
   VoteSearch(const Numbers& cells, const Numbers& leaves_of, const Scores& scores, const Numbers& base, const Numbers& needs_of,
-             const Numbers& needs, std::vector<std::vector<int>> clauses, bool propagate_scores, bool slack)
-      : rules_{propagate_scores, slack} {
+             const Numbers& needs, std::vector<std::vector<int>> clauses, bool propagate_scores, bool slack, bool climb, bool local, bool join,
+             std::int64_t patience)
+      : rules_{propagate_scores, slack, climb, local, join}, patience_(patience) {
     model_.n_columns = static_cast<int>(cells.shape(0));
     model_.n_trees = static_cast<int>(leaves_of.shape(0)) - 1;
     model_.n_leaves = static_cast<int>(scores.shape(0));
@@ -55,19 +55,20 @@ class VoteSearch {
 
   // One question: is there a row with sum(winner) - sum(loser) >= least? `near` are the cells of the row to explain.
   nb::tuple ask(int winner, int loser, std::int64_t least, const std::vector<int>& assumptions, const std::vector<int>& near,
-                std::optional<double> seconds) {
+                std::optional<double> seconds, bool climb) {
     auto& pair = pairs_[{winner, loser}];
     if (!pair) pair = std::make_unique<votes::Pair>(model_, winner, loser, least, rules_);
     const std::vector<votes::Literal> literals(assumptions.begin(), assumptions.end());
     votes::Budget budget;
-    budget.conflicts = kInline;
-    votes::Outcome outcome = pair->solve(literals, near, budget);
+    budget.conflicts = patience_;
+    budget.climb = climb;
+    votes::Outcome outcome = patience_ == 0 ? votes::Outcome::kStopped : pair->solve(literals, near, budget);
     int stopped = kRunning;
     if (outcome == votes::Outcome::kStopped) {
       std::atomic<int> stop{kRunning};
       budget.conflicts = -1;
       budget.stop = &stop;
-      proofwood::run_watched([&] { outcome = pair->solve(literals, near, budget); }, stop, seconds, nullptr);
+      proofwood::run_watched([&] { outcome = rules_.local ? pair->settle(literals, near, budget) : pair->solve(literals, near, budget); }, stop, seconds, nullptr);
       stopped = outcome == votes::Outcome::kStopped ? stop.load() : kRunning;
     }
     return nb::make_tuple(static_cast<int>(outcome), pair->witness(), pair->core(), stopped);
@@ -105,6 +106,7 @@ class VoteSearch {
 
   votes::Model model_;
   votes::Rules rules_;
+  std::int64_t patience_;  // conflicts before a question is worth a thread, and an ensemble, of its own
   std::map<std::pair<int, int>, std::unique_ptr<votes::Pair>> pairs_;
   std::map<std::pair<int, int>, std::unique_ptr<votes::Trial>> trials_;
 };
@@ -114,9 +116,10 @@ class VoteSearch {
 void proofwood::bind_votes(nb::module_& module) {
   nb::class_<VoteSearch>(module, "VoteSearch", "Search for rows of another class; keeps what it learned for each pair of classes.")
       .def(nb::init<const Numbers&, const Numbers&, const Scores&, const Numbers&, const Numbers&, const Numbers&,
-                    std::vector<std::vector<int>>, bool, bool>(),
-           "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a, "propagate_scores"_a, "slack"_a)
-      .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
+                    std::vector<std::vector<int>>, bool, bool, bool, bool, bool, std::int64_t>(),
+           "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a, "propagate_scores"_a, "slack"_a, "climb"_a,
+           "local"_a, "join"_a, "patience"_a)
+      .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(), "climb"_a,
            "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question")
       .def("release", &VoteSearch::release, "targets"_a, "loser"_a, "literals"_a, "near"_a, "kept"_a, "candidates"_a, "changed"_a,
            "seconds"_a.none(), "(features kept; rows of another class) of a guess at a sufficient set")

@@ -19,7 +19,8 @@ constexpr int kConstant = -2;  // what the root of a tree asks then: a test that
 
 Search::Search(const Batch& batch, Shared& shared, const std::atomic<int>& stop)
     : batch_(batch), shared_(shared), stop_(stop), sums_(static_cast<std::size_t>(batch.n_classes)),
-      rate_sums_(static_cast<std::size_t>(batch.n_rates)) {}
+      rate_sums_(static_cast<std::size_t>(batch.n_rates)), rate_open_(static_cast<std::size_t>(batch.n_rates)),
+      short_(batch.prices.size()) {}
 
 bool Search::run(const int* tests, int n_tests) {
   tests_ = tests;
@@ -32,6 +33,9 @@ bool Search::run(const int* tests, int n_tests) {
   const std::size_t root = take();
   std::uint64_t* cells = at(root);
   for (int c = 0; c < n_cells_; ++c) cells[c / 64] |= std::uint64_t{1} << (c % 64);
+  std::fill(rate_open_.begin(), rate_open_.end(), 0);
+  for (std::size_t i = 0; i < cell_gains_.size(); ++i) rate_open_[i % rate_open_.size()] += cell_gains_[i];
+  certain_ = 0;
   enter(0, 0, 0, {root});
   shared_.states += count_;
   count_ = 0;
@@ -46,6 +50,7 @@ void Search::make_cells(const int* tests) {
   pattern_.clear();
   cell_weight_.clear();
   cell_rates_.clear();
+  cell_gains_.clear();
   for (int g = 0; g < batch_.n_groups; ++g) {
     std::uint32_t key = 0;
     const std::uint8_t* row = batch_.bits + static_cast<std::size_t>(g) * static_cast<std::size_t>(batch_.n_tests);
@@ -55,11 +60,14 @@ void Search::make_cells(const int* tests) {
       pattern_.push_back(key);
       cell_weight_.resize(cell_weight_.size() + n_classes, 0);
       cell_rates_.resize(cell_rates_.size() + n_rates, 0);
+      cell_gains_.resize(cell_gains_.size() + n_rates, 0);
     }
     const auto cell = static_cast<std::size_t>(index_[key]);
     for (std::size_t c = 0; c < n_classes; ++c) cell_weight_[cell * n_classes + c] += batch_.weights[static_cast<std::size_t>(g) * n_classes + c];
     for (std::size_t r = 0; r < n_rates; ++r) cell_rates_[cell * n_rates + r] += batch_.rates[static_cast<std::size_t>(g) * n_rates + r];
   }
+  // Open cells can add no more to a rate than the coefficients above 0, each rate taken by itself.
+  for (std::size_t i = 0; i < cell_rates_.size(); ++i) cell_gains_[i] = std::max<std::int64_t>(0, cell_rates_[i]);
   n_cells_ = static_cast<int>(pattern_.size());
   words_ = (n_cells_ + 63) / 64;
   const auto words = static_cast<std::size_t>(words_);
@@ -133,7 +141,7 @@ std::int64_t Search::agreeing(const std::uint64_t* cells, Mask tests) {
 }
 
 int Search::most_nodes(std::int64_t errors) const {
-  const std::int64_t left = shared_.upper.load(std::memory_order_relaxed) - 1 - batch_.error_price * errors;
+  const std::int64_t left = shared_.upper.load(std::memory_order_relaxed) - 1 - batch_.error_price * errors - certain_;
   if (left < 0) return 0;
   if (batch_.node_price == 0) return batch_.max_nodes;
   return static_cast<int>(std::min<std::int64_t>(batch_.max_nodes, 1 + left / batch_.node_price));
@@ -381,21 +389,43 @@ void Search::end_at(int number, int first, std::size_t position, std::int64_t er
   const auto add = [&](std::int64_t sign) {
     const std::size_t n_rates = rate_sums_.size();
     for (std::size_t r = 0; r < n_rates; ++r) {
-      if (batch_.positive[r] != label) continue;
       for (int w = 0; w < words_; ++w)
-        for (std::uint64_t bits = at(flow.cells)[w]; bits != 0; bits &= bits - 1)
-          rate_sums_[r] += sign * cell_rates_[static_cast<std::size_t>(64 * w + std::countr_zero(bits)) * n_rates + r];
+        for (std::uint64_t bits = at(flow.cells)[w]; bits != 0; bits &= bits - 1) {
+          const std::size_t i = static_cast<std::size_t>(64 * w + std::countr_zero(bits)) * n_rates + r;
+          if (batch_.positive[r] == label) rate_sums_[r] += sign * cell_rates_[i];
+          rate_open_[r] -= sign * cell_gains_[i];
+        }
     }
   };
   add(1);
-  assign(number, first, position + 1, errors + wrong, used, flows, blocks);
+  const std::int64_t before = certain_;
+  const std::int64_t certain = batch_.reach && batch_.n_rates > 0 ? penalty(true) : 0;
+  if (certain >= 0) {
+    certain_ = certain;
+    assign(number, first, position + 1, errors + wrong, used, flows, blocks);
+    certain_ = before;
+  }
   add(-1);
 }
 
+std::int64_t Search::penalty(bool open) {
+  std::fill(short_.begin(), short_.end(), 0);
+  for (std::size_t r = 0; r < rate_sums_.size(); ++r) {
+    const std::int64_t sum = rate_sums_[r] + (open ? rate_open_[r] : 0);
+    if (sum >= 0) continue;
+    if (batch_.penalty[r] < 0) return -1;
+    std::int64_t& lacks = short_[static_cast<std::size_t>(batch_.penalty[r])];
+    lacks = std::max(lacks, (-sum + batch_.gain[r] - 1) / batch_.gain[r]);
+  }
+  std::int64_t cost = 0;
+  for (std::size_t p = 0; p < short_.size(); ++p) cost += batch_.prices[p] * short_[p];
+  return cost;
+}
+
 void Search::offer(std::int64_t errors) {
-  for (const std::int64_t sum : rate_sums_)
-    if (sum < 0) return;
-  const std::int64_t cost = batch_.error_price * errors + batch_.node_price * (static_cast<std::int64_t>(nodes_.size()) - 1);
+  const std::int64_t extra = penalty(false);
+  if (extra < 0) return;
+  const std::int64_t cost = batch_.error_price * errors + batch_.node_price * (static_cast<std::int64_t>(nodes_.size()) - 1) + extra;
   const std::lock_guard lock(shared_.mutex);
   if (cost >= shared_.upper.load()) return;
   shared_.upper = cost;

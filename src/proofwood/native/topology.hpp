@@ -18,6 +18,9 @@ struct Batch {
   int n_rates = 0;
   const std::int64_t* rates = nullptr;  // (n_groups, n_rates): summed over groups predicted positive, not negative
   std::vector<int> positive;            // (n_rates) class
+  std::vector<int> penalty;             // (n_rates) the penalty that a rate belongs to, -1 if it must be met
+  std::vector<std::int64_t> gain;       // (n_rates) what a unit of weight adds to the sum of a rate
+  std::vector<std::int64_t> prices;     // (n_penalties) of a unit of weight that lacks, the most over the rates of one
   std::vector<int> widths;
   std::int64_t error_price = 1;
   std::int64_t node_price = 0;
@@ -29,6 +32,7 @@ struct Batch {
   bool merge_bound = true;  // rule: merged cells lose what no unused test tells apart
   bool pure_flows = true;   // rule: a flow that no test improves ends at a terminal
   bool stumps = true;       // rule: where no layer can follow, every node takes its best test
+  bool reach = true;        // rule: a rate that open cells cannot mend is broken, or costs its penalty
 };
 
 struct Diagram {
@@ -85,6 +89,7 @@ class Search {
               std::vector<std::size_t>& blocks, int label, std::int64_t wrong);
   void enter(int number, std::int64_t errors, Mask used, const std::vector<std::size_t>& blocks);
   void offer(std::int64_t errors);
+  std::int64_t penalty(bool open);           // of the rates as they are, or if `open` cells do all they can; -1: broken
   int& arc(const Flow& flow);
   bool stopped();
 
@@ -100,6 +105,7 @@ class Search {
   std::vector<std::int64_t> cell_weight_; // (n_cells, n_classes)
   std::vector<std::int64_t> cell_least_;  // (n_cells)
   std::vector<std::int64_t> cell_rates_;  // (n_cells, n_rates)
+  std::vector<std::int64_t> cell_gains_;  // (n_cells, n_rates): those above 0, else 0
   std::vector<std::uint64_t> on_;         // (n_set, words): cells with bit 1
   std::vector<std::uint64_t> arena_;
   std::size_t top_ = 0;
@@ -108,6 +114,9 @@ class Search {
   std::vector<std::uint32_t> touched_;
   std::vector<std::int64_t> sums_;
   std::vector<std::int64_t> rate_sums_;
+  std::vector<std::int64_t> rate_open_;   // what cells that have not ended can still add
+  std::vector<std::int64_t> short_;       // (n_penalties)
+  std::int64_t certain_ = 0;              // penalty whatever follows
   std::vector<std::int32_t> index_;       // pattern -> cell
   std::int64_t count_ = 0;
   bool halted_ = false;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+
+#include "local.hpp"
 
 namespace proofwood::votes {
 
@@ -19,7 +22,20 @@ std::int64_t luby(std::int64_t i) {
   }
   return std::int64_t{1} << (k - 1);
 }
+
+constexpr std::int64_t kClimb = 8;        // leaves that a local search may look at, per conflict and leaf of the model
+constexpr std::int64_t kClimbLong = 100;  // leaves, per leaf of the model, before a question becomes a small ensemble
+constexpr std::size_t kFound = 16;       // rows remembered
+constexpr std::size_t kOpened = 8;       // stopped questions remembered
 }  // namespace
+
+struct Pair::Opened {
+  std::vector<Literal> assumptions;
+  std::unique_ptr<Local> local;
+  std::unique_ptr<Pair> pair;
+};
+
+Pair::~Pair() = default;
 
 void Model::index() {
   first.assign(z(n_columns) + 1, 0);
@@ -38,10 +54,30 @@ void Model::index() {
   std::vector<int> next(needing_of.begin(), needing_of.end() - 1);
   for (int leaf = 0; leaf < n_leaves; ++leaf)
     for (int i = needs_of[z(leaf)]; i < needs_of[z(leaf) + 1]; ++i) needing[z(next[z(needs[z(i)])]++)] = leaf;
+  std::vector<std::vector<Limit>> by_column(z(n_columns));
+  for (int leaf = 0; leaf < n_leaves; ++leaf)
+    for (int i = needs_of[z(leaf)]; i < needs_of[z(leaf) + 1]; ++i) {
+      const int v = needs[z(i)] >> 1, c = column_of[z(v)], cut = v - first[z(c)];
+      auto& column = by_column[z(c)];
+      if (column.empty() || column.back().leaf != leaf) column.push_back({leaf, 0, cells[z(c)]});
+      if ((needs[z(i)] & 1) != 0) {
+        column.back().high = std::min(column.back().high, cut);
+      } else {
+        column.back().low = std::max(column.back().low, cut + 1);
+      }
+    }
+  limits_of.assign(1, 0);
+  for (const auto& column : by_column) {
+    limits.insert(limits.end(), column.begin(), column.end());
+    limits_of.push_back(static_cast<int>(limits.size()));
+  }
+  in_clause.assign(z(n_columns), 0);
+  for (const auto& clause : clauses)
+    for (const Literal l : clause) in_clause[z(column_of[z(l >> 1)])] = 1;
 }
 
 Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules rules)
-    : model_(model), rules_(rules), least_(least) {
+    : model_(model), rules_(rules), least_(least), climb_(model) {
   const int n = model.n_leaves;
   gain_.resize(z(n));
   for (int leaf = 0; leaf < n; ++leaf)
@@ -54,6 +90,7 @@ Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules 
   dead_.assign(z(n), 0);
   died_.assign(z(n), -1);
   marked_.assign(z(n), 0);
+  lost_.assign(z(n), -1);
   for (int t = 0; t < model.n_trees; ++t) {
     std::stable_sort(order_.begin() + model.leaves_of[z(t)], order_.begin() + model.leaves_of[z(t) + 1],
                      [&](int a, int b) { return gain_[z(a)] > gain_[z(b)]; });
@@ -87,8 +124,9 @@ void Pair::advance(int tree) {
   while (dead_[z(order_[z(place)])] > 0) ++place;
 }
 
-void Pair::kill(int leaf) {
+void Pair::kill(int leaf, Literal need) {
   if (dead_[z(leaf)]++ > 0) return;
+  lost_[z(leaf)] = need;
   died_[z(leaf)] = static_cast<int>(trail_.size()) - 1;
   const int tree = model_.tree_of[z(leaf)];
   if (best_[z(tree)] != place_[z(leaf)]) return;
@@ -116,7 +154,7 @@ bool Pair::set(Literal l, int reason) {
     for (int v = model_.first[z(c)] + t; v < model_.first[z(c)] + hi_[z(c)]; ++v) {
       when_[2 * z(v) + 1] = static_cast<int>(trail_.size()) - 1;
       state_[z(v)] = 0;
-      for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) kill(model_.needing[z(i)]);
+      for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) kill(model_.needing[z(i)], 2 * v);
     }
     hi_[z(c)] = t;
   } else {
@@ -126,7 +164,7 @@ bool Pair::set(Literal l, int reason) {
     for (int v = model_.first[z(c)] + lo_[z(c)]; v <= model_.first[z(c)] + t; ++v) {
       when_[2 * z(v)] = static_cast<int>(trail_.size()) - 1;
       state_[z(v)] = 1;
-      for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) kill(model_.needing[z(i)]);
+      for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) kill(model_.needing[z(i)], 2 * v + 1);
     }
     lo_[z(c)] = t + 1;
   }
@@ -234,6 +272,10 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
     while (fallen(order_[z(place)], limit) || killed(order_[z(place)])) ++place;
     return place;
   };
+  const auto covered = [&](Literal fact) {
+    const Literal known = chosen_[2 * z(column(fact)) + z(fact & 1)];
+    return known >= 0 && ((fact & 1) != 0 ? known <= fact : known >= fact);
+  };
   std::int64_t room = least_ - 1;
   static thread_local std::vector<int> stops;
   stops.resize(z(model_.n_trees));
@@ -267,6 +309,7 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
       const std::int64_t more = gain_[z(leaf)] - kept;
       if (more <= 0) break;
       if (always_dead(leaf) || killed(leaf)) continue;
+      if (!assumed && covered(lost_[z(leaf)] ^ 1)) continue;  // the usual case, found without a look at the other needs
       Literal blamed = -1;
       int blamed_entry = 0;
       bool free = false;
@@ -276,8 +319,7 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
         const Literal fact = need ^ 1;
         const int entry = entry_of(fact);
         if (entry >= limit) continue;
-        const Literal known = chosen_[2 * z(column(need)) + z(fact & 1)];
-        if (known >= 0 && ((fact & 1) != 0 ? cut(known) <= cut(fact) : cut(known) >= cut(fact))) {
+        if (covered(fact)) {
           free = true;
           break;
         }
@@ -524,6 +566,15 @@ bool Pair::complete(const std::vector<int>& near) {
   return true;
 }
 
+bool Pair::climb(const std::vector<int>& near, std::int64_t effort) {
+  climb_.enter(gain_, dead_, lo_, hi_);
+  std::vector<std::vector<int>> starts{near};
+  starts.insert(starts.end(), found_.begin(), found_.end());
+  if (!climb_.reach(starts, least_, effort)) return false;
+  witness_ = climb_.row();
+  return true;
+}
+
 std::int64_t Pair::sum_of(const std::vector<int>& row) const {
   std::int64_t sum = 0;
   for (int t = 0; t < model_.n_trees; ++t)
@@ -561,16 +612,74 @@ void Pair::reduce() {
   }
 }
 
+Outcome Pair::found() {
+  found_.insert(found_.begin(), witness_);
+  if (found_.size() > kFound) found_.pop_back();
+  return Outcome::kChanges;
+}
+
+Outcome Pair::settle(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget) {
+  auto opened = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& one) { return one.assumptions == assumptions; });
+  if (opened == opened_.end()) {
+    if (never_ || !propagate()) {
+      never_ = true;
+      core_.clear();
+      return Outcome::kSame;
+    }
+    for (const Literal l : assumptions) {
+      if (value(l) == 0) {
+        undo(0);
+        return solve(assumptions, near, budget);
+      }
+      starts_.push_back(static_cast<int>(trail_.size()));
+      set(l, kDecision);
+    }
+    if (!propagate()) {
+      undo(0);
+      return solve(assumptions, near, budget);
+    }
+    if (rules_.climb && budget.climb && climb(near, kClimbLong * model_.n_leaves)) {
+      undo(0);
+      return found();
+    }
+    Opened made{assumptions, std::make_unique<Local>(model_, gain_, dead_, lo_, hi_, least_, JoinOptions{rules_.join}), nullptr};
+    undo(0);
+    if (made.local->hopeless()) {
+      core_ = assumptions;
+      return Outcome::kSame;
+    }
+    Rules rules = rules_;
+    rules.climb = rules.local = false;
+    made.pair = std::make_unique<Pair>(made.local->model(), 0, 1, made.local->least(), rules);
+    if (opened_.size() >= kOpened) opened_.erase(opened_.begin());
+    opened_.push_back(std::move(made));
+    opened = opened_.end() - 1;
+  }
+  Pair& pair = *opened->pair;
+  const std::int64_t before = pair.conflicts();
+  const Outcome outcome = pair.solve({}, opened->local->inward(near), budget);
+  conflicts_ += pair.conflicts() - before;
+  if (outcome == Outcome::kStopped) return outcome;
+  if (outcome == Outcome::kChanges) {
+    witness_ = opened->local->outward(pair.witness(), near);
+  } else {
+    core_ = assumptions;
+  }
+  opened_.erase(opened);
+  return outcome == Outcome::kChanges ? found() : outcome;
+}
+
 Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget) {
   core_.clear();
   if (never_) return Outcome::kSame;
   std::int64_t here = 0, restart = 0;
   std::int64_t until = 64 * luby(1);
+  std::int64_t next_climb = rules_.climb && budget.climb ? 0 : std::numeric_limits<std::int64_t>::max();
   std::vector<Literal> learned;
   std::size_t limit = std::max<std::size_t>(4000, 2 * static_cast<std::size_t>(this->learned()));
   const auto end = [&](Outcome outcome) {
     undo(0);
-    return outcome;
+    return outcome == Outcome::kChanges ? found() : outcome;
   };
   while (true) {
     if (!propagate()) {
@@ -627,6 +736,12 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
         undo(static_cast<int>(assumptions.size()));
       }
       continue;
+    }
+    if (here >= next_climb && level() >= static_cast<int>(assumptions.size())) {
+      undo(static_cast<int>(assumptions.size()));
+      if (!propagate()) continue;
+      if (climb(near, (next_climb + 1) * kClimb * model_.n_leaves)) return end(Outcome::kChanges);
+      next_climb = 4 * next_climb + 4;
     }
     if (level() < static_cast<int>(assumptions.size())) {
       // All at once: what follows from some of them follows from all.

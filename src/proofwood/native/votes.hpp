@@ -8,9 +8,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "climb.hpp"
 
 namespace proofwood::votes {
 
@@ -31,6 +34,13 @@ struct Model {
   std::vector<int> needing_of;          // (2 n_variables + 1): leaves that need a literal
   std::vector<int> needing;
   std::vector<std::vector<Literal>> clauses;
+  struct Limit {
+    int leaf;
+    int low, high;                      // cells of the column that the leaf needs
+  };
+  std::vector<int> limits_of;           // (n_columns + 1)
+  std::vector<Limit> limits;
+  std::vector<char> in_clause;          // (n_columns) whether a clause speaks of the column
 
   void index();                         // fills what the arrays above imply
   bool holds(Literal literal, const std::vector<int>& row) const {
@@ -45,20 +55,29 @@ enum class Outcome { kChanges, kSame, kStopped };
 struct Budget {
   std::int64_t conflicts = -1;  // -1: no limit
   const std::atomic<int>* stop = nullptr;
+  bool climb = true;            // whether local search may answer: it goes far, where a third class may come first
 };
 
 struct Rules {
   bool propagate_scores = true;  // bounds that the sum forces
   bool slack = true;             // explanations use the room that the sum leaves
+  bool climb = true;             // local search for a row before and between the conflicts
+  bool local = true;             // hard questions become small ensembles of their own
+  bool join = true;              // whose trees are joined in pairs
 };
 
 // Search for one pair: is there a row of the box with sum(winner) - sum(loser) >= least?
 class Pair {
  public:
   Pair(const Model& model, int winner, int loser, std::int64_t least, Rules rules);
+  ~Pair();
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
 
   // Assumptions hold true in this order; `group` numbers what they belong to.
   Outcome solve(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget);
+  // The same by a small ensemble made for this question, see local.hpp. A question that was stopped goes on where it was.
+  Outcome settle(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget);
   const std::vector<int>& witness() const { return witness_; }        // after kChanges: cells
   const std::vector<Literal>& core() const { return core_; }          // after kSame: assumptions that suffice
   std::int64_t conflicts() const { return conflicts_; }
@@ -67,6 +86,7 @@ class Pair {
   std::int64_t least() const { return least_; }
 
  private:
+  struct Opened;
   struct Change {
     int column;
     bool upper;     // hi went down, else lo went up
@@ -92,7 +112,7 @@ class Pair {
   }
   bool set(Literal l, int reason);              // false if it is false already
   void undo(int level);
-  void kill(int leaf);
+  void kill(int leaf, Literal need);
   void revive(int leaf);
   void advance(int tree);
   int propagate_clauses();                        // conflicting clause or kNone
@@ -112,7 +132,9 @@ class Pair {
   void add_fact(Literal fact);
   int entry_of(Literal fact) const { return when_[static_cast<std::size_t>(fact)]; }  // change that made it true
   std::vector<Literal> facts_of(int entry);
+  Outcome found();                                // the witness is an answer
   Literal decide();                               // sets followed_ too
+  bool climb(const std::vector<int>& near, std::int64_t effort);  // a row of the box by local search, into witness_
   bool complete(const std::vector<int>& near);
   void bump(Literal l);
   bool implied(Literal fact, int before) const;   // by a fact of wanted_ older than `before`, or always true
@@ -128,6 +150,7 @@ class Pair {
   std::vector<int> best_;                 // (n_trees) position of the best leaf that is alive
   std::vector<int> dead_;                 // (n_leaves) needs that are false
   std::vector<int> died_;                 // (n_leaves) change that made the first of them false; of use while dead
+  std::vector<Literal> lost_;             // (n_leaves) that need
   std::int64_t bound_ = 0;                // sum of the best gains
   std::vector<int> lo_, hi_;
   std::vector<std::int8_t> state_;        // (n_variables) what the bounds say of each: 1 above, 0 not, -1 open
@@ -157,6 +180,9 @@ class Pair {
   std::vector<std::pair<std::int64_t, int>> ranking_;
   struct Loss { int key; int cut; std::int64_t loss; };
   std::vector<Loss> losses_;
+  Climb climb_;
+  std::vector<Opened> opened_;            // questions that were stopped, the latest last
+  std::vector<std::vector<int>> found_;   // rows that answered questions, the latest first
 };
 
 }  // namespace proofwood::votes

@@ -12,6 +12,7 @@ References
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -57,8 +58,17 @@ class LayeredCost:
             ratio = ratio.limit_denominator(max(1, LARGEST_TOTAL // (8 * total)))
         return cls(total=total, error_price=ratio.denominator, node_price=ratio.numerator)
 
+    def finer(self, penalties: Iterable[Fraction]) -> LayeredCost:
+        """The same prices in a unit so small that each of ``penalties`` times ``error_price`` is an integer."""
+        parts = [(penalty * self.error_price).denominator for penalty in penalties]
+        finer = math.lcm(*parts)
+        return LayeredCost(self.total, finer * self.error_price, finer * self.node_price)
+
     def of_diagram(self, wrong: int, n_splits: int) -> int:
-        """Integer cost of a diagram that gets ``wrong`` integer weight wrong; a lone leaf costs what a root does."""
+        """Integer cost of a diagram that gets ``wrong`` integer weight wrong; a lone leaf costs what a root does.
+
+        Penalties come on top.
+        """
         return self.error_price * wrong + self.node_price * max(0, n_splits - 1)
 
     def share(self, cost: int) -> float:
@@ -95,11 +105,20 @@ class Rate:
 
     def coefficients(self, weights: IntArray) -> tuple[int, ...]:
         """(n_rows,) integers; the constraint is that their sum over the rows predicted positive is not negative."""
+        gain, loss = self._sides(weights)
+        told = zip(weights.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
+        return tuple(w * (gain * a - loss * b) for w, a, b in told)
+
+    def gain(self, weights: IntArray) -> int:
+        """What the sum gains with each unit of weight on the left that is predicted positive."""
+        return self._sides(weights)[0]
+
+    def _sides(self, weights: IntArray) -> tuple[int, int]:
+        """What a unit of weight predicted positive adds on the left, and takes away on the right."""
         on_left, on_right = int(weights[self.left].sum()), int(weights[self.right].sum())
         gain, loss = self.ratio.denominator * on_right, self.ratio.numerator * on_left
         common = math.gcd(gain, loss) or 1
-        told = zip(weights.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
-        return tuple(w * (gain // common * a - loss // common * b) for w, a, b in told)
+        return gain // common, loss // common
 
     def slack(self, weights: IntArray, predicted: IntArray) -> int:
         """Integer that is not negative iff the constraint holds."""
@@ -112,6 +131,41 @@ class Rate:
         left = float(weights[self.left & chosen].sum()) / float(weights[self.left].sum())
         right = float(weights[self.right & chosen].sum()) / float(weights[self.right].sum())
         return left / right if right > 0 else math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty:
+    r"""A price for the weight of positive predictions that one group lacks, instead of constraints.
+
+    With :math:`n_A` the weight of the left rows that are predicted positive, :math:`W_A` that of all of them, and
+    :math:`n_B, W_B` those of the right rows of a rate, the group lacks
+
+    .. math:: s = \max_B\ \max(0, \lceil \xi\,(W_A / W_B)\,n_B - n_A \rceil),
+
+    the least integer weight that would have to be predicted positive in addition, all else unchanged. It is 0 iff all
+    rates are met, and at most :math:`W_A`.
+
+    Parameters
+    ----------
+    rates : constraints of the same ``left`` and ``positive``, at least one
+    price : integer cost of a unit of weight that lacks, in the unit of ``LayeredCost.error_price``
+    """
+
+    rates: tuple[Rate, ...]
+    price: int
+
+    @property
+    def positive(self) -> int:
+        """Class code."""
+        return self.rates[0].positive
+
+    def most(self, weights: IntArray) -> int:
+        """Integer weight that can lack at most: that of the whole group."""
+        return int(weights[self.rates[0].left].sum())
+
+    def short(self, weights: IntArray, predicted: IntArray) -> int:
+        """Integer weight that lacks."""
+        return max(0, *(-(rate.slack(weights, predicted) // rate.gain(weights)) for rate in self.rates))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +183,7 @@ class LayeredProblem:
     max_splits : most inner nodes; the root counts
     min_weight : integer weight that must reach every inner node (eq. 20)
     rates : fairness constraints (eq. 19)
+    penalties : added to the cost of eq. 18
     """
 
     rows: RankedRows
@@ -139,10 +194,18 @@ class LayeredProblem:
     max_splits: int = MOST_NODES
     min_weight: int = 0
     rates: tuple[Rate, ...] = ()
+    penalties: tuple[Penalty, ...] = ()
 
     def __post_init__(self) -> None:
         check_widths(self.widths)
-        for rate in self.rates:
+        if self.penalties:
+            price = self.cost.error_price + sum(penalty.price for penalty in self.penalties)
+            if price * self.cost.total >= LARGEST_TOTAL // 4:
+                raise ValueError(
+                    "penalties, alpha and the weights of the rows have too many digits between them for exact sums: "
+                    "round penalty, alpha or sample_weight, for example to three digits"
+                )
+        for rate in (*self.rates, *(rate for penalty in self.penalties for rate in penalty.rates)):
             if sum(map(abs, rate.coefficients(self.rows.weights))) >= LARGEST_SUM:
                 raise ValueError(
                     f"{rate.text or 'a fairness constraint'}: the weights of the rows have too many digits for sums of "
@@ -169,6 +232,20 @@ class LayeredProblem:
         """Integer weight that the best diagram without nodes gets wrong."""
         rows = self.rows
         return rows.total - max(int(rows.weights[rows.codes == code].sum()) for code in range(rows.n_classes))
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether it matters, beside errors, which rows go where: fairness, or a least weight of nodes."""
+        return bool(self.rates or self.penalties or self.min_weight)
+
+    def penalty(self, predicted: IntArray) -> int:
+        """Integer cost of what groups lack, for predictions (n_rows,) of class codes."""
+        return sum(penalty.price * penalty.short(self.rows.weights, predicted) for penalty in self.penalties)
+
+    def cost_of(self, predicted: IntArray, n_splits: int) -> int:
+        """Integer cost of a diagram of ``n_splits`` inner nodes with these predictions (n_rows,): eq. 18, penalties."""
+        wrong = int(self.rows.weights[predicted != self.rows.codes].sum())
+        return self.cost.of_diagram(wrong, n_splits) + self.penalty(predicted)
 
     def meets_rates(self, predicted: IntArray) -> bool:
         """Whether predictions (n_rows,) of class codes meet the fairness constraints."""

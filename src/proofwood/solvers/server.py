@@ -8,19 +8,25 @@ when nobody refers to the :class:`Server` any more; the next question starts ano
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import threading
 import time
 import traceback
 import weakref
 from collections.abc import Callable
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, TypeAlias
 
-from proofwood.solvers.worker import GRACE_SECONDS, LOOK_SECONDS, WorkerError, _cause_of_death, _no_main_module
+from proofwood.solvers.worker import (
+    GRACE_SECONDS,
+    LOOK_SECONDS,
+    WorkerError,
+    _cause_of_death,
+    end_with_parent,
+    starting,
+)
 
 Answerer: TypeAlias = Callable[[Any], Any]
 
@@ -147,7 +153,7 @@ class _Child:
         self.pipe, other = context.Pipe()
         self.process: BaseProcess = context.Process(target=_serve, args=(other, make, arguments), daemon=True)
         try:
-            with _no_main_module():
+            with starting():
                 self.process.start()
         except BaseException:
             self.pipe.close()
@@ -189,7 +195,7 @@ def _stop(process: BaseProcess, pipe: Connection) -> None:
 def _serve(pipe: Connection, make: Callable[..., Answerer], arguments: tuple[Any, ...]) -> None:
     """What runs in the child, until the other end of the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     try:
         answer = make(*arguments)
     except Exception:  # noqa: BLE001 - handed to the parent with its traceback
@@ -205,11 +211,3 @@ def _serve(pipe: Connection, make: Callable[..., Answerer], arguments: tuple[Any
             pipe.send(("value", answer(question)))
         except Exception:  # noqa: BLE001 - as above
             pipe.send(("error", f"the worker process raised\n{traceback.format_exc()}"))
-
-
-def _end_with_parent() -> None:
-    """A parent that was killed cannot end its child, which may be deep in work."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os._exit(1)

@@ -8,8 +8,10 @@ kept whatever happens to the child.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -139,7 +141,7 @@ class _Lane:
         child = self._context.Process(target=_child, args=(sender, function, arguments), daemon=True)
         self.running[receiver] = len(self._children)
         self._children.append(child)
-        with _no_main_module(), _known_start_method():
+        with starting():
             child.start()
         sender.close()  # the child holds the only writing end: its death closes the pipe
 
@@ -194,6 +196,30 @@ class _Lane:
 
 
 @contextmanager
+def starting() -> Iterator[None]:
+    """While it lasts, this process may start a child that shares nothing with it, whatever started the process."""
+    with _no_main_module(), _known_start_method(), _no_daemon():
+        yield
+
+
+@contextmanager
+def _no_daemon() -> Iterator[None]:
+    """Lift the ban on children of a daemonic process, such as a worker of Dask.
+
+    It is there because such a process may be terminated and leave its children behind; ours end with their parent.
+    """
+    here = multiprocessing.current_process()
+    if not here.daemon:
+        yield
+        return
+    here.daemon = False
+    try:
+        yield
+    finally:
+        here.daemon = True
+
+
+@contextmanager
 def _known_start_method() -> Iterator[None]:
     """Tell the child no start method but those of the standard library: a process of joblib has one of its own."""
     known = multiprocessing.get_start_method(allow_none=True)
@@ -238,6 +264,7 @@ def _cause_of_death(child: BaseProcess) -> str:
 def _child(sender: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     """What runs in the child: Ctrl-C in the terminal reaches it too, but ending it is up to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=end_with_parent, daemon=True).start()
     try:
         value = function(lambda message: sender.send(("message", message)), *arguments)
         sender.send(("value", value))
@@ -245,3 +272,11 @@ def _child(sender: Connection, function: Callable[..., Any], arguments: tuple[An
         sender.send(("error", f"the worker process raised\n{traceback.format_exc()}"))
     finally:
         sender.close()
+
+
+def end_with_parent() -> None:
+    """A parent that was killed cannot end its child, which may be deep in work."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)

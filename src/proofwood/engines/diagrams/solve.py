@@ -19,6 +19,7 @@ from proofwood.engines.diagrams.fill import fill_merge, fill_parent
 from proofwood.engines.diagrams.filling import count_splits
 from proofwood.engines.diagrams.smallest import Smallest, best_order, smallest_diagram
 from proofwood.engines.diagrams.sparse import sparse_diagram
+from proofwood.engines.interrupts import settled
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status
@@ -91,21 +92,28 @@ class _Chosen:
 
 def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> Result:
     """Fewest errors over at most ``max_features`` tests; size counts only among equals."""
+    from proofwood.engines.subset import optimal_subsets, subset_errors
+
     rows = problem.rows
-    chosen = _choose(problem, engine, clock, _in_errors(problem, progress))
+    try:
+        chosen = _choose(problem, engine, clock, _in_errors(problem, progress))
+    except KeyboardInterrupt:  # not in the search itself, which takes it: no test is known yet
+        chosen = _Chosen((), subset_errors(rows, ()), rows.unavoidable, engine, "interrupt", {})
+    if chosen.stopped_by == "interrupt":
+        clock = clock.ended()
     sets, complete = [chosen.tests], not problem.smallest_set
     proved = chosen.value == chosen.lower_bound
     if problem.smallest_set and proved and engine in ("auto", "search"):
-        from proofwood.engines.subset import optimal_subsets
-
-        found, complete = optimal_subsets(
+        found, complete, stopped_by = optimal_subsets(
             rows, problem.max_features, chosen.value, max_sets=MAX_SETS, limits=clock.rest()
         )
         sets = list(dict.fromkeys([chosen.tests, *found]))
-    table, size = _smallest_of(problem, sets, clock, in_order=engine == "greedy")
+        if stopped_by == "interrupt":
+            clock = clock.ended()
+    table, size = settled(lambda: _sized(problem, sets, clock, in_order=engine == "greedy"))
     if not complete:  # a set that was not looked at may have a smaller diagram
         size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective > 0 else Status.OPTIMAL)
-    return _result(problem, table, chosen, size, clock)
+    return settled(lambda: _result(problem, table, chosen, size, clock))
 
 
 def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> Result:
@@ -127,10 +135,12 @@ def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
             Status.UNKNOWN,
             Stats(clock.elapsed(), "search", found.stopped_by, dict(found.counters)),
         )
-    value, trace = len(found.tests), tuple(event for event in found.trace if event.objective < float("inf"))
+    value, trace = len(found.tests), settled(lambda: tuple(e for e in found.trace if e.objective < float("inf")))
     chosen = _Chosen(found.tests, value, found.lower_bound, "search", found.stopped_by, found.counters, trace)
-    table, size = _smallest_of(problem, [chosen.tests], clock)
-    return _result(problem, table, chosen, size, clock)
+    if found.stopped_by == "interrupt":
+        clock = clock.ended()
+    table, size = settled(lambda: _sized(problem, [chosen.tests], clock))
+    return settled(lambda: _result(problem, table, chosen, size, clock))
 
 
 def _choose(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> _Chosen:
@@ -167,6 +177,19 @@ def _by_solver(problem: DiagramProblem, engine: str, limits: Limits, progress: P
 
 
 # ----------------------------------------------------------------------------------------- order, labels, and size
+
+
+def _sized(
+    problem: DiagramProblem, sets: Sequence[tuple[int, ...]], clock: _Clock, *, in_order: bool = False
+) -> tuple[NodeTable, Part]:
+    """A diagram over one of ``sets``, as small as time allows; after Ctrl-C over the first of them."""
+    try:
+        return _smallest_of(problem, sets, clock, in_order=in_order)
+    except KeyboardInterrupt:
+        table, size = _smallest_of(problem, sets[:1], clock.ended(), in_order=in_order)
+    if len(sets) > 1 and size.objective > 0:
+        size = replace(size, lower_bound=0.0, status=Status.FEASIBLE)
+    return table, size
 
 
 def _smallest_of(
@@ -246,7 +269,7 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
             "no row reaches take what makes the diagram cheapest, unknown='smallest'"
         )
     rows, cost = problem.rows, problem.cost
-    best = cheapest_diagram(CellTable.of(rows, ()), cost.error_price, cost.leaf_price)
+    best = settled(lambda: cheapest_diagram(CellTable.of(rows, ()), cost.error_price, cost.leaf_price))
     upper, open_bounds, trace = best.cost, [], []
     stopped_by: str | None = None
     counters = {"sets": 0}
@@ -260,6 +283,8 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     try:
         for size in range(1, min(problem.max_features, rows.n_tests) + 1):
             least = best_subset(rows, size, limits=clock.rest())
+            if least.stopped_by == "interrupt":
+                raise KeyboardInterrupt
             bound = cost.error_price * least.lower_bound + cost.leaf_price * size
             if least.tests is not None and len(least.tests) == size:
                 found = cheapest_diagram(
@@ -270,7 +295,9 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
             if bound >= upper:
                 continue
             most = (upper - 1 - cost.leaf_price * size) // cost.error_price
-            sets, complete = optimal_subsets(rows, size, most, max_sets=MAX_SETS, limits=clock.rest())
+            sets, complete, ended = optimal_subsets(rows, size, most, max_sets=MAX_SETS, limits=clock.rest())
+            if ended == "interrupt":
+                raise KeyboardInterrupt
             if not complete:
                 open_bounds.append(bound)
             for tests in sets:
@@ -294,24 +321,27 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     except KeyboardInterrupt:
         stopped_by = "interrupt"
         open_bounds.append(cost.error_price * rows.unavoidable)
-    if clock.over() and open_bounds:
-        stopped_by = stopped_by or "time_limit"
-    lower = min([upper, *open_bounds])
-    table = rows.refresh(diagram(best.tests, best.labels, rows.n_classes))
-    if problem.integer_cost(table) != upper:
-        raise AssertionError(f"the diagram costs {problem.integer_cost(table)}, the search counted {upper}")
-    status = Status.OPTIMAL if lower == upper else Status.FEASIBLE
-    told(lower)
-    return Result(
-        table,
-        cost.real(upper),
-        cost.name,
-        cost.real(lower),
-        status,
-        Stats(clock.elapsed(), "search", None if status is Status.OPTIMAL else stopped_by, counters),
-        tuple(trace),
-        (Part(cost.name, cost.real(upper), cost.real(lower), status),),
-    )
+
+    def answer() -> Result:
+        lower = min([upper, *open_bounds])
+        table = rows.refresh(diagram(best.tests, best.labels, rows.n_classes))
+        if problem.integer_cost(table) != upper:
+            raise AssertionError(f"the diagram costs {problem.integer_cost(table)}, the search counted {upper}")
+        status = Status.OPTIMAL if lower == upper else Status.FEASIBLE
+        told(lower)
+        ended_by = stopped_by or ("time_limit" if clock.over() and open_bounds else None)
+        return Result(
+            table,
+            cost.real(upper),
+            cost.name,
+            cost.real(lower),
+            status,
+            Stats(clock.elapsed(), "search", None if status is Status.OPTIMAL else ended_by, counters),
+            tuple(trace),
+            (Part(cost.name, cost.real(upper), cost.real(lower), status),),
+        )
+
+    return settled(answer)
 
 
 # ------------------------------------------------------------------------------------------------------- results
@@ -376,6 +406,10 @@ class _Clock:
         if self.limits.seconds is None:
             return self.limits
         return replace(self.limits, seconds=max(0.0, self.limits.seconds - self.elapsed() - keep))
+
+    def ended(self) -> _Clock:
+        """The same with no time left."""
+        return replace(self, limits=replace(self.limits, seconds=0.0))
 
     def for_tests(self) -> Limits:
         """The time for choosing the tests: some is kept for the size of the diagram."""

@@ -12,6 +12,8 @@ from proofwood.result import Limits, Progress, ProgressEvent, Result, Stats, Sta
 
 NO_DIAGRAM = 2**62
 """``upper`` before the first diagram."""
+COSTS_NOTHING = "cost 0"
+"""What proves a diagram without cost, if no bound was raised at all."""
 
 
 @dataclass(eq=False)
@@ -23,6 +25,10 @@ class LayeredRun:
     problem : LayeredProblem
     limits : of the whole run, from now
     progress : told of each improvement, in shares of eq. 18; what it raises propagates
+    best, upper : the cheapest diagram so far, None before the first, and its integer cost
+    lower : integer cost that no diagram undercuts
+    engine, proved_by : what found ``best``, and what raised ``lower`` last
+    infeasible : whether it is proved that no diagram meets the constraints
     """
 
     problem: LayeredProblem
@@ -33,6 +39,7 @@ class LayeredRun:
     lower: int = 0
     engine: str = ""
     infeasible: bool = False
+    proved_by: str | None = None
     counters: dict[str, int] = field(default_factory=dict)
     trace: list[ProgressEvent] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
@@ -50,19 +57,22 @@ class LayeredRun:
         self._tell()
         return True
 
-    def prove(self, lower: int) -> None:
-        """No diagram that meets the constraints costs less than ``lower``; more than ``upper`` counts as ``upper``."""
+    def prove(self, lower: int, *, by: str) -> None:
+        """No diagram that meets the constraints costs less than ``lower``; more than ``upper`` counts as ``upper``.
+
+        ``by`` names the bound or engine that says so.
+        """
         lower = min(lower, self.upper)
         if lower > self.lower:
-            self.lower = lower
+            self.lower, self.proved_by = lower, by
             if self.best is not None:
                 self._tell()
 
-    def prove_infeasible(self) -> None:
+    def prove_infeasible(self, *, by: str) -> None:
         """No diagram meets the constraints."""
         if self.best is not None:
             raise AssertionError("proved infeasible, but there is a diagram that meets the constraints")
-        self.infeasible = True
+        self.infeasible, self.proved_by = True, by
 
     def add(self, counters: Mapping[str, int]) -> None:
         """Add to the counters of the run."""
@@ -102,11 +112,18 @@ class LayeredRun:
     def result(self, stopped_by: str | None = None) -> Result:
         """The answer; ``stopped_by`` says what ended the run if it is not done."""
         cost = self.problem.cost
-        stats = Stats(self.seconds, self.engine, None if self.done else stopped_by, dict(self.counters))
+        done = self.done
+        stats = Stats(
+            self.seconds,
+            self.engine,
+            None if done else stopped_by,
+            dict(self.counters),
+            proved_by=(self.proved_by or COSTS_NOTHING) if done else None,
+        )
         if self.best is None:
             status = Status.INFEASIBLE if self.infeasible else Status.UNKNOWN
             return Result(None, float("inf"), "share", cost.share(self.lower), status, stats)
-        status = Status.OPTIMAL if self.done else Status.FEASIBLE
+        status = Status.OPTIMAL if done else Status.FEASIBLE
         table = self.best.table(self.problem)
         final = self._event()
         told = [(event.objective, event.lower_bound) for event in self.trace[-1:]]

@@ -122,9 +122,11 @@ class SetSearch:
             self.stuck.add(tests)
             return
         started = run.seconds
-        sets, complete = optimal_subsets(
+        sets, complete, stopped_by = optimal_subsets(
             self._told_apart, tests, level, max_sets=MAX_SETS, limits=Limits(seconds, run.limits.threads)
         )
+        if stopped_by == "interrupt":
+            raise KeyboardInterrupt
         chosen = [names for names in sets if len(names) == tests]
         left = None if seconds is None else max(0.0, seconds - (run.seconds - started))
         found = cheapest_over_sets(
@@ -154,8 +156,7 @@ class SetSearch:
         Constraints on rows may; of a class without rows no group has as much weight as of the others.
         """
         rows = self.problem.rows
-        counts = bool(self.problem.rates) or self.problem.min_weight > 0
-        return replace(rows, n_classes=rows.n_classes + 1) if counts else rows
+        return replace(rows, n_classes=rows.n_classes + 1) if self.problem.counts_rows else rows
 
 
 def search_sets(search: SetSearch, run: LayeredRun, *, seconds: float | None) -> None:
@@ -165,8 +166,9 @@ def search_sets(search: SetSearch, run: LayeredRun, *, seconds: float | None) ->
     """
     until = None if seconds is None else run.seconds + seconds
     search.late.clear()
+    learned = "tests bound"
     while not run.done:
-        run.prove(min(search.lower, run.upper))
+        run.prove(min(search.lower, run.upper), by=learned)
         tests = search.next_tests(run.upper)
         if run.done or tests is None:
             return
@@ -178,6 +180,8 @@ def search_sets(search: SetSearch, run: LayeredRun, *, seconds: float | None) ->
             return
         if tests not in search.asked:
             search.learn_fewest(tests, run, seconds=None if time is None else time / 2)
+            learned = "tests bound"
         else:
             search.settle(tests, run, seconds=time)
+            learned = "search"
         run.report()

@@ -145,7 +145,7 @@ class Counted:
     ----------
     errors : integer weight of wrong rows
     n_splits : inner nodes
-    cost : integer cost of the problem
+    cost : integer cost of the problem, penalties included
     broken : what constraint it breaks, in words; empty if it meets them all
     """
 
@@ -178,7 +178,7 @@ def count(problem: LayeredProblem, diagram: Diagram) -> Counted:
             if rate.slack(weights, predicted) < 0:
                 broken = f"{rate.text}: {rate.attained(weights, predicted):.4g}"
                 break
-    return Counted(errors, k, problem.cost.of_diagram(errors, k), broken)
+    return Counted(errors, k, problem.cost_of(predicted, k), broken)
 
 
 class InterruptedSearchError(KeyboardInterrupt):

@@ -27,11 +27,13 @@ class TopologyOptions:
     merge_bound : cells of one flow that no unasked test tells apart count as one, where only unasked tests can follow
     pure_flows : a flow that no test of the set improves ends at a terminal (not with constraints that count rows)
     stumps : where no layer can follow, every node takes its best test without a search
+    reach : a rate that the rows which are still open cannot mend breaks its constraint, or costs its penalty, at once
     """
 
     merge_bound: bool = True
     pure_flows: bool = True
     stumps: bool = True
+    reach: bool = True
 
 
 DEFAULT_OPTIONS = TopologyOptions()
@@ -72,7 +74,7 @@ def cheapest_over_sets(
 
     Parameters
     ----------
-    problem : LayeredProblem with univariate splits; all its constraints hold for what is found
+    problem : LayeredProblem with univariate splits; all its constraints hold for what is found, its penalties count
     sets : of one size, at most ``MOST_TESTS``; numbers of tests
     upper : integer cost
     """
@@ -86,8 +88,10 @@ def cheapest_over_sets(
     index, weights = rows.groups
     first = np.unique(index, return_index=True)[1]
     place = {test: position for position, test in enumerate(used)}
-    coefficients = np.zeros((weights.shape[0], len(problem.rates)), dtype=np.int64)
-    for number, rate in enumerate(problem.rates):
+    soft = [(number, rate) for number, penalty in enumerate(problem.penalties) for rate in penalty.rates]
+    rates = [*problem.rates, *(rate for _, rate in soft)]
+    coefficients = np.zeros((weights.shape[0], len(rates)), dtype=np.int64)
+    for number, rate in enumerate(rates):
         told = rate.coefficients(rows.weights)
         if sum(map(abs, told)) >= 2**62:
             raise ValueError("the weights of the rows are too fine for exact fairness constraints: round them")
@@ -99,7 +103,10 @@ def cheapest_over_sets(
         coefficients,
         np.array([[place[test] for test in chosen] for chosen in sets], dtype=np.int32).reshape(len(sets), size),
         {
-            "positive": [rate.positive for rate in problem.rates],
+            "positive": [rate.positive for rate in rates],
+            "penalty": [-1] * len(problem.rates) + [number for number, _ in soft],
+            "gain": [rate.gain(rows.weights) for rate in rates],
+            "prices": [penalty.price for penalty in problem.penalties],
             "widths": list(problem.widths),
             "error_price": problem.cost.error_price,
             "node_price": problem.cost.node_price,
@@ -110,6 +117,7 @@ def cheapest_over_sets(
             "merge_bound": options.merge_bound,
             "pure_flows": options.pure_flows,
             "stumps": options.stumps,
+            "reach": options.reach,
             "upper": upper,
             "threads": max(1, threads),
         },

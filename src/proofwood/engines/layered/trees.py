@@ -47,7 +47,7 @@ def bound_nodes(search: SetSearch, run: LayeredRun, *, seconds: float) -> None:
         least = _integer_cost(result.lower_bound, scale, problem)
         for nodes in range(1, deepest + 1 if deepest < len(problem.widths) else search.most + 1):
             search.raise_nodes(nodes, -(-(least - price * unrolled[nodes]) // scale))
-        run.prove(min(search.lower, run.upper))
+        run.prove(min(search.lower, run.upper), by="tree bound")
 
 
 def _unrolled(nodes: int, widths: tuple[int, ...], *, tree: bool) -> int:
@@ -89,13 +89,13 @@ def solve_trees(problem: LayeredProblem, run: LayeredRun, *, seconds: float | No
     cost = problem.cost
     lower = _integer_cost(result.lower_bound, cost.error_price, problem)
     leaf = cost.of_diagram(problem.leaf_errors, 0)
-    run.prove(min(leaf, max(0, lower - cost.node_price)))
+    run.prove(min(leaf, max(0, lower - cost.node_price)), by="tree search")
 
 
 def fits_every_tree(problem: LayeredProblem) -> bool:
-    """Whether the skeleton has room for every tree of its depth, and no constraint forbids one."""
+    """Whether the skeleton has room for every tree of its depth, and nothing but errors and nodes counts."""
     full = all(width >= 2**layer for layer, width in enumerate(problem.widths))
-    free = not problem.rates and problem.min_weight == 0 and problem.max_splits >= problem.n_slots
+    free = not problem.counts_rows and problem.max_splits >= problem.n_slots
     return full and free
 
 

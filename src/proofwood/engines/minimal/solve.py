@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
+from proofwood.engines.interrupts import settled
 from proofwood.engines.minimal.options import RULES, STRATEGIES, MinimalOptions
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
@@ -15,7 +16,8 @@ from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status
 
 DEFAULT_OPTIONS = MinimalOptions()
-_STOPPED_BY = {0: None, 1: "time_limit", 2: "interrupt"}
+_INTERRUPT = 2
+_STOPPED_BY = {0: None, 1: "time_limit", _INTERRUPT: "interrupt"}
 _MINIMIZE = {Minimize.DEPTH: 0, Minimize.NODES: 1, Minimize.NODES_ANY_DEPTH: 2}
 _ANY_DEPTH = 2**28
 
@@ -70,6 +72,28 @@ def solve(
     slack = problem.max_errors - rows.unavoidable
     if slack < 0 or (problem.max_depth is not None and problem.max_depth < 0):
         return _infeasible(problem)
+    try:
+        found = _search(problem, options, limits, progress, slack)
+    except KeyboardInterrupt:  # as if the native search had been stopped before its first tree
+        found = {
+            "stopped": _INTERRUPT,
+            "out_of_memory": False,
+            "seconds": 0.0,
+            "state": (-1, -1, 0, 1, False),
+            "nodes_proved": False,
+            "infeasible": False,
+            "tree": [],
+            "trace": [],
+            "counters": {},
+        }
+    return settled(lambda: _result(found, problem, start))
+
+
+def _search(
+    problem: MinimalTreeProblem, options: MinimalOptions, limits: Limits, progress: Progress | None, slack: int
+) -> dict[str, Any]:
+    """What the native search tells."""
+    rows = problem.rows
     ranks, costs = _merged(rows)
     needed = 3 * rows.n_tests * len(ranks) // 8  # tests by row, rows by test, and the sets that find equal tests
     if needed > options.memory:
@@ -85,7 +109,7 @@ def solve(
         "memory": options.memory,
         **{name: getattr(options, name) for name in RULES},
     }
-    found = _native.minimal_tree(
+    return _native.minimal_tree(
         ranks,
         np.ascontiguousarray(rows.tests_of, dtype=np.int32),
         costs,
@@ -93,7 +117,6 @@ def solve(
         limits.seconds,
         _reporter(progress, problem),
     )
-    return _result(found, problem, start)
 
 
 def _merged(rows: RankedRows) -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from proofwood.engines.interrupts import settled
 from proofwood.engines.sat.tree_formula import Stopped, TreeFormula
 from proofwood.engines.sat.tree_options import FAITHFUL, SatTreeOptions
 from proofwood.engines.sat.tree_rows import Groups, Tree
@@ -88,7 +89,7 @@ def solve(
         stopped_by = str(stop)
     except KeyboardInterrupt:
         stopped_by = "interrupt"
-    return run.result(stopped_by, infeasible=infeasible)
+    return settled(lambda: run.result(stopped_by, infeasible=infeasible))
 
 
 def _least_depth(run: _Run) -> bool:

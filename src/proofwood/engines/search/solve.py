@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
+from proofwood.engines.interrupts import settled
 from proofwood.engines.search.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable
@@ -17,7 +18,8 @@ from proofwood.problem.recount import integer_cost
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status
 
 DEFAULT_OPTIONS = SearchOptions()
-_STOPPED_BY = {0: None, 1: "time_limit", 2: "interrupt"}
+_INTERRUPT = 2
+_STOPPED_BY = {0: None, 1: "time_limit", _INTERRUPT: "interrupt"}
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
 
 
@@ -74,16 +76,19 @@ def solve(
     }
     if start is not None:
         settings["start_upper"] = _checked_start(start, problem)
-    found = _native.solve_tree(
-        np.ascontiguousarray(problem.X),
-        np.ascontiguousarray(problem.codes, dtype=np.int32),
-        problem.weights,
-        problem.n_classes,
-        settings,
-        limits.seconds,
-        _reporter(progress, cost),
-    )
-    return _result(found, problem, start, options)
+    try:
+        found = _native.solve_tree(
+            np.ascontiguousarray(problem.X),
+            np.ascontiguousarray(problem.codes, dtype=np.int32),
+            problem.weights,
+            problem.n_classes,
+            settings,
+            limits.seconds,
+            _reporter(progress, cost),
+        )
+    except KeyboardInterrupt:  # as if the native search had been stopped before it sorted the rows
+        found = {"stopped": _INTERRUPT, "seconds": 0.0, "kernel": options.simd, "upper": None}
+    return settled(lambda: _result(found, problem, start, options))
 
 
 def _reporter(progress: Progress | None, cost: TreeCost) -> Any:

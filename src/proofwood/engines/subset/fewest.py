@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib.util
 
+from proofwood.engines.interrupts import settled
 from proofwood.engines.subset.fewest_run import FewestResult, FewestRun
 from proofwood.engines.subset.hitting import smallest_hitting
 from proofwood.engines.subset.options import FewestOptions
@@ -43,7 +44,7 @@ def fewest_tests(
         _search(run, options)
     except KeyboardInterrupt:  # between two native calls; what the run has noted so far is sound
         run.stopped_by = "interrupt"
-    return run.result()
+    return settled(run.result)
 
 
 def _search(run: FewestRun, options: FewestOptions) -> None:

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
+from proofwood.engines.interrupts import settled
 from proofwood.engines.subset.options import INSTRUCTION_SETS, SubsetOptions
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent
 
 DEFAULT_OPTIONS = SubsetOptions()
-STOPPED_BY = {0: None, 1: "time_limit", 2: "interrupt"}
+_INTERRUPT = 2
+STOPPED_BY = {0: None, 1: "time_limit", _INTERRUPT: "interrupt"}
 _RULES = (
     "matching",
     "reweighting",
@@ -115,7 +117,7 @@ def best_subset(
         return SubsetResult(
             None, None, min(unavoidable, below + unavoidable), STOPPED_BY[found["stopped"]], False, found["seconds"]
         )
-    events = [ProgressEvent(s, u + unavoidable, low + unavoidable) for s, u, low in found["trace"]]
+    events = settled(lambda: [ProgressEvent(s, u + unavoidable, low + unavoidable) for s, u, low in found["trace"]])
     if not found["has_set"]:
         return SubsetResult(
             None,
@@ -127,7 +129,7 @@ def best_subset(
             found["counters"],
             tuple(events),
         )
-    tests = tuple(int(test) for test in found["set"])
+    tests = tuple(map(int, found["set"]))
     done, excess, stopped_by = bool(found["done"]), int(found["upper"]), STOPPED_BY[found["stopped"]]
     canonical = done and excess == found["greedy_upper"] and options.greedy and not options.lexicographic
     counters = dict(found["counters"])
@@ -140,7 +142,7 @@ def best_subset(
             counters = {name: count + again["counters"][name] for name, count in counters.items()}
         else:
             stopped_by = STOPPED_BY[again["stopped"]]
-    errors = subset_errors(rows, tests)
+    errors = settled(lambda: subset_errors(rows, tests))
     if errors != excess + unavoidable:
         raise AssertionError(f"the tests {tests} cost {errors}, the search counted {excess + unavoidable}")
     lower = min(int(found["lower"]) + unavoidable, errors)
@@ -162,9 +164,10 @@ def optimal_subsets(
     options: SubsetOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
     progress: Progress | None = None,
-) -> tuple[tuple[tuple[int, ...], ...], bool]:
+) -> tuple[tuple[tuple[int, ...], ...], bool, str | None]:
     """All sets of at most ``size`` tests that get at most ``errors`` (integer weight) wrong, and whether that is all.
 
+    If it is not, the third value is what ended the search: "time_limit", "interrupt", or None for ``max_sets``.
     Supersets of a set that suffices are sets of their own. Sets are ascending, and listed in lexicographic order; with
     more than ``max_sets`` the first ones are returned, with a time limit or Ctrl-C those that were found.
     """
@@ -173,13 +176,14 @@ def optimal_subsets(
         raise ValueError(f"max_sets={max_sets!r}: expected at least 1")
     below = min(errors, rows.total) - rows.unavoidable + 1
     if below <= 0:
-        return (), True
+        return (), True, None
     settings = {"collect": True, "max_sets": max_sets}
     found = run_native(rows, size, below, options, limits, progress, settings)
     if not found["prepared"]:
-        return (), False
+        return (), False, STOPPED_BY[found["stopped"]]
     sets = tuple(tuple(int(test) for test in chosen) for chosen in found["sets"])
-    return sets, bool(found["complete"]) and bool(found["done"])
+    complete = bool(found["complete"]) and bool(found["done"])
+    return sets, complete, None if complete else STOPPED_BY[found["stopped"]]
 
 
 def subset_errors(rows: RankedRows, tests: Sequence[int]) -> int:
@@ -202,7 +206,26 @@ def run_native(
     progress: Progress | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """One native search over the groups of equal rows for sets of avoidable error under ``below``."""
+    """One native search over the groups of equal rows for sets of avoidable error under ``below``.
+
+    A Ctrl-C just before or after it is as if it had been stopped before the rows were packed.
+    """
+    started = time.perf_counter()
+    try:
+        return _run_native(rows, size, below, options, limits, progress, more)
+    except KeyboardInterrupt:
+        return {"prepared": False, "stopped": _INTERRUPT, "seconds": time.perf_counter() - started}
+
+
+def _run_native(
+    rows: RankedRows,
+    size: int,
+    below: int,
+    options: SubsetOptions,
+    limits: Limits,
+    progress: Progress | None,
+    more: Mapping[str, Any] | None,
+) -> dict[str, Any]:
     index, weights = rows.groups
     first = np.unique(index, return_index=True)[1]
     settings: dict[str, Any] = {

@@ -27,6 +27,7 @@ class Adapted:
     sources : one per model column
     read : rows as the user has them -> (n_rows, n_inputs) float64; checks names and numbers, not values
     predict : (n_rows, n_inputs) as ``read`` gives them -> class codes of the real model
+    unknown_missing : whether a category that the model does not know is to it a missing one, where it takes these
     """
 
     forest: Forest
@@ -34,6 +35,7 @@ class Adapted:
     sources: tuple[Source, ...]
     read: Callable[[Any], FloatArray]
     predict: Callable[[FloatArray], IntArray]
+    unknown_missing: bool = True
 
 
 def plain(forest: Forest, feature_names: Sequence[str] | None) -> Adapted:

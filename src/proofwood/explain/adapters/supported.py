@@ -8,6 +8,7 @@ from typing import Any
 
 from proofwood.explain.adapters import sklearn as from_sklearn
 from proofwood.explain.adapters.boosters import from_lightgbm, from_xgboost
+from proofwood.explain.adapters.categories import with_categories
 from proofwood.explain.adapters.forest import Forest
 from proofwood.explain.adapters.histgb import from_hist_gradient_boosting
 from proofwood.explain.adapters.own import from_classifier, from_tables
@@ -39,9 +40,9 @@ def adapt(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted
     hist = _hist(model, vote, feature_names)
     if hist is not None:
         return hist
-    forest = _booster(model, vote)
-    if forest is not None:
-        return plain(forest, feature_names)
+    boosted = _booster(model, vote, feature_names)
+    if boosted is not None:
+        return boosted
     forest = _sklearn(model, vote)
     if forest is not None:
         names = getattr(model, "feature_names_in_", None)
@@ -73,7 +74,7 @@ def _hist(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted
     return from_hist_gradient_boosting(model, feature_names)
 
 
-def _booster(model: Any, vote: str) -> Forest | None:
+def _booster(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
     """A model of XGBoost or LightGBM; neither is imported unless the model is of it."""
     library = type(model).__module__.split(".")[0]
     if library not in ("xgboost", "lightgbm") or type(model).__name__ not in (
@@ -88,7 +89,10 @@ def _booster(model: Any, vote: str) -> Forest | None:
     if type(model).__name__ != "Booster":
         check_is_fitted(model)
     refuse_majority(model, vote)
-    return from_xgboost(model) if library == "xgboost" else from_lightgbm(model)
+    forest, categories = from_xgboost(model) if library == "xgboost" else from_lightgbm(model)
+    if categories is None:
+        return plain(forest, feature_names)
+    return with_categories(forest, categories, feature_names, unknown_missing=library == "lightgbm")
 
 
 def _sklearn(model: Any, vote: str) -> Forest | None:

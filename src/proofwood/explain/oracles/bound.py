@@ -7,19 +7,15 @@ free, even for deep trees, but nothing is learned from one question for the next
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
-import numpy as np
-
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer
-from proofwood.explain.proofs.bound_formula import BoundFormula, LeafBoxes, TooLargeError, bound_formula, least_lead
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
+from proofwood.explain.proofs.bound_formula import LeafBoxes, TooLargeError, bound_formula, least_lead
 from proofwood.explain.proofs.lemmas import BoxLemmas, cells_of_solution, full_chains
 from proofwood.explain.scores import ScoreModel
-from proofwood.model.node_table import IntArray
 from proofwood.solvers.session import SatSession
 
 
-class BoundOracle:
+class BoundOracle(QuestionOracle):
     """Answers for any ensemble, by a coarse formula of the sum of leads and boxes that refine it.
 
     Parameters
@@ -32,43 +28,33 @@ class BoundOracle:
     name = "bound"
 
     def __init__(self, scores: ScoreModel, *, width: int = 24, max_clauses: int = 400_000) -> None:
-        self.scores = scores
+        super().__init__(scores)
         self.width = width
         self.max_clauses = max_clauses
         self._boxes = LeafBoxes.of(scores)
 
-    def ask(
-        self,
-        cells: IntArray,
-        label: int,
-        fixed: Sequence[int],
-        *,
-        targets: Sequence[int] | None = None,
-        seconds: float | None = None,
-    ) -> Answer:
-        """Can a row that agrees with ``cells`` on ``fixed`` get another class? See :class:`Oracle`."""
-        deadline = None if seconds is None else time.monotonic() + seconds
-        cells = np.asarray(cells, dtype=np.int64)
-        wanted = range(self.scores.n_classes) if targets is None else sorted({int(k) for k in targets})
+    def answer(self, question: Question) -> Answer:
+        """One class after the other; the core is all that was fixed."""
+        deadline = None if question.seconds is None else time.monotonic() + question.seconds
         unknown = False
-        for against in wanted:
-            if against == label:
-                continue
+        for against in question.targets:
             left = None if deadline is None else deadline - time.monotonic()
-            answer = self._ask(cells, label, sorted(fixed), against, left)
+            answer = self._against(question, against, left)
             if answer.changes:
                 return answer
             unknown |= answer.changes is None
-        return UNKNOWN if unknown else Answer(False, core=frozenset(fixed))
+        return UNKNOWN if unknown else Answer(False, core=frozenset(question.fixed))
 
-    def _ask(self, cells: IntArray, label: int, fixed: Sequence[int], against: int, seconds: float | None) -> Answer:
+    def _against(self, question: Question, against: int, seconds: float | None) -> Answer:
+        """Can a row of the box get this class?"""
+        low, high, label = question.low, question.high, question.label
         with SatSession(seconds=seconds) as session:
             try:
-                formula: BoundFormula = bound_formula(
+                formula = bound_formula(
                     self.scores,
                     self._boxes,
-                    cells,
-                    fixed,
+                    low,
+                    high,
                     label,
                     against,
                     width=self.width,
@@ -80,7 +66,7 @@ class BoundOracle:
             session.extend(formula.clauses)
             session.extend(full_chains(self.scores))
             goal = least_lead(self.scores, label, against)
-            lemmas = BoxLemmas(self.scores, self._boxes, cells, fixed, label, against, goal)
+            lemmas = BoxLemmas(self.scores, self._boxes, low, high, label, against, goal)
             while answer := session.solve():
                 witness = cells_of_solution(self.scores, session)
                 clause = lemmas.around(witness)
@@ -89,4 +75,4 @@ class BoundOracle:
                 session.add(clause)
             if session.stopped_by == "interrupt":
                 raise KeyboardInterrupt
-            return UNKNOWN if answer is None else Answer(False, core=frozenset(fixed))
+            return UNKNOWN if answer is None else Answer(False)

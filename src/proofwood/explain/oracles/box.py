@@ -36,12 +36,20 @@ class BoxOptions:
     ----------
     propagate_scores : bounds that the sum of scores forces are set at once
     slack : explanations leave out what the distance of the sum to a change makes needless
-    local_search : guesses at sufficient sets by local search, see :meth:`BoxOracle.release`
+    climb : local search for a row of another class, before and between the conflicts
+    local : a question with many conflicts goes on as a small ensemble of its own, of the leaves that its box reaches
+    join : the trees of that ensemble are joined in pairs, whose best compatible leaves bound the sum better
+    patience : conflicts before that
+    guess : guesses at sufficient sets by local search, see :meth:`BoxOracle.release`
     """
 
     propagate_scores: bool = True
     slack: bool = True
-    local_search: bool = True
+    climb: bool = True
+    local: bool = True
+    join: bool = True
+    patience: int = 20
+    guess: bool = True
 
 
 DEFAULT_OPTIONS = BoxOptions()
@@ -80,6 +88,10 @@ class BoxOracle:
             [list(clause) for clause in scores.clauses],
             self.options.propagate_scores,
             self.options.slack,
+            self.options.climb,
+            self.options.local,
+            self.options.join,
+            self.options.patience,
         )
 
     def __getstate__(self) -> Mapping[str, object]:
@@ -169,7 +181,7 @@ class BoxOracle:
 
     def _may_guess(self, label: int, targets: Sequence[int] | None) -> bool:
         """Whether any row that comes before the class will do: local search goes far, and may end in a third class."""
-        return self.options.local_search and (targets is None or len({*targets} - {label}) == self.scores.n_classes - 1)
+        return self.options.guess and (targets is None or len({*targets} - {label}) == self.scores.n_classes - 1)
 
     @property
     def conflicts(self) -> int:
@@ -182,10 +194,12 @@ class BoxOracle:
         until = None if seconds is None else time.perf_counter() + seconds
         core: set[int] = set()
         order = self._first_target.setdefault(label, [c for c in range(self.scores.n_classes) if c != label])
+        # Local search goes far: it is asked only where any class that comes before the label will do.
+        climb = targets is None or len({*targets} - {label}) == self.scores.n_classes - 1
         for target in list(order) if targets is None else [t for t in order if t in set(targets)]:
             left = None if until is None else max(0.0, until - time.perf_counter())
             least = self.scores.threshold_of_win(target, label)
-            outcome, witness, literals, stopped = self._search.ask(target, label, least, assumptions, near, left)
+            outcome, witness, literals, stopped = self._search.ask(target, label, least, assumptions, near, left, climb)
             if outcome == STOPPED:
                 if stopped == INTERRUPT:
                     raise KeyboardInterrupt

@@ -9,11 +9,12 @@ from typing import cast
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.scores import ScoreModel
 
-ENGINES = ("auto", "box", "sat", "cpsat", "smt")
+ENGINES = ("auto", "box", "sat", "bound", "cpsat", "smt")
 """Names that :func:`make_oracle` knows."""
 _HOMES = {
     "box": ("box", "BoxOracle"),
     "sat": ("sat", "SatOracle"),
+    "bound": ("bound", "BoundOracle"),
     "cpsat": ("cpsat", "CpsatOracle"),
     "smt": ("smt", "SmtOracle"),
 }
@@ -26,7 +27,7 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
     Parameters
     ----------
     engine : ``"box"``, the native search, which ``"auto"`` takes; ``"sat"``, the paper's formula, for majority votes;
-        ``"cpsat"`` and ``"smt"``, which need OR-Tools and z3
+        ``"bound"``, the formula of certificates; ``"cpsat"`` and ``"smt"``, which need OR-Tools and z3
     scores : ScoreModel
 
     Raises
@@ -46,21 +47,10 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
 
 
 def second_engine(first: str, scores: ScoreModel) -> str:
-    """An engine other than ``first`` that can take the model and is installed.
-
-    Raises
-    ------
-    ImportError
-        If there is none.
-    """
+    """An engine other than ``first`` that can take the model and needs nothing to be installed."""
     if first != "box":
         return "box"
-    if is_majority(scores):
-        return "sat"
-    for engine in ("cpsat", "smt"):
-        if find_spec(_NEEDS[engine][0]) is not None:
-            return engine
-    raise ImportError("no second engine is installed: run pip install ortools, or pip install z3-solver")
+    return "sat" if is_majority(scores) else "bound"
 
 
 def is_majority(scores: ScoreModel) -> bool:

@@ -36,7 +36,7 @@ UNKNOWN = Answer(None)
 class Oracle(Protocol):
     """Answers for one model; may keep what it learned between questions.
 
-    ``name`` is that of the engine: "box", "sat", "cpsat" or "smt".
+    ``name`` is that of the engine: "box", "sat", "bound", "cpsat" or "smt".
     """
 
     name: str
@@ -62,6 +62,146 @@ class Oracle(Protocol):
         seconds : limit; the answer is ``UNKNOWN`` when it is over
         """
         ...
+
+    def ask_box(
+        self,
+        low: IntArray,
+        high: IntArray,
+        label: int,
+        *,
+        targets: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> Answer:
+        """Can a row of the space with ``low <= cells <= high`` get another class than ``label``?
+
+        Parameters
+        ----------
+        low, high : (n_columns,) cells; a core names features whose limits are needed
+        label, targets, seconds : as in :meth:`ask`
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """May a row of a box get one of the classes ``targets`` rather than ``label``? What all engines can be asked.
+
+    Parameters
+    ----------
+    low, high : (n_columns,) least and greatest cell of each column
+    fixed : the features whose columns are limited by that
+    label : class to leave
+    targets : other classes to look for, in ascending order and without ``label``
+    seconds : limit, None for none
+    """
+
+    low: IntArray
+    high: IntArray
+    fixed: tuple[int, ...]
+    label: int
+    targets: tuple[int, ...]
+    seconds: float | None
+
+    def literals_of(self, scores: ScoreModel, feature: int) -> list[int]:
+        """What the limits of a feature say, as literals of the model."""
+        literals = []
+        for column in scores.features[feature]:
+            first = int(scores.first[column])
+            if self.low[column] > 0:
+                literals.append(2 * (first + int(self.low[column]) - 1))
+            if self.high[column] < scores.n_thresholds[column]:
+                literals.append(2 * (first + int(self.high[column])) + 1)
+        return literals
+
+
+def about_row(
+    scores: ScoreModel,
+    cells: IntArray,
+    label: int,
+    fixed: Sequence[int],
+    targets: Sequence[int] | None = None,
+    seconds: float | None = None,
+) -> Question:
+    """The question of :meth:`Oracle.ask`."""
+    low, high = np.zeros_like(scores.n_thresholds), scores.n_thresholds.copy()
+    kept = tuple(sorted({int(feature) for feature in fixed}))
+    columns = [column for feature in kept for column in scores.features[feature]]
+    low[columns] = high[columns] = np.asarray(cells)[columns]
+    return Question(low, high, kept, int(label), _others(scores, label, targets), seconds)
+
+
+def about_box(
+    scores: ScoreModel,
+    low: IntArray,
+    high: IntArray,
+    label: int,
+    targets: Sequence[int] | None = None,
+    seconds: float | None = None,
+) -> Question:
+    """The question of :meth:`Oracle.ask_box`."""
+    low, high = np.asarray(low), np.asarray(high)
+    limited = (low > 0) | (high < scores.n_thresholds)
+    kept = tuple(feature for feature, columns in enumerate(scores.features) if limited[list(columns)].any())
+    return Question(low, high, kept, int(label), _others(scores, label, targets), seconds)
+
+
+def _others(scores: ScoreModel, label: int, targets: Sequence[int] | None) -> tuple[int, ...]:
+    wanted = range(scores.n_classes) if targets is None else sorted({int(target) for target in targets})
+    for code in (label, *wanted):
+        if not 0 <= code < scores.n_classes:
+            raise ValueError(f"{code} is no class: expected codes from 0 to {scores.n_classes - 1}")
+    return tuple(target for target in wanted if target != label)
+
+
+class QuestionOracle:
+    """Both kinds of questions, for an engine that answers a :class:`Question`.
+
+    Parameters
+    ----------
+    scores : ScoreModel
+    """
+
+    name: str
+
+    def __init__(self, scores: ScoreModel) -> None:
+        self.scores = scores
+
+    def ask(
+        self,
+        cells: IntArray,
+        label: int,
+        fixed: Sequence[int],
+        *,
+        targets: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> Answer:
+        """As :meth:`Oracle.ask`; ValueError if ``label`` or a target is no class."""
+        return self._answer(about_row(self.scores, cells, label, fixed, targets, seconds))
+
+    def ask_box(
+        self,
+        low: IntArray,
+        high: IntArray,
+        label: int,
+        *,
+        targets: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> Answer:
+        """As :meth:`Oracle.ask_box`; ValueError if ``label`` or a target is no class."""
+        return self._answer(about_box(self.scores, low, high, label, targets, seconds))
+
+    def answer(self, question: Question) -> Answer:
+        """The answer to a question that has targets, a box that is not empty, and time left."""
+        raise NotImplementedError
+
+    def _answer(self, question: Question) -> Answer:
+        if not question.targets:
+            return Answer(False, core=frozenset())
+        if (question.low > question.high).any():
+            return Answer(False, core=frozenset(question.fixed))
+        if question.seconds is not None and question.seconds <= 0:
+            return UNKNOWN
+        return self.answer(question)
 
 
 def check_answer(scores: ScoreModel, cells: IntArray, label: int, fixed: Sequence[int], answer: Answer) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from proofwood.explain.oracles.encode import Encoding, encode, require_majority
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer
+from proofwood.explain.oracles.encode import Encoding, encode, literal, require_majority
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
 from proofwood.explain.proofs.lemmas import cells_of_solution
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import IntArray
@@ -25,12 +24,12 @@ class Size:
     calls: int
 
 
-class SatOracle:
+class SatOracle(QuestionOracle):
     """Answers for majority votes, with the encoding of Izza and Marques-Silva (2021).
 
     The formula of a class is built at its first question and kept with everything that the solver learns about it, for
     all rows. A feature is fixed by one assumption: the interval of its column or, for a feature of several columns, a
-    literal that implies theirs.
+    literal that implies theirs. The limits of a box are order variables.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ class SatOracle:
 
     def __init__(self, scores: ScoreModel, *, solver: str = "cadical195") -> None:
         require_majority(scores)
-        self.scores = scores
+        super().__init__(scores)
         self._solver = solver
         self._built: dict[int, _Built] = {}
 
@@ -68,40 +67,20 @@ class SatOracle:
             built.session.close()
         self._built.clear()
 
-    def ask(
-        self,
-        cells: IntArray,
-        label: int,
-        fixed: Sequence[int],
-        *,
-        targets: Sequence[int] | None = None,
-        seconds: float | None = None,
-    ) -> Answer:
-        """Can a row that agrees with ``cells`` on the features ``fixed`` get another class than ``label``?
-
-        Parameters
-        ----------
-        cells : (n_columns,) cells of the row to explain
-        label : its class
-        fixed : features that stay
-        targets : other classes to look for, all by default: one of them comes before ``label`` in the witness
-        seconds : limit, the time to build the formula included
+    def answer(self, question: Question) -> Answer:
+        """The answer to a question, the time to build the formula included in its limit.
 
         Raises
         ------
         KeyboardInterrupt
             At Ctrl-C, which leaves the oracle as it was.
-        ValueError
-            If ``label`` or a target is no class.
         """
-        deadline = None if seconds is None else time.monotonic() + seconds
-        wanted = self._targets(label, targets)
-        if not wanted:
-            return Answer(False, core=frozenset())
+        deadline = None if question.seconds is None else time.monotonic() + question.seconds
+        label, wanted = question.label, set(question.targets)
         if label not in self._built:
             self._built[label] = _Built(self.scores, label, self._solver)
         built = self._built[label]
-        feature_of = {selected: f for f in fixed if (selected := built.selector(f, cells)) is not None}
+        feature_of = {selected: f for f in question.fixed for selected in built.limits(question, f)}
         unwanted = [-selector for k, selector in built.encoding.winners.items() if k not in wanted]
         built.session.allow(None if deadline is None else deadline - time.monotonic())
         answer = built.session.solve([*feature_of, *unwanted])
@@ -113,14 +92,6 @@ class SatOracle:
             return Answer(False, core=frozenset(feature_of[a] for a in built.session.core() if a in feature_of))
         witness = built.witness()
         return Answer(True, witness, self._label(witness, label, wanted))
-
-    def _targets(self, label: int, targets: Sequence[int] | None) -> set[int]:
-        classes = range(self.scores.n_classes)
-        wanted = set(classes) if targets is None else {int(k) for k in targets}
-        for k in (label, *wanted):
-            if k not in classes:
-                raise ValueError(f"{k} is no class: expected 0 to {self.scores.n_classes - 1}")
-        return wanted - {label}
 
     def _label(self, witness: IntArray, label: int, wanted: set[int]) -> int:
         """The class of the witness or, if that is not among the wanted ones, the best of those before ``label``."""
@@ -145,6 +116,14 @@ class _Built:
         self.session.extend(self.encoding.clauses)
         self._scores = scores
         self._groups: dict[tuple[int, bytes], int] = {}
+
+    def limits(self, question: Question, feature: int) -> list[int]:
+        """Literals that keep a feature to its limits: one if each of its columns has one cell left."""
+        columns = list(self._scores.features[feature])
+        if np.array_equal(question.low[columns], question.high[columns]):
+            selected = self.selector(feature, question.low)
+            return [] if selected is None else [selected]
+        return [literal(coded) for coded in question.literals_of(self._scores, feature)]
 
     def selector(self, feature: int, cells: IntArray) -> int | None:
         """The literal that fixes a feature to its cells; None if there is nothing to fix."""

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.explain.oracles.served import Question, ServedOracle, Verdict
+from proofwood.explain.oracles.oracle import Question
+from proofwood.explain.oracles.served import ServedOracle, Verdict
 from proofwood.explain.scores import ScoreModel
 
 

@@ -1,4 +1,4 @@
-"""The formula of a certificate: "class ``k`` comes before the label while some features stay", checkable by clause.
+"""The formula of a certificate: "class ``k`` comes before the label in a box of rows", checkable clause by clause.
 
 For votes by majority it is eq. 3 to 6 of Izza and Marques-Silva (2021) for one class ``k``, but written so that a
 checker needs to know what a variable means and nothing of how the formula was made. The *lead* of a leaf is its score
@@ -18,7 +18,7 @@ References
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -91,6 +91,30 @@ class LeafBoxes:
         np.minimum.at(high, (leaf[~above], column[~above]), threshold[~above])
         return cls(low, high, np.repeat(np.arange(scores.n_trees), np.diff(scores.leaves_of)))
 
+    def reachable(self, low: IntArray, high: IntArray) -> BoolArray:
+        """(n_leaves,) whether some row of a box reaches the leaf."""
+        return np.asarray(np.all((self.low <= high) & (self.high >= low), axis=1))
+
+
+def box_of(scores: ScoreModel, cells: IntArray, fixed: Iterable[int]) -> tuple[IntArray, IntArray]:
+    """Least and greatest cells of the rows that agree with ``cells`` on the features ``fixed``."""
+    low, high = np.zeros(scores.n_columns, dtype=np.int64), np.array(scores.n_thresholds, dtype=np.int64)
+    columns = [column for feature in fixed for column in scores.features[feature]]
+    low[columns] = high[columns] = np.asarray(cells)[columns]
+    return low, high
+
+
+def box_literals(scores: ScoreModel, low: IntArray, high: IntArray) -> list[int]:
+    """Literals, +v or -v, that together say that a row is in the box."""
+    literals = []
+    for column, (lowest, highest) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+        first = int(scores.first[column])
+        if lowest > 0:
+            literals.append(first + lowest)  # the variable of threshold lowest - 1
+        if highest < scores.n_thresholds[column]:
+            literals.append(-(first + highest + 1))
+    return literals
+
 
 def split_literals(scores: ScoreModel, literals: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
     """Column, threshold and direction (True: above) of literals of the score model."""
@@ -102,48 +126,48 @@ def split_literals(scores: ScoreModel, literals: IntArray) -> tuple[IntArray, In
 def bound_formula(
     scores: ScoreModel,
     boxes: LeafBoxes,
-    cells: IntArray,
-    fixed: Sequence[int],
+    low: IntArray,
+    high: IntArray,
     label: int,
     against: int,
     *,
     width: int,
     max_clauses: int,
+    also: Iterable[int] = (),
 ) -> BoundFormula:
-    """Clauses satisfied by every row that agrees on the features ``fixed`` and has ``against`` before ``label``.
+    """Clauses satisfied by every row of a box that has ``against`` before ``label``.
 
     Parameters
     ----------
     scores : any votes
     boxes : of its leaves
-    cells : (n_columns,) of the row to explain
-    fixed : features that stay
+    low, high : (n_columns,) least and greatest cells of the box
     label, against : two classes
     width : most counters per part; with fewer than there are sums, sums are rounded towards the class ``against``
     max_clauses : TooLargeError beyond
+    also : order variables that further clauses are going to be about
 
     Returns
     -------
     BoundFormula
         Unsatisfiable only if no such row exists.
     """
-    columns = sorted(column for feature in fixed for column in scores.features[feature])
-    reachable = np.all((boxes.low[:, columns] <= cells[columns]) & (boxes.high[:, columns] >= cells[columns]), axis=1)
+    reachable = boxes.reachable(low, high)
     leads = scores.scores[:, label] - scores.scores[:, against]
     leaves = [np.flatnonzero(reachable & (boxes.tree == tree)) for tree in range(scores.n_trees)]
     spread = [int(np.ptp(leads[reached])) for reached in leaves]
     order = sorted(range(scores.n_trees), key=lambda tree: (spread[tree] == 0, spread[tree], tree))
     formula = BoundFormula(against, order, int(scores.first[-1]))
 
-    fixing = [literal for feature in fixed for literal in scores.literals_of(feature, cells)]
-    formula.clauses += [[_literal(coded)] for coded in fixing]
+    formula.clauses += [[limit] for limit in box_literals(scores, low, high)]
     formula.clauses += [[_literal(coded) for coded in clause] for clause in scores.clauses]
     parts = []
     for place, tree in enumerate(order):
-        maker = _TreeClauses(scores, boxes, leaves[tree], leads[leaves[tree]], set(fixing))
+        maker = _TreeClauses(scores, boxes, leaves[tree], leads[leaves[tree]], low, high)
         parts.append(maker.add(formula, place, width))
         _stop_above(formula, max_clauses)
     used = {abs(literal) for clause in formula.clauses for literal in clause if abs(literal) <= int(scores.first[-1])}
+    used.update(also)
     for first, last in pairwise((scores.first + 1).tolist()):
         chain = [variable for variable in range(first, last) if variable in used]
         formula.clauses += [[-higher, lower] for lower, higher in pairwise(chain)]
@@ -182,11 +206,21 @@ class _TreeClauses:
     """Counters of one tree: which boxes give it which lead."""
 
     def __init__(
-        self, scores: ScoreModel, boxes: LeafBoxes, leaves: IntArray, leads: IntArray, fixed: set[int]
+        self,
+        scores: ScoreModel,
+        boxes: LeafBoxes,
+        leaves: IntArray,
+        leads: IntArray,
+        low: IntArray,
+        high: IntArray,
     ) -> None:
         self.low, self.high, self.leads = boxes.low[leaves], boxes.high[leaves], leads
-        spans = [scores.needs[scores.needs_of[leaf] : scores.needs_of[leaf + 1]] for leaf in leaves.tolist()]
-        self.needs = [[int(coded) for coded in span if int(coded) not in fixed] for span in spans]
+        self.needs = []
+        for leaf in leaves.tolist():
+            span = scores.needs[scores.needs_of[leaf] : scores.needs_of[leaf + 1]]
+            column, threshold, above = split_literals(scores, span)
+            given = np.where(above, low[column] > threshold, high[column] <= threshold)  # all over the box
+            self.needs.append([int(coded) for coded in span[~given]])
         self._scores = scores
 
     def add(self, formula: BoundFormula, place: int, width: int) -> _Part:

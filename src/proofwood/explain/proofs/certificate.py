@@ -1,34 +1,35 @@
-"""Certificates: an abductive explanation as a file that proves itself.
+"""Certificates: an explanation as a file that proves itself.
 
-That the features suffice is proved, for every other class, by a formula and a DRUP proof that it has no solution; that
-none of them can go, by one row per feature. The file holds the trees as well, in integers over the threshold grid, so
-that :func:`check_certificate` needs no solver, no encoder and, unless it is to compare, no model.
+That rows cannot change their class is proved, for every other class, by a formula and a DRUP proof that it has no
+solution (:mod:`proofwood.explain.proofs.refute`); that others can, by one such row. The file holds the trees as well,
+in integers over the threshold grid, so that :func:`check_certificate` needs no solver, no encoder and, unless it is to
+compare, no model.
 
-The votes may be of any kind. Majority votes give the formula of the paper [1]_ for one other class at a time; for
-others the leads of leaves are added up, and where sums get too many, they are rounded on the side of the other class:
-such a formula may have a solution where the model has none, never the other way round. Every such solution is denied
-with a box around it in which the other class cannot win, until none is left or a limit is reached. The rounding of the
-model's own floating-point sums is covered by the margin of :class:`~proofwood.explain.scores.ScoreModel`.
-
-References
-----------
-.. [1] Izza, Marques-Silva (2021), On Explaining Random Forests with SAT, IJCAI, eq. 3 to 6.
+- **Abductive**: the features suffice, and one row per feature shows that it cannot go. *Smallest*: rows of another
+  class name sets of features that every sufficient set has to meet, and a proof says that no fewer features do.
+- **Contrastive**: a row of another class, and one proof per feature that the others alone cannot change the class; the
+  formula is shared. *Smallest*: sufficient sets, which every changing set has to meet.
+- **Enumeration**: every abductive explanation with its proof, every contrastive one with its row, and a proof that no
+  set of features avoids both kinds. Minimality of each, and completeness of both lists, follow from these
+  (docs/theory/explanations.md).
+- **Inflated**: no row of the box can change its class, and one row beyond each end of each range does.
 """
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.proofs.bound_formula import BoundFormula, LeafBoxes, TooLargeError, bound_formula, least_lead
-from proofwood.explain.proofs.lemmas import BoxLemmas, cells_of_solution, full_chains
+from proofwood.explain.oracles.engines import make_oracle
+from proofwood.explain.oracles.oracle import Answer, Oracle
+from proofwood.explain.proofs.bound_formula import box_literals, box_of
 from proofwood.explain.proofs.recheck import (
     FORMAT,
     VERSION,
@@ -37,23 +38,24 @@ from proofwood.explain.proofs.recheck import (
     check_certificate,
     claim_of,
     digest,
+    hitting_clauses,
+    map_clauses,
     model_content,
+    value_clauses,
     values_to_json,
 )
+from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError, Refuter, refuted
 from proofwood.explain.scores import ScoreModel
+from proofwood.explain.search.boxes import group_values
+from proofwood.explain.search.extract import Kind
+from proofwood.explain.search.questions import Questions, members
+from proofwood.explain.search.smallest import smallest
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.solvers.session import SatSession
 
-__all__ = ["Check", "NoCertificateError", "certify", "check_certificate", "write_certificate"]
+__all__ = ["Certifier", "Check", "NoCertificateError", "OnlyRoundingError", "check_certificate", "write_certificate"]
 
-WIDTHS = (12, 48)
-"""Most sums per group of trees, tried one after the other before solutions are denied one by one."""
-MAX_CLAUSES = 400_000
-"""Most clauses of one formula: what the checker, in Python, can look at within minutes."""
-
-
-class NoCertificateError(RuntimeError):
-    """No certificate could be made; the message says for what, and why."""
+NONE = "no certificate for this explanation"
 
 
 class RowModel(RealModel, Protocol):
@@ -63,173 +65,347 @@ class RowModel(RealModel, Protocol):
         """A row inside these cells."""
 
 
-def certify(
-    scores: ScoreModel,
-    cells: IntArray,
-    label: int,
-    features: Sequence[int],
-    oracle: Oracle,
-    *,
-    model: RowModel | None = None,
-    x: npt.ArrayLike | None = None,
-    minimal: bool = True,
-    seconds: float | None = None,
-) -> dict[str, Any]:
-    """The certificate of an abductive explanation, as plain JSON.
+class Certifier:
+    """Makes the certificates of one row's explanations, as plain JSON.
 
     Parameters
     ----------
     scores : the model over its grid
     cells : (n_columns,) cells of the row that is explained
     label : its class
-    features : the explanation
-    oracle : finds the witnesses; nothing it says is taken on trust
-    model, x : the real model and the row (n_columns,) in its own units: with both, witnesses are such rows too and are
-        shown to the model
-    minimal : whether to show that no feature can go
-    seconds : limit for all of it
+    oracle : finds rows of other classes; nothing it says is taken on trust
+    model, x : the real model and the row (n_columns,) in its own units: with both, the rows of other classes are such
+        rows too and are shown to the model
+    known : cells of rows of other classes that may do
+    seconds : limit for all that is asked of the certifier
 
     Raises
     ------
     ValueError
-        If the features do not suffice, or one of them could go.
+        If the row is of another class. The methods raise it if a claim is wrong.
     NoCertificateError
-        If the time is over, the formula gets too large, or a witness changes the class only up to rounding.
+        If rounding leaves the class of the row in doubt. The methods raise it if the time is over, a formula gets too
+        large, or (OnlyRoundingError) a row changes its class only up to rounding.
     KeyboardInterrupt
         At Ctrl-C.
     """
-    deadline = None if seconds is None else time.monotonic() + seconds
-    cells, features = np.asarray(cells, dtype=np.int64), sorted(int(feature) for feature in features)
-    if scores.winner(cells) != label:
-        raise ValueError(f"the row has class {scores.winner(cells)} and not {label}")
-    names = None if model is None else [str(name) for name in model.feature_names]
-    witnesses = []
-    for feature in features if minimal else ():
-        rest = [other for other in features if other != feature]
-        answer = oracle.ask(cells, label, rest, seconds=_left(deadline))
-        told = str(feature) if names is None else repr(names[feature])
-        if answer.changes is False:
-            raise ValueError(f"the explanation is not minimal: without feature {told} the others suffice")
-        if answer.witness is None:
-            raise NoCertificateError(f"no certificate for this explanation: no witness for feature {told} in time")
-        witness = {"feature": feature, "label": int(answer.label), **_row(answer.witness, model, x)}
-        if model is not None and x is not None:
-            values = np.array([model.row(answer.witness, like=x)])
-            if int(model.predict_codes(values)[0]) == label:
-                raise NoCertificateError(
-                    f"no certificate for this explanation: without feature {told} the class changes only up to "
-                    "rounding. One that it suffices can be made with minimal=False."
+
+    def __init__(
+        self,
+        scores: ScoreModel,
+        cells: IntArray,
+        label: int,
+        oracle: Oracle,
+        *,
+        model: RowModel | None = None,
+        x: npt.ArrayLike | None = None,
+        known: Iterable[IntArray] = (),
+        seconds: float | None = None,
+    ) -> None:
+        self.scores, self.label, self.oracle = scores, int(label), oracle
+        self.cells = np.asarray(cells, dtype=np.int64)
+        self.model, self.x = model, x
+        self.known = [np.asarray(row) for row in known]
+        self._told_rows: dict[bytes, dict[str, Any] | None] = {}
+        if scores.winner(self.cells) != label:
+            raise ValueError(f"the row has class {scores.winner(self.cells)} and not {label}")
+        if self._class_in(self.cells) is not None:
+            raise OnlyRoundingError(f"{NONE}: the class of the row is one only up to rounding")
+        self.refuter = Refuter(scores, self.label, seconds)
+        self.names = None if model is None else [str(name) for name in model.feature_names]
+
+    # ----------------------------------------------------------------------------------------------------------- kinds
+
+    def abductive(self, features: Iterable[int], *, minimal: bool = True) -> dict[str, Any]:
+        """Features suffice and, if ``minimal``, none of them can go."""
+        chosen = sorted(int(feature) for feature in features)
+        witnesses = []
+        for feature in chosen if minimal else ():
+            rest = [other for other in chosen if other != feature]
+            change = self._change_with(rest, f"witness for feature {self._told(feature)}")
+            if change is None:
+                raise ValueError(
+                    f"the explanation is not minimal: without feature {self._told(feature)} the others suffice"
                 )
-        witnesses.append(witness)
-    boxes = LeafBoxes.of(scores)
-    others = [k for k in range(scores.n_classes) if k != label]
-    proofs = [_proof(scores, boxes, cells, features, label, k, deadline) for k in others]
-    content: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
-        "names": names,
-        "classes": None if model is None else [str(name) for name in model.classes],
-        "label": int(label),
-        "features": features,
-        "minimal": minimal,
-        "row": _row(cells, model if x is not None else None, x, given=True),
-        "witnesses": witnesses,
-        "model": model_content(scores),
-        "proofs": proofs,
-    }
-    content["claim"] = claim_of(content)
-    return {**content, "digest": digest(content)}
+            witnesses.append({"feature": feature, **change})
+        status = "minimal" if minimal else "sufficient"
+        return self._content("abductive", status, features=chosen, witnesses=witnesses, proofs=self._sufficient(chosen))
+
+    def contrastive(self, features: Iterable[int], *, minimal: bool = True) -> dict[str, Any]:
+        """A change of the features can change the class and, if ``minimal``, no change of only some of them can."""
+        chosen = sorted(int(feature) for feature in features)
+        witness = self._changed(chosen)
+        if not minimal:
+            return self._content("contrastive", "changing", features=chosen, witness=witness)
+        box = box_of(self.scores, self.cells, self._outside(chosen))
+        stays = [
+            (feature, box_literals(self.scores, *box_of(self.scores, self.cells, [feature]))) for feature in chosen
+        ]
+        proofs = self.refuter.parts_of_box(*box, stays)
+        if proofs is None:
+            raise ValueError(f"the explanation is not minimal: some of the features {chosen} alone change the class")
+        return self._content("contrastive", "minimal", features=chosen, witness=witness, proofs=proofs)
+
+    def smallest(
+        self, kind: Kind, features: Iterable[int], *, without: Iterable[int] = (), questions: Questions | None = None
+    ) -> dict[str, Any]:
+        """Features are an explanation, and no fewer features are one.
+
+        Parameters
+        ----------
+        kind : "abductive" or "contrastive"
+        features : the explanation
+        without : features that others must not have
+        questions : what is known about the row already
+        """
+        chosen, left_out = sorted(int(feature) for feature in features), sorted(int(feature) for feature in without)
+        q = Questions(self.oracle, self.cells, self.label) if questions is None else questions
+        first = {"proofs": self._sufficient(chosen)} if kind == "abductive" else {"witness": self._changed(chosen)}
+        left = self.refuter.left
+        best = smallest(self.oracle, self.cells, self.label, kind=kind, free=left_out, seconds=left, questions=q)
+        if best is not None and best.lower_bound < len(chosen):
+            if best.optimal:
+                raise ValueError(f"the explanation is not smallest: {sorted(best.found.features)} is one")
+            raise NoCertificateError(f"{NONE}: its size was not proved in time")
+        if kind == "abductive":
+            rows = {mask: row for mask, row in q.changing.items() if self._as_change(row) is not None}
+            self.known += rows.values()
+            masks = _least(rows)
+        else:
+            masks = _least(q.sufficient)
+        sets = self._needed([members(mask) for mask in masks], left_out, len(chosen))
+        proof = refuted(hitting_clauses(sets, left_out, len(chosen)), self.refuter.left, f"{NONE}: its size")
+        assert proof is not None
+        duals: dict[str, Any] = {}
+        if kind == "abductive":
+            duals["changes"] = [{"features": one, **self._changed(one)} for one in sets]
+        else:
+            duals["sufficient"] = [{"features": one, "proofs": self._sufficient(one)} for one in sets]
+        return self._content(kind, "smallest", features=chosen, without=left_out, **first, **duals, size_proof=proof)
+
+    def enumeration(self, abductive: Iterable[Iterable[int]], contrastive: Iterable[Iterable[int]]) -> dict[str, Any]:
+        """These are all explanations of the row.
+
+        Parameters
+        ----------
+        abductive, contrastive : features of each
+        """
+        kinds = [sorted(sorted(int(f) for f in one) for one in sets) for sets in (abductive, contrastive)]
+        proof = refuted(map_clauses(*kinds), self.refuter.left, f"{NONE}: that these are all")
+        if proof is None:
+            raise ValueError("the enumeration is not complete: some set meets all contrastive sets and holds no other")
+        changes = [{"features": one, **self._changed(one)} for one in kinds[1]]
+        proved = [{"features": one, "proofs": self._sufficient(one)} for one in kinds[0]]
+        return self._content("enumeration", "complete", abductive=proved, contrastive=changes, map_proof=proof)
+
+    def inflated(
+        self, features: Iterable[int], low: IntArray, high: IntArray, *, maximal: bool = True
+    ) -> dict[str, Any]:
+        """No row of the box can change its class and, if ``maximal``, no range of the features can take in more.
+
+        Parameters
+        ----------
+        features : those that the box limits
+        low, high : (n_columns,) cells
+        maximal : ranges are those of columns or, for a feature of 0/1 columns only, the set of its values
+        """
+        chosen = sorted(int(feature) for feature in features)
+        low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
+        ends: list[dict[str, Any]] = []
+        valued: list[dict[str, Any]] = []
+        for feature in chosen if maximal else ():
+            values = group_values(self.scores, feature)
+            if values is not None:
+                valued.append(self._values(feature, values, low, high))
+                continue
+            for column in self.scores.features[feature]:
+                for side, step in (("low", low[column] > 0), ("high", high[column] < self.scores.n_thresholds[column])):
+                    if step:
+                        wide_low, wide_high = low.copy(), high.copy()
+                        (wide_low if side == "low" else wide_high)[column] += -1 if side == "low" else 1
+                        ends.append({"column": column, "side": side, **self._beyond(feature, wide_low, wide_high)})
+        proofs = self.refuter.box(low, high)
+        if proofs is None:
+            raise ValueError(
+                f"the ranges of the features {chosen} do not suffice: another class is possible in the box"
+            )
+        return self._content(
+            "inflated",
+            "maximal" if maximal else "sufficient",
+            features=chosen,
+            low=low.tolist(),
+            high=high.tolist(),
+            proofs=proofs,
+            ends=ends,
+            groups=valued,
+        )
+
+    def _values(self, feature: int, values: IntArray, low: IntArray, high: IntArray) -> dict[str, Any]:
+        """A row of another class for each value of a feature of 0/1 columns that its range does not hold."""
+        columns = list(self.scores.features[feature])
+        changes = []
+        for value in values[np.any((values < low[columns]) | (values > high[columns]), axis=1)]:
+            wide_low, wide_high = low.copy(), high.copy()
+            wide_low[columns] = np.minimum(low[columns], value)
+            wide_high[columns] = np.maximum(high[columns], value)
+            changes.append({"value": value.tolist(), **self._beyond(feature, wide_low, wide_high)})
+        clauses = value_clauses(
+            self.scores.first.tolist(),
+            self.scores.clauses,
+            columns,
+            low[columns].tolist(),
+            high[columns].tolist(),
+            [change["value"] for change in changes],
+        )
+        proof = refuted(clauses, self.refuter.left, f"{NONE}: that feature {self._told(feature)} has no other value")
+        assert proof is not None
+        return {"feature": feature, "changes": changes, "proof": proof}
+
+    # ------------------------------------------------------------------------------------------- regions without change
+
+    def _sufficient(self, features: Sequence[int]) -> list[dict[str, Any]]:
+        proofs = self.refuter.box(*box_of(self.scores, self.cells, features))
+        if proofs is None:
+            raise ValueError(f"the features {list(features)} do not suffice: another class is possible")
+        return proofs
+
+    def _needed(self, sets: list[list[int]], without: Sequence[int], size: int) -> list[list[int]]:
+        """Some of the sets that fewer than ``size`` features do not hit either: those that a solver used."""
+        if size == 0:
+            return []
+        clauses = hitting_clauses(sets, without, size)
+        with SatSession(seconds=self.refuter.left) as session:
+            session.block(max((abs(literal) for clause in clauses for literal in clause), default=0))
+            first = session.block(len(sets))
+            for number in range(len(sets)):
+                clauses[number].append(-(first + number))
+            session.extend(clauses)
+            answer = session.solve(range(first, first + len(sets)))
+            if answer is None:
+                if session.stopped_by == "interrupt":
+                    raise KeyboardInterrupt
+                raise NoCertificateError(f"{NONE}: its size was not proved in time")
+            if answer:
+                raise OnlyRoundingError(f"{NONE}: that none is smaller is so only up to rounding")
+            used = set(session.core())
+        return [one for number, one in enumerate(sets) if first + number in used]
+
+    # ----------------------------------------------------------------------------------------------- rows with a change
+
+    def _outside(self, features: Iterable[int]) -> list[int]:
+        kept = set(features)
+        return [feature for feature in range(self.scores.n_features) if feature not in kept]
+
+    def _told(self, feature: int) -> str:
+        return str(feature) if self.names is None else repr(self.names[feature])
+
+    def _changed(self, features: Sequence[int]) -> dict[str, Any]:
+        """A row of another class that differs in these features only."""
+        change = self._change_with(self._outside(features), f"row that changes the features {list(features)}")
+        if change is None:
+            raise ValueError(f"no change of the features {list(features)} alone changes the class")
+        return change
+
+    def _change_with(self, fixed: Sequence[int], what: str) -> dict[str, Any] | None:
+        low, high = box_of(self.scores, self.cells, fixed)
+        ask = self.oracle.ask
+        return self._change(low, high, lambda left: ask(self.cells, self.label, fixed, seconds=left), what)
+
+    def _beyond(self, feature: int, low: IntArray, high: IntArray) -> dict[str, Any]:
+        """A row of another class in the box whose range of a feature is wider."""
+        ask = self.oracle.ask_box
+        what = f"row beyond the range of feature {self._told(feature)}"
+        change = self._change(low, high, lambda left: ask(low, high, self.label, seconds=left), what)
+        if change is None:
+            raise ValueError(f"the explanation is not maximal: the range of feature {self._told(feature)} can grow")
+        return change
+
+    def _change(
+        self, low: IntArray, high: IntArray, ask: Callable[[float | None], Answer], what: str
+    ) -> dict[str, Any] | None:
+        """A row of another class in a box, one that is known or the one that is asked for; None if there is none."""
+        for row in self.known:
+            if np.all((low <= row) & (row <= high)) and (change := self._as_change(row)) is not None:
+                return change
+        answer = ask(self.refuter.left)
+        if answer.changes is False:
+            return None
+        if answer.witness is None:
+            raise NoCertificateError(f"{NONE}: no {what} in time")
+        witness: IntArray | None = answer.witness
+        change = self._as_change(answer.witness)
+        if change is None and self.scores.margin:
+            witness = self._sure.ask_box(low, high, self.label, seconds=self.refuter.left).witness
+            change = None if witness is None else self._as_change(witness)
+        if change is None or witness is None:
+            raise OnlyRoundingError(f"{NONE}: the {what} changes the class only up to rounding")
+        self.known.append(witness)
+        return change
+
+    @cached_property
+    def _sure(self) -> Oracle:
+        """An oracle to which no row has another class that could still be the same up to rounding."""
+        return make_oracle("auto", replace(self.scores, margin=-self.scores.margin))
+
+    def _class_in(self, cells: IntArray) -> int | None:
+        """The class that may come before the label in a row, the best of them; None if none may."""
+        sums = self.scores.sums(cells)
+        lead = {k: int(sums[k] - sums[self.label]) for k in range(self.scores.n_classes) if k != self.label}
+        able = [k for k in lead if lead[k] >= self.scores.threshold_of_win(k, self.label)]
+        return max(able, key=lead.__getitem__, default=None)
+
+    def _as_change(self, cells: IntArray) -> dict[str, Any] | None:
+        """A row as it goes to the file; None if it changes nothing, or not in the model."""
+        key = np.asarray(cells, dtype=np.int64).tobytes()
+        if key not in self._told_rows:
+            label = self._class_in(cells)
+            real = label is not None and self._changes_model(cells)
+            self._told_rows[key] = {"label": label, **self._row(cells)} if real else None
+        return self._told_rows[key]
+
+    def _changes_model(self, cells: IntArray) -> bool:
+        if self.model is None or self.x is None:
+            return True
+        values = np.array([self.model.row(cells, like=self.x)])
+        return int(self.model.predict_codes(values)[0]) != self.label
+
+    def _row(self, cells: IntArray, *, given: bool = False) -> dict[str, list[Any] | None]:
+        """Cells of a row and, if there is a model to ask, its values."""
+        values = None
+        if self.model is not None and self.x is not None:
+            x = np.asarray(self.x, dtype=np.float64)
+            values = values_to_json(x if given else self.model.row(cells, like=x))
+        return {"cells": np.asarray(cells).tolist(), "values": values}
+
+    # ------------------------------------------------------------------------------------------------------------ file
+
+    def _content(self, kind: str, status: str, **parts: Any) -> dict[str, Any]:
+        content: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": kind,
+            "status": status,
+            "names": self.names,
+            "classes": None if self.model is None else [str(name) for name in self.model.classes],
+            "label": self.label,
+            "row": self._row(self.cells, given=True),
+            "model": model_content(self.scores),
+            **parts,
+        }
+        content["claim"] = claim_of(content)
+        return {**content, "digest": digest(content)}
+
+
+def _least(masks: Iterable[int]) -> list[int]:
+    """Those of some sets, as bit masks, that hold no other one."""
+    kept: list[int] = []
+    for mask in sorted(set(masks), key=int.bit_count):
+        if not any(other & ~mask == 0 for other in kept):
+            kept.append(mask)
+    return kept
 
 
 def write_certificate(path: str | Path, content: Mapping[str, Any]) -> None:
     """Write a certificate as a JSON file."""
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     Path(path).write_text(text + "\n", encoding="ascii")
-
-
-def _left(deadline: float | None) -> float | None:
-    return None if deadline is None else deadline - time.monotonic()
-
-
-def _row(
-    cells: IntArray, model: RowModel | None, x: npt.ArrayLike | None, *, given: bool = False
-) -> dict[str, list[Any] | None]:
-    """Cells of a row and, if there is a model to ask, its values."""
-    values = None
-    if model is not None and x is not None:
-        values = values_to_json(np.asarray(x, dtype=np.float64) if given else model.row(cells, like=x))
-    return {"cells": cells.tolist(), "values": values}
-
-
-def _proof(
-    scores: ScoreModel,
-    boxes: LeafBoxes,
-    cells: IntArray,
-    features: Sequence[int],
-    label: int,
-    against: int,
-    deadline: float | None,
-) -> dict[str, Any]:
-    """A formula that ``against`` comes before ``label``, and the proof that it cannot be."""
-    what = f"no certificate for this explanation: the formula against class {against}"
-    formula = proof = None
-    for width in WIDTHS:
-        try:
-            formula = bound_formula(
-                scores, boxes, cells, features, label, against, width=width, max_clauses=MAX_CLAUSES
-            )
-        except TooLargeError:
-            if formula is None:
-                raise NoCertificateError(f"{what} has more than {MAX_CLAUSES} clauses") from None
-            break
-        proof = _refuted(formula, None, deadline, what)
-        if proof is not None or formula.exact:
-            break
-    assert formula is not None
-    if proof is None and not formula.exact:
-        goal = least_lead(scores, label, against)
-        lemmas = _Refining(scores, BoxLemmas(scores, boxes, cells, features, label, against, goal), formula)
-        proof = _refuted(formula, lemmas, deadline, what)
-    if proof is None:
-        raise ValueError(f"the features {list(features)} do not suffice: class {against} can come before {label}")
-    return {
-        "against": against,
-        "order": formula.order,
-        "counters": [list(counter) for counter in formula.counters],
-        "clauses": formula.clauses,
-        "proof": proof,
-    }
-
-
-class _Refining:
-    """Adds to a coarse formula what its solutions teach."""
-
-    def __init__(self, scores: ScoreModel, lemmas: BoxLemmas, formula: BoundFormula) -> None:
-        self.scores, self.lemmas, self.formula = scores, lemmas, formula
-        formula.clauses += full_chains(scores)
-
-    def learn(self, session: SatSession) -> bool:
-        """Deny the last solution, and a box around it; False if it is a row with a change."""
-        clause = self.lemmas.around(cells_of_solution(self.scores, session))
-        if clause is None:
-            return False
-        self.formula.clauses.append(clause)
-        session.add(clause)
-        return True
-
-
-def _refuted(formula: BoundFormula, refining: _Refining | None, deadline: float | None, what: str) -> list[str] | None:
-    """Lines of the proof that the formula, refined where it must be, has no solution; None if it has one."""
-    with SatSession(proof=True, seconds=_left(deadline)) as session:
-        session.block(formula.n_variables)
-        session.extend(formula.clauses)
-        while answer := session.solve():
-            if refining is None or not refining.learn(session):
-                return None
-            if len(formula.clauses) > MAX_CLAUSES:
-                raise NoCertificateError(f"{what} has more than {MAX_CLAUSES} clauses")
-        if answer is None:
-            if session.stopped_by == "interrupt":
-                raise KeyboardInterrupt
-            raise NoCertificateError(f"{what} was not refuted in time")
-        return list(session.certificate("").lines)

@@ -11,7 +11,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -39,13 +38,12 @@ def cells_of_solution(scores: ScoreModel, session: SatSession) -> IntArray:
 
 
 class BoxLemmas:
-    """Boxes of rows that agree on some features and keep the label before one other class.
+    """Boxes within a box, of rows that keep the label before one other class.
 
     Parameters
     ----------
     scores, boxes : the model, its leaves
-    cells : (n_columns,) of the row to explain
-    fixed : features that stay
+    low, high : (n_columns,) least and greatest cells of the rows in question
     label, against : two classes
     goal : least sum of leads with which ``against`` cannot win
     """
@@ -54,29 +52,24 @@ class BoxLemmas:
         self,
         scores: ScoreModel,
         boxes: LeafBoxes,
-        cells: IntArray,
-        fixed: Sequence[int],
+        low: IntArray,
+        high: IntArray,
         label: int,
         against: int,
         goal: int,
     ) -> None:
-        columns = sorted(column for feature in fixed for column in scores.features[feature])
-        reachable = np.all(
-            (boxes.low[:, columns] <= cells[columns]) & (boxes.high[:, columns] >= cells[columns]), axis=1
-        )
+        reachable = boxes.reachable(low, high)
         self.low, self.high = boxes.low[reachable].T.copy(), boxes.high[reachable].T.copy()  # (n_columns, n_leaves)
         self.leads = (scores.scores[:, label] - scores.scores[:, against])[reachable]
         self.starts = np.searchsorted(boxes.tree[reachable], np.arange(scores.n_trees))
         self.goal = goal
         self.above_all = int(self.leads.max()) + 1
-        q = scores.n_thresholds[:, np.newaxis]
-        tested = ((self.low > 0) | (self.high < q)).sum(axis=1)
-        tested[columns] = 0
+        tested = ((self.low > low[:, np.newaxis]) | (self.high < high[:, np.newaxis])).sum(axis=1)
         self.free = [int(column) for column in np.argsort(tested, kind="stable") if tested[column]]
-        self.first, self.q = scores.first, scores.n_thresholds
+        self.first, self.least, self.most = scores.first, low, high
 
     def around(self, cells: IntArray) -> list[int] | None:
-        """A clause that denies a box around a row, literals +v or -v; None if ``against`` wins there.
+        """A clause that denies a box around a row of the box, literals +v or -v; None if ``against`` wins there.
 
         Columns that few leaves test are given up first: they cost the least, and the clause gets short.
         """
@@ -95,9 +88,9 @@ class BoxLemmas:
         clause = []
         for column in sorted(self.free):
             first = int(self.first[column])
-            if low[column] > 0:
+            if low[column] > self.least[column]:
                 clause.append(-(first + int(low[column])))  # the variable of threshold low - 1
-            if high[column] < self.q[column]:
+            if high[column] < self.most[column]:
                 clause.append(first + int(high[column]) + 1)
         return clause
 
@@ -107,7 +100,7 @@ class BoxLemmas:
         def good(lowest: int, highest: int) -> bool:
             return self._suffices(rest + self._off(column, lowest, highest))
 
-        least, most = 0, int(self.q[column])
+        least, most = int(self.least[column]), int(self.most[column])
         if good(least, most):
             low[column], high[column] = least, most
             return

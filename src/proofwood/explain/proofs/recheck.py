@@ -1,9 +1,12 @@
 """Check a certificate with nothing but its own text: no solver, no encoder, no class of the package that made it.
 
-What is read here is plain JSON. That a clause belongs to the formula is not looked up but proved: the variables of a
-clause have a stated meaning (a column is above a threshold; some trees lead by so much), and denying the clause leaves
-a box of rows in which the trees, counted leaf by leaf, must lead by enough. A formula whose every clause holds for
-every row that could change the class, and whose contradiction is proved line by line, leaves no such row.
+What is read here is plain JSON. The parts of a proof are few, and every kind of certificate is put together from them:
+
+- a *region*, a box of rows in which no other class is possible: one formula and one proof per other class, looked at by
+  :mod:`proofwood.explain.proofs.recheck_trees`;
+- a *change*, a row of another class inside a box: the trees are counted leaf by leaf;
+- a statement about sets of features only, such as "no two features meet all these sets": the formula is written down
+  here, and the certificate has its proof.
 """
 
 from __future__ import annotations
@@ -13,17 +16,17 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.solvers.proof import Certificate, CertificateError
+from proofwood.explain.proofs.recheck_trees import Cells, Formula, Trees, limits, proof_fault
+from proofwood.solvers.proof import CertificateError
 
 FORMAT = "proofwood-certificate"
-VERSION = 1
+VERSION = 2
 
 
 class RealModel(Protocol):
@@ -100,12 +103,47 @@ def digest(content: Mapping[str, Any]) -> str:
 
 def claim_of(content: Mapping[str, Any]) -> str:
     """What a certificate claims, in words."""
-    names, classes, label = content["names"], content["classes"], content["label"]
-    told = ", ".join(str(f) if names is None else names[f] for f in content["features"]) or "no feature at all"
-    also = ", and none of these features can go" if content["minimal"] else ""
-    return (
-        f"every row that agrees with this one on {told} has class {label if classes is None else classes[label]}{also}"
-    )
+    kind, status = content["kind"], content["status"]
+    label = _class(content, content["label"])
+    if kind == "enumeration":
+        both = ["; ".join(_told_set(content, one["features"]) for one in content[k]) for k in SETS]
+        return (
+            f"of this row of class {label}, the abductive explanations are all of: {both[0]}; "
+            f"the contrastive ones all of: {both[1] or 'none'}"
+        )
+    told = _told_set(content, content["features"])
+    fewer = "no fewer features"
+    if content.get("without"):
+        fewer += f" without {_told_set(content, content['without'])}"
+    if kind == "abductive":
+        also = {"minimal": ", and none of these features can go", "smallest": f", and {fewer} are enough for that"}
+        return f"every row that agrees with this one on {told} has class {label}{also.get(status, '')}"
+    if kind == "contrastive":
+        also = {"minimal": ", and none of these features can stay", "smallest": f", and {fewer} are enough for that"}
+        return (
+            f"some row that differs from this one on {told} only has another class than {label}{also.get(status, '')}"
+        )
+    ranges = " and ".join(_told_range(content, feature) for feature in content["features"]) or "any value"
+    also = {"maximal": ", and no range can take in more"}
+    return f"every row with {ranges} has class {label}{also.get(status, '')}"
+
+
+def _class(content: Mapping[str, Any], label: int) -> str:
+    return str(label if content["classes"] is None else content["classes"][label])
+
+
+def _name(content: Mapping[str, Any], feature: int) -> str:
+    return str(feature) if content["names"] is None else str(content["names"][feature])
+
+
+def _told_set(content: Mapping[str, Any], features: Sequence[int]) -> str:
+    return ", ".join(_name(content, feature) for feature in features) or "no feature at all"
+
+
+def _told_range(content: Mapping[str, Any], feature: int) -> str:
+    columns = content["model"]["features"][feature]
+    cells = [f"{content['low'][c]}-{content['high'][c]} of 0-{content['model']['n_thresholds'][c]}" for c in columns]
+    return f"{_name(content, feature)} in cells {', '.join(cells)}"
 
 
 def _read(certificate: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -126,161 +164,55 @@ def _read(certificate: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
     return content
 
 
+SETS = ("abductive", "contrastive")
+STATUSES = {
+    "abductive": ("sufficient", "minimal", "smallest"),
+    "contrastive": ("changing", "minimal", "smallest"),
+    "enumeration": ("complete",),
+    "inflated": ("sufficient", "maximal"),
+}
+"""What each kind of certificate may claim of its features."""
+
+
 def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Check]:
     same = content["digest"] == digest(content)
     yield Check("content", same, "as it was written" if same else "changed after it was written")
-    trees = _Trees(content["model"])
+    kind, status = content["kind"], content["status"]
+    if kind not in STATUSES or status not in STATUSES[kind]:
+        yield Check("kind", False, f"there is no {status!r} certificate of kind {kind!r}")
+        return
+    trees = Trees(content["model"])
     fault = trees.fault()
     yield _told("trees", fault, f"{len(trees.leaves)} trees, every row reaches one leaf of each")
     if fault is not None:
         return
-    cells, label, features = content["row"]["cells"], content["label"], content["features"]
+    cells, label = content["row"]["cells"], content["label"]
     yield _told("row", _row_fault(trees, cells, label), f"class {label} by the sum of its leaves")
-    known = set(range(len(trees.features)))
-    names = content["names"]
-    if names is not None and len(names) != len(known):
+    if content["names"] is not None and len(content["names"]) != len(trees.features):
         yield Check("names", False, "not one name per feature")
         return
     if content["classes"] is not None and len(content["classes"]) != trees.n_classes:
         yield Check("names", False, "not one name per class")
         return
-    if not known.issuperset(features) or len(set(features)) != len(features):
-        yield Check("features", False, "they are no features of the model, or one occurs twice")
-        return
+    sets = [one["features"] for k in SETS for one in content[k]] if kind == "enumeration" else [content["features"]]
+    known = range(len(trees.features))
+    for features in [*sets, content.get("without", [])]:
+        if not all(type(f) is int and f in known for f in features) or features != sorted(set(features)):
+            yield Check("features", False, "they are no features of the model in ascending order")
+            return
     claim = claim_of(content)
-    fault = None if content["claim"] == claim else f"{content['claim']!r} is not what is checked here"
-    yield _told("claim", fault, claim)
-
-    others = [k for k in range(trees.n_classes) if k != label]
-    against = [part["against"] for part in content["proofs"]]
-    yield _told(
-        "classes", None if against == others else "not one proof per other class", f"a proof against each of {others}"
-    )
-    for part in content["proofs"]:
-        k = part["against"]
-        if k not in others:
-            continue
-        formula = _Formula(trees, part, cells, features, label)
-        yield _told(f"clauses against class {k}", formula.fault(), f"all {len(part['clauses'])} follow from the trees")
-        yield _told(f"proof against class {k}", _proof_fault(part), f"{len(part['proof'])} steps to a contradiction")
-
-    if content["minimal"]:
-        freed = [witness["feature"] for witness in content["witnesses"]]
-        fault = None if sorted(freed) == sorted(features) else "not one witness per feature"
-        yield _told("witnesses", fault, f"one for each of {len(features)} features")
-    for witness in content["witnesses"]:
-        fault = _witness_fault(trees, content, witness)
-        told = f"with another value, class {witness['label']}"
-        yield _told(f"feature {_name(content, witness['feature'])} is needed", fault, told)
+    yield _told("claim", None if content["claim"] == claim else f"{content['claim']!r} is not what is checked", claim)
+    yield from _KINDS[kind](content, trees)
     if model is not None:
-        yield from _real_checks(content, trees, model)
+        yield from _real_checks(content, model)
 
 
 def _told(name: str, fault: str | None, otherwise: str) -> Check:
     return Check(name, fault is None, otherwise if fault is None else fault)
 
 
-def _name(content: Mapping[str, Any], feature: int) -> str:
-    names = content["names"]
-    return str(feature) if names is None else repr(names[feature])
-
-
-# ------------------------------------------------------------------------------------------------------------ the model
-
-
-class _Trees:
-    """The stored model: boxes and scores of leaves, tree by tree."""
-
-    def __init__(self, model: Mapping[str, Any]) -> None:
-        self.q = np.array(model["n_thresholds"], dtype=np.int64)
-        self.first = [0, *np.cumsum(self.q).tolist()]
-        self.column = [c for c, q in enumerate(self.q.tolist()) for _ in range(q)]  # of each variable
-        self.features: list[list[int]] = model["features"]
-        self.base: list[int] = model["base"]
-        self.n_classes = len(self.base)
-        self.margin: int = model["margin"]
-        self.ties_low: bool = model["ties_low"]
-        self.clauses: list[list[int]] = model["clauses"]
-        self.leaves: list[list[tuple[list[int], list[int]]]] = [
-            [(needs, scores) for needs, scores in tree] for tree in model["trees"]
-        ]
-        self.boxes = [self._boxes([needs for needs, _ in tree]) for tree in self.leaves]
-
-    def _boxes(self, needs: Sequence[Sequence[int]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        low, high = np.zeros((len(needs), self.q.size), dtype=np.int64), np.tile(self.q, (len(needs), 1))
-        for leaf, literals in enumerate(needs):
-            self.narrow(low[leaf], high[leaf], literals)
-        return low, high
-
-    def narrow(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64], literals: Sequence[int]) -> None:
-        """Cut a box down to where the literals hold."""
-        for literal in literals:
-            if not 0 <= literal < 2 * len(self.column):
-                raise CertificateError(f"the literal {literal} is about no threshold of the model")
-            column = self.column[literal >> 1]
-            threshold = (literal >> 1) - self.first[column]
-            if literal & 1:
-                high[column] = min(high[column], threshold)
-            else:
-                low[column] = max(low[column], threshold + 1)
-
-    def fault(self) -> str | None:
-        """Why this is no ensemble of trees, if it is none."""
-        if sorted(c for feature in self.features for c in feature) != list(range(self.q.size)):
-            return "not every column belongs to exactly one feature"
-        numbers = [self.margin, *self.base, *(s for tree in self.leaves for _, scores in tree for s in scores)]
-        if self.margin < 0 or not all(type(number) is int for number in numbers):
-            return "scores are not integers, or the margin is negative"
-        everything = prod(q + 1 for q in self.q.tolist())
-        for number, (tree, (low, high)) in enumerate(zip(self.leaves, self.boxes, strict=True)):
-            if any(len(scores) != self.n_classes for _, scores in tree):
-                return f"a leaf of tree {number} has not one score per class"
-            if sum(prod(side) for side in np.maximum(high - low + 1, 0).tolist()) != everything:
-                return f"the leaves of tree {number} do not fill the space"
-            apart = np.eye(len(tree), dtype=bool)
-            for c in range(self.q.size):
-                apart |= (low[:, None, c] > high[None, :, c]) | (low[None, :, c] > high[:, None, c])
-            if not apart.all():
-                return f"two leaves of tree {number} overlap"
-        return None
-
-    def sums(self, cells: Sequence[int]) -> list[int]:
-        """Score of each class for a row, leaf by leaf."""
-        row = self.row(cells)
-        total = list(self.base)
-        for tree, (low, high) in zip(self.leaves, self.boxes, strict=True):
-            for leaf in np.flatnonzero(np.all((low <= row) & (row <= high), axis=1)).tolist():
-                total = [a + b for a, b in zip(total, tree[leaf][1], strict=True)]
-        return total
-
-    def row(self, cells: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Cells as an array; CertificateError if they are none."""
-        row = np.array(cells, dtype=np.int64)
-        if row.shape != self.q.shape or np.any(row < 0) or np.any(row > self.q):
-            raise CertificateError("a row has not one cell of the grid per column")
-        return row
-
-    def in_space(self, cells: Sequence[int]) -> bool:
-        """Whether a row satisfies what is known about all rows."""
-        row = self.row(cells)
-        return not any(self.denied(clause, row, row) for clause in self.clauses)
-
-    def denied(self, clause: Sequence[int], low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> bool:
-        """Whether no row between ``low`` and ``high`` satisfies any literal of the clause."""
-        for literal in clause:
-            allowed_low, allowed_high = low.copy(), high.copy()
-            self.narrow(allowed_low, allowed_high, [literal])
-            if np.all(allowed_low <= allowed_high):
-                return False
-        return True
-
-    def least_to_win(self, k: int, label: int) -> int:
-        """Least score of ``k`` minus that of ``label`` with which ``k`` may win, rounding included."""
-        return (0 if (k < label) == self.ties_low else 1) - self.margin
-
-
-def _row_fault(trees: _Trees, cells: Sequence[int], label: int) -> str | None:
-    if not 0 <= label < trees.n_classes:
+def _row_fault(trees: Trees, cells: Sequence[int], label: int) -> str | None:
+    if type(label) is not int or not 0 <= label < trees.n_classes:
         return f"class {label} does not exist"
     if not trees.in_space(cells):
         return "the row is outside the space"
@@ -292,132 +224,310 @@ def _row_fault(trees: _Trees, cells: Sequence[int], label: int) -> str | None:
     return None
 
 
-# ---------------------------------------------------------------------------------------------------------- sufficiency
+# ---------------------------------------------------------------------------------------------------- parts of a proof
 
 
-class _Formula:
-    """The clauses against one class, and what their variables mean."""
+def _region(
+    content: Mapping[str, Any], trees: Trees, proofs: Sequence[Mapping[str, Any]], low: Cells, high: Cells, of: str = ""
+) -> Iterator[Check]:
+    """That no row of a box may have another class."""
+    for part, k, told in _parts(content, trees, proofs, low, high, of):
+        if part is None:
+            yield told
+            continue
+        yield told
+        fault = proof_fault(part["clauses"], part["proof"])
+        yield _told(f"proof against class {k}{of}", fault, f"{len(part['proof'])} steps to a contradiction")
 
-    def __init__(
-        self, trees: _Trees, part: Mapping[str, Any], cells: Sequence[int], features: Sequence[int], label: int
-    ) -> None:
-        self.trees, self.part = trees, part
-        self.order: list[int] = part["order"]
-        self.low, self.high = np.zeros_like(trees.q), trees.q.copy()
-        for column in (c for feature in features for c in trees.features[feature]):
-            self.low[column] = self.high[column] = trees.row(cells)[column]
+
+def _parts(
+    content: Mapping[str, Any], trees: Trees, proofs: Sequence[Mapping[str, Any]], low: Cells, high: Cells, of: str
+) -> Iterator[tuple[Mapping[str, Any] | None, int, Check]]:
+    """The formulas about a box, each with its class and what was found of its clauses; first what they are against."""
+    others = [k for k in range(trees.n_classes) if k != content["label"]]
+    fault = None if [part["against"] for part in proofs] == others else "not one proof per other class"
+    yield None, -1, _told(f"classes{of}", fault, f"a proof against each of {others}")
+    if fault is not None:
+        return
+    for part in proofs:
         k = part["against"]
-        # k may come before the label only with leads below this
-        self.goal = 1 - trees.least_to_win(k, label) + trees.base[k] - trees.base[label]
-        self.leads = [
-            np.array([scores[label] - scores[k] for _, scores in trees.leaves[t]], dtype=object) for t in self.order
-        ]
-        self.counters = {variable: (first, end, total) for variable, first, end, total in part["counters"]}
-        least = [self._least(place, self.low, self.high) for place in range(len(self.order))]
-        self.least_before = [0, *np.cumsum(np.array(least, dtype=object)).tolist()]
-
-    def _least(self, place: int, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> int:
-        """Least lead of a tree in a box that is not empty."""
-        leaf_low, leaf_high = self.trees.boxes[self.order[place]]
-        reached = np.all((leaf_low <= high) & (leaf_high >= low), axis=1)
-        return int(self.leads[place][reached].min())
-
-    def fault(self) -> str | None:
-        """The first clause that some row with a change might break."""
-        n = len(self.trees.leaves)
-        if sorted(self.order) != list(range(n)):
-            return "the order of the trees leaves one out"
-        n_variables = len(self.trees.column)
-        if len(self.counters) != len(self.part["counters"]):
-            return "a counter has two meanings"
-        for variable, (first, end, total) in self.counters.items():
-            if variable <= n_variables or not 0 <= first < end <= n or type(total) is not int:
-                return f"the counter {variable} counts nothing"
-        for number, clause in enumerate(self.part["clauses"], start=1):
-            if not self._holds(clause, n_variables):
-                return f"clause {number}, {clause}, does not follow from the trees"
-        return None
-
-    def _holds(self, clause: Sequence[int], n_variables: int) -> bool:
-        """Whether every row that agrees on the fixed features and has the class before the label satisfies it."""
-        low, high = self.low.copy(), self.high.copy()
-        reached: list[tuple[int, int, int]] = []
-        wanted: list[tuple[int, int, int]] = []
-        denied = []
-        for literal in clause:
-            if type(literal) is not int or literal == 0:
-                return False
-            if abs(literal) <= n_variables:
-                denied.append(2 * (abs(literal) - 1) + (literal > 0))
-            elif abs(literal) not in self.counters:
-                return False
-            elif literal < 0:
-                reached.append(self.counters[-literal])
-            else:
-                wanted.append(self.counters[literal])
-        self.trees.narrow(low, high, denied)
-        if np.any(low > high):
-            return True  # no row with the fixed values denies the clause
-        if denied and any(self.trees.denied(known, low, high) for known in self.trees.clauses):
-            return True  # rows that deny it are outside the space
-        goals = [*wanted, (0, len(self.order), self.goal)]
-        return any(self._adds_up(goal, reached, low, high, narrowed=bool(denied)) for goal in goals)
-
-    def _adds_up(
-        self,
-        goal: tuple[int, int, int],
-        reached: list[tuple[int, int, int]],
-        low: npt.NDArray[np.int64],
-        high: npt.NDArray[np.int64],
-        *,
-        narrowed: bool,
-    ) -> bool:
-        """Whether the leads of the goal's places add up to it in a box, given counters that are reached."""
-        start, end, wanted = goal
-        inside = sorted(counter for counter in reached if start <= counter[0] and counter[1] <= end)
-        if any(one[1] > other[0] for one, other in pairwise(inside)):
-            return False  # counters that overlap count a tree twice
-        total, place = 0, start
-        for first, after, lead in (*inside, (end, end, 0)):
-            if narrowed:
-                total += sum(self._least(p, low, high) for p in range(place, first))
-            else:
-                total += self.least_before[first] - self.least_before[place]
-            total += lead
-            place = after
-        return total >= wanted
+        fault = Formula(trees, part, low, high, content["label"]).fault()
+        told = f"all {len(part['clauses'])} follow from the trees"
+        yield part, k, _told(f"clauses against class {k}{of}", fault, told)
 
 
-def _proof_fault(part: Mapping[str, Any]) -> str | None:
-    clauses = tuple(tuple(clause) for clause in part["clauses"])
-    try:
-        Certificate("", clauses, tuple(part["proof"])).check()
-    except CertificateError as error:
-        return str(error)
+def _change(
+    content: Mapping[str, Any], trees: Trees, row: Mapping[str, Any], low: Cells, high: Cells, name: str
+) -> Check:
+    """That a row of a box may have another class."""
+    label, k, cells = content["label"], row["label"], trees.row(row["cells"])
+    outside = np.flatnonzero((cells < low) | (cells > high)).tolist()
+    if outside:
+        return Check(name, False, f"column {outside[0]} of the row is changed too far")
+    if not trees.in_space(row["cells"]):
+        return Check(name, False, "the row is outside the space")
+    if type(k) is not int or k == label or not 0 <= k < trees.n_classes:
+        return Check(name, False, "the row has no other class")
+    sums = trees.sums(row["cells"])
+    lead = sums[k] - sums[label]
+    if lead < trees.least_to_win(k, label):
+        return Check(name, False, f"the row does not get class {k} by the sum of its leaves")
+    doubt = "" if lead >= trees.least_to_win(k, label) + trees.margin else ", where rounding is given the doubt"
+    return Check(name, True, f"another row has class {k}{doubt}")
+
+
+def _outside(trees: Trees, features: Sequence[int]) -> list[int]:
+    return [feature for feature in range(len(trees.features)) if feature not in features]
+
+
+def hitting_clauses(sets: Sequence[Sequence[int]], without: Sequence[int], size: int) -> list[list[int]]:
+    """Clauses that say: fewer than ``size`` features, none of ``without``, hit every one of the sets.
+
+    Variable ``f + 1`` says that feature ``f`` is taken. The others count: the ``j``-th of feature ``i`` says that at
+    least ``j`` features up to ``i`` are (Sinz 2005); whatever is taken, they can be what they say.
+    """
+    most = size - 1
+    if most < 0:
+        return [[]]
+    clauses = [[feature + 1 for feature in one if feature not in without] for one in sets]
+    taken = sorted({feature + 1 for one in sets for feature in one if feature not in without})
+    variable = max(taken, default=0)
+    before: list[int] = []
+    for feature in taken:
+        counts = list(range(variable + 1, variable + 1 + most))
+        variable += most
+        clauses += [[-old, new] for old, new in zip(before, counts, strict=False)]
+        clauses += [[-feature, counts[0]]] if counts else [[-feature]]
+        clauses += [[-feature, -old, new] for old, new in zip(before, counts[1:], strict=False)]
+        clauses += [[-feature, -before[-1]]] if before else []
+        before = counts
+    return clauses
+
+
+def map_clauses(abductive: Sequence[Sequence[int]], contrastive: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Clauses that say: some set of features hits all contrastive ones and contains no abductive one."""
+    return [[f + 1 for f in one] for one in contrastive] + [[-f - 1 for f in one] for one in abductive]
+
+
+def value_clauses(
+    first: Sequence[int],
+    clauses: Sequence[Sequence[int]],
+    columns: Sequence[int],
+    low: Sequence[int],
+    high: Sequence[int],
+    values: Sequence[Sequence[int]],
+) -> list[list[int]]:
+    """Clauses that say: some row has in 0/1 columns a value outside a box, and none of these values.
+
+    Parameters
+    ----------
+    first : of each column the first of its variables
+    clauses : of the space, literals as the model has them; those about other columns, too, are left out
+    columns : those of a feature
+    low, high : cells of the box in these columns; 0 and 0 where a column has one cell
+    values : cells in these columns
+    """
+    own = {first[c]: first[c] + 1 for c in columns if first[c] < first[c + 1]}
+    told = [
+        [-own[literal >> 1] if literal & 1 else own[literal >> 1] for literal in clause]
+        for clause in clauses
+        if all(literal >> 1 in own for literal in clause)
+    ]
+    for least, most in [(low, high), *((value, value) for value in values)]:
+        beyond = []
+        for c, lowest, highest in zip(columns, least, most, strict=True):
+            if first[c] < first[c + 1]:
+                beyond += [-own[first[c]]] * (lowest == 1) + [own[first[c]]] * (highest == 0)
+        told.append(beyond)
+    return told
+
+
+# ----------------------------------------------------------------------------------------------- kinds of certificates
+
+
+def _abductive(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
+    cells, features = content["row"]["cells"], content["features"]
+    yield from _region(content, trees, content["proofs"], *trees.box_of(cells, features))
+    if content["status"] == "minimal":
+        freed = sorted(witness["feature"] for witness in content["witnesses"])
+        fault = None if freed == sorted(features) else "not one per feature"
+        yield _told("witnesses", fault, f"one for each of {len(features)} features")
+        for witness in content["witnesses"]:
+            kept = [feature for feature in features if feature != witness["feature"]]
+            name = f"feature {_name(content, witness['feature'])!r} is needed"
+            yield _change(content, trees, witness, *trees.box_of(cells, kept), name)
+    elif content["status"] == "smallest":
+        for number, one in enumerate(content["changes"]):
+            yield _change_of(content, trees, one, number)
+        yield _size(content, trees, [one["features"] for one in content["changes"]])
+
+
+def _contrastive(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
+    cells, features = content["row"]["cells"], content["features"]
+    fixed = trees.box_of(cells, _outside(trees, features))
+    yield _change(content, trees, content["witness"], *fixed, "change")
+    if content["status"] == "minimal":
+        for part, k, told in _parts(content, trees, content["proofs"], *fixed, ""):
+            yield told
+            if part is None:
+                continue
+            proved = part["proofs"]
+            fault = None if [feature for feature, _ in proved] == features else "not one proof per feature"
+            yield _told(f"proofs against class {k}", fault, f"one for each of {len(features)} features")
+            for feature, proof in proved if fault is None else ():
+                clauses = [*limits(trees, *trees.box_of(cells, [feature])), *part["clauses"]]
+                name = f"feature {_name(content, feature)!r} is needed against class {k}"
+                yield _told(name, proof_fault(clauses, proof), f"{len(proof)} steps to a contradiction")
+    elif content["status"] == "smallest":
+        for number, one in enumerate(content["sufficient"]):
+            fixed = trees.box_of(cells, one["features"])
+            yield from _region(content, trees, one["proofs"], *fixed, f" of set {number}")
+        yield _size(content, trees, [one["features"] for one in content["sufficient"]])
+
+
+def _size(content: Mapping[str, Any], trees: Trees, sets: Sequence[Sequence[int]]) -> Check:
+    """That no fewer features hit all sets."""
+    known = set(range(len(trees.features)))
+    if any(not known.issuperset(one) for one in sets):
+        return Check("size", False, "a set has something else than features")
+    fault = proof_fault(hitting_clauses(sets, content["without"], len(content["features"])), content["size_proof"])
+    return _told("size", fault, f"fewer than {len(content['features'])} features do not meet all of {len(sets)} sets")
+
+
+def _change_of(content: Mapping[str, Any], trees: Trees, one: Mapping[str, Any], number: int) -> Check:
+    """That a set of features can change the class."""
+    box = trees.box_of(content["row"]["cells"], _outside(trees, one["features"]))
+    return _change(content, trees, one, *box, f"change {number}")
+
+
+def _enumeration(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
+    cells = content["row"]["cells"]
+    for number, one in enumerate(content["abductive"]):
+        box = trees.box_of(cells, one["features"])
+        yield from _region(content, trees, one["proofs"], *box, f" of explanation {number}")
+    for number, one in enumerate(content["contrastive"]):
+        yield _change_of(content, trees, one, number)
+    kinds = [[set(one["features"]) for one in content[kind]] for kind in SETS]
+    for name, these, others in zip(SETS, kinds, kinds[::-1], strict=True):
+        yield _told(f"{name} sets", _spare_fault(these, others), f"all {len(these)} hit the others minimally")
+    fault = proof_fault(map_clauses(*([one["features"] for one in content[k]] for k in SETS)), content["map_proof"])
+    yield _told("complete", fault, "no set of features is undecided")
+
+
+def _spare_fault(these: list[set[int]], others: list[set[int]]) -> str | None:
+    """Why one of the sets is no minimal hitting set of the others, if one is not."""
+    if len({frozenset(one) for one in these}) != len(these):
+        return "a set occurs twice"
+    for one in these:
+        met = [one & other for other in others]
+        if not all(met):
+            return f"{sorted(one)} does not meet all sets of the other kind"
+        if one - {feature for common in met if len(common) == 1 for feature in common}:
+            return f"{sorted(one)} is not minimal among the sets that meet all of the other kind"
     return None
 
 
-# ----------------------------------------------------------------------------------------------------------- minimality
+def _inflated(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
+    low, high = trees.row(content["low"]), trees.row(content["high"])
+    row, features = trees.row(content["row"]["cells"]), content["features"]
+    free = [c for feature in _outside(trees, features) for c in trees.features[feature]]
+    fault = None
+    if np.any(row < low) or np.any(row > high):
+        fault = "the row is outside the box"
+    elif np.any(low[free] > 0) or np.any(high[free] < trees.q[free]):
+        fault = "the box limits another feature"
+    yield _told("box", fault, "it holds the row, and limits no other feature")
+    if fault is not None:
+        return
+    yield from _region(content, trees, content["proofs"], low, high)
+    if content["status"] == "maximal":
+        yield from _maximal(content, trees, low, high)
 
 
-def _witness_fault(trees: _Trees, content: Mapping[str, Any], witness: Mapping[str, Any]) -> str | None:
-    label, k, cells = content["label"], witness["label"], witness["cells"]
-    row, changed = trees.row(content["row"]["cells"]), trees.row(cells)
-    kept = [feature for feature in content["features"] if feature != witness["feature"]]
-    for column in (c for feature in kept for c in trees.features[feature]):
-        if row[column] != changed[column]:
-            return f"the witness changes column {column}, which stays"
-    if not trees.in_space(cells):
-        return "the witness is outside the space"
-    if k == label or not 0 <= k < trees.n_classes:
-        return "the witness has no other class"
-    sums = trees.sums(cells)
-    if sums[k] - sums[label] < trees.least_to_win(k, label):
-        return f"the witness does not get class {k} by the sum of its leaves"
-    return None
+def _maximal(content: Mapping[str, Any], trees: Trees, low: Cells, high: Cells) -> Iterator[Check]:
+    """That no range of a column, and no set of values of a feature of 0/1 columns, can grow."""
+    valued = {one["feature"]: one for one in content["groups"]}
+    ends = [
+        [c, side]
+        for feature in content["features"]
+        if feature not in valued
+        for c in trees.features[feature]
+        for side, open_end in (("low", low[c] > 0), ("high", high[c] < trees.q[c]))
+        if open_end
+    ]
+    fault = None if [[e["column"], e["side"]] for e in content["ends"]] == ends else "not one row per end of a range"
+    if len(valued) != len(content["groups"]):
+        fault = "a feature occurs twice"
+    yield _told("ends", fault, f"a row beyond each of {len(ends)} ends")
+    for end in content["ends"] if fault is None else ():
+        column, wide_low, wide_high = end["column"], low.copy(), high.copy()
+        if end["side"] == "low":
+            wide_low[column] -= 1
+        else:
+            wide_high[column] += 1
+        name = f"column {column} cannot go {'lower' if end['side'] == 'low' else 'higher'}"
+        yield _change(content, trees, end, wide_low, wide_high, name)
+    for feature, one in valued.items():
+        yield from _values(content, trees, one, feature, low, high)
+    limited = {e["column"] for e in content["ends"]} | {c for f in valued for c in trees.features[f]}
+    spare = [f for f in content["features"] if limited.isdisjoint(trees.features[f])]
+    spare += [f for f, one in valued.items() if f in content["features"] and not one["changes"]]
+    fault = f"feature {_name(content, spare[0])!r} limits nothing" if spare else None
+    yield _told("needed", fault, f"each of {len(content['features'])} features limits the box")
 
 
-def _real_checks(content: Mapping[str, Any], trees: _Trees, model: RealModel) -> Iterator[Check]:
+def _values(
+    content: Mapping[str, Any], trees: Trees, one: Mapping[str, Any], feature: int, low: Cells, high: Cells
+) -> Iterator[Check]:
+    """That a feature of several 0/1 columns has no value more that its range could take in."""
+    name = f"feature {_name(content, feature)!r}"
+    columns = trees.features[feature]
+    if feature not in content["features"] or np.any(trees.q[columns] > 1):
+        yield Check(f"values of {name}", False, "it is no feature of the box with 0/1 columns only")
+        return
+    for number, change in enumerate(one["changes"]):
+        value = change["value"]
+        if len(value) != len(columns) or any(cell not in (0, 1) for cell in value):
+            yield Check(f"values of {name}", False, f"{value} is not one 0 or 1 for each of its columns")
+            return
+        wide_low, wide_high = low.copy(), high.copy()
+        wide_low[columns] = np.minimum(low[columns], value)
+        wide_high[columns] = np.maximum(high[columns], value)
+        yield _change(content, trees, change, wide_low, wide_high, f"{name} cannot take value {number}")
+    values = [change["value"] for change in one["changes"]]
+    clauses = value_clauses(trees.first, trees.clauses, columns, low[columns].tolist(), high[columns].tolist(), values)
+    told = f"none but {len(values)} beyond its range"
+    yield _told(f"values of {name}", proof_fault(clauses, one["proof"]), told)
+
+
+_KINDS = {
+    "abductive": _abductive,
+    "contrastive": _contrastive,
+    "enumeration": _enumeration,
+    "inflated": _inflated,
+}
+
+
+# ----------------------------------------------------------------------------------------------------------- the model
+
+
+def _changes(content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows of another class, each with what it is called."""
+    for witness in content.get("witnesses", ()):
+        yield f"witness for feature {_name(content, witness['feature'])!r}", witness
+    if "witness" in content:
+        yield "witness", content["witness"]
+    for kind in ("changes", "contrastive"):
+        for number, one in enumerate(content.get(kind, ())):
+            yield f"change {number}", one
+    for end in content.get("ends", ()):
+        yield f"{end['side']} end of column {end['column']}", end
+    for one in content.get("groups", ()):
+        for number, change in enumerate(one["changes"]):
+            yield f"value {number} of feature {_name(content, one['feature'])!r}", change
+
+
+def _real_checks(content: Mapping[str, Any], model: RealModel) -> Iterator[Check]:
     """That the trees are those of the model, and what the model says of the rows."""
     stored, real = content["model"], model_content(model.scores)
     differing = [name for name in real if stored.get(name) != real[name]]
@@ -429,10 +539,7 @@ def _real_checks(content: Mapping[str, Any], trees: _Trees, model: RealModel) ->
     yield _told("model", fault, "the trees are those of the model")
     if differing:
         return
-    rows = [("row", content["row"], content["label"], True)]
-    for witness in content["witnesses"]:
-        rows.append((f"witness for feature {_name(content, witness['feature'])}", witness, content["label"], False))
-    for name, row, label, stays in rows:
+    for name, row, stays in [("row", content["row"], True), *((*change, False) for change in _changes(content))]:
         if row["values"] is None:
             yield Check(f"model on the {name}", False, "the certificate has no values of its columns")
             continue
@@ -442,7 +549,7 @@ def _real_checks(content: Mapping[str, Any], trees: _Trees, model: RealModel) ->
         if cells != row["cells"]:
             yield Check(f"model on the {name}", False, "its values are in other cells of the grid")
         else:
-            yield Check(f"model on the {name}", (code == label) == stays, f"predicts class {code}")
+            yield Check(f"model on the {name}", (code == content["label"]) == stays, f"predicts class {code}")
 
 
 def model_content(scores: Any) -> dict[str, Any]:

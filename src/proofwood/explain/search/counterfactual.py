@@ -17,7 +17,6 @@ from typing import Literal
 import numpy as np
 
 from proofwood.explain.oracles.oracle import Answer, Oracle
-from proofwood.explain.search.boxes import BoxedOracle, boxed
 from proofwood.model.node_table import FloatArray, IntArray
 
 TOLERANCE = 1e-9
@@ -47,7 +46,7 @@ class Nearest:
 
 
 def nearest(
-    oracle: Oracle | BoxedOracle,
+    oracle: Oracle,
     cells: IntArray,
     label: int,
     prices: Sequence[FloatArray],
@@ -75,7 +74,7 @@ def nearest(
     ValueError
         If prices are not as described.
     """
-    search = _Search(boxed(oracle), np.asarray(cells, dtype=np.int64), label, prices, targets, accept, seconds)
+    search = _Search(oracle, np.asarray(cells, dtype=np.int64), label, prices, targets, accept, seconds)
     low, high = np.zeros_like(search.own), search.last.copy()
     for feature in immutable:
         columns = list(search.scores.features[feature])
@@ -90,7 +89,7 @@ class _OutOfTime(Exception):
 class _Search:
     def __init__(
         self,
-        oracle: BoxedOracle,
+        oracle: Oracle,
         own: IntArray,
         label: int,
         prices: Sequence[FloatArray],

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.search.boxes import BoxedOracle, boxed, group_values
+from proofwood.explain.search.boxes import group_values
 from proofwood.model.node_table import IntArray
 
 
@@ -37,7 +37,7 @@ class Inflated:
 
 
 def inflate(
-    oracle: Oracle | BoxedOracle,
+    oracle: Oracle,
     cells: IntArray,
     label: int,
     features: Collection[int],
@@ -60,7 +60,7 @@ def inflate(
     seconds : limit; the box is then sound and perhaps not maximal
     witnesses : cells of rows of other classes: boxes that contain one need no question
     """
-    widening = _Widening(boxed(oracle), cells, label, features, targets, seconds, witnesses)
+    widening = _Widening(oracle, cells, label, features, targets, seconds, witnesses)
     kept = set(features)
     for feature in dict.fromkeys([*(order or ()), *sorted(kept)]):
         if feature in kept:
@@ -73,7 +73,7 @@ class _Widening:
 
     def __init__(
         self,
-        oracle: BoxedOracle,
+        oracle: Oracle,
         cells: IntArray,
         label: int,
         features: Collection[int],

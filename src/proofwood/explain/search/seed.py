@@ -42,13 +42,19 @@ class TreeBounds:
         """Pairs (leaf, feature) such that the feature's value in the row contradicts a need of the leaf."""
         scores = self.scores
         feature_of = np.zeros(scores.n_columns, dtype=np.int64)
-        for feature, columns in enumerate(scores.features):
-            feature_of[list(columns)] = feature
+        for number, columns in enumerate(scores.features):
+            feature_of[list(columns)] = number
         leaf_of = np.repeat(np.arange(scores.needs_of.size - 1), np.diff(scores.needs_of))
+        leaf: IntArray
+        feature: IntArray
         false = np.flatnonzero(~scores.holds(scores.needs, cells)) if scores.needs.size else np.zeros(0, np.int64)
         column = np.searchsorted(scores.first, scores.needs[false] >> 1, side="right") - 1
-        pair = np.unique(feature_of[column] * np.int64(scores.scores.shape[0]) + leaf_of[false])
-        return pair % scores.scores.shape[0], pair // scores.scores.shape[0]
+        feature, leaf = feature_of[column], leaf_of[false]
+        order = np.argsort(feature, kind="stable")  # leaves ascend within a feature
+        feature, leaf = feature[order], leaf[order]
+        first = np.ones(leaf.size, dtype=bool)  # columns of one feature may contradict the same leaf
+        first[1:] = (leaf[1:] != leaf[:-1]) | (feature[1:] != feature[:-1])
+        return leaf[first], feature[first]
 
     def worst(self, contradicted: BoolArray) -> IntArray:
         """(n_trees, n_others) least lead over each other class among the leaves not contradicted."""

@@ -9,13 +9,14 @@ Every variable is created with its value in a known diagram, if there is one, so
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from proofwood.engines.layered.cpsat.rows import Sketch, Split
+from proofwood.engines.layered.cpsat.rows import RateSum, Sketch, Split
 from proofwood.model.node_table import BoolArray, IntArray
 
 Literal = Any
@@ -54,7 +55,7 @@ class DiagramModel:
         self._ends: IntArray | None = None
         if start is not None:
             self._seen, self._ends = sketch.visits(start)
-        self.hints: list[tuple[Any, bool]] = []
+        self.hints: list[tuple[Any, int]] = []
         self.active: list[Literal] = []
         self.names: dict[int, dict[int, Literal]] = {}  # open slot -> column -> literal
         self.side: dict[int, list[Literal]] = {}  # open slot -> per row, whether it goes high
@@ -68,6 +69,7 @@ class DiagramModel:
         for row in range(sketch.n_rows):
             self._way(row)
         self._limits()
+        self.penalty = self._penalties()
         self.excess = self._sum(
             (int(extra), self.ends[row][code])
             for row, extras in enumerate(sketch.excess)
@@ -305,8 +307,23 @@ class DiagramModel:
                     needed = [(-sketch.min_weight, self.active[slot])]
                     model.add(self._sum([*through, *needed], int(sketch.carried[slot])) >= 0)
         for rate in sketch.rates:
-            terms = ((c, self.ends[row][rate.positive]) for row, c in enumerate(rate.coefficients))
-            model.add(self._sum(terms, rate.carried) >= 0)
+            model.add(self._slack(rate) >= 0)
+
+    def _slack(self, rate: RateSum) -> Any:
+        terms = ((c, self.ends[row][rate.positive]) for row, c in enumerate(rate.coefficients))
+        return self._sum(terms, rate.carried)
+
+    def _penalties(self) -> list[tuple[int, Any]]:
+        """Price, and variable, of the units that each penalty counts at least."""
+        told = []
+        for penalty in self.sketch.penalties:
+            short = self.model.new_int_var(0, penalty.most, "")
+            if self._ends is not None:
+                self.hints.append((short, penalty.short(self._ends)))
+            for rate, gain in zip(penalty.rates, penalty.gains, strict=True):
+                self.model.add(self._slack(rate) + gain * short >= 0)
+            told.append((penalty.price, short))
+        return told
 
     def add_fewest(self, fewest: list[int]) -> None:
         """``fewest[k]``: what diagrams of at most k nodes get wrong at least, beyond the unavoidable; k up to all."""
@@ -328,9 +345,11 @@ class DiagramModel:
         No bound from above is added: measured, the hint does as much for proofs.
         """
         sketch = self.sketch
-        unit = int(np.gcd.reduce([sketch.error_price, sketch.node_price]))
+        unit = math.gcd(sketch.error_price, sketch.node_price, *(price for price, _ in self.penalty))
         error, node = sketch.error_price // unit, sketch.node_price // unit
         objective = error * self.excess + node * (self.n_active - 1)
+        for price, short in self.penalty:
+            objective += price // unit * short
         if lower > 0:
             self.model.add(objective >= -(-lower // unit))
         self.model.minimize(objective)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from proofwood.engines.layered.cpsat.model import DiagramModel
-from proofwood.engines.layered.cpsat.rows import RateSum, Sketch, Split, costs_of
+from proofwood.engines.layered.cpsat.rows import RateSum, Sketch, Split, cost_of
 from proofwood.engines.layered.shape import Diagram
 from proofwood.model.node_table import IntArray
 
@@ -44,8 +44,7 @@ def improve_in_child(send: Callable[[tuple[str, Any]], None], sketch: Sketch, be
             if found is not None:
                 diagram = sketch.diagram(found)
                 splits = sketch.splits(diagram)
-                excess, n_nodes = costs_of(sketch, splits)
-                send(("diagram", (diagram, sketch.error_price * excess + sketch.node_price * (n_nodes - 1))))
+                send(("diagram", (diagram, cost_of(sketch, splits))))
                 break
         else:
             if exhausted:
@@ -95,8 +94,7 @@ def _best_of(
             drawn = set(chance.sample(range(sketch.columns.size), n_columns))
             columns[slot] = sorted(drawn | ({splits[slot].column} if slot in splits else set()))
     model = DiagramModel(part, start, free=free, columns=columns)
-    excess, n_nodes = costs_of(part, start)
-    known = part.error_price * excess + part.node_price * (n_nodes - 1)
+    known = cost_of(part, start)
     unit = model.minimize(lower=0)
     model.add_hints()
     solver = cp_model.CpSolver()
@@ -120,19 +118,20 @@ def opened(sketch: Sketch, splits: dict[int, Split], free: frozenset[int]) -> tu
     changing = seen[rows] & (np.arange(sketch.n_slots) >= entry[:, np.newaxis])
     others = np.ones(sketch.n_rows, dtype=np.bool_)
     others[rows] = False
-    rates = tuple(
-        RateSum(
+
+    def opened_rate(rate: RateSum) -> RateSum:
+        return RateSum(
             rate.positive,
             tuple(rate.coefficients[row] for row in rows.tolist()),
             sum(rate.coefficients[row] for row in np.flatnonzero(others & (ends == rate.positive)).tolist()),
         )
-        for rate in sketch.rates
-    )
+
     part = replace(
         sketch,
         ranks=sketch.ranks[rows],
         weights=sketch.weights[rows],
-        rates=rates,
+        rates=tuple(map(opened_rate, sketch.rates)),
+        penalties=tuple(replace(penalty, rates=tuple(map(opened_rate, penalty.rates))) for penalty in sketch.penalties),
         entry=entry,
         carried=mass @ seen - mass[rows] @ changing,
     )

@@ -14,7 +14,7 @@ import numpy as np
 
 from proofwood.engines.layered.shape import Diagram, without_unreached
 from proofwood.model.node_table import BoolArray, IntArray
-from proofwood.problem.layered import LayeredProblem
+from proofwood.problem.layered import LayeredProblem, Rate
 from proofwood.problem.ranked import RankArray
 
 
@@ -43,6 +43,28 @@ class RateSum:
     coefficients: tuple[int, ...]
     carried: int = 0
 
+    def slack(self, ends: IntArray) -> int:
+        """The sum, for rows that end in the classes ``ends``, (n_rows,)."""
+        chosen = zip(self.coefficients, (ends == self.positive).tolist(), strict=True)
+        return self.carried + sum(coefficient for coefficient, yes in chosen if yes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PenaltySum:
+    """A penalty over distinct rows: ``price`` for each unit that lacks, at most ``most``.
+
+    ``gains`` is what a unit adds to each of ``rates``.
+    """
+
+    rates: tuple[RateSum, ...]
+    gains: tuple[int, ...]
+    price: int
+    most: int
+
+    def short(self, ends: IntArray) -> int:
+        """The units that lack, for rows that end in the classes ``ends``."""
+        return max(0, *(-(rate.slack(ends) // gain) for rate, gain in zip(self.rates, self.gains, strict=True)))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sketch:
@@ -56,7 +78,7 @@ class Sketch:
     widths : slots per layer
     error_price, node_price : of eq. 18
     most_nodes, min_weight, tree : as in the problem
-    rates : fairness constraints
+    rates, penalties : fairness
     offsets : (n_columns + 1,) first test of each column
     constant_test : test that sends all rows to one side, and the side; None if there is none
     entry : (n_rows,) slot where each row begins
@@ -73,6 +95,7 @@ class Sketch:
     min_weight: int
     tree: bool
     rates: tuple[RateSum, ...]
+    penalties: tuple[PenaltySum, ...]
     offsets: IntArray
     constant_test: tuple[int, int] | None
     entry: IntArray
@@ -86,12 +109,13 @@ class Sketch:
         first = np.unique(index, return_index=True)[1]
         ranks = rows.ranks[first]
         n_slots = sum(problem.widths)
-        rates = []
-        for rate in problem.rates:
+
+        def summed(rate: Rate) -> RateSum:
             sums = [0] * weights.shape[0]
             for group, coefficient in zip(index.tolist(), rate.coefficients(rows.weights), strict=True):
                 sums[group] += coefficient
-            rates.append(RateSum(rate.positive, tuple(sums)))
+            return RateSum(rate.positive, tuple(sums))
+
         return cls(
             ranks=ranks,
             columns=_without_copies(ranks),
@@ -102,7 +126,16 @@ class Sketch:
             most_nodes=problem.most_nodes,
             min_weight=problem.min_weight,
             tree=problem.tree,
-            rates=tuple(rates),
+            rates=tuple(map(summed, problem.rates)),
+            penalties=tuple(
+                PenaltySum(
+                    tuple(map(summed, penalty.rates)),
+                    tuple(rate.gain(rows.weights) for rate in penalty.rates),
+                    penalty.price,
+                    penalty.most(rows.weights),
+                )
+                for penalty in problem.penalties
+            ),
             offsets=rows.offsets,
             constant_test=_constant_test(ranks, rows.tests_of, rows.offsets),
             entry=np.zeros(weights.shape[0], dtype=np.int64),
@@ -352,10 +385,12 @@ def _constant_test(ranks: RankArray, tests_of: RankArray, offsets: IntArray) -> 
     return None
 
 
-def costs_of(sketch: Sketch, splits: Mapping[int, Split]) -> tuple[int, int]:
-    """Errors beyond those that cannot be avoided, and nodes, of ``splits`` as CP-SAT counts them."""
+def cost_of(sketch: Sketch, splits: Mapping[int, Split]) -> int:
+    """Cost of ``splits`` beyond the errors that cannot be avoided, as CP-SAT counts it."""
     _, ends = sketch.visits(splits)
-    return int(sketch.excess[np.arange(sketch.n_rows), ends].sum()), len(splits)
+    excess = int(sketch.excess[np.arange(sketch.n_rows), ends].sum())
+    penalties = sum(penalty.price * penalty.short(ends) for penalty in sketch.penalties)
+    return sketch.error_price * excess + sketch.node_price * (len(splits) - 1) + penalties
 
 
 def least_errors(fewest: Iterable[int], most_nodes: int, unavoidable: int) -> list[int]:

@@ -144,9 +144,9 @@ def launch(problem: LayeredProblem, run: LayeredRun, task: Task, *, seconds: flo
     if outcome.stopped_by is not None:
         return None if run.done else outcome.stopped_by
     if outcome.value is not None:
-        run.prove(base + outcome.value)
+        run.prove(base + outcome.value, by="cpsat")
     else:
-        run.prove_infeasible()
+        run.prove_infeasible(by="cpsat")
     if not run.done:
         raise AssertionError(f"CP-SAT ended at {outcome.value}, the best diagram has {run.upper}")
     return None
@@ -156,7 +156,7 @@ def take(problem: LayeredProblem, run: LayeredRun, base: int, message: Message) 
     """Pass a message of a child, whose costs are beyond ``base``, on to ``run``."""
     kind, content = message
     if kind == "bound":
-        run.prove(base + content)
+        run.prove(base + content, by="cpsat")
     elif kind == "diagram":
         diagram, cost = content
         counted = count(problem, diagram)
@@ -179,9 +179,9 @@ def offer_leaves(problem: LayeredProblem, run: LayeredRun) -> None:
     for code in range(problem.rows.n_classes):
         run.offer(Diagram.leaf(code), by="cpsat")
     if run.best is None:
-        run.prove_infeasible()
+        run.prove_infeasible(by="leaves only")
     else:
-        run.prove(run.upper)
+        run.prove(run.upper, by="leaves only")
 
 
 def useful_nodes(sketch: Sketch, least: Sequence[int], upper: int) -> int:

@@ -14,7 +14,7 @@ BOUND_TOLERANCE = Fraction(1, 10**6)
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Costs ``error_price * wrong + node_price * k`` for whole ``wrong`` and fewer than ``most_nodes`` further nodes.
+    """Costs ``step * s + node_price * k`` for whole ``s`` and fewer than ``most_nodes`` further nodes.
 
     A bound is the optimum of a linear program whose rows hold up to 1e-7 and whose coefficients are at most
     ``2 + eps``, so that its value may be off by about that much times the few rows that price a unit, and solvers stop
@@ -24,12 +24,13 @@ class Levels:
 
     Parameters
     ----------
-    error_price, node_price : of eq. 18, integers
+    step : what the prices of an error and of each penalty are multiples of
+    node_price : of eq. 18
     most_nodes : inner nodes of the largest diagram
     scale : integer cost of the share 1
     """
 
-    error_price: int
+    step: int
     node_price: int
     most_nodes: int
     scale: int
@@ -38,21 +39,19 @@ class Levels:
     def of(cls, problem: LayeredProblem) -> Levels:
         """The levels of a problem."""
         cost = problem.cost
-        return cls(cost.error_price, cost.node_price, max(1, problem.most_nodes), cost.error_price * cost.total)
+        step = math.gcd(cost.error_price, *(penalty.price for penalty in problem.penalties))
+        return cls(step, cost.node_price, max(1, problem.most_nodes), cost.error_price * cost.total)
 
     def least_from(self, cost: Fraction | int) -> int:
         """The smallest level that is not below ``cost``."""
         rest = (Fraction(cost) - self.node_price * k for k in range(self.most_nodes))
-        return min(
-            self.node_price * k + self.error_price * max(0, math.ceil(left / self.error_price))
-            for k, left in enumerate(rest)
-        )
+        return min(self.node_price * k + self.step * max(0, math.ceil(left / self.step)) for k, left in enumerate(rest))
 
     def most_below(self, cost: int) -> int:
         """The largest level below ``cost``; -1 if there is none."""
         rest = (cost - 1 - self.node_price * k for k in range(self.most_nodes))
         return max(
-            (self.node_price * k + left - left % self.error_price for k, left in enumerate(rest) if left >= 0),
+            (self.node_price * k + left - left % self.step for k, left in enumerate(rest) if left >= 0),
             default=-1,
         )
 

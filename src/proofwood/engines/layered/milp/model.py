@@ -30,7 +30,7 @@ import numpy as np
 from proofwood.engines.layered.milp.program import Builder, Program, Term, names
 from proofwood.engines.layered.milp.slots import Slots
 from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.problem.layered import LayeredProblem
+from proofwood.problem.layered import LayeredProblem, Rate
 
 EPSILON = 1e-4
 """Strictness of oblique separators, eq. 13."""
@@ -96,7 +96,8 @@ class Model:
     program : variables and rows as arrays
     blocks : name of a variable, as in the paper, to its columns: ``w-``, ``w+`` (units, nodes), ``z-``, ``z+`` (units,
         arcs), ``lambda`` (units, layers), ``d`` (nodes), ``y-``, ``y+`` (arcs), ``w`` (units, classes), ``a+``, ``a-``
-        (nodes, features), ``b`` (nodes), ``e`` (nodes, features), or (nodes, tests) if thresholds are chosen directly
+        (nodes, features), ``b`` (nodes), ``e`` (nodes, features), or (nodes, tests) if thresholds are chosen directly,
+        ``s`` (penalties,) what each group lacks
     equations : equation of each row
     """
 
@@ -146,7 +147,8 @@ def build(problem: LayeredProblem, *, thresholds: bool = False, centred: bool = 
 
     Parameters
     ----------
-    problem : univariate or oblique; ``max_splits``, ``min_weight`` (eq. 20), ``rates`` (eq. 19), ``tree`` become rows
+    problem : univariate or oblique; ``max_splits``, ``min_weight`` (eq. 20), ``rates`` (eq. 19), ``tree`` become rows;
+        ``penalties`` are rows (eq. 19) with a variable that has a price
     thresholds : univariate problems only: no separators, ``e[u, t]`` chooses test ``t``, and flows are bounded by the
         tests that send a row their way; polarity is fixed, hence no eq. 11
     centred : coordinates count from 1/2, which halves the big constants and cuts no separator off; else as in the
@@ -323,13 +325,25 @@ def _tests(out: Builder, problem: LayeredProblem, units: Units, slots: Slots) ->
 
 def _side_constraints(out: Builder, problem: LayeredProblem, units: Units, slots: Slots) -> None:
     """Eqs. 19 and 20, and the number of nodes."""
-    weights = problem.rows.weights
-    for rate in problem.rates:
+    weights, cost = problem.rows.weights, problem.cost
+
+    def chosen(rate: Rate) -> tuple[Term, float]:
+        """The sum of a rate, scaled, and the scale."""
         sums = np.zeros(units.n, dtype=object)
         np.add.at(sums, units.of_row, np.array(rate.coefficients(weights), dtype=object))
         scale = max(1.0, float(max(abs(number) for number in sums)) / LARGEST_COEFFICIENT)
-        factor = np.array([float(number) / scale for number in sums])
-        out.rows("(19)", [(out.blocks["w"][:, rate.positive], factor)], lower=0)
+        return (out.blocks["w"][:, rate.positive], np.array([float(number) / scale for number in sums])), scale
+
+    for rate in problem.rates:
+        out.rows("(19)", [chosen(rate)[0]], lower=0)
+    if problem.penalties:
+        prices = [cost.share(penalty.price) for penalty in problem.penalties]
+        most = [penalty.most(weights) for penalty in problem.penalties]
+        lacks = out.variables("s", (len(prices),), upper=most, objective=prices, integer=True)
+        for number, penalty in enumerate(problem.penalties):
+            for rate in penalty.rates:
+                term, scale = chosen(rate)
+                out.rows("(19)", [term, (lacks[[number]], rate.gain(weights) / scale)], lower=0)
     if problem.min_weight:
         scale = max(1.0, problem.rows.total / LARGEST_COEFFICIENT)
         for node in range(1, slots.n_inner):

@@ -130,9 +130,9 @@ def solve(
         run.offer(Diagram.leaf(code), by="leaf")
     if only_leaves(problem):
         if run.best is None:
-            run.prove_infeasible()
+            run.prove_infeasible(by="leaves only")
         else:
-            run.prove(run.upper)
+            run.prove(run.upper, by="leaves only")
         return None
     stage = _Stages(problem, run, solver, threads, MilpOptions() if options is None else options, deadline)
     try:
@@ -170,11 +170,16 @@ class _Stages:
     least: int = 1
     pace: float = 0.0
 
+    @property
+    def name(self) -> str:
+        """What found a diagram or proved a bound, for the record."""
+        return f"milp-{self.solver}"
+
     def solve(self) -> str | None:
         """All programs in turn; raises _EnoughError as soon as the bound has met the best diagram."""
         while not self.run.done:
             if self._part().max_splits < self.least:
-                self.run.prove(self.run.upper)
+                self.run.prove(self.run.upper, by=self.name)
                 return None
             step = self.least <= self.options.steps and self.least < self._part().max_splits
             left = None if self.deadline is None else self.deadline - time.monotonic()
@@ -195,7 +200,7 @@ class _Stages:
                 self.options = replace(self.options, steps=0)
             else:
                 self.least += 1
-                self.run.prove(self._unseen(self.least - 1))
+                self.run.prove(self._unseen(self.least - 1), by=self.name)
         return None
 
     def _part(self) -> LayeredProblem:
@@ -234,7 +239,7 @@ class _Stages:
                 if options.shrink and not run.done and self._part().n_slots < part.n_slots:
                     raise _SmallerError
             else:
-                run.prove(min(levels.proved(content), self._unseen(most)))
+                run.prove(min(levels.proved(content), self._unseen(most)), by=self.name)
                 run.report()
             if run.done:
                 raise _EnoughError
@@ -270,7 +275,7 @@ class _Stages:
         diagram = decode(model, point)
         self.run.add({"milp solutions": 1, "milp solutions rejected": int(diagram is None)})
         if diagram is not None:
-            self.run.offer(diagram, by=f"milp-{self.solver}")
+            self.run.offer(diagram, by=self.name)
 
     def _conclude(self, answer: Answer, levels: Levels, most: int) -> str | None:
         run = self.run
@@ -282,10 +287,10 @@ class _Stages:
             )
         if answer.kind == "infeasible":
             if self.least == 1 and most >= self.problem.most_nodes:
-                run.prove_infeasible()
+                run.prove_infeasible(by=self.name)
             return None
         bound = 0 if answer.bound is None else levels.proved(answer.bound)
-        run.prove(min(bound, self._unseen(most)))
+        run.prove(min(bound, self._unseen(most)), by=self.name)
         if bound >= run.upper:
             return None
         return "time_limit" if answer.kind == "limit" else "precision"

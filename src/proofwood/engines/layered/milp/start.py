@@ -58,11 +58,14 @@ def start_values(model: Model, diagram: Diagram) -> FloatArray | None:
         if not _set_split(model, point, place, diagram, sides[:, place.slot], here):
             return None
     _set_flows(model, point, sides)
+    if model.problem.penalties:
+        weights, predicted = model.problem.rows.weights, diagram.visits(model.problem)[1]
+        point[blocks["s"]] = [penalty.short(weights, predicted) for penalty in model.problem.penalties]
     return point
 
 
 def _of_leaf(model: Model, code: int) -> FloatArray:
-    """The root sends every row to the terminal of one class."""
+    """The root sends every row to the terminal of one class; no group lacks anything."""
     point, blocks, slots = np.zeros(model.program.n_variables), model.blocks, model.slots
     place = _one_way(model, 0, 0, slots.terminal(code))
     point[blocks["d"][0]] = 1

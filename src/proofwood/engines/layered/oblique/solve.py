@@ -69,7 +69,7 @@ def _bounds(run: LayeredRun) -> None:
         upper=run.upper,
         on_diagram=lambda diagram: _offer(run, diagram, "bounds"),
     )
-    run.prove(least_cost(run.problem, errors))
+    run.prove(least_cost(run.problem, errors), by="conflict bound")
 
 
 def _offer(run: LayeredRun, diagram: Diagram, by: str) -> None:
@@ -113,10 +113,10 @@ def _improve(run: LayeredRun, random_state: int, seconds: float) -> None:
     if run.done or seconds <= 0 or run.best is None:
         return
 
-    def search(diagram: Diagram, costs: IntArray, seed: int, time: float) -> Diagram:
-        return improve_oblique(problem, diagram, costs=costs, random_state=seed, seconds=time)
+    def search(leaning: LayeredProblem, diagram: Diagram, costs: IntArray, seed: int, time: float) -> Diagram:
+        return improve_oblique(leaning, diagram, costs=costs, random_state=seed, seconds=time)
 
-    if problem.rates:
+    if problem.rates or problem.penalties:
         improve_fairly(
             run, search, lambda one: _offer(run, one, "local search"), random_state=random_state, seconds=seconds
         )

@@ -1,0 +1,201 @@
+"""Proofs that no row of a box can have another class: a formula per class, and what the solver writes as it refutes it.
+
+Majority votes give the formula of the paper [1]_ for one other class at a time; for others the leads of leaves are
+added up, and where sums get too many, they are rounded on the side of the other class: such a formula may have a
+solution where the model has none, never the other way round. Every such solution is denied with a box around it in
+which the other class cannot win, until none is left or a limit is reached. The rounding of the model's own
+floating-point sums is covered by the margin of :class:`~proofwood.explain.scores.ScoreModel`.
+
+References
+----------
+.. [1] Izza, Marques-Silva (2021), On Explaining Random Forests with SAT, IJCAI, eq. 3 to 6.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from proofwood.explain.proofs.bound_formula import BoundFormula, LeafBoxes, TooLargeError, bound_formula, least_lead
+from proofwood.explain.proofs.lemmas import BoxLemmas, cells_of_solution, full_chains
+from proofwood.explain.scores import ScoreModel
+from proofwood.model.node_table import IntArray
+from proofwood.solvers.session import SatSession
+
+WIDTHS = (12, 48)
+"""Most sums per group of trees, tried one after the other before solutions are denied one by one."""
+MAX_CLAUSES = 400_000
+"""Most clauses of one formula: what the checker, in Python, can look at within minutes."""
+
+Clauses = list[list[int]]
+
+
+class NoCertificateError(RuntimeError):
+    """No certificate could be made; the message says for what, and why."""
+
+
+class OnlyRoundingError(NoCertificateError):
+    """Some change that the certificate needs is one only if rounding is given the doubt."""
+
+
+class Refuter:
+    """Writes formulas about one model and one class, and has them refuted until a common deadline.
+
+    Parameters
+    ----------
+    scores : the model
+    label : the class that is not to change
+    seconds : limit for everything
+    """
+
+    def __init__(self, scores: ScoreModel, label: int, seconds: float | None) -> None:
+        self.scores, self.label = scores, label
+        self.boxes = LeafBoxes.of(scores)
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+        self.others = [k for k in range(scores.n_classes) if k != label]
+
+    @property
+    def left(self) -> float | None:
+        """Rest of the limit, None without one."""
+        return None if self.deadline is None else self.deadline - time.monotonic()
+
+    def box(self, low: IntArray, high: IntArray) -> list[dict[str, Any]] | None:
+        """One formula and one proof per other class: no row of the box can have it. None if one can."""
+        found = []
+        for against in self.others:
+            formula, proofs = self._proofs(low, high, against, [[]])
+            if proofs is None:
+                return None
+            found.append({**_content(formula), "proof": proofs[0]})
+        return found
+
+    def parts_of_box(
+        self, low: IntArray, high: IntArray, parts: Sequence[tuple[int, Sequence[int]]]
+    ) -> list[dict[str, Any]] | None:
+        """One formula per other class, with one proof for each part of the box; None if a part has a row of another.
+
+        Parameters
+        ----------
+        low, high : (n_columns,) cells
+        parts : name of each part, and the literals, +v or -v, that make it
+        """
+        found = []
+        for against in self.others:
+            cases = [[[literal] for literal in literals] for _, literals in parts]
+            formula, proofs = self._proofs(low, high, against, cases)
+            if proofs is None:
+                return None
+            named = [[name, proof] for (name, _), proof in zip(parts, proofs, strict=True)]
+            found.append({**_content(formula), "proofs": named})
+        return found
+
+    def _proofs(
+        self, low: IntArray, high: IntArray, against: int, cases: Sequence[Clauses]
+    ) -> tuple[BoundFormula, list[list[str]] | None]:
+        """A formula that ``against`` comes before the label, and a proof with each of some further sets of clauses."""
+        what = f"no certificate for this explanation: the formula against class {against}"
+        also = [abs(literal) for case in cases for clause in case for literal in clause]
+        formula: BoundFormula | None = None
+        for width in WIDTHS:
+            try:
+                formula = bound_formula(
+                    self.scores,
+                    self.boxes,
+                    low,
+                    high,
+                    self.label,
+                    against,
+                    width=width,
+                    max_clauses=MAX_CLAUSES,
+                    also=also,
+                )
+            except TooLargeError:
+                if formula is None:
+                    raise NoCertificateError(f"{what} has more than {MAX_CLAUSES} clauses") from None
+                break
+            proofs = self._refuted(formula, cases, None, what)
+            if proofs is not None or formula.exact:
+                return formula, proofs
+        assert formula is not None
+        goal = least_lead(self.scores, self.label, against)
+        lemmas = _Refining(
+            self.scores, BoxLemmas(self.scores, self.boxes, low, high, self.label, against, goal), formula
+        )
+        return formula, self._refuted(formula, cases, lemmas, what)
+
+    def _refuted(
+        self, formula: BoundFormula, cases: Sequence[Clauses], refining: _Refining | None, what: str
+    ) -> list[list[str]] | None:
+        proofs = []
+        for case in cases:
+            lines = _lines(formula, case, refining, self.left, what)
+            if lines is None:
+                return None
+            proofs.append(lines)
+        return proofs
+
+
+class _Refining:
+    """Adds to a coarse formula what its solutions teach."""
+
+    def __init__(self, scores: ScoreModel, lemmas: BoxLemmas, formula: BoundFormula) -> None:
+        self.scores, self.lemmas, self.formula = scores, lemmas, formula
+        formula.clauses += full_chains(scores)
+
+    def learn(self, session: SatSession) -> bool:
+        """Deny the last solution, and a box around it; False if it is a row with a change."""
+        clause = self.lemmas.around(cells_of_solution(self.scores, session))
+        if clause is None:
+            return False
+        self.formula.clauses.append(clause)
+        session.add(clause)
+        return True
+
+
+def _content(formula: BoundFormula) -> dict[str, Any]:
+    return {
+        "against": formula.against,
+        "order": formula.order,
+        "counters": [list(counter) for counter in formula.counters],
+        "clauses": formula.clauses,
+    }
+
+
+def _lines(
+    formula: BoundFormula, case: Clauses, refining: _Refining | None, seconds: float | None, what: str
+) -> list[str] | None:
+    """Lines of the proof that the formula, refined where it must be, has no solution; None if it has one."""
+    with SatSession(proof=True, seconds=seconds) as session:
+        session.block(formula.n_variables)
+        session.extend(case)
+        session.extend(formula.clauses)
+        while answer := session.solve():
+            if refining is None or not refining.learn(session):
+                return None
+            if len(formula.clauses) > MAX_CLAUSES:
+                raise NoCertificateError(f"{what} has more than {MAX_CLAUSES} clauses")
+        return _written(session, answer, what)
+
+
+def refuted(clauses: Clauses, seconds: float | None, what: str) -> list[str] | None:
+    """Lines of the proof that clauses contradict each other; None if they do not.
+
+    Raises
+    ------
+    NoCertificateError
+        If the time is over; ``what`` begins its message.
+    """
+    with SatSession(proof=True, seconds=seconds) as session:
+        session.block(max((abs(literal) for clause in clauses for literal in clause), default=0))
+        session.extend(clauses)
+        answer = session.solve()
+        return None if answer else _written(session, answer, what)
+
+
+def _written(session: SatSession, answer: bool | None, what: str) -> list[str]:
+    if answer is None:
+        if session.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        raise NoCertificateError(f"{what} was not refuted in time")
+    return list(session.certificate("").lines)

@@ -1,0 +1,193 @@
+"""Ctrl-C at any moment of an engine's Python part ends it like a time limit: with what is known and a valid bound."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import proofwood
+from diagram_problems import problem_of
+from proofwood.engines.diagrams.solve import solve as solve_diagram
+from proofwood.engines.interrupts import settled
+from proofwood.engines.layered.solve import solve as solve_layered
+from proofwood.engines.minimal import solve as solve_minimal
+from proofwood.engines.sat.bdd_solve import solve as solve_by_maxsat
+from proofwood.engines.sat.tree_solve import solve as solve_by_sat
+from proofwood.engines.search import solve as solve_tree
+from proofwood.engines.subset import best_subset, fewest_tests, optimal_subsets
+from proofwood.problem.diagram import DiagramProblem
+from proofwood.problem.layered import LayeredCost, LayeredProblem
+from proofwood.problem.minimal import MinimalTreeProblem, Minimize
+from proofwood.problem.objectives import TreeCost
+from proofwood.problem.problem import TreeProblem
+from proofwood.problem.ranked import RankedRows
+from tests.interrupts import interrupted
+
+ENGINES = str(Path(proofwood.__file__).parent / "engines")
+MOMENTS, LAST = 25, 12
+"""Function calls of a run at which Ctrl-C comes, one run each: spread over the run, and its last ones."""
+NATIVE = ("search", "minimal", "subset")
+"""Engines whose search calls no Python: what is before it counts, too."""
+FIRST = 8
+"""Calls before this one may end with KeyboardInterrupt, as the call that they belong to has only just begun."""
+
+
+def small() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(4)
+    bits = rng.integers(0, 2, (24, 4))
+    return bits, (bits[:, 0] & bits[:, 1]) ^ (rng.random(24) < 0.1)
+
+
+BITS, CODES = small()
+ROWS = RankedRows.from_bits(BITS, CODES)
+PURE = RankedRows.from_bits(BITS, (BITS[:, 0] & BITS[:, 1]) ^ BITS[:, 2])
+TREE = TreeProblem.from_arrays(BITS.astype(float), CODES, n_classes=2, max_depth=2)
+LAYERED = LayeredProblem(ROWS, (1, 2), LayeredCost.of(alpha=0.1, total=ROWS.total, widths=(1, 2)))
+PARITY = RankedRows.from_bits(BITS, BITS[:, 0] ^ BITS[:, 1])  # two tests, three nodes
+PRICED = DiagramProblem(PARITY, 2, False, TreeCost.of(alpha=0.01, total=ROWS.total, unit=ROWS.unit))
+
+WORK: dict[str, Callable[[], Any]] = {
+    "search": lambda: solve_tree(TREE),
+    "minimal": lambda: solve_minimal(MinimalTreeProblem(PURE, Minimize.NODES)),
+    "tree by sat": lambda: solve_by_sat(MinimalTreeProblem(PURE, Minimize.NODES)),
+    "subset": lambda: best_subset(ROWS, 2),
+    "fewest": lambda: fewest_tests(ROWS),
+    "diagram": lambda: solve_diagram(problem_of(ROWS, 2)),
+    "diagram of few tests": lambda: solve_diagram(problem_of(ROWS, 2, fewest=True)),
+    "greedy diagram": lambda: solve_diagram(problem_of(ROWS, 2), engine="greedy"),
+    "diagram with a price": lambda: solve_diagram(PRICED),
+    "diagram by maxsat": lambda: solve_by_maxsat(problem_of(ROWS, 2)),
+    "layered": lambda: solve_layered(LAYERED, engine="search"),
+}
+
+
+def with_ctrl_c(work: Callable[[], Any], number: int) -> tuple[Any, int]:
+    """Value of ``work()`` with a KeyboardInterrupt at the call of the engines' function ``number``, and their calls."""
+    calls = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> None:
+        nonlocal calls
+        name = frame.f_code.co_filename
+        if event == "call" and name.startswith(ENGINES) and not name.endswith("interrupts.py"):
+            calls += 1
+            if calls == number:
+                raise KeyboardInterrupt
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        return work(), calls
+    finally:
+        sys.settrace(before)
+
+
+def value_of(result: Any) -> tuple[float, float]:
+    """Objective (infinite without a model) and bound."""
+    if hasattr(result, "objective"):
+        return result.objective, result.lower_bound
+    if hasattr(result, "errors"):
+        return float("inf") if result.errors is None else result.errors, result.lower_bound
+    return float("inf") if result.tests is None else len(result.tests), result.lower_bound
+
+
+def stopped_by(result: Any) -> str | None:
+    return result.stats.stopped_by if hasattr(result, "stats") else result.stopped_by
+
+
+@pytest.mark.parametrize("name", list(WORK))
+def test_ctrl_c_at_any_call(name: str) -> None:
+    work = WORK[name]
+    undisturbed, calls = with_ctrl_c(work, 0)
+    optimum, bound = value_of(undisturbed)
+    assert optimum == bound or name == "greedy diagram"
+    first, told = 4 if name in NATIVE else FIRST, 0
+    for number in sorted({*np.linspace(first, calls, MOMENTS).round().tolist(), *range(calls - LAST, calls + 1)}):
+        if number < first:
+            continue
+        result, _ = with_ctrl_c(work, int(number))
+        objective, lower = value_of(result)
+        assert lower <= optimum <= objective, number
+        told += stopped_by(result) == "interrupt"
+    assert told > 0
+
+
+def test_the_native_search_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C at its border leaves a lone leaf, the start, or nothing, and the bound that holds without a search."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    start = solve_tree(TREE).model
+    for name in ("solve_tree", "minimal_tree", "solve_subset"):
+        monkeypatch.setattr(f"proofwood._native.{name}", stop)
+    leaf = solve_tree(TREE)
+    assert leaf.model is not None
+    assert (leaf.status, stopped_by(leaf), leaf.model.n_nodes, leaf.lower_bound) == ("feasible", "interrupt", 1, 0)
+    kept = solve_tree(TREE, start=start)
+    assert kept.model is not None
+    assert start is not None
+    assert (kept.status, stopped_by(kept), kept.model.n_nodes) == ("feasible", "interrupt", start.n_nodes)
+    smallest = WORK["minimal"]()
+    assert (smallest.model, smallest.status, stopped_by(smallest)) == (None, "unknown", "interrupt")
+    assert (smallest.part("depth").lower_bound, smallest.lower_bound) == (0, 1)
+    chosen = best_subset(ROWS, 2)
+    assert (chosen.tests, chosen.lower_bound, chosen.stopped_by) == (None, ROWS.unavoidable, "interrupt")
+    assert optimal_subsets(ROWS, 2, ROWS.total) == ((), False, "interrupt")
+    assert stopped_by(fewest_tests(ROWS)) == "interrupt"
+
+
+@pytest.mark.parametrize("module", ["subset", "layered.sets"])
+def test_a_listing_that_ctrl_c_ended_ends_its_caller(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def stopped(*_: object, **__: object) -> tuple[tuple[()], bool, str]:
+        calls.append(module)
+        return (), False, "interrupt"
+
+    monkeypatch.setattr(f"proofwood.engines.{module}.optimal_subsets", stopped)
+    result = WORK["diagram with a price" if module == "subset" else "layered"]()
+    assert len(calls) == 1
+    assert (result.status, stopped_by(result)) == ("feasible", "interrupt")
+    assert result.lower_bound < result.objective
+
+
+def test_an_answer_is_begun_again_once() -> None:
+    calls = []
+
+    def step(times: int) -> str:
+        calls.append(times)
+        if len(calls) <= times:
+            raise KeyboardInterrupt
+        return "answer"
+
+    assert settled(lambda: step(1)) == "answer"
+    calls.clear()
+    with pytest.raises(KeyboardInterrupt):
+        settled(lambda: step(2))
+
+
+# --- the helper of the tests that send a signal
+
+
+def test_a_ctrl_c_that_comes_through_is_a_failure_of_its_test() -> None:
+    with pytest.raises(AssertionError, match="came through"):
+        interrupted(lambda: time.sleep(5), 0.1)
+
+
+def test_work_that_is_over_before_is_one_too() -> None:
+    with pytest.raises(pytest.fail.Exception, match="over before"):
+        interrupted(lambda: None, 5)
+
+
+def test_no_signal_is_left_behind() -> None:
+    for _ in range(50):  # the signal comes before the work, in it, and after it
+        with suppress(AssertionError, pytest.fail.Exception):
+            interrupted(lambda: None, 0.0)
