@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,25 @@ def test_a_fact_does_not_support_itself():
 
 def test_what_settles_every_question_is_remembered():
     ask_many(1, 3552)  # the empty set of assumptions leads to a contradiction, and is asked for again
+
+
+def test_clauses_may_repeat_literals_or_say_nothing():
+    clauses = 0
+    for number in range(200):
+        rng = np.random.default_rng([3, number])
+        scores = score_models.random_scores(rng, vote=VOTES[number % 3], n_classes=2 + number % 2)
+        clauses += len(scores.clauses)
+        spoken = tuple(clause + clause[::-1] for clause in scores.clauses)
+        empty = ((0, 1), (1, 0, 0)) if scores.first[-1] else ()
+        same = replace(scores, clauses=spoken + empty)
+        cells = score_models.random_cells(rng, scores)
+        label = scores.winner(cells)
+        for patience in (0, 20):
+            box = BoxOracle(same, BoxOptions(patience=patience))
+            for fixed in ([0], []):
+                answer = box.ask(cells, label, fixed, seconds=20)
+                assert answer.changes == naive_explain.changes(scores, cells, label, fixed)
+    assert clauses > 100
 
 
 @pytest.mark.parametrize("part", range(4))

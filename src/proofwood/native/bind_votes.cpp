@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -46,7 +47,13 @@ class VoteSearch {
     model_.needs_of = ints(needs_of);
     const std::vector<int> literals = ints(needs);
     model_.needs.assign(literals.begin(), literals.end());
-    for (auto& clause : clauses) model_.clauses.emplace_back(clause.begin(), clause.end());
+    for (auto& clause : clauses) {
+      // Two watched literals must differ, and a clause with both signs of a variable says nothing.
+      std::sort(clause.begin(), clause.end());
+      clause.erase(std::unique(clause.begin(), clause.end()), clause.end());
+      const auto opposite = [](int a, int b) { return (a ^ 1) == b; };
+      if (std::adjacent_find(clause.begin(), clause.end(), opposite) == clause.end()) model_.clauses.emplace_back(clause.begin(), clause.end());
+    }
     model_.index();
   }
 
