@@ -2,15 +2,18 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <stdexcept>
 
 #include "bindings.hpp"
 #include "running.hpp"
+#include "trial.hpp"
 #include "votes.hpp"
 
 namespace nb = nanobind;
@@ -23,6 +26,7 @@ namespace {
 using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Scores = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+constexpr int kKicks = 10, kLastKicks = 300;  // random changes of the local search: per feature, and for the whole guess
 
 std::vector<int> ints(const Numbers& given) { return {given.data(), given.data() + given.shape(0)}; }
 
@@ -77,6 +81,23 @@ class VoteSearch {
     return nb::make_tuple(static_cast<int>(outcome), pair->witness(), pair->core(), stopped);
   }
 
+  // A guess at a smaller sufficient set, see votes::release: features kept, and rows found.
+  nb::tuple release(const std::vector<std::pair<int, std::int64_t>>& targets, int loser, const std::vector<std::vector<int>>& literals,
+                    const std::vector<int>& near, const std::vector<int>& kept, const std::vector<int>& candidates,
+                    const std::vector<std::vector<int>>& changed, std::optional<double> seconds) {
+    std::vector<votes::Trial*> trials;
+    for (const auto& [winner, least] : targets) trials.push_back(&trial_of(winner, loser, least));
+    const auto begin = std::chrono::steady_clock::now();
+    bool interrupted = false;
+    const auto stop = [&] {
+      interrupted = PyErr_CheckSignals() != 0;
+      return interrupted || (seconds && std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() >= *seconds);
+    };
+    const votes::Released found = votes::release(model_, trials, literals, near, kept, candidates, changed, kKicks, kLastKicks, stop);
+    if (interrupted) throw nb::python_error();
+    return nb::make_tuple(found.kept, found.rows);
+  }
+
   std::int64_t conflicts() const {
     std::int64_t sum = 0;
     for (const auto& [_, pair] : pairs_) sum += pair->conflicts();
@@ -84,10 +105,17 @@ class VoteSearch {
   }
 
  private:
+  votes::Trial& trial_of(int winner, int loser, std::int64_t least) {
+    auto& trial = trials_[{winner, loser}];
+    if (!trial) trial = std::make_unique<votes::Trial>(model_, winner, loser, least);
+    return *trial;
+  }
+
   votes::Model model_;
   votes::Rules rules_;
   std::int64_t patience_;  // conflicts before a question is worth a thread, and an ensemble, of its own
   std::map<std::pair<int, int>, std::unique_ptr<votes::Pair>> pairs_;
+  std::map<std::pair<int, int>, std::unique_ptr<votes::Trial>> trials_;
 };
 
 }  // namespace
@@ -100,5 +128,7 @@ void proofwood::bind_votes(nb::module_& module) {
            "local"_a, "join"_a, "patience"_a)
       .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(), "climb"_a,
            "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question")
+      .def("release", &VoteSearch::release, "targets"_a, "loser"_a, "literals"_a, "near"_a, "kept"_a, "candidates"_a, "changed"_a,
+           "seconds"_a.none(), "(features kept; rows of another class) of a guess at a sufficient set")
       .def("conflicts", &VoteSearch::conflicts, "Conflicts of all questions so far.");
 }

@@ -89,6 +89,7 @@ Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules 
   best_.resize(z(model.n_trees));
   dead_.assign(z(n), 0);
   died_.assign(z(n), -1);
+  marked_.assign(z(n), 0);
   lost_.assign(z(n), -1);
   for (int t = 0; t < model.n_trees; ++t) {
     std::stable_sort(order_.begin() + model.leaves_of[z(t)], order_.begin() + model.leaves_of[z(t) + 1],
@@ -254,19 +255,18 @@ int Pair::propagate_clauses() {
 // Reasons are asked for later than they applied: only changes before `limit` count.
 void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Literal>& facts) {
   facts.clear();
-  const int assumed_column = assumed ? column(*assumed) : -1;
-  const bool assumed_upper = assumed && (*assumed & 1) != 0;
-  const int assumed_cut = assumed ? cut(*assumed) : 0;
-  const auto by_assumption = [&](Literal need) {
-    if (column(need) != assumed_column || ((need & 1) != 0) == assumed_upper) return false;
-    return assumed_upper ? cut(need) >= assumed_cut : cut(need) <= assumed_cut;
-  };
-  const auto killed = [&](int leaf) {
-    if (!assumed) return false;
-    for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1]; ++i)
-      if (by_assumption(model_.needs[z(i)])) return true;
-    return false;
-  };
+  // Leaves that `assumed` rules out: their needs on the other side of its column.
+  ++mark_;
+  if (assumed) {
+    const int c = column(*assumed), v = *assumed >> 1;
+    const bool upper = (*assumed & 1) != 0;
+    const int from = upper ? v : model_.first[z(c)], to = upper ? model_.first[z(c) + 1] : v + 1;
+    for (int u = from; u < to; ++u) {
+      const std::size_t need = 2 * z(u) + (upper ? 0 : 1);
+      for (int i = model_.needing_of[need]; i < model_.needing_of[need + 1]; ++i) marked_[z(model_.needing[z(i)])] = mark_;
+    }
+  }
+  const auto killed = [&](int leaf) { return marked_[z(leaf)] == mark_; };
   const auto stop_of = [&](int tree) {
     int place = model_.leaves_of[z(tree)];
     while (fallen(order_[z(place)], limit) || killed(order_[z(place)])) ++place;
@@ -308,17 +308,13 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
       const int leaf = order_[z(place)];
       const std::int64_t more = gain_[z(leaf)] - kept;
       if (more <= 0) break;
-      if (always_dead(leaf)) continue;
+      if (always_dead(leaf) || killed(leaf)) continue;
       if (!assumed && covered(lost_[z(leaf)] ^ 1)) continue;  // the usual case, found without a look at the other needs
       Literal blamed = -1;
       int blamed_entry = 0;
       bool free = false;
       for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1]; ++i) {
         const Literal need = model_.needs[z(i)];
-        if (assumed && by_assumption(need)) {
-          free = true;
-          break;
-        }
         if (value(need) != 0) continue;
         const Literal fact = need ^ 1;
         const int entry = entry_of(fact);
@@ -719,7 +715,7 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
         attach(static_cast<int>(clauses_.size()) - 1);
         set(learned[0], static_cast<int>(clauses_.size()) - 1);
       }
-      step_ /= 0.95;
+      step_ /= 0.99;
       clause_step_ /= 0.999F;
       if (clause_step_ > 1e20F) {
         for (auto& clause : clauses_) clause.activity *= 1e-20F;

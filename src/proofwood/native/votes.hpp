@@ -173,6 +173,8 @@ class Pair {
   std::int64_t conflicts_ = 0;
   bool never_ = false;
   int followed_ = -1;                     // leaf whose need was decided
+  std::vector<std::int64_t> marked_;      // explain: (n_leaves) mark_ where the assumed bound rules the leaf out
+  std::int64_t mark_ = 0;
   std::vector<Literal> chosen_;           // explain: strongest fact per column and side
   std::vector<int> chosen_touched_;
   std::vector<std::pair<std::int64_t, int>> ranking_;

@@ -83,7 +83,7 @@ class Questions:
         # A row agrees with itself on everything: nothing to ask, and true even where rounding leaves the sums in doubt.
         self.sufficient: list[int] = [self.all]
         self.changing: dict[int, IntArray] = {}
-        self._bits = [(1 << feature, list(columns)) for feature, columns in enumerate(self.scores.features)]
+        self._feature_of = {column: f for f, columns in enumerate(self.scores.features) for column in columns}
         self.deadline: float | None = None
         self.limit(seconds)
 
@@ -140,6 +140,30 @@ class Questions:
         self.learn_sufficient(core)
         return False
 
+    def guess(self, current: int, candidates: Sequence[int]) -> int:
+        """A part of a sufficient set that may suffice: what the oracle quickly finds no change for is released.
+
+        Parameters
+        ----------
+        current : mask of a sufficient set
+        candidates : features to release, in this order
+
+        Returns
+        -------
+        mask; ``current`` itself if the oracle cannot guess
+        """
+        release = getattr(self.oracle, "release", None)
+        if release is None:
+            return current
+        kept, rows = release(
+            self.cells, self.label, members(current), candidates,
+            changed=[members(changed) for changed in self.changing], targets=self.targets, seconds=self.seconds_left,
+        )  # fmt: skip
+        for row in rows:
+            self.learn_witness(row)
+        self.calls += len(rows)
+        return mask_of(kept)
+
     def known(self, fixed: int) -> bool | None:
         """The answer to a question if it follows from earlier ones, else None."""
         for core in self.sufficient:
@@ -170,14 +194,12 @@ class Questions:
         If rounding leaves the row itself in doubt it may change nothing: mask 0. It then stands for a change of any
         single feature, because only all features together suffice.
         """
-        different = np.asarray(cells) != self.cells
-        changed = 0
-        for bit, columns in self._bits:
-            if different[columns].any():
-                changed |= bit
+        changed = mask_of(
+            self._feature_of[column] for column in np.flatnonzero(np.asarray(cells) != self.cells).tolist()
+        )
         if not changed and not self.scores.margin:
             raise AssertionError("a witness that changes nothing: the row itself is not of its class")
-        for mask in [changed] if changed else [bit for bit, _ in self._bits]:
+        for mask in [changed] if changed else [1 << feature for feature in range(self.n)]:
             self.changing.setdefault(mask, np.array(cells, dtype=np.int64))
         return changed
 
