@@ -115,6 +115,7 @@ class VoteSearch:
         near: list[int],
         seconds: float | None,
         climb: bool,
+        conflicts: int,
     ) -> tuple[int, list[int], list[int], int]:
         """Outcome (0 changes, 1 same, 2 stopped), cells, core, and why it stopped."""
 

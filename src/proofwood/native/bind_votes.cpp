@@ -62,7 +62,7 @@ class VoteSearch {
 
   // One question: is there a row with sum(winner) - sum(loser) >= least? `near` are the cells of the row to explain.
   nb::tuple ask(int winner, int loser, std::int64_t least, const std::vector<int>& assumptions, const std::vector<int>& near,
-                std::optional<double> seconds, bool climb) {
+                std::optional<double> seconds, bool climb, std::int64_t conflicts) {
     auto& pair = pairs_[{winner, loser}];
     if (!pair) pair = std::make_unique<votes::Pair>(model_, winner, loser, least, rules_);
     const std::vector<votes::Literal> literals(assumptions.begin(), assumptions.end());
@@ -73,7 +73,7 @@ class VoteSearch {
     int stopped = kRunning;
     if (outcome == votes::Outcome::kStopped) {
       std::atomic<int> stop{kRunning};
-      budget.conflicts = -1;
+      budget.conflicts = conflicts;
       budget.stop = &stop;
       proofwood::run_watched([&] { outcome = rules_.local ? pair->settle(literals, near, budget) : pair->solve(literals, near, budget); }, stop, seconds, nullptr);
       stopped = outcome == votes::Outcome::kStopped ? stop.load() : kRunning;
@@ -126,7 +126,7 @@ void proofwood::bind_votes(nb::module_& module) {
                     std::vector<std::vector<int>>, bool, bool, bool, bool, bool, std::int64_t>(),
            "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a, "propagate_scores"_a, "slack"_a, "climb"_a,
            "local"_a, "join"_a, "patience"_a)
-      .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(), "climb"_a,
+      .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(), "climb"_a, "conflicts"_a,
            "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question")
       .def("release", &VoteSearch::release, "targets"_a, "loser"_a, "literals"_a, "near"_a, "kept"_a, "candidates"_a, "changed"_a,
            "seconds"_a.none(), "(features kept; rows of another class) of a guess at a sufficient set")

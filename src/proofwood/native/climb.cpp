@@ -150,6 +150,15 @@ void Climb::kick() {
   }
 }
 
+void Climb::approach(const std::vector<int>& near, std::int64_t least) {
+  for (int i = 0; i < n_free_; ++i) {
+    const int column = open_[z(i)], cell = row_[z(column)], back = std::clamp(near[z(column)], lo_[z(column)], hi_[z(column)]);
+    if (cell == back) continue;
+    move(column, back);
+    if (sum_ < least) move(column, cell);
+  }
+}
+
 bool Climb::reach(const std::vector<std::vector<int>>& starts, std::int64_t least, std::int64_t effort) {
   const std::int64_t until = spent_ + effort;
   std::vector<int> best;

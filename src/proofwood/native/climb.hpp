@@ -23,6 +23,9 @@ class Climb {
   // Starts are moved into the box first. True if row() reaches `least`.
   bool reach(const std::vector<std::vector<int>>& starts, std::int64_t least, std::int64_t effort);
 
+  // Takes cells of row() back to those of `near` for as long as the sum stays at `least`.
+  void approach(const std::vector<int>& near, std::int64_t least);
+
   const std::vector<int>& row() const { return row_; }
   std::int64_t sum() const { return sum_; }
   std::int64_t spent() const { return spent_; }  // leaves looked at in all calls

@@ -571,6 +571,7 @@ bool Pair::climb(const std::vector<int>& near, std::int64_t effort) {
   std::vector<std::vector<int>> starts{near};
   starts.insert(starts.end(), found_.begin(), found_.end());
   if (!climb_.reach(starts, least_, effort)) return false;
+  climb_.approach(near, least_);
   witness_ = climb_.row();
   return true;
 }

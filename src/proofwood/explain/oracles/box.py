@@ -40,6 +40,7 @@ class BoxOptions:
     local : a question with many conflicts goes on as a small ensemble of its own, of the leaves that its box reaches
     join : the trees of that ensemble are joined in pairs, whose best compatible leaves bound the sum better
     patience : conflicts before that
+    brief : conflicts that the proof of a guess may take
     guess : guesses at sufficient sets by local search, see :meth:`BoxOracle.release`
     """
 
@@ -49,6 +50,7 @@ class BoxOptions:
     local: bool = True
     join: bool = True
     patience: int = 20
+    brief: int = 2000
     guess: bool = True
 
 
@@ -110,10 +112,21 @@ class BoxOracle:
         seconds: float | None = None,
     ) -> Answer:
         """Can a row that agrees with ``cells`` on ``fixed`` get another class? See :class:`Oracle`."""
-        assumptions: list[int] = []
-        for feature in fixed:
-            assumptions += self.scores.literals_of(feature, cells)
+        assumptions = [literal for feature in fixed for literal in self.scores.literals_of(feature, cells)]
         return self._ask(assumptions, np.asarray(cells).tolist(), label, targets, seconds)
+
+    def ask_briefly(
+        self,
+        cells: IntArray,
+        label: int,
+        fixed: Sequence[int],
+        *,
+        targets: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> Answer:
+        """As :meth:`ask`, but UNKNOWN after ``options.brief`` conflicts: for answers of use but not needed."""
+        assumptions = [literal for feature in fixed for literal in self.scores.literals_of(feature, cells)]
+        return self._ask(assumptions, np.asarray(cells).tolist(), label, targets, seconds, self.options.brief)
 
     def release(
         self,
@@ -189,7 +202,13 @@ class BoxOracle:
         return int(self._search.conflicts())
 
     def _ask(
-        self, assumptions: list[int], near: list[int], label: int, targets: Sequence[int] | None, seconds: float | None
+        self,
+        assumptions: list[int],
+        near: list[int],
+        label: int,
+        targets: Sequence[int] | None,
+        seconds: float | None,
+        conflicts: int = -1,
     ) -> Answer:
         until = None if seconds is None else time.perf_counter() + seconds
         core: set[int] = set()
@@ -199,7 +218,9 @@ class BoxOracle:
         for target in list(order) if targets is None else [t for t in order if t in set(targets)]:
             left = None if until is None else max(0.0, until - time.perf_counter())
             least = self.scores.threshold_of_win(target, label)
-            outcome, witness, literals, stopped = self._search.ask(target, label, least, assumptions, near, left, climb)
+            outcome, witness, literals, stopped = self._search.ask(
+                target, label, least, assumptions, near, left, climb, conflicts
+            )
             if outcome == STOPPED:
                 if stopped == INTERRUPT:
                     raise KeyboardInterrupt

@@ -198,7 +198,7 @@ def _guessed(q: Questions, current: int, kept: int, ranked: list[int]) -> int:
         if guess == current:
             break
         left = q.seconds_left
-        changes = q.ask(guess, None if left is None else 0.25 * left)
+        changes = q.ask(guess, None if left is None else 0.25 * left, briefly=True)
         if changes is False:
             return q.core_of(guess) | (kept & current)
         if changes is None:

@@ -105,13 +105,14 @@ class Questions:
 
     # --------------------------------------------------------------------------------------------------------- answers
 
-    def ask(self, fixed: int, seconds: float | None = None) -> bool | None:
+    def ask(self, fixed: int, seconds: float | None = None, *, briefly: bool = False) -> bool | None:
         """Whether the class can change while the features of the mask ``fixed`` stay.
 
         Parameters
         ----------
         fixed : bit mask
         seconds : limit of this question, beside that of all
+        briefly : give up early, if the oracle can: the answer is of use, but not needed
 
         Returns
         -------
@@ -127,7 +128,8 @@ class Questions:
             if left <= 0.0:
                 return None
         self.calls += 1
-        answer = self.oracle.ask(self.cells, self.label, members(fixed), targets=self.targets, seconds=seconds)
+        ask = getattr(self.oracle, "ask_briefly", self.oracle.ask) if briefly else self.oracle.ask
+        answer = ask(self.cells, self.label, members(fixed), targets=self.targets, seconds=seconds)
         if answer.changes is None:
             return None
         if answer.changes:
