@@ -14,7 +14,16 @@ from proofwood.engines.search import SearchOptions, solve
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.problem import TreeProblem
 
-RULES = ("similarity", "interval_shrinking", "sub_interval", "depth_two", "cache", "feature_bounds", "merge_rows")
+RULES = (
+    "similarity",
+    "interval_shrinking",
+    "sub_interval",
+    "depth_two",
+    "cache",
+    "feature_bounds",
+    "affordable",
+    "merge_rows",
+)
 """Switches of :class:`SearchOptions` that may not change a result."""
 SIMD = ("auto", "baseline", "avx2", "avx512")
 LANES = (0, 16, 32, 64)

@@ -15,6 +15,16 @@ def solve_tree(
 ) -> dict[str, Any]:
     """Optimal tree for (n_rows, n_features) values."""
 
+def bound_sized_trees(
+    x: npt.NDArray[np.float64],
+    labels: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.int64],
+    n_classes: int,
+    settings: dict[str, Any],
+    seconds: float | None,
+) -> dict[str, Any]:
+    """Whether some tree of a limited number of splits has fewer errors than a number."""
+
 def instruction_sets() -> list[str]:
     """Instruction sets of the kernels that this machine can run."""
 

@@ -14,6 +14,7 @@
 #include "bindings.hpp"
 #include "running.hpp"
 #include "search.hpp"
+#include "sized.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -41,6 +42,7 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   settings.minimum.mass = number("min_weight", settings.minimum.mass);
   settings.gap = number("gap", settings.gap);
   settings.start_upper = number("start_upper", settings.start_upper);
+  settings.bound_only = number("bound_only", settings.bound_only);
   settings.threads = number("threads", settings.threads);
   settings.isa = number("isa", settings.isa);
   settings.lane_bits = number("lane_bits", settings.lane_bits);
@@ -52,6 +54,7 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   settings.rules.feature_bounds = number("feature_bounds", true);
   settings.rules.depth_two = number("depth_two", true);
   settings.rules.cache = number("cache", true);
+  settings.rules.affordable = number("affordable", true);
   const bool merge = number("merge_rows", true);
   if (proofwood::select_kernels(settings.isa, settings.lane_bits, 0) == nullptr)
     throw std::invalid_argument("this machine lacks the instruction set asked for");
@@ -126,6 +129,49 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   return result;
 }
 
+nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights& weights, int n_classes, const nb::dict& given,
+                           std::optional<double> seconds) {
+  const std::size_t n = x.shape(0);
+  if (labels.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("x, labels and weights differ in length");
+  proofwood::SizedSettings settings;
+  settings.splits = nb::cast<int>(given["splits"]);
+  settings.depth = nb::cast<int>(given["depth"]);
+  settings.below = nb::cast<i64>(given["below"]);
+  settings.threads = nb::cast<int>(given["threads"]);
+  settings.eta = nb::cast<double>(given["eta"]);
+  settings.similarity = nb::cast<bool>(given["similarity"]);
+  settings.monotone = nb::cast<bool>(given["monotone"]);
+  settings.cache = nb::cast<bool>(given["cache"]);
+  if (settings.splits < 0 || settings.splits > proofwood::kMostSplits) throw std::invalid_argument("splits must be 0 to 16");
+  if (settings.depth < 0 || settings.threads < 1) throw std::invalid_argument("depth or threads is too small");
+  std::atomic<int> stop{kRunning};
+  proofwood::SizedSearch::Answer answer{0, false};
+  i64 evaluated = 0;
+  const auto work = [&] {
+    proofwood::Table table;
+    if (!proofwood::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(), static_cast<proofwood::u32>(n_classes), true,
+                            false, settings.threads, stop))
+      return;
+    settings.below -= table.constant;
+    if (settings.below <= 0) {
+      answer.errors = settings.below + table.constant;
+      return;
+    }
+    proofwood::SizedSearch search(table, settings, stop);
+    answer = search.run();
+    if (answer.found || answer.errors > 0) answer.errors += table.constant;
+    evaluated = search.evaluated();
+  };
+  const double took = proofwood::run_watched(work, stop, seconds, nullptr);
+  nb::dict result;
+  result["stopped"] = stop.load();
+  result["seconds"] = took;
+  result["errors"] = answer.errors;
+  result["found"] = answer.found;
+  result["evaluated"] = evaluated;
+  return result;
+}
+
 std::vector<std::string> instruction_sets() {
   std::vector<std::string> names;
   for (int isa = 1; isa <= 3; ++isa)
@@ -139,5 +185,7 @@ void proofwood::bind_search(nb::module_& module) {
   module.def("solve_tree", &solve_tree, "x"_a, "labels"_a, "weights"_a, "n_classes"_a, "settings"_a, "seconds"_a.none(),
              "progress"_a.none(),
              "Optimal tree for (n_rows, n_features) float64 values, int32 labels and int64 weights.");
+  module.def("bound_sized_trees", &bound_sized_trees, "x"_a, "labels"_a, "weights"_a, "n_classes"_a, "settings"_a,
+             "seconds"_a.none(), "Whether some tree of a limited number of splits has fewer errors than a number.");
   module.def("instruction_sets", &instruction_sets, "Instruction sets of the kernels that this machine can run.");
 }

@@ -25,6 +25,7 @@ struct Rules {
   bool feature_bounds = true;      // start from what the same feature cost in neighbouring subproblems
   bool depth_two = true;           // batched depth-two routine
   bool cache = true;
+  bool affordable = true;          // no deeper than the number of splits that the limit pays for
 };
 
 struct Prices {

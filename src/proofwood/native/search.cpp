@@ -8,7 +8,8 @@
 namespace proofwood {
 
 const char* const kCounterNames[kCounters] = {"subproblems", "cache_hits", "batches", "depth_two_splits",
-                                              "root_splits", "imported_bounds", "stumps", "canonical_splits"};
+                                              "root_splits", "imported_bounds", "stumps", "canonical_splits",
+                                              "affordable"};
 
 namespace {
 
@@ -102,29 +103,15 @@ struct Search::Level {
 };
 
 // Memory and methods of one thread.
-struct Search::Worker {
+struct Search::Worker : StumpBatch {
   Search& search;
-  const Table& table;
   const Settings& settings;
   const Prices prices;
-  const std::atomic<int>& stop;
   std::vector<std::unique_ptr<Level>> levels;
   Buffer<u32> scratch;
   std::array<i64, kCounters> counters{};
 
   // depth-two routine
-  VectorBuffer mask_buffer, weight_buffer, count_buffer, mass_buffer, lane_buffer;
-  Buffer<std::uint16_t> label_buffer;
-  StumpState state;
-  const Kernels* kernels = nullptr;
-  RowValues values{};
-  bool two = true;
-  struct Lane {
-    u32 feature, position;
-    int point;
-  };
-  std::vector<Lane> lanes;
-  std::vector<LaneResult> found;
   std::vector<Interval> taken;
   std::vector<std::pair<std::size_t, std::size_t>> spans;  // lanes of each taken interval
   std::vector<u32> positions;
@@ -133,11 +120,13 @@ struct Search::Worker {
   std::vector<int> first_point;  // per feature: its first point, and one past the last
 
   explicit Worker(Search& s)
-      : search(s), table(s.table_), settings(s.settings_), prices(s.settings_.prices), stop(s.stop_) {
+      : StumpBatch(s.table_, s.settings_.minimum, s.settings_.isa, s.settings_.lane_bits, s.stop_),
+        search(s),
+        settings(s.settings_),
+        prices(s.settings_.prices) {
     for (int depth = 0; depth <= settings.max_depth; ++depth) levels.push_back(std::make_unique<Level>());
   }
 
-  bool stopped() const { return stop.load(std::memory_order_relaxed) != 0; }
   i64 leaf_cost(const Rows& rows) const { return prices.error * (rows.weight - rows.heaviest_class()); }
 
   bool may_split_at(Rows& rows, u32 feature, u32 position) const {
@@ -184,6 +173,19 @@ struct Search::Worker {
         }
       }
     }
+    if (settings.rules.affordable && prices.leaf > 0 && limit <= prices.leaf * depth) {
+      const i64 splits = std::max<i64>(0, (limit - 1) / prices.leaf);
+      Solved solved = solve(rows, static_cast<int>(splits), limit, gap, imports, want_profile);
+      ++counters[kAffordable];
+      bound_deeper(solved, splits + 1);
+      if (known.upper < solved.upper) {
+        solved.upper = known.upper;
+        solved.plan = known.plan;
+      }
+      solved.lower = std::min(std::max(solved.lower, known.lower), solved.upper);
+      solved.relaxed = std::min(std::max(solved.relaxed, known.relaxed), solved.upper);
+      return solved;
+    }
     Solved solved = depth == 2 && settings.rules.depth_two ? solve_two(rows, limit, gap, imports, want_profile, false)
                                                            : solve_deep(rows, depth, limit, gap, imports, want_profile);
     if (known.upper < solved.upper) {
@@ -200,6 +202,21 @@ struct Search::Worker {
                               size < kCachedProfiles ? solved.profile : nullptr};
     }
     return solved;
+  }
+
+  // Turns bounds of trees of depth `splits - 1` into bounds of deeper ones too, which have at least `splits` splits.
+  void bound_deeper(Solved& solved, i64 splits) const {
+    const i64 least = splits * prices.leaf;
+    solved.lower = std::min(solved.lower, least);
+    solved.relaxed = std::min(solved.relaxed, least);
+    if (!solved.profile) return;
+    auto profile = std::make_shared<Profile>(*solved.profile);
+    for (Profile::Entry& entry : profile->entries) {  // a side of a deeper tree has one split less at least
+      entry.low = std::min(entry.low, least - prices.leaf);
+      entry.high = std::min(entry.high, least - prices.leaf);
+      entry.total = std::min(entry.total, least);
+    }
+    solved.profile = std::move(profile);
   }
 
   Solved solve_one(const Rows& rows, i64 leaf) {
@@ -397,84 +414,10 @@ struct Search::Worker {
 
   // -------------------------------------------------------------- depth two
 
-  // Lane-typed values of the rows, for the walk.
-  template <class T>
-  void fill_values(const Rows& rows, u32 positive) {
-    T* const weight = static_cast<T*>(weight_buffer.resize(rows.n * sizeof(T)));
-    for (u32 i = 0; i < rows.n; ++i) {
-      const i64 w = table.weight[rows.row(i)];
-      weight[i] = static_cast<T>(two && table.label[rows.row(i)] != positive ? -w : w);
-    }
-    values.weight = weight;
-    values.count = nullptr;
-    if (settings.minimum.any()) {
-      T* const count = static_cast<T*>(count_buffer.resize(rows.n * sizeof(T)));
-      T* const mass = static_cast<T*>(mass_buffer.resize(rows.n * sizeof(T)));
-      for (u32 i = 0; i < rows.n; ++i) {
-        count[i] = static_cast<T>(table.count[rows.row(i)]);
-        mass[i] = static_cast<T>(table.mass[rows.row(i)]);
-      }
-      values.count = count;
-      values.mass = mass;
-    }
-  }
-
-  void begin_two(const Rows& rows) {
-    const Minimum& minimum = settings.minimum;
-    const i64 largest = minimum.any() ? std::max<i64>({rows.mass, rows.count, minimum.rows, minimum.mass}) : rows.weight;
-    kernels = select_kernels(settings.isa, settings.lane_bits, largest);
-    u32 present = 0, positive = 0;
-    std::vector<std::uint16_t> number(table.n_classes, 0);
-    for (u32 c = 0; c < table.n_classes; ++c)
-      if (rows.class_weight[c] > 0) {
-        number[c] = static_cast<std::uint16_t>(present++);
-        positive = c;
-      }
-    two = present <= 2;
-    values.minimum = minimum.any();
-    values.min_rows = minimum.rows;
-    values.min_mass = minimum.mass;
-    values.n_labels = std::max(present, 1u);
-    if (kernels->bits == 16) fill_values<std::int16_t>(rows, positive);
-    else if (kernels->bits == 32) fill_values<std::int32_t>(rows, positive);
-    else fill_values<i64>(rows, positive);
-    if (two) {
-      i64 total = 0;
-      for (u32 c = 0; c < table.n_classes; ++c) total += c == positive ? rows.class_weight[c] : -rows.class_weight[c];
-      state.total = total;
-    } else {
-      std::uint16_t* const label = label_buffer.resize(rows.n);
-      for (u32 i = 0; i < rows.n; ++i) label[i] = number[table.label[rows.row(i)]];
-      values.label = label;
-      values.scratch = lane_buffer.resize((kScratchVectors * (std::size_t{rows.n} + 2) + 2 * values.n_labels) * kVectorBytes);
-    }
-  }
-
-  // One walk over all features for the candidates in `lanes`. False if stopped.
-  bool run_batch(Rows& rows) {
+  bool walk(Rows& rows) {
     ++counters[kBatches];
     counters[kCandidates] += static_cast<i64>(lanes.size());
-    std::array<const u32*, kMaxLanes> column;
-    std::array<u32, kMaxLanes> limit;
-    std::array<int, kMaxLanes> bit;
-    for (std::size_t l = 0; l < lanes.size(); ++l) {
-      column[l] = rows.column(lanes[l].feature);
-      limit[l] = lanes[l].position == rows.n ? ~0u : rows.key(lanes[l].feature)[lanes[l].position - 1];
-      bit[l] = kernels->lane_bit(static_cast<int>(l));
-    }
-    u32* const mask = static_cast<u32*>(mask_buffer.resize(rows.n * sizeof(u32)));
-    kernels->make_mask(rows.n, static_cast<int>(lanes.size()), column.data(), limit.data(), bit.data(), mask);
-    values.mask = mask;
-    kernels->begin(state, two);
-    const bool minimum = settings.minimum.any();
-    for (u32 f = 0; f < rows.n_features; ++f) {
-      if (stopped()) return false;
-      const SortedRows sorted = rows.sorted(f, minimum, two && !minimum);
-      (two ? kernels->two_classes : kernels->many_classes)(sorted, values, state);
-    }
-    found.resize(lanes.size());
-    for (std::size_t l = 0; l < lanes.size(); ++l) kernels->finish(state, two, static_cast<int>(l), found[l]);
-    return true;
+    return run_batch(rows);
   }
 
   struct Side {
@@ -525,7 +468,7 @@ struct Search::Worker {
     lanes.clear();
     for (std::size_t s = 0; s < room; ++s) lanes.push_back({points[seeds[s]].feature, points[seeds[s]].position, seeds[s]});
     lanes.push_back({0, node.rows->n, -1});
-    if (!run_batch(*node.rows)) return false;
+    if (!walk(*node.rows)) return false;
     set_base(node, side_cost(found.back(), 0, node.rows->weight).relaxed);
     for (std::size_t l = 0; l < room; ++l) take_lane(node, l);
     return true;
@@ -580,7 +523,7 @@ struct Search::Worker {
     while (fill_lanes(front, static_cast<std::size_t>(kernels->lanes) - (base_known ? 0 : 1), node.threshold(), any)) {
       const std::size_t candidates = lanes.size();
       if (!base_known) lanes.push_back({0, rows.n, -1});
-      if (!run_batch(rows)) {
+      if (!walk(rows)) {
         for (const Interval& interval : taken) front.push(interval);
         return false;
       }
@@ -642,7 +585,8 @@ struct Search::Worker {
     open_node(node, imports);
     Solved solved;
     if (!node.front.heap.empty()) {
-      const Solved shallow = solve(rows, depth - 1, kInfinite, gap, {}, false);
+      const i64 wanted = depth > 3 && settings.rules.affordable && prices.leaf > 0 ? limit : kInfinite;
+      const Solved shallow = solve(rows, depth - 1, wanted, gap, {}, false);
       solved.stopped = shallow.stopped;
       node.offer(shallow.upper, shallow.plan);
       set_base(node, shallow.relaxed);
@@ -923,7 +867,7 @@ struct Search::Worker {
       if (batched) {
         const auto earlier = [&](const Interval& interval) { return first_position == 0 || interval.first < first_position; };
         if (!fill_lanes(front, static_cast<std::size_t>(kernels->lanes), limit, earlier)) break;
-        if (!run_batch(rows)) return false;
+        if (!walk(rows)) return false;
         for (std::size_t l = 0; l < lanes.size(); ++l) {
           take_lane(node, l);
           attain(front.points[lanes[l].point]);
@@ -1039,18 +983,24 @@ void Search::run() {
     };
     Solved shallow = worker.solve(rows, 2, kInfinite, 0, {}, false);
     improve(shallow.upper, shallow.plan);
-    first_trees(2);
+    if (!settings_.bound_only) first_trees(2);
     for (u32 f = 0; f < rows.n_features; ++f) {  // made now: workers only read
       rows.weight_before(table_, f, 1);
       if (settings_.minimum.any()) rows.held_before(table_, f, 1);
     }
     // each depth starts with the tree of the depth before and a bound of what splitting off nothing costs
+    bool closed = false;  // whether deeper trees are known to cost more than the best
     for (int d = 3; d <= depth && !stop_.load(); ++d) {
+      if (settings_.rules.affordable && upper_ < settings_.prices.leaf * d) {
+        closed = true;
+        report(std::min(shallow.lower, settings_.prices.leaf * d));
+        break;
+      }
       Node& node = worker.levels[static_cast<std::size_t>(d)]->node;
-      worker.begin_node(node, rows, d, kInfinite, d == depth ? settings_.gap : settings_.gap / 2);
+      worker.begin_node(node, rows, d, settings_.bound_only ? settings_.start_upper : kInfinite, d == depth ? settings_.gap : settings_.gap / 2);
       node.front.rank = rank;
       node.offer(shallow.upper, shallow.plan);
-      if (d == depth) node.upper = std::min(node.upper, upper_);
+      if (d == depth && !settings_.bound_only) node.upper = std::min(node.upper, upper_);
       worker.open_node(node, {});
       worker.set_base(node, shallow.relaxed);
       run_pool(node, d == depth);
@@ -1059,11 +1009,11 @@ void Search::run() {
       if (settings_.rules.cache)
         cache_[{rows.hash[0], rows.hash[1], static_cast<std::uint64_t>(d)}] = {shallow.upper, shallow.lower, shallow.relaxed,
                                                                                shallow.plan, nullptr};
-      first_trees(d);
+      if (!settings_.bound_only) first_trees(d);
     }
     Node& node = worker.levels[static_cast<std::size_t>(depth)]->node;
     if (!stop_.load()) {
-      report(checked_lower(node, leaf));
+      if (!closed) report(checked_lower(node, leaf));
       if (settings_.canonical && settings_.gap == 0) {
         if (PlanPtr plan = canonical_root(node)) {
           plan_ = plan;
@@ -1078,7 +1028,7 @@ void Search::run() {
 
 PlanPtr Search::canonical_root(Node& node) {
   Worker& worker = *main_;
-  Rows& rows = *node.rows;
+  Rows& rows = root_;
   const int depth = settings_.max_depth;
   if (const int least = worker.least_depth(rows, depth, upper_); least < depth)
     return least < 0 ? nullptr : worker.canonical(rows, least, upper_);

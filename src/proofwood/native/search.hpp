@@ -15,6 +15,7 @@
 #include "bounds.hpp"
 #include "kernels.hpp"
 #include "rows.hpp"
+#include "stump_batch.hpp"
 
 namespace proofwood {
 
@@ -24,6 +25,7 @@ struct Settings {
   Minimum minimum;
   i64 gap = 0;
   i64 start_upper = kInfinite;  // cost of a tree that the caller has
+  bool bound_only = false;      // no trees are wanted but those cheaper than `start_upper`, at no depth
   int threads = 1;
   Rules rules;
   int isa = 0, lane_bits = 0;
@@ -67,7 +69,7 @@ struct TreeNode {
   int low, high;
 };
 
-enum Counter { kSubproblems, kCacheHits, kBatches, kCandidates, kRootSplits, kImported, kStumps, kCanonicalSplits, kCounters };
+enum Counter { kSubproblems, kCacheHits, kBatches, kCandidates, kRootSplits, kImported, kStumps, kCanonicalSplits, kAffordable, kCounters };
 extern const char* const kCounterNames[kCounters];
 
 class Search {

@@ -11,6 +11,7 @@ from proofwood.engines.layered.milp.solve import SOLVER_OF_ENGINE, require
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.sets import SetSearch, search_sets
 from proofwood.engines.layered.shape import Diagram, InterruptedSearchError
+from proofwood.engines.layered.unrolled import Unroller
 from proofwood.model.node_table import IntArray
 from proofwood.problem.layered import LayeredProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, Result
@@ -30,8 +31,9 @@ class Shares:
     ----------
     look : first search over sets, which settles most small problems
     construct, improve : construction and local search
-    trees : bound of the optimal tree
-    sets : second search over sets
+    trees : bounds by optimal trees, and a second search over sets
+    unrolled : bounds by optimal trees again, for what took longer
+    sets : third search over sets
     neighbourhoods : of a few nodes each, by CP-SAT, where the whole model is too large for it
     """
 
@@ -39,6 +41,7 @@ class Shares:
     construct: tuple[float, float] = (0.05, 1.0)
     improve: tuple[float, float] = (0.1, 5.0)
     trees: tuple[float, float] = (0.1, 10.0)
+    unrolled: tuple[float, float] = (0.5, 120.0)
     sets: tuple[float, float] = (0.4, 120.0)
     neighbourhoods: tuple[float, float] = (0.6, 120.0)
 
@@ -136,7 +139,11 @@ def _univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares)
         )
     if engine == "cpsat":
         return _by_cpsat(run, search, random_state)
-    bound_by_trees(search, run, shares)
+    solve_by_trees(run, shares)
+    unroller = Unroller(search, run)
+    unroller.work(run.share_of_time(*shares.trees))
+    search_sets(search, run, seconds=run.share_of_time(*shares.trees))
+    unroller.work(run.share_of_time(*shares.unrolled))
     alone = engine == "search" or importlib.util.find_spec("ortools") is None
     search_sets(search, run, seconds=None if alone else run.share_of_time(*shares.sets))
     if run.done:
@@ -190,17 +197,12 @@ def improve_best(run: LayeredRun, random_state: int, *, seconds: float) -> None:
     )
 
 
-def bound_by_trees(search: SetSearch, run: LayeredRun, shares: Shares = DEFAULT_SHARES) -> None:
-    """Errors of the optimal tree of the same depth, and the optimum itself where only trees are asked for."""
-    from proofwood.engines.layered.trees import bound_nodes, fits_every_tree, solve_trees
+def solve_by_trees(run: LayeredRun, shares: Shares = DEFAULT_SHARES) -> None:
+    """The optimum where only trees are asked for, and all of that depth."""
+    from proofwood.engines.layered.trees import fits_every_tree, solve_trees
 
-    problem = run.problem
-    if run.done:
-        return
-    if problem.tree and fits_every_tree(problem):
-        solve_trees(problem, run, seconds=run.share_of_time(*shares.trees))
-    if not run.done:
-        bound_nodes(search, run, seconds=run.share_of_time(*shares.trees))
+    if not run.done and run.problem.tree and fits_every_tree(run.problem):
+        solve_trees(run.problem, run, seconds=run.share_of_time(*shares.trees))
 
 
 def _by_cpsat(run: LayeredRun, search: SetSearch, random_state: int) -> str | None:

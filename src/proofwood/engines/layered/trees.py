@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 
 from proofwood.engines.layered.run import LayeredRun
-from proofwood.engines.layered.sets import SetSearch
 from proofwood.engines.layered.shape import Diagram, without_unreached
 from proofwood.engines.search.solve import solve
 from proofwood.model.node_table import LEAF, NodeTable
@@ -17,58 +16,6 @@ from proofwood.problem.layered import LayeredProblem
 from proofwood.problem.objectives import TreeCost
 from proofwood.problem.problem import TreeProblem
 from proofwood.result import Limits, Result
-
-PRICES = (4, 3, 2, 1, 0)
-"""Prices of a node that trees are learned for, as shares of the first; the first is the price of the problem."""
-
-
-def bound_nodes(search: SetSearch, run: LayeredRun, *, seconds: float) -> None:
-    """Errors of diagrams of each number of nodes, by the errors of the trees that they unroll to.
-
-    A tree of ``u`` nodes with ``e`` errors costs at least the optimum ``c`` for a price ``p`` of a node, so that
-    ``e >= c - p * u``. Prices from that of the problem down to 0 are asked for in turn.
-    """
-    problem = run.problem
-    deepest = min(len(problem.widths), search.most_open(run.upper))
-    if deepest == 0:
-        return
-    until = run.seconds + seconds
-    unrolled = [_unrolled(k, problem.widths, tree=problem.tree) for k in range(search.most + 1)]
-    for numerator in PRICES:
-        left = until - run.seconds
-        if left <= 0 or run.done:
-            return
-        price = problem.cost.node_price * numerator
-        if numerator and not price:
-            continue
-        scale = problem.cost.error_price * PRICES[0]
-        result = _best_tree(problem, run, error_price=scale, leaf_price=price, depth=deepest, seconds=left / 2)
-        _offer(problem, run, result.model)
-        least = _integer_cost(result.lower_bound, scale, problem)
-        for nodes in range(1, deepest + 1 if deepest < len(problem.widths) else search.most + 1):
-            search.raise_nodes(nodes, -(-(least - price * unrolled[nodes]) // scale))
-        run.prove(min(search.lower, run.upper), by="tree bound")
-
-
-def _unrolled(nodes: int, widths: tuple[int, ...], *, tree: bool) -> int:
-    """Most inner nodes of the tree that a diagram of ``nodes`` nodes unrolls to.
-
-    A layer of two nodes or more can be reached by both arcs of every node above it, one of a single node by one arc of
-    each, since the two arcs of a node lead to two nodes.
-    """
-    if tree or nodes <= 3:
-        return nodes
-    size, copies, left = 1, 1, nodes - 1
-    for width in widths[1:]:
-        if left == 0:
-            break
-        if left == 1 or width == 1:
-            left -= 1
-        else:
-            left -= 2
-            copies *= 2
-        size += copies
-    return size
 
 
 def solve_trees(problem: LayeredProblem, run: LayeredRun, *, seconds: float | None) -> None:
@@ -85,7 +32,7 @@ def solve_trees(problem: LayeredProblem, run: LayeredRun, *, seconds: float | No
         depth=len(problem.widths),
         seconds=seconds,
     )
-    _offer(problem, run, result.model)
+    offer_tree(problem, run, result.model)
     cost = problem.cost
     lower = _integer_cost(result.lower_bound, cost.error_price, problem)
     leaf = cost.of_diagram(problem.leaf_errors, 0)
@@ -126,8 +73,17 @@ def as_diagram(problem: LayeredProblem, table: NodeTable) -> Diagram | None:
 def _best_tree(
     problem: LayeredProblem, run: LayeredRun, *, error_price: int, leaf_price: int, depth: int, seconds: float | None
 ) -> Result:
+    tree = tree_problem(problem, error_price=error_price, leaf_price=leaf_price, depth=depth)
+    result = solve(tree, limits=Limits(seconds, run.limits.threads))
+    if result.stats.stopped_by == "interrupt":
+        raise KeyboardInterrupt
+    return result
+
+
+def tree_problem(problem: LayeredProblem, *, error_price: int, leaf_price: int, depth: int) -> TreeProblem:
+    """Trees of up to ``depth`` over the ranks of the rows."""
     rows = problem.rows
-    tree = TreeProblem(
+    return TreeProblem(
         X=rows.ranks.astype(np.float64),
         codes=rows.codes,
         weights=rows.weights,
@@ -136,13 +92,9 @@ def _best_tree(
         max_depth=depth,
         kept=np.arange(rows.n_rows),
     )
-    result = solve(tree, limits=Limits(seconds, run.limits.threads))
-    if result.stats.stopped_by == "interrupt":
-        raise KeyboardInterrupt
-    return result
 
 
-def _offer(problem: LayeredProblem, run: LayeredRun, table: NodeTable | None) -> None:
+def offer_tree(problem: LayeredProblem, run: LayeredRun, table: NodeTable | None) -> None:
     """Offer a tree over the ranks, thresholds between them, as a diagram."""
     if table is None:
         return

@@ -21,6 +21,7 @@ class SearchOptions:
     depth_two : subtrees of depth two by the batched routine (Algorithm 2); off: by recursion
     cache : solved subproblems are kept by row set and depth
     feature_bounds : what a feature cost in the neighbouring subproblem bounds it in the next
+    affordable : a subtree is not searched deeper than the number of splits that its limit pays for
     merge_rows : rows of equal values and class become one weighted row; of two classes, opposite rows cancel
     simd : instruction set of the kernels
     lanes : bits of a vector lane, 0 for the narrowest that holds the counts
@@ -34,6 +35,7 @@ class SearchOptions:
     depth_two: bool = True
     cache: bool = True
     feature_bounds: bool = True
+    affordable: bool = True
     merge_rows: bool = True
     simd: Literal["auto", "baseline", "avx2", "avx512"] = "auto"
     lanes: Literal[0, 16, 32, 64] = 0

@@ -1,0 +1,92 @@
+"""Trees with a limited number of splits: is there one with fewer errors than a number?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from proofwood import _native
+from proofwood.problem.problem import TreeProblem
+from proofwood.result import NO_LIMITS, Limits
+
+MOST_SPLITS = 16
+STOPPED_BY = {0: None, 1: "time_limit", 2: "interrupt"}
+
+
+@dataclass(frozen=True, slots=True)
+class SizedOptions:
+    """Switches of the search; none changes whether there is such a tree.
+
+    Parameters
+    ----------
+    similarity : a split near an evaluated one has at least its errors less the weight between them
+    monotone : along a column the low side only gains errors, and the high side only loses some
+    cache : solved sets of rows are kept by number of splits and depth
+    eta : how much further than needed a side is searched, as a share of the weight that its bound could rule out
+    """
+
+    similarity: bool = True
+    monotone: bool = True
+    cache: bool = True
+    eta: float = 1.0
+
+
+DEFAULT_OPTIONS = SizedOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class SizedBound:
+    """What the search found.
+
+    Parameters
+    ----------
+    errors : least integer weight that any such tree gets wrong, if no tree was found; else what the one found does
+    found : whether there is a tree with fewer errors than were asked about
+    stopped_by : None if the answer is final, else "time_limit" or "interrupt"
+    evaluated : thresholds that were evaluated
+    """
+
+    errors: int
+    found: bool
+    stopped_by: str | None
+    evaluated: int
+
+
+def bound_errors(
+    problem: TreeProblem,
+    splits: int,
+    *,
+    below: int,
+    options: SizedOptions = DEFAULT_OPTIONS,
+    limits: Limits = NO_LIMITS,
+) -> SizedBound:
+    """Whether some tree of at most ``splits`` splits and the depth of ``problem`` has less than ``below`` wrong.
+
+    Prices and minima of ``problem`` are not looked at.
+
+    Raises
+    ------
+    ValueError
+        If ``splits`` is not from 0 to ``MOST_SPLITS``.
+    """
+    if not 0 <= splits <= MOST_SPLITS:
+        raise ValueError(f"splits={splits!r}: expected 0 to {MOST_SPLITS}")
+    found = _native.bound_sized_trees(
+        np.ascontiguousarray(problem.X),
+        np.ascontiguousarray(problem.codes, dtype=np.int32),
+        problem.weights,
+        problem.n_classes,
+        {
+            "splits": splits,
+            "depth": problem.max_depth,
+            "below": max(0, below),
+            "threads": max(1, limits.threads),
+            "similarity": options.similarity,
+            "monotone": options.monotone,
+            "cache": options.cache,
+            "eta": options.eta,
+        },
+        limits.seconds,
+    )
+    return SizedBound(found["errors"], found["found"], STOPPED_BY[found["stopped"]], found["evaluated"])
