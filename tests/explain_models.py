@@ -123,6 +123,16 @@ def beats(scores: ScoreModel, rows: list[IntArray], label: int) -> dict[int, lis
     }
 
 
+def first_ones(scores: ScoreModel, rows: list[IntArray]) -> dict[int, list[bool]]:
+    """For each class, whether it may come before all others in each row."""
+    codes = range(scores.n_classes)
+    every = [scores.sums(cells) for cells in rows]
+    return {
+        k: [all(int(s[k] - s[j]) >= scores.threshold_of_win(k, j) for j in codes if j != k) for s in every]
+        for k in codes
+    }
+
+
 def agreeing(scores: ScoreModel, rows: list[IntArray], cells: IntArray, fixed: list[int]) -> list[int]:
     """Numbers of the rows that agree with ``cells`` on the features ``fixed``."""
     columns = [c for f in fixed for c in scores.features[f]]

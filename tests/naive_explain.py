@@ -61,6 +61,20 @@ def beats(scores: ScoreModel, sums: Sequence[int], winner: int, loser: int, *, m
     return lead > 0 or (lead == 0 and wins_tie)
 
 
+def gets(
+    scores: ScoreModel,
+    sums: Sequence[int],
+    label: int,
+    targets: Collection[int] | None = None,
+    *,
+    margin: bool = True,
+) -> bool:
+    """Whether a row with these sums may get another class: one of ``targets``, before all that are none."""
+    others = {k for k in range(scores.n_classes) if k != label and (targets is None or k in targets)}
+    rest = set(range(scores.n_classes)) - others
+    return any(all(beats(scores, sums, k, other, margin=margin) for other in rest) for k in others)
+
+
 def differences(
     scores: ScoreModel,
     cells: Iterable[int],
@@ -71,10 +85,9 @@ def differences(
 ) -> frozenset[Set]:
     """For each row that may get another class (one of ``targets``), the features in which it differs from ``cells``."""
     own = tuple(int(cell) for cell in cells)
-    others = [k for k in range(scores.n_classes) if k != label and (targets is None or k in targets)]
     found = set()
     for row, sums in space(scores):
-        if any(beats(scores, sums, other, label, margin=margin) for other in others):
+        if gets(scores, sums, label, targets, margin=margin):
             changed = {column for column in range(len(own)) if own[column] != row[column]}
             found.add(frozenset(f for f, columns in enumerate(scores.features) if changed & set(columns)))
     return frozenset(found)
@@ -95,10 +108,8 @@ def changes_in_box(
     scores: ScoreModel, label: int, allowed: Sequence[Collection[int]], targets: Collection[int] | None = None
 ) -> bool:
     """Whether some row of the space, whose cell of each column is among those allowed, may get another class."""
-    others = [k for k in range(scores.n_classes) if k != label and (targets is None or k in targets)]
     return any(
-        all(cell in cells for cell, cells in zip(row, allowed, strict=True))
-        and any(beats(scores, sums, other, label) for other in others)
+        all(cell in cells for cell, cells in zip(row, allowed, strict=True)) and gets(scores, sums, label, targets)
         for row, sums in space(scores)
     )
 
@@ -176,14 +187,12 @@ def least_distance(
     ``distance`` is measured from the row to explain, its weights included; None if no row gets another class.
     """
     own = tuple(int(cell) for cell in cells)
-    others = [k for k in range(scores.n_classes) if k != label and (targets is None or k in targets)]
     still = [column for feature in kept for column in scores.features[feature]]
     return min(
         (
             sum(costs[cell] for costs, cell in zip(distance, row, strict=True))
             for row, sums in space(scores)
-            if all(row[column] == own[column] for column in still)
-            and any(beats(scores, sums, other, label, margin=margin) for other in others)
+            if all(row[column] == own[column] for column in still) and gets(scores, sums, label, targets, margin=margin)
         ),
         default=None,
     )

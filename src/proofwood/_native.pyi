@@ -129,6 +129,16 @@ class VoteSearch:
     ) -> tuple[int, list[int], list[int], int]:
         """Outcome (0 changes, 1 same, 2 stopped), cells, core, and why it stopped."""
 
+    def ask_first(
+        self,
+        winner: int,
+        losers: list[tuple[int, int]],
+        assumptions: list[int],
+        near: list[int],
+        seconds: float | None,
+    ) -> tuple[int, list[int], list[int], int]:
+        """The same for a row in which one class comes before all others, each with its least difference."""
+
     def release(
         self,
         targets: list[tuple[int, int]],

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explain_models import agreeing, beats, grid, random_model, running_example
 from proofwood import cli_verify
 from proofwood.explain.oracles.oracle import Answer
 from proofwood.explain.oracles.sat import SatOracle
@@ -24,6 +23,7 @@ from proofwood.explain.proofs.verify import verify
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.solvers import CertificateError
+from tests.explain_models import agreeing, beats, grid, random_model, running_example
 
 PATIENT = np.array([1, 0, 1, 0])
 

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import naive_explain as naive
-from explain_oracles import TryAll, random_model
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, OnlyRoundingError, check_certificate
 from proofwood.explain.proofs.recheck import claim_of, digest, hitting_clauses, map_clauses, value_clauses
 from proofwood.explain.scores import ScoreModel
@@ -23,6 +22,7 @@ from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.solvers import CertificateError
 from proofwood.solvers.session import SatSession
+from tests.explain_oracles import TryAll, random_model
 
 KINDS = ("abductive", "abductive smallest", "contrastive", "contrastive smallest", "enumeration", "inflated")
 

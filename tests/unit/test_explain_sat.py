@@ -7,11 +7,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from explain_models import agreeing, beats, grid, random_model, running_example, score_model
 from proofwood.explain.oracles.bound import BoundOracle
 from proofwood.explain.oracles.encode import encode
 from proofwood.explain.oracles.oracle import check_answer
 from proofwood.explain.oracles.sat import SatOracle
+from tests.explain_models import agreeing, first_ones, grid, random_model, running_example, score_model
 
 PATIENT = np.array([1, 0, 1, 0])
 
@@ -60,23 +60,22 @@ def test_agrees_with_the_whole_grid(n_classes: int) -> None:
             fixed = np.flatnonzero(rng.random(scores.n_features) < 0.5).tolist()
             targets = None if rng.random() < 0.6 else rng.permutation(n_classes)[: rng.integers(1, n_classes + 1)]
             near = agreeing(scores, rows, cells, fixed)
-            before = beats(scores, rows, label)
-            wanted = before.keys() if targets is None else before.keys() & set(targets.tolist())
-            expected = any(before[k][i] for k in wanted for i in near)
+            wins = first_ones(scores, rows)
+            wanted = (wins.keys() if targets is None else wins.keys() & set(targets.tolist())) - {label}
+            expected = any(wins[k][i] for k in wanted for i in near)
             answer = oracle.ask(cells, label, fixed, targets=targets)
             assert answer.changes is expected
             if answer.changes:
                 changed += 1
                 check_answer(scores, cells, label, fixed, answer)
                 assert answer.label in wanted
-                if targets is None:
-                    assert answer.label == scores.winner(answer.witness)
+                assert answer.label == scores.winner(answer.witness)
             else:
                 proved += 1
                 assert answer.core is not None
                 assert answer.core <= set(fixed)
                 fewer = agreeing(scores, rows, cells, sorted(answer.core))
-                assert not any(before[k][i] for k in wanted for i in fewer)
+                assert not any(wins[k][i] for k in wanted for i in fewer)
         oracle.close()
     assert proved > 50
     assert n_classes == 1 or changed > 50
@@ -96,8 +95,11 @@ def test_formulas_for_any_votes_agree_with_the_whole_grid(majority: bool, width:
             label = scores.winner(cells)
             fixed = np.flatnonzero(rng.random(scores.n_features) < 0.5).tolist()
             near = agreeing(scores, rows, cells, fixed)
-            expected = any(wins[i] for wins in beats(scores, rows, label).values() for i in near)
-            answer = oracle.ask(cells, label, fixed)
+            targets = None if rng.random() < 0.6 else rng.permutation(n_classes)[: rng.integers(1, n_classes + 1)]
+            wins = first_ones(scores, rows)
+            wanted = (wins.keys() if targets is None else wins.keys() & set(targets.tolist())) - {label}
+            expected = any(wins[k][i] for k in wanted for i in near)
+            answer = oracle.ask(cells, label, fixed, targets=targets)
             assert answer.changes is expected
             check_answer(scores, cells, label, fixed, answer)
             changed += expected

@@ -585,7 +585,7 @@ class Explainer:
         targets = q.questions.targets
         others = [k for k in (range(scores.n_classes) if targets is None else targets) if k != q.label]
         if scores.margin == 0:
-            return True
+            return scores.winner(cells) in others
         sums = scores.sums(cells)
         if targets is None and any(
             sums[k] - sums[q.label] >= scores.threshold_of_win(k, q.label, margin=False) + scores.margin for k in others

@@ -82,6 +82,12 @@ class ScoreModel:
         least = 0 if (winner < loser) == self.ties_low else 1
         return least - self.margin if margin else least
 
+    def may_be_first(self, sums: IntArray, target: int) -> bool:
+        """Whether a class with these sums (n_classes,) may come before all others, rounding given the benefit."""
+        return all(
+            sums[target] - sums[k] >= self.threshold_of_win(target, k) for k in range(self.n_classes) if k != target
+        )
+
     def holds(self, literals: IntArray, cells: IntArray) -> IntArray:
         """Whether each literal holds for a row given by its cells (n_columns,)."""
         variable = np.asarray(literals) >> 1

@@ -64,21 +64,20 @@ class VoteSearch {
   nb::tuple ask(int winner, int loser, std::int64_t least, const std::vector<int>& assumptions, const std::vector<int>& near,
                 std::optional<double> seconds, bool climb, std::int64_t conflicts) {
     auto& pair = pairs_[{winner, loser}];
-    if (!pair) pair = std::make_unique<votes::Pair>(model_, winner, loser, least, rules_);
-    const std::vector<votes::Literal> literals(assumptions.begin(), assumptions.end());
-    votes::Budget budget;
-    budget.conflicts = patience_;
-    budget.climb = climb;
-    votes::Outcome outcome = patience_ == 0 ? votes::Outcome::kStopped : pair->solve(literals, near, budget);
-    int stopped = kRunning;
-    if (outcome == votes::Outcome::kStopped) {
-      std::atomic<int> stop{kRunning};
-      budget.conflicts = conflicts;
-      budget.stop = &stop;
-      proofwood::run_watched([&] { outcome = rules_.local ? pair->settle(literals, near, budget) : pair->solve(literals, near, budget); }, stop, seconds, nullptr);
-      stopped = outcome == votes::Outcome::kStopped ? stop.load() : kRunning;
+    if (!pair) pair = std::make_unique<votes::Pair>(model_, std::vector<votes::Contest>{{winner, loser, least}}, rules_);
+    return answer(*pair, rules_.local, assumptions, near, seconds, climb, conflicts);
+  }
+
+  // Is there a row in which `winner` comes before all `losers`, each a class with the least difference of the sums?
+  nb::tuple ask_first(int winner, const std::vector<std::pair<int, std::int64_t>>& losers, const std::vector<int>& assumptions,
+                      const std::vector<int>& near, std::optional<double> seconds) {
+    auto& search = firsts_[winner];
+    if (!search) {
+      std::vector<votes::Contest> contests;
+      for (const auto& [loser, least] : losers) contests.push_back({winner, loser, least});
+      search = std::make_unique<votes::Pair>(model_, contests, rules_);
     }
-    return nb::make_tuple(static_cast<int>(outcome), pair->witness(), pair->core(), stopped);
+    return answer(*search, false, assumptions, near, seconds, false, -1);  // local search and joined trees know one sum
   }
 
   // A guess at a smaller sufficient set, see votes::release: features kept, and rows found.
@@ -101,10 +100,29 @@ class VoteSearch {
   std::int64_t conflicts() const {
     std::int64_t sum = 0;
     for (const auto& [_, pair] : pairs_) sum += pair->conflicts();
+    for (const auto& [_, search] : firsts_) sum += search->conflicts();
     return sum;
   }
 
  private:
+  nb::tuple answer(votes::Pair& search, bool local, const std::vector<int>& assumptions, const std::vector<int>& near,
+                   std::optional<double> seconds, bool climb, std::int64_t conflicts) {
+    const std::vector<votes::Literal> literals(assumptions.begin(), assumptions.end());
+    votes::Budget budget;
+    budget.conflicts = patience_;
+    budget.climb = climb;
+    votes::Outcome outcome = patience_ == 0 ? votes::Outcome::kStopped : search.solve(literals, near, budget);
+    int stopped = kRunning;
+    if (outcome == votes::Outcome::kStopped) {
+      std::atomic<int> stop{kRunning};
+      budget.conflicts = conflicts;
+      budget.stop = &stop;
+      proofwood::run_watched([&] { outcome = local ? search.settle(literals, near, budget) : search.solve(literals, near, budget); }, stop, seconds, nullptr);
+      stopped = outcome == votes::Outcome::kStopped ? stop.load() : kRunning;
+    }
+    return nb::make_tuple(static_cast<int>(outcome), search.witness(), search.core(), stopped);
+  }
+
   votes::Trial& trial_of(int winner, int loser, std::int64_t least) {
     auto& trial = trials_[{winner, loser}];
     if (!trial) trial = std::make_unique<votes::Trial>(model_, winner, loser, least);
@@ -115,6 +133,7 @@ class VoteSearch {
   votes::Rules rules_;
   std::int64_t patience_;  // conflicts before a question is worth a thread, and an ensemble, of its own
   std::map<std::pair<int, int>, std::unique_ptr<votes::Pair>> pairs_;
+  std::map<int, std::unique_ptr<votes::Pair>> firsts_;
   std::map<std::pair<int, int>, std::unique_ptr<votes::Trial>> trials_;
 };
 
@@ -128,6 +147,8 @@ void proofwood::bind_votes(nb::module_& module) {
            "local"_a, "join"_a, "patience"_a)
       .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(), "climb"_a, "conflicts"_a,
            "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question")
+      .def("ask_first", &VoteSearch::ask_first, "winner"_a, "losers"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
+           "The same for a row in which one class comes before all others.")
       .def("release", &VoteSearch::release, "targets"_a, "loser"_a, "literals"_a, "near"_a, "kept"_a, "candidates"_a, "changed"_a,
            "seconds"_a.none(), "(features kept; rows of another class) of a guess at a sufficient set")
       .def("conflicts", &VoteSearch::conflicts, "Conflicts of all questions so far.");

@@ -76,28 +76,32 @@ void Model::index() {
     for (const Literal l : clause) in_clause[z(column_of[z(l >> 1)])] = 1;
 }
 
-Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules rules)
-    : model_(model), rules_(rules), least_(least), climb_(model) {
+Pair::Pair(const Model& model, const std::vector<Contest>& contests, Rules rules) : model_(model), rules_(rules), climb_(model) {
   const int n = model.n_leaves;
-  gain_.resize(z(n));
-  for (int leaf = 0; leaf < n; ++leaf)
-    gain_[z(leaf)] = model.scores[z(leaf) * z(model.n_classes) + z(winner)] - model.scores[z(leaf) * z(model.n_classes) + z(loser)];
-  least_ -= model.base[z(winner)] - model.base[z(loser)];
-  order_.resize(z(n));
-  std::iota(order_.begin(), order_.end(), 0);
-  place_.resize(z(n));
-  best_.resize(z(model.n_trees));
+  for (const Contest& contest : contests) {
+    Sum sum;
+    sum.gain.resize(z(n));
+    for (int leaf = 0; leaf < n; ++leaf) {
+      const std::int64_t* scores = &model.scores[z(leaf) * z(model.n_classes)];
+      sum.gain[z(leaf)] = scores[contest.winner] - scores[contest.loser];
+    }
+    sum.least = contest.least - (model.base[z(contest.winner)] - model.base[z(contest.loser)]);
+    sum.order.resize(z(n));
+    std::iota(sum.order.begin(), sum.order.end(), 0);
+    sum.place.resize(z(n));
+    for (int t = 0; t < model.n_trees; ++t) {
+      std::stable_sort(sum.order.begin() + model.leaves_of[z(t)], sum.order.begin() + model.leaves_of[z(t) + 1],
+                       [&](int a, int b) { return sum.gain[z(a)] > sum.gain[z(b)]; });
+      sum.best.push_back(model.leaves_of[z(t)]);
+      sum.bound += sum.gain[z(sum.order[z(sum.best[z(t)])])];
+    }
+    for (int i = 0; i < n; ++i) sum.place[z(sum.order[z(i)])] = i;
+    sums_.push_back(std::move(sum));
+  }
   dead_.assign(z(n), 0);
   died_.assign(z(n), -1);
   marked_.assign(z(n), 0);
   lost_.assign(z(n), -1);
-  for (int t = 0; t < model.n_trees; ++t) {
-    std::stable_sort(order_.begin() + model.leaves_of[z(t)], order_.begin() + model.leaves_of[z(t) + 1],
-                     [&](int a, int b) { return gain_[z(a)] > gain_[z(b)]; });
-    best_[z(t)] = model.leaves_of[z(t)];
-    bound_ += gain_[z(order_[z(best_[z(t)])])];
-  }
-  for (int i = 0; i < n; ++i) place_[z(order_[z(i)])] = i;
   lo_.assign(z(model.n_columns), 0);
   state_.assign(z(model.n_variables), -1);
   hi_ = model.cells;
@@ -119,28 +123,28 @@ Pair::Pair(const Model& model, int winner, int loser, std::int64_t least, Rules 
   n_given_ = clauses_.size();
 }
 
-void Pair::advance(int tree) {
-  int& place = best_[z(tree)];
-  while (dead_[z(order_[z(place)])] > 0) ++place;
-}
-
 void Pair::kill(int leaf, Literal need) {
   if (dead_[z(leaf)]++ > 0) return;
   lost_[z(leaf)] = need;
   died_[z(leaf)] = static_cast<int>(trail_.size()) - 1;
-  const int tree = model_.tree_of[z(leaf)];
-  if (best_[z(tree)] != place_[z(leaf)]) return;
-  bound_ -= gain_[z(leaf)];
-  advance(tree);
-  bound_ += gain_[z(order_[z(best_[z(tree)])])];
+  const auto tree = z(model_.tree_of[z(leaf)]);
+  for (Sum& sum : sums_) {
+    int& place = sum.best[tree];
+    if (place != sum.place[z(leaf)]) continue;
+    while (dead_[z(sum.order[z(place)])] > 0) ++place;
+    sum.bound += sum.gain[z(sum.order[z(place)])] - sum.gain[z(leaf)];
+  }
 }
 
 void Pair::revive(int leaf) {
   if (--dead_[z(leaf)] > 0) return;
-  const int tree = model_.tree_of[z(leaf)];
-  if (place_[z(leaf)] > best_[z(tree)]) return;
-  bound_ += gain_[z(leaf)] - gain_[z(order_[z(best_[z(tree)])])];
-  best_[z(tree)] = place_[z(leaf)];
+  const auto tree = z(model_.tree_of[z(leaf)]);
+  for (Sum& sum : sums_) {
+    int& place = sum.best[tree];
+    if (sum.place[z(leaf)] > place) continue;
+    sum.bound += sum.gain[z(leaf)] - sum.gain[z(sum.order[z(place)])];
+    place = sum.place[z(leaf)];
+  }
 }
 
 bool Pair::set(Literal l, int reason) {
@@ -250,10 +254,10 @@ int Pair::propagate_clauses() {
   return kNone;
 }
 
-// True facts that keep the sum below `least_` (under `assumed`): for every leaf that would lift it too far, one of its
+// True facts that keep the sum below its least (under `assumed`): for every leaf that would lift it too far, one of its
 // needs is false. Leaves whose gain fits into the room that the sum leaves need no fact.
 // Reasons are asked for later than they applied: only changes before `limit` count.
-void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Literal>& facts) {
+void Pair::explain(const Sum& sum, std::optional<Literal> assumed, int limit, std::vector<Literal>& facts) {
   facts.clear();
   // Leaves that `assumed` rules out: their needs on the other side of its column.
   ++mark_;
@@ -269,31 +273,31 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
   const auto killed = [&](int leaf) { return marked_[z(leaf)] == mark_; };
   const auto stop_of = [&](int tree) {
     int place = model_.leaves_of[z(tree)];
-    while (fallen(order_[z(place)], limit) || killed(order_[z(place)])) ++place;
+    while (fallen(sum.order[z(place)], limit) || killed(sum.order[z(place)])) ++place;
     return place;
   };
   const auto covered = [&](Literal fact) {
     const Literal known = chosen_[2 * z(column(fact)) + z(fact & 1)];
     return known >= 0 && ((fact & 1) != 0 ? known <= fact : known >= fact);
   };
-  std::int64_t room = least_ - 1;
+  std::int64_t room = sum.least - 1;
   static thread_local std::vector<int> stops;
   stops.resize(z(model_.n_trees));
   for (int t = 0; t < model_.n_trees; ++t) {
-    stops[z(t)] = assumed ? stop_of(t) : best_[z(t)];
-    room -= gain_[z(order_[z(stops[z(t)])])];
+    stops[z(t)] = assumed ? stop_of(t) : sum.best[z(t)];
+    room -= sum.gain[z(sum.order[z(stops[z(t)])])];
   }
   if (!rules_.slack) room = 0;
   chosen_touched_.clear();
   // What it takes to need no fact about a tree: its best leaf that fell. Cheap trees come first.
   ranking_.clear();
   for (int t = 0; t < model_.n_trees; ++t) {
-    const std::int64_t kept = gain_[z(order_[z(stops[z(t)])])];
+    const std::int64_t kept = sum.gain[z(sum.order[z(stops[z(t)])])];
     for (int place = model_.leaves_of[z(t)]; place < stops[z(t)]; ++place) {
-      const int leaf = order_[z(place)];
-      if (gain_[z(leaf)] <= kept) break;
+      const int leaf = sum.order[z(place)];
+      if (sum.gain[z(leaf)] <= kept) break;
       if (always_dead(leaf) || killed(leaf)) continue;
-      ranking_.push_back({gain_[z(leaf)] - kept, t});
+      ranking_.push_back({sum.gain[z(leaf)] - kept, t});
       break;
     }
   }
@@ -303,10 +307,10 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
       room -= cost;
       continue;
     }
-    const std::int64_t kept = gain_[z(order_[z(stops[z(t)])])];
+    const std::int64_t kept = sum.gain[z(sum.order[z(stops[z(t)])])];
     for (int place = model_.leaves_of[z(t)]; place < stops[z(t)]; ++place) {
-      const int leaf = order_[z(place)];
-      const std::int64_t more = gain_[z(leaf)] - kept;
+      const int leaf = sum.order[z(place)];
+      const std::int64_t more = sum.gain[z(leaf)] - kept;
       if (more <= 0) break;
       if (always_dead(leaf) || killed(leaf)) continue;
       if (!assumed && covered(lost_[z(leaf)] ^ 1)) continue;  // the usual case, found without a look at the other needs
@@ -344,27 +348,28 @@ void Pair::explain(std::optional<Literal> assumed, int limit, std::vector<Litera
   }
 }
 
-int Pair::propagate_scores() {
-  if (bound_ < least_) {
-    explain(std::nullopt, static_cast<int>(trail_.size()), conflict_);
+int Pair::propagate_scores(int number) {
+  const Sum& sum = sums_[z(number)];
+  if (sum.bound < sum.least) {
+    explain(sum, std::nullopt, static_cast<int>(trail_.size()), conflict_);
     return 2;
   }
   if (!rules_.propagate_scores) return 0;
-  const std::int64_t room = bound_ - least_;
+  const std::int64_t room = sum.bound - sum.least;
   losses_.clear();
   for (int t = 0; t < model_.n_trees; ++t) {
-    const int best = order_[z(best_[z(t)])];
+    const int best = sum.order[z(sum.best[z(t)])];
     const int last = model_.leaves_of[z(t) + 1];
-    if (best_[z(t)] + 1 >= last) continue;
+    if (sum.best[z(t)] + 1 >= last) continue;
     for (int i = model_.needs_of[z(best)]; i < model_.needs_of[z(best) + 1]; ++i) {
       const Literal need = model_.needs[z(i)];
       if (value(need) == 1) continue;
       const int c = column(need), t_cut = cut(need);
       const bool upper = (need & 1) != 0;
       // The best leaf that stays alive without this need.
-      int place = best_[z(t)] + 1;
+      int place = sum.best[z(t)] + 1;
       for (; place < last; ++place) {
-        const int leaf = order_[z(place)];
+        const int leaf = sum.order[z(place)];
         if (dead_[z(leaf)] > 0) continue;
         bool lost = false;
         for (int k = model_.needs_of[z(leaf)]; k < model_.needs_of[z(leaf) + 1] && !lost; ++k) {
@@ -374,7 +379,7 @@ int Pair::propagate_scores() {
         if (!lost) break;
       }
       if (place >= last) continue;
-      const std::int64_t loss = gain_[z(best)] - gain_[z(order_[z(place)])];
+      const std::int64_t loss = sum.gain[z(best)] - sum.gain[z(sum.order[z(place)])];
       if (loss > 0) losses_.push_back({2 * c + (upper ? 1 : 0), t_cut, loss});
     }
   }
@@ -397,15 +402,15 @@ int Pair::propagate_scores() {
       const int c = key / 2;
       const Literal forced = 2 * (model_.first[z(c)] + losses_[k].cut) + (key & 1);
       if (value(forced) == 1) continue;
-      if (!set(forced, kScores)) {
-        explain(forced ^ 1, static_cast<int>(trail_.size()), conflict_);
+      if (!set(forced, kScores - number)) {
+        explain(sum, forced ^ 1, static_cast<int>(trail_.size()), conflict_);
         conflict_.push_back(forced ^ 1);
         return 2;
       }
       some = true;
     }
     i = k;
-    if (some && bound_ < least_) break;
+    if (some && sum.bound < sum.least) break;
   }
   return some ? 1 : 0;
 }
@@ -419,7 +424,8 @@ bool Pair::propagate() {
       if (clauses_[z(clause)].learned) clauses_[z(clause)].activity += clause_step_;
       return false;
     }
-    const int told = propagate_scores();
+    int told = 0;
+    for (int number = 0; number < static_cast<int>(sums_.size()) && told == 0; ++number) told = propagate_scores(number);
     if (told == 2) return false;
     if (told == 0) return true;
   }
@@ -428,8 +434,8 @@ bool Pair::propagate() {
 std::vector<Literal> Pair::facts_of(int entry) {
   const Change change = trail_[z(entry)];
   std::vector<Literal> facts;
-  if (change.reason == kScores) {
-    explain(change.literal ^ 1, entry, facts);
+  if (change.reason <= kScores) {
+    explain(sums_[z(kScores - change.reason)], change.literal ^ 1, entry, facts);
   } else if (change.reason >= 0) {
     for (const Literal l : clauses_[z(change.reason)].literals) {
       if (l == change.literal) continue;
@@ -539,10 +545,12 @@ void Pair::analyse_final(const std::vector<Literal>& facts) {
 }
 
 Literal Pair::decide() {
+  // Where the best leaves of one sum hold everywhere, the trees have no others, and all sums are what they are.
+  const Sum& sum = *std::min_element(sums_.begin(), sums_.end(), [](const Sum& a, const Sum& b) { return a.bound - a.least < b.bound - b.least; });
   Literal chosen = -1;
   double most = -1.0;
   for (int t = 0; t < model_.n_trees; ++t) {
-    const int best = order_[z(best_[z(t)])];
+    const int best = sum.order[z(sum.best[z(t)])];
     for (int i = model_.needs_of[z(best)]; i < model_.needs_of[z(best) + 1]; ++i) {
       const Literal need = model_.needs[z(i)];
       if (activity_[z(need >> 1)] > most && value(need) < 0) {
@@ -567,27 +575,13 @@ bool Pair::complete(const std::vector<int>& near) {
 }
 
 bool Pair::climb(const std::vector<int>& near, std::int64_t effort) {
-  climb_.enter(gain_, dead_, lo_, hi_);
+  climb_.enter(sums_[0].gain, dead_, lo_, hi_);
   std::vector<std::vector<int>> starts{near};
   starts.insert(starts.end(), found_.begin(), found_.end());
-  if (!climb_.reach(starts, least_, effort)) return false;
-  climb_.approach(near, least_);
+  if (!climb_.reach(starts, sums_[0].least, effort)) return false;
+  climb_.approach(near, sums_[0].least);
   witness_ = climb_.row();
   return true;
-}
-
-std::int64_t Pair::sum_of(const std::vector<int>& row) const {
-  std::int64_t sum = 0;
-  for (int t = 0; t < model_.n_trees; ++t)
-    for (int leaf = model_.leaves_of[z(t)]; leaf < model_.leaves_of[z(t) + 1]; ++leaf) {
-      bool reached = true;
-      for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1] && reached; ++i) reached = model_.holds(model_.needs[z(i)], row);
-      if (reached) {
-        sum += gain_[z(leaf)];
-        break;
-      }
-    }
-  return sum;
 }
 
 void Pair::reduce() {
@@ -643,7 +637,7 @@ Outcome Pair::settle(const std::vector<Literal>& assumptions, const std::vector<
       undo(0);
       return found();
     }
-    Opened made{assumptions, std::make_unique<Local>(model_, gain_, dead_, lo_, hi_, least_, JoinOptions{rules_.join}), nullptr};
+    Opened made{assumptions, std::make_unique<Local>(model_, sums_[0].gain, dead_, lo_, hi_, sums_[0].least, JoinOptions{rules_.join}), nullptr};
     undo(0);
     if (made.local->hopeless()) {
       core_ = assumptions;
@@ -651,7 +645,7 @@ Outcome Pair::settle(const std::vector<Literal>& assumptions, const std::vector<
     }
     Rules rules = rules_;
     rules.climb = rules.local = false;
-    made.pair = std::make_unique<Pair>(made.local->model(), 0, 1, made.local->least(), rules);
+    made.pair = std::make_unique<Pair>(made.local->model(), std::vector<Contest>{{0, 1, made.local->least()}}, rules);
     if (opened_.size() >= kOpened) opened_.erase(opened_.begin());
     opened_.push_back(std::move(made));
     opened = opened_.end() - 1;

@@ -66,10 +66,17 @@ struct Rules {
   bool join = true;              // whose trees are joined in pairs
 };
 
-// Search for one pair: is there a row of the box with sum(winner) - sum(loser) >= least?
+// sum(winner) - sum(loser) >= least.
+struct Contest {
+  int winner, loser;
+  std::int64_t least;
+};
+
+// Search for one pair of classes: is there a row of the box in which one wins its contest? Or for one class against
+// several: a row in which it wins all contests.
 class Pair {
  public:
-  Pair(const Model& model, int winner, int loser, std::int64_t least, Rules rules);
+  Pair(const Model& model, const std::vector<Contest>& contests, Rules rules);
   ~Pair();
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
@@ -82,16 +89,23 @@ class Pair {
   const std::vector<Literal>& core() const { return core_; }          // after kSame: assumptions that suffice
   std::int64_t conflicts() const { return conflicts_; }
   std::int64_t learned() const { return static_cast<std::int64_t>(clauses_.size() - n_given_); }
-  std::int64_t sum_of(const std::vector<int>& row) const;              // sum(winner) - sum(loser)
-  std::int64_t least() const { return least_; }
 
  private:
   struct Opened;
+  // What a contest comes to in each tree.
+  struct Sum {
+    std::vector<std::int64_t> gain;  // (n_leaves)
+    std::vector<int> order;          // leaves by tree, best first
+    std::vector<int> place;          // (n_leaves) position in order
+    std::vector<int> best;           // (n_trees) position of the best leaf that is alive
+    std::int64_t bound = 0;          // sum of the best gains
+    std::int64_t least = 0;
+  };
   struct Change {
     int column;
     bool upper;     // hi went down, else lo went up
     int before;
-    int reason;     // kDecision, kScores, or index into clauses_
+    int reason;     // kDecision, kScores or less, or index into clauses_
     Literal literal;
     int level;
   };
@@ -101,7 +115,7 @@ class Pair {
     int glue = 0;
     bool learned = false;
   };
-  static constexpr int kDecision = -1, kScores = -2, kNone = -3;
+  static constexpr int kDecision = -1, kNone = -2, kScores = -3;  // kScores - i: the sum i
 
   int column(Literal l) const { return model_.column_of[static_cast<std::size_t>(l >> 1)]; }
   int cut(Literal l) const { return (l >> 1) - model_.first[static_cast<std::size_t>(column(l))]; }
@@ -114,11 +128,10 @@ class Pair {
   void undo(int level);
   void kill(int leaf, Literal need);
   void revive(int leaf);
-  void advance(int tree);
   int propagate_clauses();                        // conflicting clause or kNone
   bool propagate();                               // false: conflict_ holds facts
-  int propagate_scores();                         // 0 nothing, 1 some bound, 2 conflict
-  void explain(std::optional<Literal> assumed, int limit, std::vector<Literal>& facts);
+  int propagate_scores(int number);               // of a sum: 0 nothing, 1 some bound, 2 conflict
+  void explain(const Sum& sum, std::optional<Literal> assumed, int limit, std::vector<Literal>& facts);
   bool fallen(int leaf, int limit) const {        // whether it was dead before the change `limit`
     return dead_[static_cast<std::size_t>(leaf)] > 0 && died_[static_cast<std::size_t>(leaf)] < limit;
   }
@@ -143,15 +156,10 @@ class Pair {
 
   const Model& model_;
   Rules rules_;
-  std::int64_t least_;
-  std::vector<std::int64_t> gain_;        // (n_leaves)
-  std::vector<int> order_;                // leaves by tree, best first
-  std::vector<int> place_;                // (n_leaves) position in order_
-  std::vector<int> best_;                 // (n_trees) position of the best leaf that is alive
+  std::vector<Sum> sums_;
   std::vector<int> dead_;                 // (n_leaves) needs that are false
   std::vector<int> died_;                 // (n_leaves) change that made the first of them false; of use while dead
   std::vector<Literal> lost_;             // (n_leaves) that need
-  std::int64_t bound_ = 0;                // sum of the best gains
   std::vector<int> lo_, hi_;
   std::vector<std::int8_t> state_;        // (n_variables) what the bounds say of each: 1 above, 0 not, -1 open
   std::vector<Change> trail_;

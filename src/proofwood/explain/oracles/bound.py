@@ -10,7 +10,7 @@ import time
 
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
 from proofwood.explain.proofs.bound_formula import LeafBoxes, TooLargeError, bound_formula, least_lead
-from proofwood.explain.proofs.lemmas import BoxLemmas, cells_of_solution, full_chains
+from proofwood.explain.proofs.lemmas import BoxLemmas, FirstLemmas, cells_of_solution, full_chains
 from proofwood.explain.scores import ScoreModel
 from proofwood.solvers.session import SatSession
 
@@ -67,9 +67,12 @@ class BoundOracle(QuestionOracle):
             session.extend(full_chains(self.scores))
             goal = least_lead(self.scores, label, against)
             lemmas = BoxLemmas(self.scores, self._boxes, low, high, label, against, goal)
+            first = FirstLemmas(self.scores, self._boxes, low, high)
             while answer := session.solve():
                 witness = cells_of_solution(self.scores, session)
                 clause = lemmas.around(witness)
+                if clause is None and question.strict:
+                    clause = first.around(witness, against)
                 if clause is None:
                     return Answer(True, witness, against)
                 session.add(clause)

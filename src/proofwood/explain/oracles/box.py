@@ -213,14 +213,19 @@ class BoxOracle:
         until = None if seconds is None else time.perf_counter() + seconds
         core: set[int] = set()
         order = self._first_target.setdefault(label, [c for c in range(self.scores.n_classes) if c != label])
-        # Local search goes far: it is asked only where any class that comes before the label will do.
-        climb = targets is None or len({*targets} - {label}) == self.scores.n_classes - 1
-        for target in list(order) if targets is None else [t for t in order if t in set(targets)]:
+        asked = order if targets is None else [t for t in order if t in set(targets)]
+        any_other = len(asked) == len(order)
+        for target in list(asked):
             left = None if until is None else max(0.0, until - time.perf_counter())
-            least = self.scores.threshold_of_win(target, label)
-            outcome, witness, literals, stopped = self._search.ask(
-                target, label, least, assumptions, near, left, climb, conflicts
-            )
+            if any_other:  # a row in which the label does not come first will do, whoever does
+                least = self.scores.threshold_of_win(target, label)
+                said = self._search.ask(target, label, least, assumptions, near, left, True, conflicts)
+            else:
+                rivals = [
+                    (k, self.scores.threshold_of_win(target, k)) for k in range(self.scores.n_classes) if k != target
+                ]
+                said = self._search.ask_first(target, rivals, assumptions, near, left)
+            outcome, witness, literals, stopped = said
             if outcome == STOPPED:
                 if stopped == INTERRUPT:
                     raise KeyboardInterrupt

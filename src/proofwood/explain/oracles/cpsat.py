@@ -26,15 +26,16 @@ class CpsatSearch:
 
     def __init__(self, scores: ScoreModel) -> None:
         self.scores = scores
-        self._models: dict[int, _LabelModel] = {}
+        self._models: dict[tuple[int, bool], _LabelModel] = {}
 
     def ask(self, question: Question) -> Verdict:
         """Solve for one question; the limit is CP-SAT's own."""
         from ortools.sat.python import cp_model
 
-        if question.label not in self._models:
-            self._models[question.label] = _LabelModel(self.scores, question.label)
-        built = self._models[question.label]
+        key = (question.label, question.strict)
+        if key not in self._models:
+            self._models[key] = _LabelModel(self.scores, *key)
+        built = self._models[key]
         feature_of = {
             built.literal(number).index: feature
             for feature in question.fixed
@@ -67,9 +68,12 @@ class CpsatSearch:
 
 
 class _LabelModel:
-    """The model for rows of class ``label``; ``beats[target]`` holds only where the target may come before it."""
+    """The model for rows of class ``label``; ``beats[target]`` holds only where the target may come before it.
 
-    def __init__(self, scores: ScoreModel, label: int) -> None:
+    If ``strict``, only where it may come before all other classes.
+    """
+
+    def __init__(self, scores: ScoreModel, label: int, strict: bool) -> None:
         from ortools.sat.python import cp_model
 
         self.model = cp_model.CpModel()
@@ -88,11 +92,15 @@ class _LabelModel:
                 self.model.add_implication(leaf, self.literal(number))
         self.beats: dict[int, Any] = {}
         for target in range(scores.n_classes):
-            if target != label:
-                lead = (scores.scores[:, target] - scores.scores[:, label]).tolist()
-                needed = scores.threshold_of_win(target, label) - int(scores.base[target] - scores.base[label])
+            if target == label:
+                continue
+            self.beats[target] = self.model.new_bool_var("")
+            for rival in range(scores.n_classes) if strict else [label]:
+                if rival == target:
+                    continue
+                lead = (scores.scores[:, target] - scores.scores[:, rival]).tolist()
+                needed = scores.threshold_of_win(target, rival) - int(scores.base[target] - scores.base[rival])
                 _check_size(lead, needed)
-                self.beats[target] = self.model.new_bool_var("")
                 self.model.add(cp_model.LinearExpr.weighted_sum(leaves, lead) >= needed).only_enforce_if(
                     self.beats[target]
                 )

@@ -58,7 +58,7 @@ class Oracle(Protocol):
         cells : (n_columns,) cells of the row to explain
         label : its class
         fixed : features that stay
-        targets : other classes to look for; all by default
+        targets : other classes to look for; all by default. If there are others still, rows of those do not count
         seconds : limit; the answer is ``UNKNOWN`` when it is over
         """
         ...
@@ -93,6 +93,8 @@ class Question:
     label : class to leave
     targets : other classes to look for, in ascending order and without ``label``
     seconds : limit, None for none
+    strict : whether some other class is no target. A target must then come before all classes; otherwise it is enough
+        that it comes before ``label``, as whoever comes first then is a target
     """
 
     low: IntArray
@@ -101,6 +103,7 @@ class Question:
     label: int
     targets: tuple[int, ...]
     seconds: float | None
+    strict: bool = False
 
     def literals_of(self, scores: ScoreModel, feature: int) -> list[int]:
         """What the limits of a feature say, as literals of the model."""
@@ -127,7 +130,8 @@ def about_row(
     kept = tuple(sorted({int(feature) for feature in fixed}))
     columns = [column for feature in kept for column in scores.features[feature]]
     low[columns] = high[columns] = np.asarray(cells)[columns]
-    return Question(low, high, kept, int(label), _others(scores, label, targets), seconds)
+    others = _others(scores, label, targets)
+    return Question(low, high, kept, int(label), others, seconds, len(others) < scores.n_classes - 1)
 
 
 def about_box(
@@ -142,7 +146,8 @@ def about_box(
     low, high = np.asarray(low), np.asarray(high)
     limited = (low > 0) | (high < scores.n_thresholds)
     kept = tuple(feature for feature, columns in enumerate(scores.features) if limited[list(columns)].any())
-    return Question(low, high, kept, int(label), _others(scores, label, targets), seconds)
+    others = _others(scores, label, targets)
+    return Question(low, high, kept, int(label), others, seconds, len(others) < scores.n_classes - 1)
 
 
 def _others(scores: ScoreModel, label: int, targets: Sequence[int] | None) -> tuple[int, ...]:

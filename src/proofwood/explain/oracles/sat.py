@@ -9,7 +9,8 @@ import numpy as np
 
 from proofwood.explain.oracles.encode import Encoding, encode, literal, require_majority
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
-from proofwood.explain.proofs.lemmas import cells_of_solution
+from proofwood.explain.proofs.bound_formula import LeafBoxes
+from proofwood.explain.proofs.lemmas import FirstLemmas, cells_of_solution
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.session import SatSession
@@ -49,6 +50,7 @@ class SatOracle(QuestionOracle):
         super().__init__(scores)
         self._solver = solver
         self._built: dict[int, _Built] = {}
+        self._first: FirstLemmas | None = None
 
     def __reduce__(self) -> tuple[type[SatOracle], tuple[ScoreModel]]:
         return SatOracle, (self.scores,)  # a solver stays in its process
@@ -84,6 +86,9 @@ class SatOracle(QuestionOracle):
         unwanted = [-selector for k, selector in built.encoding.winners.items() if k not in wanted]
         built.session.allow(None if deadline is None else deadline - time.monotonic())
         answer = built.session.solve([*feature_of, *unwanted])
+        while answer and question.strict and self.scores.winner(built.witness()) not in wanted:
+            self._deny(built, wanted)
+            answer = built.session.solve([*feature_of, *unwanted])
         if answer is None:
             if built.session.stopped_by == "interrupt":
                 raise KeyboardInterrupt
@@ -92,6 +97,22 @@ class SatOracle(QuestionOracle):
             return Answer(False, core=frozenset(feature_of[a] for a in built.session.core() if a in feature_of))
         witness = built.witness()
         return Answer(True, witness, self._label(witness, label, wanted))
+
+    def _deny(self, built: _Built, wanted: set[int]) -> None:
+        """A third class comes first in the row found: the winners it stands for do not come first around it."""
+        if self._first is None:
+            scores = self.scores
+            low, high = np.zeros_like(scores.n_thresholds), scores.n_thresholds
+            self._first = FirstLemmas(scores, LeafBoxes.of(scores), low, high)
+        witness = built.witness()
+        chosen = [k for k in wanted if built.session.value(built.encoding.winners[k])]
+        if not chosen:
+            raise AssertionError("the solver's model names no winner")
+        for target in chosen:
+            clause = self._first.around(witness, target)
+            if clause is None:
+                raise AssertionError("the solver's model has a winner that comes first and is not the class of the row")
+            built.session.add([-built.encoding.winners[target], *clause])
 
     def _label(self, witness: IntArray, label: int, wanted: set[int]) -> int:
         """The class of the witness or, if that is not among the wanted ones, the best of those before ``label``."""

@@ -56,7 +56,10 @@ def checked(scores: ScoreModel, question: Question, verdict: Verdict) -> Answer:
     sums = scores.sums(row)
     order = question.targets if scores.ties_low else question.targets[::-1]
     own = sums[question.label]
-    reached = [k for k in order if sums[k] - own >= scores.threshold_of_win(k, question.label)]
+    if question.strict:
+        reached = [k for k in order if scores.may_be_first(sums, k)]
+    else:
+        reached = [k for k in order if sums[k] - own >= scores.threshold_of_win(k, question.label)]
     if not reached:
         raise AssertionError(f"the witness has the sums {sums.tolist()} and reaches none of {list(order)}")
     return Answer(True, row, max(reached, key=lambda target: int(sums[target])))

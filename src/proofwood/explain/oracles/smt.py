@@ -34,14 +34,15 @@ class SmtSearch:
         self.wanted = [z3.Bool(f"wanted{target}") for target in range(scores.n_classes)]
         column_of = np.repeat(np.arange(scores.n_columns), scores.n_thresholds).tolist()
         self.above = [self.cells[column] > v - int(scores.first[column]) for v, column in enumerate(column_of)]
-        self._solvers: dict[int, Any] = {}
+        self._solvers: dict[tuple[int, bool], Any] = {}
 
     def ask(self, question: Question) -> Verdict:
         """Solve for one question; the limit is z3's own."""
         z3 = self.z3
-        if question.label not in self._solvers:
-            self._solvers[question.label] = self._solver(question.label)
-        solver = self._solvers[question.label]
+        key = (question.label, question.strict)
+        if key not in self._solvers:
+            self._solvers[key] = self._solver(*key)
+        solver = self._solvers[key]
         solver.set("timeout", 2**32 - 1 if question.seconds is None else max(1, math.ceil(1000 * question.seconds)))
         solver.push()
         for feature in question.fixed:
@@ -62,8 +63,8 @@ class SmtSearch:
         solver.pop()
         return verdict
 
-    def _solver(self, label: int) -> Any:
-        """Rows of the space in which a wanted class may come before ``label``."""
+    def _solver(self, label: int, strict: bool) -> Any:
+        """Rows of the space in which a wanted class may come before ``label``, or before all if ``strict``."""
         z3, scores = self.z3, self.scores
         solver = z3.Solver()
         for cell, count in zip(self.cells, scores.n_thresholds.tolist(), strict=True):
@@ -72,11 +73,17 @@ class SmtSearch:
             solver.add(z3.Or([self._literal(number) for number in clause]))
         reach = []
         for target, wanted in enumerate(self.wanted):
-            if target != label:
-                lead = scores.scores[:, target] - scores.scores[:, label]
-                own = int(scores.base[target] - scores.base[label])
+            if target == label:
+                continue
+            wins = []
+            for rival in range(scores.n_classes) if strict else [label]:
+                if rival == target:
+                    continue
+                lead = scores.scores[:, target] - scores.scores[:, rival]
+                own = int(scores.base[target] - scores.base[rival])
                 total = z3.Sum([z3.IntVal(own), *(self._tree(tree, lead) for tree in range(scores.n_trees))])
-                reach.append(z3.And(wanted, total >= scores.threshold_of_win(target, label)))
+                wins.append(total >= scores.threshold_of_win(target, rival))
+            reach.append(z3.And(wanted, *wins))
         solver.add(z3.Or(reach))
         return solver
 

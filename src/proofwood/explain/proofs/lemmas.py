@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from proofwood.explain.proofs.bound_formula import LeafBoxes
+from proofwood.explain.proofs.bound_formula import LeafBoxes, least_lead
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.solvers.session import SatSession
@@ -35,6 +35,31 @@ def cells_of_solution(scores: ScoreModel, session: SatSession) -> IntArray:
     above = [session.value(variable) for variable in range(1, int(scores.first[-1]) + 1)]
     below = np.concatenate([[0], np.cumsum(above)])
     return np.asarray(below[scores.first[1:]] - below[scores.first[:-1]], dtype=np.int64)
+
+
+class FirstLemmas:
+    """Boxes of rows in which a class does not come first, whoever does.
+
+    Parameters
+    ----------
+    scores, boxes, low, high : as for :class:`BoxLemmas`
+    """
+
+    def __init__(self, scores: ScoreModel, boxes: LeafBoxes, low: IntArray, high: IntArray) -> None:
+        self.scores, self.boxes, self.low, self.high = scores, boxes, low, high
+        self._lemmas: dict[tuple[int, int], BoxLemmas] = {}
+
+    def around(self, cells: IntArray, target: int) -> list[int] | None:
+        """A clause that denies a box around a row in which another class stays before ``target``; None if none does."""
+        sums = self.scores.sums(cells)
+        if self.scores.may_be_first(sums, target):
+            return None
+        others = [k for k in range(self.scores.n_classes) if k != target]
+        rival = max(others, key=lambda k: int(sums[k]) + self.scores.threshold_of_win(target, k))
+        if (rival, target) not in self._lemmas:
+            goal = least_lead(self.scores, rival, target)
+            self._lemmas[rival, target] = BoxLemmas(self.scores, self.boxes, self.low, self.high, rival, target, goal)
+        return self._lemmas[rival, target].around(cells)
 
 
 class BoxLemmas:
