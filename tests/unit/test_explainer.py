@@ -240,6 +240,27 @@ def test_targets_of_many_classes():
             assert part.verify("box").ok
 
 
+def test_a_class_that_is_asked_for_is_the_class_that_comes_first():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 4)).round(1)
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0) + (X[:, 2] > 0.5)  # four classes, of which two lie between
+    forest = RandomForestClassifier(9, max_depth=4, random_state=0).fit(X, y)
+    explainer, reached, sure = Explainer(forest, vote="majority"), 0, 0
+    for x in X[:12]:
+        code = explainer.abductive(x).prediction
+        for target in {0, 1, 2, 3} - {code}:
+            for found in (explainer.contrastive(x, target=target), explainer.counterfactual(x, target=target)):
+                if found.status != "none":
+                    reached += 1
+                    assert found.witness_label == target
+                    assert explainer.model.predict_codes(found.witness[np.newaxis])[0] == target
+            part = explainer.abductive(x, target=target)
+            sure += part.status == "minimal"
+            assert part.verify("sat").ok
+    assert reached > 40
+    assert sure > 20
+
+
 @pytest.mark.parametrize("engine", ["sat", pytest.param("cpsat", marks=pytest.mark.needs("ortools"))])
 def test_other_engines_find_explanations_too(engine):
     X, y = load_iris(return_X_y=True)

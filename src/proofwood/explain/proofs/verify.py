@@ -192,9 +192,11 @@ class _Verification:
         return None
 
     def _is_real(self, answer: Answer) -> bool:
-        """Whether the class changes in the witness, by the model if there is a row to start from."""
+        """Whether the witness has another class (of the targets), by the model if there is a row to start from."""
         assert answer.witness is not None
         if self.x is None:
-            return self.model.scores.winner(answer.witness) != self.claim.label
-        row = np.asarray(self.model.row(answer.witness, like=self.x))
-        return int(self.model.predict_codes(row[np.newaxis])[0]) != self.claim.label
+            code = self.model.scores.winner(answer.witness)
+        else:
+            row = np.asarray(self.model.row(answer.witness, like=self.x))
+            code = int(self.model.predict_codes(row[np.newaxis])[0])
+        return code != self.claim.label if self.targets is None else code in self.targets
