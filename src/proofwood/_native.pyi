@@ -124,8 +124,6 @@ class VoteSearch:
         assumptions: list[int],
         near: list[int],
         seconds: float | None,
-        climb: bool,
-        conflicts: int,
     ) -> tuple[int, list[int], list[int], int]:
         """Outcome (0 changes, 1 same, 2 stopped), cells, core, and why it stopped."""
 
@@ -138,19 +136,6 @@ class VoteSearch:
         seconds: float | None,
     ) -> tuple[int, list[int], list[int], int]:
         """The same for a row in which one class comes before all others, each with its least difference."""
-
-    def release(
-        self,
-        targets: list[tuple[int, int]],
-        loser: int,
-        literals: list[list[int]],
-        near: list[int],
-        kept: list[int],
-        candidates: list[int],
-        changed: list[list[int]],
-        seconds: float | None,
-    ) -> tuple[list[int], list[list[int]]]:
-        """Features kept, and cells of rows of another class, of a guess at a sufficient set."""
 
     def conflicts(self) -> int:
         """Conflicts of all questions so far."""

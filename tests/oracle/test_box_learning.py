@@ -74,60 +74,6 @@ def test_answers_after_many_questions(part: int):
         ask_many(1, number)
 
 
-def guess(seed: int, number: int) -> tuple[int, int, int]:
-    """Guesses about three rows of one random model: how many were made, sufficed, and released something."""
-    rng = np.random.default_rng([seed, number])
-    scores = score_models.random_scores(rng, vote=VOTES[number % 3])
-    box = BoxOracle(scores)
-    everything = list(range(scores.n_features))
-    counts = np.zeros(3, dtype=np.int64)
-    for _ in range(3):
-        cells = score_models.random_cells(rng, scores)
-        label = scores.winner(cells)
-        if naive_explain.changes(scores, cells, label, everything):
-            continue
-        order = rng.permutation(scores.n_features).tolist()
-        known: list[list[int]] = []
-        for _ in range(2):  # the second guess is told the rows of the first one
-            kept, rows = box.release(cells, label, everything, order, changed=known)
-            for row in rows:
-                sums = scores.sums(row)
-                assert scores.allows(row)
-                assert any(
-                    sums[k] - sums[label] >= scores.threshold_of_win(k, label)
-                    for k in range(scores.n_classes)
-                    if k != label
-                )
-                changed = [f for f, cs in enumerate(scores.features) if (row[list(cs)] != cells[list(cs)]).any()]
-                known.append(changed)
-            # A feature stays because a row changes it and no other that stays; no row shows that these are too few.
-            alone = {tuple(set(changed) & set(kept)) for changed in known}
-            assert () not in alone
-            assert {(feature,) for feature in kept} <= alone
-            counts += [1, not naive_explain.changes(scores, cells, label, kept), len(kept) < scores.n_features]
-        assert box.release(cells, label, everything, [], changed=known) == (everything, [])
-        assert box.release(cells, label, everything, order, seconds=0.0) == (everything, [])
-    made, right, smaller = counts.tolist()
-    return made, right, smaller
-
-
-def test_guesses_rest_on_rows_and_are_mostly_right():
-    made, right, smaller = np.sum([guess(3, number) for number in range(150)], axis=0).tolist()
-    assert right > 0.9 * made
-    assert smaller > 0.5 * made
-
-
-def test_no_guess_where_classes_are_left_out_or_local_search_is_off():
-    rng = np.random.default_rng(5)
-    scores = score_models.random_scores(rng, vote="majority", n_classes=3)
-    cells = score_models.random_cells(rng, scores)
-    label, everything = scores.winner(cells), list(range(scores.n_features))
-    target = (label + 1) % 3
-    off = BoxOracle(scores, BoxOptions(guess=False))
-    assert off.release(cells, label, everything, everything) == (everything, [])
-    assert BoxOracle(scores).release(cells, label, everything, everything, targets=[target]) == (everything, [])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_answers_after_many_questions_about_many_models(seed: int):

@@ -6,14 +6,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <stdexcept>
 
 #include "bindings.hpp"
 #include "running.hpp"
-#include "trial.hpp"
 #include "votes.hpp"
 
 namespace nb = nanobind;
@@ -25,8 +23,6 @@ namespace {
 
 using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Scores = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-constexpr int kKicks = 10, kLastKicks = 300;  // random changes of the local search: per feature, and for the whole guess
 
 std::vector<int> ints(const Numbers& given) { return {given.data(), given.data() + given.shape(0)}; }
 
@@ -62,10 +58,10 @@ class VoteSearch {
 
   // One question: is there a row with sum(winner) - sum(loser) >= least? `near` are the cells of the row to explain.
   nb::tuple ask(int winner, int loser, std::int64_t least, const std::vector<int>& assumptions, const std::vector<int>& near,
-                std::optional<double> seconds, bool climb, std::int64_t conflicts) {
+                std::optional<double> seconds) {
     auto& pair = pairs_[{winner, loser}];
     if (!pair) pair = std::make_unique<votes::Pair>(model_, std::vector<votes::Contest>{{winner, loser, least}}, rules_);
-    return answer(*pair, rules_.local, assumptions, near, seconds, climb, conflicts);
+    return answer(*pair, true, assumptions, near, seconds);
   }
 
   // Is there a row in which `winner` comes before all `losers`, each a class with the least difference of the sums?
@@ -77,24 +73,7 @@ class VoteSearch {
       for (const auto& [loser, least] : losers) contests.push_back({winner, loser, least});
       search = std::make_unique<votes::Pair>(model_, contests, rules_);
     }
-    return answer(*search, false, assumptions, near, seconds, false, -1);  // local search and joined trees know one sum
-  }
-
-  // A guess at a smaller sufficient set, see votes::release: features kept, and rows found.
-  nb::tuple release(const std::vector<std::pair<int, std::int64_t>>& targets, int loser, const std::vector<std::vector<int>>& literals,
-                    const std::vector<int>& near, const std::vector<int>& kept, const std::vector<int>& candidates,
-                    const std::vector<std::vector<int>>& changed, std::optional<double> seconds) {
-    std::vector<votes::Trial*> trials;
-    for (const auto& [winner, least] : targets) trials.push_back(&trial_of(winner, loser, least));
-    const auto begin = std::chrono::steady_clock::now();
-    bool interrupted = false;
-    const auto stop = [&] {
-      interrupted = PyErr_CheckSignals() != 0;
-      return interrupted || (seconds && std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() >= *seconds);
-    };
-    const votes::Released found = votes::release(model_, trials, literals, near, kept, candidates, changed, kKicks, kLastKicks, stop);
-    if (interrupted) throw nb::python_error();
-    return nb::make_tuple(found.kept, found.rows);
+    return answer(*search, false, assumptions, near, seconds);  // local search and joined trees know one sum
   }
 
   std::int64_t conflicts() const {
@@ -105,28 +84,25 @@ class VoteSearch {
   }
 
  private:
-  nb::tuple answer(votes::Pair& search, bool local, const std::vector<int>& assumptions, const std::vector<int>& near,
-                   std::optional<double> seconds, bool climb, std::int64_t conflicts) {
+  nb::tuple answer(votes::Pair& search, bool one_sum, const std::vector<int>& assumptions, const std::vector<int>& near,
+                   std::optional<double> seconds) {
     const std::vector<votes::Literal> literals(assumptions.begin(), assumptions.end());
     votes::Budget budget;
     budget.conflicts = patience_;
-    budget.climb = climb;
+    budget.climb = one_sum;
     votes::Outcome outcome = patience_ == 0 ? votes::Outcome::kStopped : search.solve(literals, near, budget);
     int stopped = kRunning;
     if (outcome == votes::Outcome::kStopped) {
       std::atomic<int> stop{kRunning};
-      budget.conflicts = conflicts;
+      budget.conflicts = -1;
       budget.stop = &stop;
-      proofwood::run_watched([&] { outcome = local ? search.settle(literals, near, budget) : search.solve(literals, near, budget); }, stop, seconds, nullptr);
+      const auto go_on = [&] {
+        outcome = one_sum && rules_.local ? search.settle(literals, near, budget) : search.solve(literals, near, budget);
+      };
+      proofwood::run_watched(go_on, stop, seconds, nullptr);
       stopped = outcome == votes::Outcome::kStopped ? stop.load() : kRunning;
     }
     return nb::make_tuple(static_cast<int>(outcome), search.witness(), search.core(), stopped);
-  }
-
-  votes::Trial& trial_of(int winner, int loser, std::int64_t least) {
-    auto& trial = trials_[{winner, loser}];
-    if (!trial) trial = std::make_unique<votes::Trial>(model_, winner, loser, least);
-    return *trial;
   }
 
   votes::Model model_;
@@ -134,7 +110,6 @@ class VoteSearch {
   std::int64_t patience_;  // conflicts before a question is worth a thread, and an ensemble, of its own
   std::map<std::pair<int, int>, std::unique_ptr<votes::Pair>> pairs_;
   std::map<int, std::unique_ptr<votes::Pair>> firsts_;
-  std::map<std::pair<int, int>, std::unique_ptr<votes::Trial>> trials_;
 };
 
 }  // namespace
@@ -145,11 +120,9 @@ void proofwood::bind_votes(nb::module_& module) {
                     std::vector<std::vector<int>>, bool, bool, bool, bool, bool, std::int64_t>(),
            "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a, "propagate_scores"_a, "slack"_a, "climb"_a,
            "local"_a, "join"_a, "patience"_a)
-      .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(), "climb"_a, "conflicts"_a,
+      .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
            "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question")
       .def("ask_first", &VoteSearch::ask_first, "winner"_a, "losers"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
            "The same for a row in which one class comes before all others.")
-      .def("release", &VoteSearch::release, "targets"_a, "loser"_a, "literals"_a, "near"_a, "kept"_a, "candidates"_a, "changed"_a,
-           "seconds"_a.none(), "(features kept; rows of another class) of a guess at a sufficient set")
       .def("conflicts", &VoteSearch::conflicts, "Conflicts of all questions so far.");
 }

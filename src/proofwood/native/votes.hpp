@@ -55,7 +55,7 @@ enum class Outcome { kChanges, kSame, kStopped };
 struct Budget {
   std::int64_t conflicts = -1;  // -1: no limit
   const std::atomic<int>* stop = nullptr;
-  bool climb = true;            // whether local search may answer: it goes far, where a third class may come first
+  bool climb = true;            // whether local search may answer: it knows one sum
 };
 
 struct Rules {

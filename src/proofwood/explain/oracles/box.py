@@ -14,7 +14,7 @@ References
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,8 +40,6 @@ class BoxOptions:
     local : a question with many conflicts goes on as a small ensemble of its own, of the leaves that its box reaches
     join : the trees of that ensemble are joined in pairs, whose best compatible leaves bound the sum better
     patience : conflicts before that
-    brief : conflicts that the proof of a guess may take
-    guess : guesses at sufficient sets by local search, see :meth:`BoxOracle.release`
     """
 
     propagate_scores: bool = True
@@ -50,8 +48,6 @@ class BoxOptions:
     local: bool = True
     join: bool = True
     patience: int = 20
-    brief: int = 2000
-    guess: bool = True
 
 
 DEFAULT_OPTIONS = BoxOptions()
@@ -115,58 +111,6 @@ class BoxOracle:
         assumptions = [literal for feature in fixed for literal in self.scores.literals_of(feature, cells)]
         return self._ask(assumptions, np.asarray(cells).tolist(), label, targets, seconds)
 
-    def ask_briefly(
-        self,
-        cells: IntArray,
-        label: int,
-        fixed: Sequence[int],
-        *,
-        targets: Sequence[int] | None = None,
-        seconds: float | None = None,
-    ) -> Answer:
-        """As :meth:`ask`, but UNKNOWN after ``options.brief`` conflicts: for answers of use but not needed."""
-        assumptions = [literal for feature in fixed for literal in self.scores.literals_of(feature, cells)]
-        return self._ask(assumptions, np.asarray(cells).tolist(), label, targets, seconds, self.options.brief)
-
-    def release(
-        self,
-        cells: IntArray,
-        label: int,
-        kept: Sequence[int],
-        candidates: Sequence[int],
-        *,
-        changed: Iterable[Sequence[int]] = (),
-        targets: Sequence[int] | None = None,
-        seconds: float | None = None,
-    ) -> tuple[list[int], list[IntArray]]:
-        """A guess at a sufficient set: features are released unless local search finds a row of another class.
-
-        Parameters
-        ----------
-        cells : (n_columns,) cells of the row
-        label : its class
-        kept : features that suffice
-        candidates : those to release, in this order
-        changed : for each known row of another class the features in which it differs
-        targets : other classes to look for; all by default, and nothing is released if some are left out
-        seconds : limit; no further feature is released when it is over
-
-        Returns
-        -------
-        features kept, which may not suffice, and rows of other classes: (n_columns,) cells each
-        """
-        if not self._may_guess(label, targets):
-            return list(kept), []
-        scores = self.scores
-        near = np.asarray(cells).tolist()
-        literals = [scores.literals_of(feature, cells) for feature in range(scores.n_features)]
-        others = [c for c in range(scores.n_classes) if c != label]
-        wanted = [(target, scores.threshold_of_win(target, label)) for target in others]
-        left, rows = self._search.release(
-            wanted, label, literals, near, list(kept), list(candidates), [list(c) for c in changed], seconds
-        )
-        return left, [np.array(row, dtype=np.int64) for row in rows]
-
     def ask_box(
         self,
         low: IntArray,
@@ -192,10 +136,6 @@ class BoxOracle:
                 assumptions.append(2 * (first + int(high[column])) + 1)
         return self._ask(assumptions, np.asarray(low).tolist(), label, targets, seconds)
 
-    def _may_guess(self, label: int, targets: Sequence[int] | None) -> bool:
-        """Whether any row that comes before the class will do: local search goes far, and may end in a third class."""
-        return self.options.guess and (targets is None or len({*targets} - {label}) == self.scores.n_classes - 1)
-
     @property
     def conflicts(self) -> int:
         """Conflicts of all questions so far."""
@@ -208,7 +148,6 @@ class BoxOracle:
         label: int,
         targets: Sequence[int] | None,
         seconds: float | None,
-        conflicts: int = -1,
     ) -> Answer:
         until = None if seconds is None else time.perf_counter() + seconds
         core: set[int] = set()
@@ -219,7 +158,7 @@ class BoxOracle:
             left = None if until is None else max(0.0, until - time.perf_counter())
             if any_other:  # a row in which the label does not come first will do, whoever does
                 least = self.scores.threshold_of_win(target, label)
-                said = self._search.ask(target, label, least, assumptions, near, left, True, conflicts)
+                said = self._search.ask(target, label, least, assumptions, near, left)
             else:
                 rivals = [
                     (k, self.scores.threshold_of_win(target, k)) for k in range(self.scores.n_classes) if k != target

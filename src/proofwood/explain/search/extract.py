@@ -25,8 +25,6 @@ Kind = Literal["abductive", "contrastive"]
 
 MANY = 24
 """Candidates from which ``"auto"`` releases several features at once."""
-GUESSES = 8
-"""Guesses at a whole explanation before features are released in small groups."""
 
 
 class NotSufficientError(ValueError):
@@ -97,8 +95,7 @@ def abductive(
     free : features that must not belong to it
     start : set to begin with, such as the explanation of a similar row; if it does not suffice all features are used
     proved : whether ``start`` is known to suffice
-    method : ``"deletion"`` asks for one feature at a time, ``"dichotomic"`` for growing and shrinking groups, and
-        ``"auto"`` without ``order`` first for all at once that the oracle guesses can be released, if it can guess
+    method : ``"deletion"`` asks for one feature at a time, ``"dichotomic"`` for growing and shrinking groups
     targets : other classes that matter; all by default
     seconds : limit; the answer is then the best sufficient set so far
     questions : what is known about the row already; ``oracle``, ``cells``, ``label``, ``targets`` must be the same
@@ -178,9 +175,6 @@ def shrink(
     """
     ranked = [f for f in (range(q.n) if order is None else order) if current & ~kept & (1 << f)]
     share = 0.25
-    if not strict and method == "auto":
-        current = _guessed(q, current, kept, ranked)
-        ranked = [f for f in ranked if current & (1 << f)]
     while ranked:
         cap = None if q.seconds_left is None or share > 1.0 else share * q.seconds_left / len(ranked)
         grouped = method == "dichotomic" or (method == "auto" and len(ranked) >= MANY)
@@ -189,21 +183,6 @@ def shrink(
             break
         share *= 4.0
     return current, not ranked
-
-
-def _guessed(q: Questions, current: int, kept: int, ranked: list[int]) -> int:
-    """Release at once what the oracle guesses can be released; a wrong guess teaches a row, and the next is better."""
-    for _ in range(GUESSES):
-        guess = q.guess(current, ranked)
-        if guess == current:
-            break
-        left = q.seconds_left
-        changes = q.ask(guess, None if left is None else 0.25 * left, briefly=True)
-        if changes is False:
-            return q.core_of(guess) | (kept & current)
-        if changes is None:
-            break
-    return current
 
 
 def _pass(

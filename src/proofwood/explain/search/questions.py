@@ -105,14 +105,13 @@ class Questions:
 
     # --------------------------------------------------------------------------------------------------------- answers
 
-    def ask(self, fixed: int, seconds: float | None = None, *, briefly: bool = False) -> bool | None:
+    def ask(self, fixed: int, seconds: float | None = None) -> bool | None:
         """Whether the class can change while the features of the mask ``fixed`` stay.
 
         Parameters
         ----------
         fixed : bit mask
         seconds : limit of this question, beside that of all
-        briefly : give up early, if the oracle can: the answer is of use, but not needed
 
         Returns
         -------
@@ -128,8 +127,7 @@ class Questions:
             if left <= 0.0:
                 return None
         self.calls += 1
-        ask = getattr(self.oracle, "ask_briefly", self.oracle.ask) if briefly else self.oracle.ask
-        answer = ask(self.cells, self.label, members(fixed), targets=self.targets, seconds=seconds)
+        answer = self.oracle.ask(self.cells, self.label, members(fixed), targets=self.targets, seconds=seconds)
         if answer.changes is None:
             return None
         if answer.changes:
@@ -141,30 +139,6 @@ class Questions:
             raise AssertionError(f"the oracle {self.oracle.name!r} gave a core with a feature that is not fixed")
         self.learn_sufficient(core)
         return False
-
-    def guess(self, current: int, candidates: Sequence[int]) -> int:
-        """A part of a sufficient set that may suffice: what the oracle quickly finds no change for is released.
-
-        Parameters
-        ----------
-        current : mask of a sufficient set
-        candidates : features to release, in this order
-
-        Returns
-        -------
-        mask; ``current`` itself if the oracle cannot guess
-        """
-        release = getattr(self.oracle, "release", None)
-        if release is None:
-            return current
-        kept, rows = release(
-            self.cells, self.label, members(current), candidates,
-            changed=[members(changed) for changed in self.changing], targets=self.targets, seconds=self.seconds_left,
-        )  # fmt: skip
-        for row in rows:
-            self.learn_witness(row)
-        self.calls += len(rows)
-        return mask_of(kept)
 
     def known(self, fixed: int) -> bool | None:
         """The answer to a question if it follows from earlier ones, else None."""
