@@ -89,7 +89,7 @@ void Climb::back_to(const std::vector<int>& row) {
     if (row_[z(c)] != row[z(c)]) move(c, row[z(c)]);
 }
 
-bool Climb::improve(int place) {
+Climb::Step Climb::best_step(int place) {
   const int column = open_[z(place)], low = lo_[z(column)], high = hi_[z(column)], cell = row_[z(column)];
   std::fill(steps_.begin() + low, steps_.begin() + high + 2, 0);
   std::int64_t here = 0;  // gains of the leaves that the column decides, at its cell
@@ -104,7 +104,7 @@ bool Climb::improve(int place) {
   }
   spent_ += entries_of_[z(place) + 1] - entries_of_[z(place)] + high - low;
   std::int64_t most = here, sum = 0;
-  int best = cell, ties = 0;
+  int best = cell, ties = 0;  // of cells better than now
   for (int v = low; v <= high; ++v) {
     sum += steps_[z(v)];
     if (sum < most || (sum == most && ties == 0)) continue;
@@ -112,17 +112,34 @@ bool Climb::improve(int place) {
     if (sum > most || random() % static_cast<std::uint64_t>(ties) == 0) best = v;
     most = sum;
   }
-  if (ties == 0) return false;
-  move(column, best);
-  return true;
+  return {best, most - here};
 }
 
 void Climb::ascend(std::int64_t least) {
   if (n_free_ == 0) return;
   int place = static_cast<int>(random() % static_cast<std::uint64_t>(n_free_));
   for (int since = 0; since < n_free_ && sum_ < least; ++since) {
-    if (improve(place)) since = -1;
+    const Step step = best_step(place);
+    if (step.more > 0) {
+      move(open_[z(place)], step.cell);
+      since = -1;
+    }
     place = place + 1 == n_free_ ? 0 : place + 1;
+  }
+}
+
+void Climb::ascend_steeply(std::int64_t least) {
+  while (sum_ < least) {
+    Step best{0, 0};
+    int at = -1;
+    for (int place = 0; place < n_free_; ++place) {
+      const Step step = best_step(place);
+      if (step.more <= best.more) continue;
+      best = step;
+      at = place;
+    }
+    if (at < 0) return;
+    move(open_[z(at)], best.cell);
   }
 }
 
@@ -151,11 +168,26 @@ void Climb::kick() {
 }
 
 void Climb::approach(const std::vector<int>& near, std::int64_t least) {
-  for (int i = 0; i < n_free_; ++i) {
-    const int column = open_[z(i)], cell = row_[z(column)], back = std::clamp(near[z(column)], lo_[z(column)], hi_[z(column)]);
-    if (cell == back) continue;
-    move(column, back);
-    if (sum_ < least) move(column, cell);
+  std::vector<int> changed;
+  const auto home = [&](int column) { return std::clamp(near[z(column)], lo_[z(column)], hi_[z(column)]); };
+  for (int i = 0; i < n_free_; ++i)
+    if (row_[z(open_[z(i)])] != home(open_[z(i)])) changed.push_back(open_[z(i)]);
+  // What helps the least goes back first, so that few changes are left.
+  while (!changed.empty()) {
+    std::size_t best = changed.size();
+    std::int64_t most = least - 1;
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+      const int column = changed[i], cell = row_[z(column)];
+      move(column, home(column));
+      if (sum_ > most) {
+        most = sum_;
+        best = i;
+      }
+      move(column, cell);
+    }
+    if (best == changed.size()) break;
+    move(changed[best], home(changed[best]));
+    changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(best));
   }
 }
 
@@ -165,6 +197,7 @@ bool Climb::reach(const std::vector<std::vector<int>>& starts, std::int64_t leas
   std::int64_t most = 0;
   for (const auto& start : starts) {
     if (!load(start)) continue;
+    if (&start == &starts.front()) ascend_steeply(least);
     ascend(least);
     if (sum_ >= least) return true;
     if (best.empty() || sum_ > most) {

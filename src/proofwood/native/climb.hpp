@@ -23,7 +23,7 @@ class Climb {
   // Starts are moved into the box first. True if row() reaches `least`.
   bool reach(const std::vector<std::vector<int>>& starts, std::int64_t least, std::int64_t effort);
 
-  // Takes cells of row() back to those of `near` for as long as the sum stays at `least`.
+  // Takes cells of row() back to those of `near`, the least helpful first, for as long as the sum stays at `least`.
   void approach(const std::vector<int>& near, std::int64_t least);
 
   const std::vector<int>& row() const { return row_; }
@@ -39,8 +39,13 @@ class Climb {
   bool load(const std::vector<int>& row);  // moved into the box; false if it then breaks a clause of the model
   void back_to(const std::vector<int>& row);
   void move(int column, int cell);
-  bool improve(int place);                 // the best cell of one column; whether the sum rose
-  void ascend(std::int64_t least);
+  struct Step {
+    int cell;
+    std::int64_t more;                     // what it adds to the sum, 0 if no cell of the column is better
+  };
+  Step best_step(int place);
+  void ascend(std::int64_t least);         // column after column
+  void ascend_steeply(std::int64_t least); // the best column first: few changes lead to `least`
   void kick();
   std::uint64_t random() {
     seed_ ^= seed_ << 13;
