@@ -14,10 +14,10 @@ from tests import naive_explain, score_models
 VOTES = ("majority", "soft", "boosted")
 
 
-def ask_many(seed: int, number: int) -> None:
+def ask_many(seed: int, number: int, n_classes: int = 2) -> None:
     """Eighteen questions about three rows of one random model, each against brute force."""
     rng = np.random.default_rng([seed, number])
-    scores = score_models.random_scores(rng, vote=VOTES[number % 3])
+    scores = score_models.random_scores(rng, vote=VOTES[number % 3], n_classes=n_classes)
     options = BoxOptions(
         propagate_scores=number % 4 != 1,
         slack=number % 5 != 2,
@@ -32,13 +32,20 @@ def ask_many(seed: int, number: int) -> None:
         label = scores.winner(cells)
         for _ in range(6):
             fixed = [feature for feature in range(scores.n_features) if rng.random() < 0.5]
-            answer = box.ask(cells, label, fixed)
-            assert answer.changes == naive_explain.changes(scores, cells, label, fixed)
+            targets = None
+            if n_classes > 2 and rng.random() < 0.6:
+                others = [k for k in range(n_classes) if k != label]
+                targets = rng.choice(others, int(rng.integers(1, n_classes)), replace=False).tolist()
+            answer = box.ask(cells, label, fixed, targets=targets)
+            assert answer.changes == naive_explain.changes(scores, cells, label, fixed, targets)
             check_answer(scores, cells, label, fixed, answer)
             if not answer.changes:
                 assert answer.core is not None
                 assert answer.core <= set(fixed)
-                assert not naive_explain.changes(scores, cells, label, sorted(answer.core))
+                assert not naive_explain.changes(scores, cells, label, sorted(answer.core), targets)
+            else:
+                assert answer.witness is not None
+                assert naive_explain.gets(scores, scores.sums(answer.witness).tolist(), label, targets)
 
 
 def test_a_fact_does_not_support_itself():
@@ -47,6 +54,10 @@ def test_a_fact_does_not_support_itself():
 
 def test_what_settles_every_question_is_remembered():
     ask_many(1, 3552)  # the empty set of assumptions leads to a contradiction, and is asked for again
+
+
+def test_a_start_outside_the_space_leaves_no_trace():
+    ask_many(11, 2273, 4)
 
 
 def test_clauses_may_repeat_literals_or_say_nothing():
@@ -71,11 +82,11 @@ def test_clauses_may_repeat_literals_or_say_nothing():
 @pytest.mark.parametrize("part", range(4))
 def test_answers_after_many_questions(part: int):
     for number in range(150 * part, 150 * (part + 1)):
-        ask_many(1, number)
+        ask_many(1, number, 2 + number % 2 * 2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_answers_after_many_questions_about_many_models(seed: int):
     for number in range(3000):
-        ask_many(seed, number)
+        ask_many(seed, number, 2 + number % 3)

@@ -48,10 +48,11 @@ void Climb::enter(const std::vector<std::int64_t>& gain, const std::vector<int>&
 }
 
 bool Climb::load(const std::vector<int>& row) {
-  row_.resize(row.size());
-  for (std::size_t c = 0; c < row.size(); ++c) row_[c] = std::clamp(row[c], lo_[c], hi_[c]);
+  std::vector<int> moved(row.size());
+  for (std::size_t c = 0; c < row.size(); ++c) moved[c] = std::clamp(row[c], lo_[c], hi_[c]);
   for (const auto& clause : model_.clauses)
-    if (!std::any_of(clause.begin(), clause.end(), [&](Literal l) { return model_.holds(l, row_); })) return false;
+    if (!std::any_of(clause.begin(), clause.end(), [&](Literal l) { return model_.holds(l, moved); })) return false;
+  row_ = std::move(moved);
   wrong_.assign(leaf_.size(), 0);
   for (std::size_t p = 0; p < open_.size(); ++p) {
     const int cell = row_[z(open_[p])];
@@ -165,6 +166,11 @@ void Climb::kick() {
       move(c, lo_[z(c)] + static_cast<int>(below(z(hi_[z(c)] - lo_[z(c)] + 1))));
     }
   }
+}
+
+bool Climb::counted(std::int64_t least) {
+  const std::int64_t kept = sum_;
+  return load(std::vector<int>(row_)) && sum_ == kept && sum_ >= least;
 }
 
 void Climb::approach(const std::vector<int>& near, std::int64_t least) {

@@ -26,6 +26,9 @@ class Climb {
   // Takes cells of row() back to those of `near`, the least helpful first, for as long as the sum stays at `least`.
   void approach(const std::vector<int>& near, std::int64_t least);
 
+  // Whether row(), counted again, is a row of the space with the sum that was kept, at least `least`.
+  bool counted(std::int64_t least);
+
   const std::vector<int>& row() const { return row_; }
   std::int64_t sum() const { return sum_; }
   std::int64_t spent() const { return spent_; }  // leaves looked at in all calls
@@ -36,7 +39,7 @@ class Climb {
     int low, high;   // cells of the column that it needs
   };
 
-  bool load(const std::vector<int>& row);  // moved into the box; false if it then breaks a clause of the model
+  bool load(const std::vector<int>& row);  // moved into the box; false, and nothing done, if a clause then fails
   void back_to(const std::vector<int>& row);
   void move(int column, int cell);
   struct Step {

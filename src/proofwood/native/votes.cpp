@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 
 #include "local.hpp"
 
@@ -580,6 +581,7 @@ bool Pair::climb(const std::vector<int>& near, std::int64_t effort) {
   starts.insert(starts.end(), found_.begin(), found_.end());
   if (!climb_.reach(starts, sums_[0].least, effort)) return false;
   climb_.approach(near, sums_[0].least);
+  if (!climb_.counted(sums_[0].least)) throw std::logic_error("the local search lost count of its row");
   witness_ = climb_.row();
   return true;
 }
