@@ -30,8 +30,6 @@ class Climb {
   bool counted(std::int64_t least);
 
   const std::vector<int>& row() const { return row_; }
-  std::int64_t sum() const { return sum_; }
-  std::int64_t spent() const { return spent_; }  // leaves looked at in all calls
 
  private:
   struct Entry {

@@ -81,7 +81,7 @@ class Pair {
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
 
-  // Assumptions hold true in this order; `group` numbers what they belong to.
+  // Assumptions hold true in this order.
   Outcome solve(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget);
   // The same by a small ensemble made for this question, see local.hpp. A question that was stopped goes on where it was.
   Outcome settle(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget);
