@@ -6,6 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "assertion.hpp"
 #include "local.hpp"
 
 namespace proofwood::votes {
@@ -246,6 +247,9 @@ int Pair::propagate_clauses() {
         if (!set(literals[0], number)) {
           for (++i; i < watchers.size(); ++i) watchers[kept++] = watchers[i];
           watchers.resize(kept);
+          // The change may stay when the search goes back, since decisions come several at once: its other watchers are
+          // still to be looked at, or a clause could become false unseen.
+          --head_;
           return number;
         }
       }
@@ -416,6 +420,25 @@ int Pair::propagate_scores(int number) {
   return some ? 1 : 0;
 }
 
+#ifdef PROOFWOOD_CHECKS
+// After propagation: no clause is false, and the bounds are what a recount gives.
+void Pair::check() const {
+  PROOFWOOD_ASSERT(head_ == trail_.size());
+  for (const Clause& clause : clauses_)
+    PROOFWOOD_ASSERT(std::any_of(clause.literals.begin(), clause.literals.end(), [&](Literal l) { return value(l) != 0; }));
+  for (int c = 0; c < model_.n_columns; ++c) PROOFWOOD_ASSERT(lo_[z(c)] <= hi_[z(c)]);
+  for (const Sum& sum : sums_) {
+    std::int64_t bound = 0;
+    for (int t = 0; t < model_.n_trees; ++t) {
+      for (int place = model_.leaves_of[z(t)]; place < sum.best[z(t)]; ++place) PROOFWOOD_ASSERT(dead_[z(sum.order[z(place)])] > 0);
+      PROOFWOOD_ASSERT(dead_[z(sum.order[z(sum.best[z(t)])])] == 0);
+      bound += sum.gain[z(sum.order[z(sum.best[z(t)])])];
+    }
+    PROOFWOOD_ASSERT(bound == sum.bound && bound >= sum.least);
+  }
+}
+#endif
+
 bool Pair::propagate() {
   while (true) {
     const int clause = propagate_clauses();
@@ -428,7 +451,11 @@ bool Pair::propagate() {
     int told = 0;
     for (int number = 0; number < static_cast<int>(sums_.size()) && told == 0; ++number) told = propagate_scores(number);
     if (told == 2) return false;
-    if (told == 0) return true;
+    if (told == 1) continue;
+#ifdef PROOFWOOD_CHECKS
+    check();
+#endif
+    return true;
   }
 }
 
@@ -777,6 +804,7 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
           if (value(l) < 0) next = l;
       }
     }
+    PROOFWOOD_ASSERT(next >= 0 && value(next) < 0);
     starts_.push_back(static_cast<int>(trail_.size()));
     set(next, kDecision);
   }

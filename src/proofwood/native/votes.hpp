@@ -152,6 +152,9 @@ class Pair {
   void bump(Literal l);
   bool implied(Literal fact, int before) const;   // by a fact of wanted_ older than `before`, or always true
   void reduce();
+#ifdef PROOFWOOD_CHECKS
+  void check() const;                             // the invariants that hold after propagation
+#endif
   int level() const { return static_cast<int>(starts_.size()); }
 
   const Model& model_;
