@@ -6,6 +6,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -13,6 +16,7 @@
 #include "bindings.hpp"
 #include "running.hpp"
 #include "votes.hpp"
+#include "watch.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -86,20 +90,45 @@ class VoteSearch {
  private:
   nb::tuple answer(votes::Pair& search, bool one_sum, const std::vector<int>& assumptions, const std::vector<int>& near,
                    std::optional<double> seconds) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    const auto left = [&]() -> std::optional<double> {
+      if (!seconds) return std::nullopt;
+      return std::max(0.0, *seconds - std::chrono::duration<double>(Clock::now() - begin).count());
+    };
     const std::vector<votes::Literal> literals(assumptions.begin(), assumptions.end());
-    votes::Budget budget;
-    budget.conflicts = patience_;
-    budget.climb = one_sum;
-    votes::Outcome outcome = patience_ == 0 ? votes::Outcome::kStopped : search.solve(literals, near, budget);
+    votes::Outcome outcome = votes::Outcome::kStopped;
     int stopped = kRunning;
-    if (outcome == votes::Outcome::kStopped) {
+    if (patience_ > 0) {
+      // Most questions end soon: on this thread, which looks at the clock and for Ctrl-C itself.
+      std::exception_ptr raised;
+      proofwood::Watch watch([&] {
+        if (PyErr_CheckSignals() != 0) {
+          stopped = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0 ? proofwood::kInterrupt : proofwood::kError;
+          try {
+            nb::raise_python_error();
+          } catch (nb::python_error&) {
+            if (stopped == proofwood::kError) raised = std::current_exception();
+          }
+        } else if (seconds && *left() <= 0) {
+          stopped = proofwood::kTime;
+        }
+        return stopped != kRunning;
+      });
+      outcome = search.solve(literals, near, {watch, patience_, one_sum});
+      if (raised) std::rethrow_exception(raised);
+      if (stopped == proofwood::kInterrupt) outcome = votes::Outcome::kStopped;
+      if (outcome != votes::Outcome::kStopped) stopped = kRunning;  // the answer came all the same
+    }
+    if (outcome == votes::Outcome::kStopped && stopped == kRunning) {
       std::atomic<int> stop{kRunning};
-      budget.conflicts = -1;
-      budget.stop = &stop;
+      proofwood::Watch watch(stop);
+      const votes::Budget budget{watch, -1, one_sum};
       const auto go_on = [&] {
         outcome = one_sum && rules_.local ? search.settle(literals, near, budget) : search.solve(literals, near, budget);
       };
-      proofwood::run_watched(go_on, stop, seconds, nullptr);
+      proofwood::run_watched(go_on, stop, left(), nullptr);
+      if (stop.load() == proofwood::kInterrupt) outcome = votes::Outcome::kStopped;
       stopped = outcome == votes::Outcome::kStopped ? stop.load() : kRunning;
     }
     return nb::make_tuple(static_cast<int>(outcome), search.witness(), search.core(), stopped);
@@ -115,6 +144,11 @@ class VoteSearch {
 }  // namespace
 
 void proofwood::bind_votes(nb::module_& module) {
+#ifdef PROOFWOOD_CHECKS
+  module.attr("checks") = true;
+#else
+  module.attr("checks") = false;
+#endif
   nb::class_<VoteSearch>(module, "VoteSearch", "Search for rows of another class; keeps what it learned for each pair of classes.")
       .def(nb::init<const Numbers&, const Numbers&, const Scores&, const Numbers&, const Numbers&, const Numbers&,
                     std::vector<std::vector<int>>, bool, bool, bool, bool, bool, std::int64_t>(),

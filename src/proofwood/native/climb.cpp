@@ -116,10 +116,10 @@ Climb::Step Climb::best_step(int place) {
   return {best, most - here};
 }
 
-void Climb::ascend(std::int64_t least) {
+void Climb::ascend(std::int64_t least, Watch& watch) {
   if (n_free_ == 0) return;
   int place = static_cast<int>(random() % static_cast<std::uint64_t>(n_free_));
-  for (int since = 0; since < n_free_ && sum_ < least; ++since) {
+  for (int since = 0; since < n_free_ && sum_ < least && !watch.over(); ++since) {
     const Step step = best_step(place);
     if (step.more > 0) {
       move(open_[z(place)], step.cell);
@@ -129,11 +129,12 @@ void Climb::ascend(std::int64_t least) {
   }
 }
 
-void Climb::ascend_steeply(std::int64_t least) {
+void Climb::ascend_steeply(std::int64_t least, Watch& watch) {
   while (sum_ < least) {
     Step best{0, 0};
     int at = -1;
     for (int place = 0; place < n_free_; ++place) {
+      if (watch.over()) return;
       const Step step = best_step(place);
       if (step.more <= best.more) continue;
       best = step;
@@ -173,16 +174,16 @@ bool Climb::counted(std::int64_t least) {
   return load(std::vector<int>(row_)) && sum_ == kept && sum_ >= least;
 }
 
-void Climb::approach(const std::vector<int>& near, std::int64_t least) {
+void Climb::approach(const std::vector<int>& near, std::int64_t least, Watch& watch) {
   std::vector<int> changed;
   const auto home = [&](int column) { return std::clamp(near[z(column)], lo_[z(column)], hi_[z(column)]); };
   for (int i = 0; i < n_free_; ++i)
     if (row_[z(open_[z(i)])] != home(open_[z(i)])) changed.push_back(open_[z(i)]);
   // What helps the least goes back first, so that few changes are left.
-  while (!changed.empty()) {
+  while (!changed.empty() && !watch.over()) {
     std::size_t best = changed.size();
     std::int64_t most = least - 1;
-    for (std::size_t i = 0; i < changed.size(); ++i) {
+    for (std::size_t i = 0; i < changed.size() && !watch.over(); ++i) {
       const int column = changed[i], cell = row_[z(column)];
       move(column, home(column));
       if (sum_ > most) {
@@ -197,29 +198,29 @@ void Climb::approach(const std::vector<int>& near, std::int64_t least) {
   }
 }
 
-bool Climb::reach(const std::vector<std::vector<int>>& starts, std::int64_t least, std::int64_t effort) {
+bool Climb::reach(const std::vector<std::vector<int>>& starts, std::int64_t least, std::int64_t effort, Watch& watch) {
   const std::int64_t until = spent_ + effort;
   std::vector<int> best;
   std::int64_t most = 0;
   for (const auto& start : starts) {
     if (!load(start)) continue;
-    if (&start == &starts.front()) ascend_steeply(least);
-    ascend(least);
+    if (&start == &starts.front()) ascend_steeply(least, watch);
+    ascend(least, watch);
     if (sum_ >= least) return true;
     if (best.empty() || sum_ > most) {
       best = row_;
       most = sum_;
     }
-    if (spent_ >= until) return false;
+    if (spent_ >= until || watch.over()) return false;
   }
   if (best.empty() || n_free_ == 0) return false;
   back_to(best);
   std::int64_t now = most;
   std::vector<int> kept = best;
   int idle = 0;
-  while (spent_ < until) {
+  while (spent_ < until && !watch.over()) {
     kick();
-    ascend(least);
+    ascend(least, watch);
     if (sum_ >= least) return true;
     if (sum_ >= now) {
       idle = sum_ > now ? 0 : idle + 1;
@@ -235,7 +236,7 @@ bool Climb::reach(const std::vector<std::vector<int>>& starts, std::int64_t leas
       const int column = open_[z(c)];
       move(column, lo_[z(column)] + static_cast<int>(random() % static_cast<std::uint64_t>(hi_[z(column)] - lo_[z(column)] + 1)));
     }
-    ascend(least);
+    ascend(least, watch);
     if (sum_ >= least) return true;
     now = sum_;
     kept = row_;

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "watch.hpp"
+
 namespace proofwood::votes {
 
 struct Model;
@@ -20,11 +22,11 @@ class Climb {
   void enter(const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo, const std::vector<int>& hi);
 
   // Search from each start, then from changed rows, until a row reaches `least` or about `effort` leaves were looked at.
-  // Starts are moved into the box first. True if row() reaches `least`.
-  bool reach(const std::vector<std::vector<int>>& starts, std::int64_t least, std::int64_t effort);
+  // Starts are moved into the box first. True if row() reaches `least`; false if not, or if the watch is over.
+  bool reach(const std::vector<std::vector<int>>& starts, std::int64_t least, std::int64_t effort, Watch& watch);
 
   // Takes cells of row() back to those of `near`, the least helpful first, for as long as the sum stays at `least`.
-  void approach(const std::vector<int>& near, std::int64_t least);
+  void approach(const std::vector<int>& near, std::int64_t least, Watch& watch);
 
   // Whether row(), counted again, is a row of the space with the sum that was kept, at least `least`.
   bool counted(std::int64_t least);
@@ -45,8 +47,8 @@ class Climb {
     std::int64_t more;                     // what it adds to the sum, 0 if no cell of the column is better
   };
   Step best_step(int place);
-  void ascend(std::int64_t least);         // column after column
-  void ascend_steeply(std::int64_t least); // the best column first: few changes lead to `least`
+  void ascend(std::int64_t least, Watch& watch);          // column after column
+  void ascend_steeply(std::int64_t least, Watch& watch);  // the best column first: few changes lead to `least`
   void kick();
   std::uint64_t random() {
     seed_ ^= seed_ << 13;

@@ -13,7 +13,7 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 }  // namespace
 
 Local::Local(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
-             const std::vector<int>& hi, std::int64_t least, const JoinOptions& options)
+             const std::vector<int>& hi, std::int64_t least, const JoinOptions& options, Watch& watch)
     : lo_(lo), hi_(hi), least_(least) {
   std::vector<std::vector<Limit>> limits(z(model.n_leaves));
   for (int c = 0; c < model.n_columns; ++c)
@@ -29,12 +29,11 @@ Local::Local(const Model& model, const std::vector<std::int64_t>& gain, const st
   }
   for (auto& tree : trees_)
     std::stable_sort(tree.leaves.begin(), tree.leaves.end(), [](const Leaf& a, const Leaf& b) { return a.gain > b.gain; });
-  hopeless_ = !shrink();
-  if (hopeless_) return;
-  if (options.join) {
-    join(options.most_leaves);
-    if (hopeless_) return;
-  }
+  hopeless_ = !shrink(watch);
+  if (!hopeless_ && options.join && !watch.over()) join(options.most_leaves, watch);
+  // What a stopped step told may rest on a part of the leaves.
+  stopped_ = watch.over();
+  if (hopeless_ || stopped_) return;
   write(model);
 }
 
@@ -55,9 +54,10 @@ bool Local::clip(Leaf& leaf) const {
   return true;
 }
 
-bool Local::shrink() {
+bool Local::shrink(Watch& watch) {
   std::vector<int> low(lo_.size()), high(lo_.size()), count(lo_.size());
   while (true) {
+    if (watch.over()) return true;
     const std::int64_t room = slack();
     if (room < 0) return false;
     bool some = false;
@@ -124,10 +124,11 @@ bool Local::compatible(const Leaf& a, const Leaf& b) {
   return true;
 }
 
-std::int64_t Local::best_pair(const Tree& a, const Tree& b) {
+std::int64_t Local::best_pair(const Tree& a, const Tree& b, Watch& watch) {
   std::int64_t best = kNever;
   for (const auto& one : a.leaves) {
     if (best > kNever && one.gain + b.leaves.front().gain <= best) break;
+    if (watch.over()) break;
     for (const auto& other : b.leaves) {
       const std::int64_t sum = one.gain + other.gain;
       if (sum <= best) break;
@@ -140,11 +141,12 @@ std::int64_t Local::best_pair(const Tree& a, const Tree& b) {
   return best;
 }
 
-Local::Tree Local::joined(const Tree& a, const Tree& b, std::int64_t slack) const {
+Local::Tree Local::joined(const Tree& a, const Tree& b, std::int64_t slack, Watch& watch) const {
   Tree tree;
   tree.partial = true;  // pairs beyond the slack are left out
   const std::int64_t least = a.leaves.front().gain + b.leaves.front().gain - slack;
-  for (const auto& one : a.leaves)
+  for (const auto& one : a.leaves) {
+    if (watch.over()) break;
     for (const auto& other : b.leaves) {
       if (one.gain + other.gain < least) break;
       if (!compatible(one, other)) continue;
@@ -165,11 +167,12 @@ Local::Tree Local::joined(const Tree& a, const Tree& b, std::int64_t slack) cons
       }
       tree.leaves.push_back(std::move(leaf));
     }
+  }
   std::stable_sort(tree.leaves.begin(), tree.leaves.end(), [](const Leaf& x, const Leaf& y) { return x.gain > y.gain; });
   return tree;
 }
 
-void Local::join(std::int64_t most_leaves) {
+void Local::join(std::int64_t most_leaves, Watch& watch) {
   // A tree of one leaf says nothing more than its gain.
   std::vector<int> candidates;
   for (int t = 0; t < static_cast<int>(trees_.size()); ++t)
@@ -187,7 +190,8 @@ void Local::join(std::int64_t most_leaves) {
   for (std::size_t i = 0; i < candidates.size(); ++i)
     for (std::size_t k = i + 1; k < candidates.size(); ++k) {
       const Tree &a = trees_[z(candidates[i])], &b = trees_[z(candidates[k])];
-      const std::int64_t best = best_pair(a, b);
+      const std::int64_t best = best_pair(a, b, watch);
+      if (watch.over()) return;
       if (best == kNever) {
         hopeless_ = true;
         return;
@@ -203,7 +207,8 @@ void Local::join(std::int64_t most_leaves) {
     if (taken[z(a)] || taken[z(b)]) continue;
     const auto product = static_cast<std::int64_t>(trees_[z(a)].leaves.size() * trees_[z(b)].leaves.size());
     if (leaves + product > most_leaves) continue;
-    Tree tree = joined(trees_[z(a)], trees_[z(b)], room);
+    Tree tree = joined(trees_[z(a)], trees_[z(b)], room, watch);
+    if (watch.over()) return;
     if (tree.leaves.empty()) {
       hopeless_ = true;
       return;
@@ -218,7 +223,7 @@ void Local::join(std::int64_t most_leaves) {
     if (!taken[t]) all.push_back(std::move(trees_[t]));
   for (auto& tree : made) all.push_back(std::move(tree));
   trees_ = std::move(all);
-  hopeless_ = !shrink();
+  hopeless_ = !shrink(watch);
 }
 
 void Local::write(const Model& model) {

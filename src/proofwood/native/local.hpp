@@ -21,8 +21,9 @@ class Local {
  public:
   // `gain` of each leaf of `model`; the box [lo, hi] reaches those with dead == 0; a row counts from sum `least` on.
   Local(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
-        const std::vector<int>& hi, std::int64_t least, const JoinOptions& options);
+        const std::vector<int>& hi, std::int64_t least, const JoinOptions& options, Watch& watch);
 
+  bool stopped() const { return stopped_; }                // the watch was over before the end: of no use
   bool hopeless() const { return hopeless_; }              // no row of the box counts
   const Model& model() const { return small_; }            // classes 0 and 1, leaf scores (gain, 0)
   std::int64_t least() const { return least_; }
@@ -42,19 +43,19 @@ class Local {
     bool partial = false;           // whether leaves were left out
   };
 
-  bool shrink();                    // false if nothing is left
+  bool shrink(Watch& watch);        // false if nothing is left
   bool clip(Leaf& leaf) const;      // drop limits that the box implies; false if the box does not reach the leaf
   static bool compatible(const Leaf& a, const Leaf& b);
-  static std::int64_t best_pair(const Tree& a, const Tree& b);
-  Tree joined(const Tree& a, const Tree& b, std::int64_t slack) const;
+  static std::int64_t best_pair(const Tree& a, const Tree& b, Watch& watch);
+  Tree joined(const Tree& a, const Tree& b, std::int64_t slack, Watch& watch) const;
   std::int64_t slack() const;
-  void join(std::int64_t most_leaves);
+  void join(std::int64_t most_leaves, Watch& watch);
   void write(const Model& model);
 
   std::vector<Tree> trees_;
   std::vector<int> lo_, hi_;
   std::int64_t least_;
-  bool hopeless_ = false;
+  bool hopeless_ = false, stopped_ = false;
   Model small_;
   std::vector<std::vector<int>> cuts_;  // (n_columns) cuts of the large model that the small one has
 };

@@ -353,7 +353,7 @@ void Pair::explain(const Sum& sum, std::optional<Literal> assumed, int limit, st
   }
 }
 
-int Pair::propagate_scores(int number) {
+int Pair::propagate_scores(int number, Watch& watch) {
   const Sum& sum = sums_[z(number)];
   if (sum.bound < sum.least) {
     explain(sum, std::nullopt, static_cast<int>(trail_.size()), conflict_);
@@ -366,6 +366,7 @@ int Pair::propagate_scores(int number) {
     const int best = sum.order[z(sum.best[z(t)])];
     const int last = model_.leaves_of[z(t) + 1];
     if (sum.best[z(t)] + 1 >= last) continue;
+    if (watch.over()) return 0;
     for (int i = model_.needs_of[z(best)]; i < model_.needs_of[z(best) + 1]; ++i) {
       const Literal need = model_.needs[z(i)];
       if (value(need) == 1) continue;
@@ -439,7 +440,7 @@ void Pair::check() const {
 }
 #endif
 
-bool Pair::propagate() {
+bool Pair::propagate(Watch& watch) {
   while (true) {
     const int clause = propagate_clauses();
     if (clause != kNone) {
@@ -449,8 +450,9 @@ bool Pair::propagate() {
       return false;
     }
     int told = 0;
-    for (int number = 0; number < static_cast<int>(sums_.size()) && told == 0; ++number) told = propagate_scores(number);
+    for (int number = 0; number < static_cast<int>(sums_.size()) && told == 0; ++number) told = propagate_scores(number, watch);
     if (told == 2) return false;
+    if (watch.over()) return true;
     if (told == 1) continue;
 #ifdef PROOFWOOD_CHECKS
     check();
@@ -505,7 +507,7 @@ void Pair::add_fact(Literal fact) {
   if (trail_[z(entry)].level == level()) ++open_;
 }
 
-void Pair::analyse(std::vector<Literal>& learned, int& back, int& glue) {
+bool Pair::analyse(std::vector<Literal>& learned, int& back, int& glue, Watch& watch) {
   touched_.clear();
   open_ = 0;
   for (const Literal fact : conflict_) add_fact(fact);
@@ -523,7 +525,12 @@ void Pair::analyse(std::vector<Literal>& learned, int& back, int& glue) {
     --open_;
     if (change.reason >= 0 && clauses_[z(change.reason)].learned) clauses_[z(change.reason)].activity += clause_step_;
     for (const Literal other : facts_of(i)) add_fact(other);
+    if (watch.over()) {
+      for (const int one : touched_) wanted_[z(one)] = -1;
+      return false;
+    }
   }
+  PROOFWOOD_ASSERT(last >= 0);
   // A fact that a clause drew from others of the kept ones says nothing more.
   std::vector<int> spare;
   for (const int key : touched_) {
@@ -531,6 +538,7 @@ void Pair::analyse(std::vector<Literal>& learned, int& back, int& glue) {
     if (fact < 0 || fact == last) continue;
     const int entry = entry_of(fact);
     if (trail_[z(entry)].reason < 0) continue;
+    if (watch.over()) break;  // the clause holds without this, too
     const std::vector<Literal> others = facts_of(entry);
     if (std::all_of(others.begin(), others.end(), [&](Literal other) { return implied(other, entry); })) spare.push_back(key);
   }
@@ -552,6 +560,7 @@ void Pair::analyse(std::vector<Literal>& learned, int& back, int& glue) {
   }
   std::sort(levels.begin(), levels.end());
   glue = 1 + static_cast<int>(std::unique(levels.begin(), levels.end()) - levels.begin());
+  return true;
 }
 
 // The assumptions behind facts, by their reasons.
@@ -572,7 +581,7 @@ void Pair::analyse_final(const std::vector<Literal>& facts) {
   for (const int key : touched_) wanted_[z(key)] = -1;
 }
 
-Literal Pair::decide() {
+Literal Pair::choose() {
   // Where the best leaves of one sum hold everywhere, the trees have no others, and all sums are what they are.
   const Sum& sum = *std::min_element(sums_.begin(), sums_.end(), [](const Sum& a, const Sum& b) { return a.bound - a.least < b.bound - b.least; });
   Literal chosen = -1;
@@ -591,6 +600,12 @@ Literal Pair::decide() {
   return chosen;
 }
 
+void Pair::decide(Literal l) {
+  PROOFWOOD_ASSERT(l >= 0 && l < 2 * model_.n_variables && value(l) < 0);
+  starts_.push_back(static_cast<int>(trail_.size()));
+  set(l, kDecision);
+}
+
 // The best leaves hold everywhere in the box; takes its row nearest to `near`, if that is a row of the space.
 bool Pair::complete(const std::vector<int>& near) {
   witness_.resize(lo_.size());
@@ -602,12 +617,12 @@ bool Pair::complete(const std::vector<int>& near) {
   return true;
 }
 
-bool Pair::climb(const std::vector<int>& near, std::int64_t effort) {
+bool Pair::climb(const std::vector<int>& near, std::int64_t effort, Watch& watch) {
   climb_.enter(sums_[0].gain, dead_, lo_, hi_);
   std::vector<std::vector<int>> starts{near};
   starts.insert(starts.end(), found_.begin(), found_.end());
-  if (!climb_.reach(starts, sums_[0].least, effort)) return false;
-  climb_.approach(near, sums_[0].least);
+  if (!climb_.reach(starts, sums_[0].least, effort, watch)) return false;
+  climb_.approach(near, sums_[0].least, watch);
   if (!climb_.counted(sums_[0].least)) throw std::logic_error("the local search lost count of its row");
   witness_ = climb_.row();
   return true;
@@ -645,7 +660,7 @@ Outcome Pair::found() {
 Outcome Pair::settle(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget) {
   auto opened = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& one) { return one.assumptions == assumptions; });
   if (opened == opened_.end()) {
-    if (never_ || !propagate()) {
+    if (never_ || !propagate(budget.watch)) {
       never_ = true;
       core_.clear();
       return Outcome::kSame;
@@ -658,16 +673,18 @@ Outcome Pair::settle(const std::vector<Literal>& assumptions, const std::vector<
       starts_.push_back(static_cast<int>(trail_.size()));
       set(l, kDecision);
     }
-    if (!propagate()) {
+    if (!propagate(budget.watch)) {
       undo(0);
       return solve(assumptions, near, budget);
     }
-    if (rules_.climb && budget.climb && climb(near, kClimbLong * model_.n_leaves)) {
+    if (rules_.climb && budget.climb && climb(near, kClimbLong * model_.n_leaves, budget.watch)) {
       undo(0);
       return found();
     }
-    Opened made{assumptions, std::make_unique<Local>(model_, sums_[0].gain, dead_, lo_, hi_, sums_[0].least, JoinOptions{rules_.join}), nullptr};
+    const JoinOptions options{rules_.join};
+    Opened made{assumptions, std::make_unique<Local>(model_, sums_[0].gain, dead_, lo_, hi_, sums_[0].least, options, budget.watch), nullptr};
     undo(0);
+    if (made.local->stopped()) return Outcome::kStopped;
     if (made.local->hopeless()) {
       core_ = assumptions;
       return Outcome::kSame;
@@ -705,8 +722,11 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
     undo(0);
     return outcome == Outcome::kChanges ? found() : outcome;
   };
+  // Each pass is a conflict, a restart, new decisions or the end.
   while (true) {
-    if (!propagate()) {
+    const bool consistent = propagate(budget.watch);
+    if (budget.watch.over()) return end(Outcome::kStopped);
+    if (!consistent) {
       ++conflicts_;
       ++here;
       --until;
@@ -726,7 +746,7 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
       }
       undo(youngest);
       int back = 0, glue = 0;
-      analyse(learned, back, glue);
+      if (!analyse(learned, back, glue, budget.watch)) return end(Outcome::kStopped);
       undo(back);
       if (learned.size() == 1) {
         undo(0);
@@ -737,6 +757,7 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
       } else {
         clauses_.push_back({learned, clause_step_, glue, true});
         attach(static_cast<int>(clauses_.size()) - 1);
+        PROOFWOOD_ASSERT(value(learned[0]) < 0);
         set(learned[0], static_cast<int>(clauses_.size()) - 1);
       }
       step_ /= 0.99;
@@ -745,15 +766,14 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
         for (auto& clause : clauses_) clause.activity *= 1e-20F;
         clause_step_ *= 1e-20F;
       }
-      if ((budget.conflicts >= 0 && here >= budget.conflicts) || (budget.stop != nullptr && budget.stop->load(std::memory_order_relaxed) != 0))
-        return end(Outcome::kStopped);
+      if (budget.conflicts >= 0 && here >= budget.conflicts) return end(Outcome::kStopped);
       continue;
     }
     if (until <= 0) {
       until = 64 * luby(++restart + 1);
       if (clauses_.size() - n_given_ > limit) {
         undo(0);
-        if (!propagate()) continue;
+        if (!propagate(budget.watch) || budget.watch.over()) continue;
         reduce();
         limit += limit / 10;
       } else {
@@ -763,8 +783,8 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
     }
     if (here >= next_climb && level() >= static_cast<int>(assumptions.size())) {
       undo(static_cast<int>(assumptions.size()));
-      if (!propagate()) continue;
-      if (climb(near, (next_climb + 1) * kClimb * model_.n_leaves)) return end(Outcome::kChanges);
+      if (!propagate(budget.watch) || budget.watch.over()) continue;
+      if (climb(near, (next_climb + 1) * kClimb * model_.n_leaves, budget.watch)) return end(Outcome::kChanges);
       next_climb = 4 * next_climb + 4;
     }
     if (level() < static_cast<int>(assumptions.size())) {
@@ -782,31 +802,23 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
       }
       continue;
     }
-    Literal next = decide();
+    Literal next = choose();
     if (next >= 0) {
       // The whole way to the leaf at once: what follows from some of its needs follows from all.
-      starts_.push_back(static_cast<int>(trail_.size()));
-      set(next, kDecision);
-      for (int i = model_.needs_of[z(followed_)]; i < model_.needs_of[z(followed_) + 1]; ++i) {
-        const Literal need = model_.needs[z(i)];
-        if (value(need) >= 0) continue;
-        starts_.push_back(static_cast<int>(trail_.size()));
-        set(need, kDecision);
-      }
+      decide(next);
+      for (int i = model_.needs_of[z(followed_)]; i < model_.needs_of[z(followed_) + 1]; ++i)
+        if (value(model_.needs[z(i)]) < 0) decide(model_.needs[z(i)]);
       continue;
     }
-    if (next < 0) {
-      if (complete(near)) return end(Outcome::kChanges);
-      for (std::size_t i = 0; i < n_given_ && next < 0; ++i) {
-        const auto& literals = clauses_[i].literals;
-        if (std::any_of(literals.begin(), literals.end(), [&](Literal l) { return model_.holds(l, witness_); })) continue;
-        for (const Literal l : literals)
-          if (value(l) < 0) next = l;
-      }
+    if (complete(near)) return end(Outcome::kChanges);
+    for (std::size_t i = 0; i < n_given_ && next < 0; ++i) {
+      const auto& literals = clauses_[i].literals;
+      if (std::any_of(literals.begin(), literals.end(), [&](Literal l) { return model_.holds(l, witness_); })) continue;
+      for (const Literal l : literals)
+        if (value(l) < 0) next = l;
     }
-    PROOFWOOD_ASSERT(next >= 0 && value(next) < 0);
-    starts_.push_back(static_cast<int>(trail_.size()));
-    set(next, kDecision);
+    if (next < 0) throw std::logic_error("a clause is false after propagation");
+    decide(next);
   }
 }
 

@@ -5,8 +5,6 @@
 // propagator: in each tree the best leaf that the box still reaches bounds what the tree can add.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "climb.hpp"
+#include "watch.hpp"
 
 namespace proofwood::votes {
 
@@ -53,8 +52,8 @@ enum class Outcome { kChanges, kSame, kStopped };
 
 // What a question may cost.
 struct Budget {
+  Watch& watch;                 // every loop that may run long looks at it
   std::int64_t conflicts = -1;  // -1: no limit
-  const std::atomic<int>* stop = nullptr;
   bool climb = true;            // whether local search may answer: it knows one sum
 };
 
@@ -129,8 +128,9 @@ class Pair {
   void kill(int leaf, Literal need);
   void revive(int leaf);
   int propagate_clauses();                        // conflicting clause or kNone
-  bool propagate();                               // false: conflict_ holds facts
-  int propagate_scores(int number);               // of a sum: 0 nothing, 1 some bound, 2 conflict
+  bool propagate(Watch& watch);                   // false: conflict_ holds facts; means nothing else once the watch is over
+  void decide(Literal l);                         // at a new level
+  int propagate_scores(int number, Watch& watch); // of a sum: 0 nothing, 1 some bound, 2 conflict
   void explain(const Sum& sum, std::optional<Literal> assumed, int limit, std::vector<Literal>& facts);
   bool fallen(int leaf, int limit) const {        // whether it was dead before the change `limit`
     return dead_[static_cast<std::size_t>(leaf)] > 0 && died_[static_cast<std::size_t>(leaf)] < limit;
@@ -140,14 +140,14 @@ class Pair {
     return dead_[l] > 0 && trail_[static_cast<std::size_t>(died_[l])].level == 0;
   }
   void attach(int clause);
-  void analyse(std::vector<Literal>& learned, int& back, int& glue);
+  bool analyse(std::vector<Literal>& learned, int& back, int& glue, Watch& watch);  // false: stopped, nothing learned
   void analyse_final(const std::vector<Literal>& facts);
   void add_fact(Literal fact);
   int entry_of(Literal fact) const { return when_[static_cast<std::size_t>(fact)]; }  // change that made it true
   std::vector<Literal> facts_of(int entry);
   Outcome found();                                // the witness is an answer
-  Literal decide();                               // sets followed_ too
-  bool climb(const std::vector<int>& near, std::int64_t effort);  // a row of the box by local search, into witness_
+  Literal choose();                               // sets followed_ too
+  bool climb(const std::vector<int>& near, std::int64_t effort, Watch& watch);  // a row of the box by local search, into witness_
   bool complete(const std::vector<int>& near);
   void bump(Literal l);
   bool implied(Literal fact, int before) const;   // by a fact of wanted_ older than `before`, or always true

@@ -1,0 +1,1 @@
+"""Campaigns of random questions, each checked against an independent count; outside the default run."""

@@ -1,0 +1,294 @@
+"""Questions to the search for a row of another class: small spaces, each answer checked against all their rows.
+
+Spaces have ordered columns, columns with missing values (one or two linked chains and a flag), one-hot groups, groups
+of at most one, categories with sets of them, and further clauses of any length. Every question must end; its witness
+must be a row that answers it, its core must suffice. A build with ``PROOFWOOD_CHECKS`` also asserts the invariants of
+the search on the way.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from proofwood.explain.oracles.box import BoxOptions, BoxOracle
+from proofwood.explain.scores import ScoreModel
+from proofwood.model.node_table import BoolArray, IntArray
+
+MOST_ROWS = 4000
+"""Cells of a small space, those that its clauses forbid included."""
+
+SECONDS = 60.0
+"""Far more than any of these questions needs: none may stop at it."""
+
+
+class Space:
+    """Columns, features and clauses, collected part by part."""
+
+    def __init__(self, random: np.random.Generator) -> None:
+        self.random = random
+        self.n_thresholds: list[int] = []
+        self.features: list[tuple[int, ...]] = []
+        self.clauses: list[tuple[int, ...]] = []
+
+    @property
+    def first(self) -> IntArray:
+        """First variable of each column, and their number."""
+        return np.concatenate([[0], np.cumsum(self.n_thresholds)]).astype(np.int64)
+
+    @property
+    def size(self) -> int:
+        """Cells of the grid."""
+        return int(np.prod([q + 1 for q in self.n_thresholds], dtype=np.float64))
+
+    def _columns(self, sizes: Sequence[int]) -> tuple[int, ...]:
+        start = len(self.n_thresholds)
+        self.n_thresholds += [int(size) for size in sizes]
+        return tuple(range(start, len(self.n_thresholds)))
+
+    def above(self, column: int, cut: int = 0) -> int:
+        """Literal: the cell is above ``cut``."""
+        return 2 * int(self.first[column] + cut)
+
+    def ordered(self) -> None:
+        """A column of numbers."""
+        self.features.append(self._columns([self.random.integers(0, 6)]))
+
+    def with_missing(self) -> None:
+        """Numbers that may be missing: a chain whose end they sit at, perhaps a second one, and a flag."""
+        size = int(self.random.integers(1, 4))
+        if self.random.random() < 0.5:
+            chain, flag = self._columns([size, 1])
+            edge = self.above(chain) ^ 1 if self.random.random() < 0.5 else self.above(chain, size - 1)
+            self.clauses.append((self.above(flag) ^ 1, edge))
+            self.features.append((chain, flag))
+            return
+        lows, highs, flag = self._columns([size, size, 1])
+        missing = self.above(flag)
+        self.clauses.append((missing ^ 1, self.above(lows) ^ 1))
+        self.clauses.append((missing ^ 1, self.above(highs, size - 1)))
+        for cut in range(size):  # the same thresholds
+            self.clauses.append((self.above(lows, cut) ^ 1, self.above(highs, cut)))
+            self.clauses.append((self.above(highs, cut) ^ 1, self.above(lows, cut), missing))
+        self.features.append((lows, highs, flag))
+
+    def group(self) -> None:
+        """One-hot columns, exactly or at most one of which is 1."""
+        hot = self._columns([1] * int(self.random.integers(2, 7)))
+        if self.random.random() < 0.7:
+            self.clauses.append(tuple(self.above(c) for c in hot))
+        self.clauses += [(self.above(a) ^ 1, self.above(b) ^ 1) for a, b in itertools.combinations(hot, 2)]
+        self.features.append(hot)
+
+    def categories(self) -> None:
+        """One-hot columns and a column for a set of them."""
+        hot = self._columns([1] * int(self.random.integers(3, 6)))
+        (among,) = self._columns([1])
+        self.clauses.append(tuple(self.above(c) for c in hot))
+        self.clauses += [(self.above(a) ^ 1, self.above(b) ^ 1) for a, b in itertools.combinations(hot, 2)]
+        inside = int(self.random.integers(1, len(hot)))
+        self.clauses += [(self.above(c) ^ 1, self.above(among) ^ int(i >= inside)) for i, c in enumerate(hot)]
+        self.features.append((*hot, among))
+
+    def any_clause(self) -> None:
+        """A clause over literals of any columns, doubles and opposites included."""
+        n = 2 * int(self.first[-1])
+        if n:
+            length = int(self.random.choice([1, 2, 2, 3, 4, 6]))
+            self.clauses.append(tuple(int(literal) for literal in self.random.integers(0, n, length)))
+
+
+def random_space(random: np.random.Generator, most: int = MOST_ROWS) -> Space:
+    """Parts of every kind until the next one would make the space too large."""
+    space = Space(random)
+    for _ in range(int(random.integers(1, 7))):
+        kept = len(space.n_thresholds), len(space.features), len(space.clauses)
+        add = (space.ordered, space.ordered, space.with_missing, space.group, space.categories)
+        add[int(random.integers(len(add)))]()
+        if space.size > most:
+            del space.n_thresholds[kept[0] :], space.features[kept[1] :], space.clauses[kept[2] :]
+    if not space.n_thresholds:
+        space.ordered()
+    for _ in range(int(random.choice([0, 0, 1, 2, 5]))):
+        space.any_clause()
+    return space
+
+
+def random_trees(random: np.random.Generator, space: Space, n_trees: int, depth: int, values: IntArray) -> ScoreModel:
+    """A model over the space whose leaves draw their scores from ``values`` (n, n_classes)."""
+    sizes, first = space.n_thresholds, space.first
+    scores, needs, needs_of, leaves_of = [], list[int](), [0], [0]
+
+    def grow(left: int, low: list[int], high: list[int]) -> None:
+        open_ = [c for c, q in enumerate(sizes) if low[c] < high[c] and q]
+        if left == 0 or not open_ or random.random() < 0.05:
+            needs.extend(2 * int(first[c] + low[c] - 1) for c in range(len(sizes)) if low[c] > 0)
+            needs.extend(2 * int(first[c] + high[c]) + 1 for c in range(len(sizes)) if high[c] < sizes[c])
+            needs_of.append(len(needs))
+            scores.append(values[int(random.integers(len(values)))])
+            return
+        c = open_[int(random.integers(len(open_)))]
+        cut = int(random.integers(low[c], high[c]))
+        kept = low[c], high[c]
+        high[c] = cut
+        grow(left - 1, low, high)
+        low[c], high[c] = cut + 1, kept[1]
+        grow(left - 1, low, high)
+        low[c], high[c] = kept
+
+    for _ in range(n_trees):
+        grow(depth, [0] * len(sizes), list(sizes))
+        leaves_of.append(len(scores))
+    return ScoreModel(
+        n_thresholds=np.array(sizes, dtype=np.int64),
+        features=tuple(space.features),
+        leaves_of=np.array(leaves_of),
+        scores=np.array(scores, dtype=np.int64),
+        base=random.integers(-2, 3, values.shape[1]),
+        needs_of=np.array(needs_of),
+        needs=np.array(needs, dtype=np.int64),
+        clauses=tuple(space.clauses),
+        margin=int(random.choice([0, 0, 1])),
+        ties_low=bool(random.integers(2)),
+    )
+
+
+class AllRows:
+    """Every row of a small space with its sums."""
+
+    def __init__(self, scores: ScoreModel) -> None:
+        self.scores = scores
+        grid = np.indices([int(q) + 1 for q in scores.n_thresholds]).reshape(scores.n_columns, -1).T
+        true = self._literals(grid)
+        allowed = np.ones(len(grid), dtype=bool)
+        for clause in scores.clauses:
+            allowed &= true[:, list(clause)].any(axis=1)
+        self.rows, true = grid[allowed], true[allowed]
+        self.sums = np.tile(scores.base, (len(self.rows), 1))
+        for leaf in range(len(scores.scores)):
+            needs = scores.needs[scores.needs_of[leaf] : scores.needs_of[leaf + 1]]
+            self.sums += true[:, needs].all(axis=1)[:, np.newaxis] * scores.scores[leaf]
+
+    def _literals(self, rows: IntArray) -> BoolArray:
+        """(n_rows, 2 n_variables) truth of every literal."""
+        above = [rows[:, [c]] > np.arange(q) for c, q in enumerate(self.scores.n_thresholds.tolist())]
+        flat = np.concatenate([*above, np.zeros((len(rows), 0), dtype=bool)], axis=1)
+        return np.stack([flat, ~flat], axis=2).reshape(len(rows), -1)
+
+    def reaching(self, label: int, targets: Sequence[int] | None) -> BoolArray:
+        """(n_rows,) which may get another class, one of the targets."""
+        classes = range(self.scores.n_classes)
+        others = [k for k in classes if k != label and (targets is None or k in targets)]
+        found = np.zeros(len(self.rows), dtype=bool)
+        for k in others:
+            first = np.ones(len(self.rows), dtype=bool)
+            for other in set(classes) - set(others):
+                first &= self.sums[:, k] - self.sums[:, other] >= self.scores.threshold_of_win(k, other)
+            found |= first
+        return found
+
+    def inside(self, low: IntArray, high: IntArray) -> BoolArray:
+        """(n_rows,) which are in a box."""
+        return np.asarray(((self.rows >= low) & (self.rows <= high)).all(axis=1))
+
+
+def _options(random: np.random.Generator) -> BoxOptions:
+    switches = (bool(random.random() < 0.75) for _ in range(5))
+    return BoxOptions(*switches, patience=int(random.choice([0, 1, 2, 20, 20])))
+
+
+def _box(scores: ScoreModel, cells: IntArray, fixed: Sequence[int]) -> tuple[IntArray, IntArray]:
+    low, high = np.zeros(scores.n_columns, dtype=np.int64), np.array(scores.n_thresholds)
+    columns = [c for feature in fixed for c in scores.features[feature]]
+    low[columns] = high[columns] = cells[columns]
+    return low, high
+
+
+def _limits(scores: ScoreModel, feature: int, low: IntArray, high: IntArray) -> bool:
+    columns = list(scores.features[feature])
+    return bool((low[columns] > 0).any() or (high[columns] < scores.n_thresholds[columns]).any())
+
+
+def ask_some(random: np.random.Generator, n: int, counts: Counter[str], *, options: BoxOptions | None = None) -> None:
+    """One random model, asked ``n`` times with one engine that keeps what it learns; AssertionError if it is wrong."""
+    n_classes = int(random.choice([2, 2, 3, 4]))
+    most = int(random.choice([2, 3, 30]))
+    values = random.integers(-most, most + 1, (int(random.integers(2, 30)), n_classes))
+    scores = random_trees(
+        random, random_space(random), int(random.choice([1, 3, 8, 20, 40])), int(random.integers(1, 6)), values
+    )
+    rows = AllRows(scores)
+    oracle = BoxOracle(scores, _options(random) if options is None else options)
+    counts["models"] += 1
+    if not len(rows.rows):
+        counts["empty spaces"] += 1
+        label = int(random.integers(n_classes))
+        answer = oracle.ask_box(*_box(scores, np.zeros(0, dtype=np.int64), []), label, seconds=SECONDS)
+        assert answer.changes is False, "a space without rows has a row of another class"
+        return
+    for _ in range(n):
+        cells = rows.rows[int(random.integers(len(rows.rows)))]
+        label = scores.winner(cells) if random.random() < 0.9 else int(random.integers(n_classes))
+        others = [k for k in range(n_classes) if k != label]
+        targets = None if random.random() < 0.7 else [k for k in others if random.random() < 0.6] or others[:1]
+        reaching = rows.reaching(label, targets)
+        if random.random() < 0.7:
+            fixed = [f for f in range(scores.n_features) if random.random() < random.choice([0.1, 0.3, 0.6])]
+            low, high = _box(scores, cells, fixed)
+            answer = oracle.ask(cells, label, fixed, targets=targets, seconds=SECONDS)
+        else:
+            other = rows.rows[int(random.integers(len(rows.rows)))]
+            low, high = np.minimum(cells, other), np.maximum(cells, other)
+            free = random.random(scores.n_columns) < 0.3
+            low, high = np.where(free, 0, low), np.where(free, scores.n_thresholds, high)
+            answer = oracle.ask_box(low, high, label, targets=targets, seconds=SECONDS)
+        truth = bool((reaching & rows.inside(low, high)).any())
+        counts["questions"] += 1
+        counts["of rows that exist" if truth else "of rows that do not exist"] += 1
+        assert answer.changes is truth, f"said {answer.changes}, by all rows {truth}"
+        if answer.changes:
+            assert answer.witness is not None
+            found = (rows.rows == answer.witness).all(axis=1)
+            assert (found & reaching & rows.inside(low, high)).any(), f"the witness {answer.witness} answers nothing"
+        elif answer.core is not None:
+            limited = {f for f in range(scores.n_features) if _limits(scores, f, low, high)}
+            assert answer.core <= limited, f"the core {sorted(answer.core)} has more than was fixed"
+            kept = np.zeros(scores.n_columns, dtype=bool)
+            kept[[c for f in answer.core for c in scores.features[f]]] = True
+            wide = rows.inside(np.where(kept, low, 0), np.where(kept, high, scores.n_thresholds))
+            assert not (reaching & wide).any(), f"the core {sorted(answer.core)} does not suffice"
+    counts["conflicts"] += oracle.conflicts
+
+
+def campaign(seed: int, seconds: float, *, most_questions: int | None = None) -> dict[str, int]:
+    """Random models, 40 questions each, until the time is over.
+
+    Parameters
+    ----------
+    seed : of the first model; each model has a generator of its own, ``default_rng([seed, number])``
+    seconds : limit
+    most_questions : another limit
+
+    Returns
+    -------
+    Numbers of models, questions, and conflicts
+
+    Raises
+    ------
+    AssertionError
+        At the first wrong answer or broken invariant; it names seed and number of the model.
+    """
+    counts: Counter[str] = Counter()
+    until = time.monotonic() + seconds
+    for number in itertools.count():
+        if time.monotonic() >= until or (most_questions is not None and counts["questions"] >= most_questions):
+            return dict(counts)
+        try:
+            ask_some(np.random.default_rng([seed, number]), 40, counts)
+        except (AssertionError, RuntimeError) as error:
+            raise AssertionError(f"seed {seed}, model {number}: {error}") from error
+    raise AssertionError("there is no last number")
