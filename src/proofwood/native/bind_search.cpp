@@ -14,6 +14,7 @@
 #include "bindings.hpp"
 #include "running.hpp"
 #include "search.hpp"
+#include "simd.hpp"
 #include "sized.hpp"
 
 namespace nb = nanobind;
@@ -44,7 +45,7 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   settings.start_upper = number("start_upper", settings.start_upper);
   settings.bound_only = number("bound_only", settings.bound_only);
   settings.threads = number("threads", settings.threads);
-  settings.isa = number("isa", settings.isa);
+  settings.isa = proofwood::chosen_isa(number("isa", static_cast<int>(proofwood::kAuto)));
   settings.lane_bits = number("lane_bits", settings.lane_bits);
   settings.canonical = number("canonical", settings.canonical);
   settings.eta = number("eta", settings.eta);
@@ -56,8 +57,6 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   settings.rules.cache = number("cache", true);
   settings.rules.affordable = number("affordable", true);
   const bool merge = number("merge_rows", true);
-  if (proofwood::select_kernels(settings.isa, settings.lane_bits, 0) == nullptr)
-    throw std::invalid_argument("this machine lacks the instruction set asked for");
 
   // The walk that writes the tree comes after the search: about 10 ns per value, at most a fifth of the limit.
   if (seconds) seconds = *seconds - std::min(0.2 * *seconds, 1e-8 * static_cast<double>(n) * static_cast<double>(x.shape(1)));
@@ -106,7 +105,7 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   nb::dict result;
   result["stopped"] = stop.load();
   result["seconds"] = took;
-  result["kernel"] = proofwood::best_isa();
+  result["kernel"] = proofwood::isa_name(settings.isa);
   if (!search) {
     result["upper"] = nb::none();
     return result;
@@ -142,6 +141,7 @@ nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights&
   settings.similarity = nb::cast<bool>(given["similarity"]);
   settings.monotone = nb::cast<bool>(given["monotone"]);
   settings.cache = nb::cast<bool>(given["cache"]);
+  settings.isa = proofwood::chosen_isa(proofwood::kAuto);
   if (settings.splits < 0 || settings.splits > proofwood::kMostSplits) throw std::invalid_argument("splits must be 0 to 16");
   if (settings.depth < 0 || settings.threads < 1) throw std::invalid_argument("depth or threads is too small");
   std::atomic<int> stop{kRunning};
@@ -172,13 +172,6 @@ nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights&
   return result;
 }
 
-std::vector<std::string> instruction_sets() {
-  std::vector<std::string> names;
-  for (int isa = 1; isa <= 3; ++isa)
-    if (const auto* kernels = proofwood::select_kernels(isa, 0, 0)) names.emplace_back(kernels->name);
-  return names;
-}
-
 }  // namespace
 
 void proofwood::bind_search(nb::module_& module) {
@@ -187,5 +180,5 @@ void proofwood::bind_search(nb::module_& module) {
              "Optimal tree for (n_rows, n_features) float64 values, int32 labels and int64 weights.");
   module.def("bound_sized_trees", &bound_sized_trees, "x"_a, "labels"_a, "weights"_a, "n_classes"_a, "settings"_a,
              "seconds"_a.none(), "Whether some tree of a limited number of splits has fewer errors than a number.");
-  module.def("instruction_sets", &instruction_sets, "Instruction sets of the kernels that this machine can run.");
+  module.def("instruction_sets", &proofwood::instruction_sets, "Instruction sets of the kernels that this machine can run.");
 }

@@ -12,6 +12,7 @@
 
 #include "bindings.hpp"
 #include "running.hpp"
+#include "simd.hpp"
 #include "subset.hpp"
 
 namespace nb = nanobind;
@@ -42,7 +43,7 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   settings.neighbours = number("neighbours", settings.neighbours);
   settings.restarts = number("restarts", settings.restarts);
   const bool by_rank = number("by_rank", false);
-  settings.isa = number("isa", settings.isa);
+  settings.isa = proofwood::chosen_isa(number("isa", static_cast<int>(proofwood::kAuto)));
   settings.rules.matching = number("matching", true);
   settings.rules.reweighting = number("reweighting", true);
   settings.rules.overlap = number("overlap", true);
@@ -52,8 +53,6 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   settings.rules.equivalent_points = number("equivalent_points", true);
   settings.rules.sweep = number("sweep", true);
   settings.rules.greedy = number("greedy", true);
-  if (proofwood::subset_kernels(settings.isa) == nullptr)
-    throw std::invalid_argument("this machine lacks the instruction set asked for");
 
   using Clock = std::chrono::steady_clock;
   const auto started = Clock::now();

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "simd.hpp"
+
 namespace proofwood {
 
 constexpr int kMaxLanes = 32;
@@ -68,9 +70,7 @@ struct Kernels {
                     const int* bit, std::uint32_t* mask);
 };
 
-// Narrowest lanes that hold `largest`, of the instruction set asked for; nullptr if this machine lacks it.
-// isa: 0 best available, 1 baseline, 2 AVX2, 3 AVX-512; bits: 0 narrowest, else 16, 32 or 64.
+// Narrowest lanes that hold `largest`, of an instruction set that `chosen_isa` gave. bits: 0 narrowest, else 16, 32 or 64.
 const Kernels* select_kernels(int isa, int bits, std::int64_t largest);
-const char* best_isa();
 
 }  // namespace proofwood

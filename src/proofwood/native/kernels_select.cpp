@@ -1,43 +1,36 @@
 #include <limits>
 
 #include "kernels.hpp"
+#include "subset_kernels.hpp"
 
 namespace proofwood {
 
-namespace baseline { const Kernels* tables(); }
+namespace baseline {
+const Kernels* tables();
+const SubsetKernels* subset_table();
+}  // namespace baseline
 #ifdef PROOFWOOD_X86
-namespace avx2 { const Kernels* tables(); }
+namespace avx2 {
+const Kernels* tables();
+const SubsetKernels* subset_table();
+}  // namespace avx2
 namespace avx512 { const Kernels* tables(); }
 #endif
 
 namespace {
 
-bool available(int isa) {
-  if (isa == 1) return true;
-#ifdef PROOFWOOD_X86
-  __builtin_cpu_init();
-  if (isa == 2) return __builtin_cpu_supports("avx2");
-  if (isa == 3) return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-#endif
-  return false;
-}
-
 const Kernels* tables(int isa) {
 #ifdef PROOFWOOD_X86
-  if (isa == 3) return avx512::tables();
-  if (isa == 2) return avx2::tables();
+  if (isa == kAvx512) return avx512::tables();
+  if (isa == kAvx2) return avx2::tables();
 #endif
   (void)isa;
   return baseline::tables();
 }
 
-int best() { return available(3) ? 3 : available(2) ? 2 : 1; }
-
 }  // namespace
 
 const Kernels* select_kernels(int isa, int bits, std::int64_t largest) {
-  if (isa == 0) isa = best();
-  if (!available(isa)) return nullptr;
   // lowest() and highest() of a lane are half its range and stand for "none"
   const int narrowest = largest < std::numeric_limits<std::int16_t>::max() / 2 ? 0
                         : largest < std::numeric_limits<std::int32_t>::max() / 2 ? 1
@@ -46,6 +39,12 @@ const Kernels* select_kernels(int isa, int bits, std::int64_t largest) {
   return tables(isa) + (wished > narrowest ? wished : narrowest);
 }
 
-const char* best_isa() { return tables(best())->name; }
+const SubsetKernels* subset_kernels(int isa) {
+#ifdef PROOFWOOD_X86
+  if (isa >= kAvx2) return avx2::subset_table();
+#endif
+  (void)isa;
+  return baseline::subset_table();
+}
 
 }  // namespace proofwood

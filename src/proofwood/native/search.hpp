@@ -28,7 +28,7 @@ struct Settings {
   bool bound_only = false;      // no trees are wanted but those cheaper than `start_upper`, at no depth
   int threads = 1;
   Rules rules;
-  int isa = 0, lane_bits = 0;
+  int isa = kBaseline, lane_bits = 0;
   bool canonical = true;
   double eta = 1e9;  // sides of depth two: how much of the distance to the interval's edges their bound allows
 };

@@ -20,7 +20,7 @@ struct SizedSettings {
   int splits = 3, depth = 3;
   i64 below = 0;        // only trees with fewer errors matter
   int threads = 1;
-  int isa = 0, lane_bits = 0;
+  int isa = kBaseline, lane_bits = 0;
   double eta = 1;       // how much further than needed a side is searched, as a share of the weight its bound could rule out
   bool similarity = true;  // rule: a split near an evaluated one has at least its errors less the weight between them
   bool monotone = true;    // rule: along a column the low side only gains errors, the high side only loses some

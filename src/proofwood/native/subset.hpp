@@ -86,7 +86,7 @@ struct Settings {
   bool greedy_only = false;  // best: stop after the greedy first set
   std::size_t max_sets = 1;
   u32 threads = 1, neighbours = 10, restarts = 12;
-  int isa = 0;
+  int isa = kBaseline;
   Rules rules;
 };
 

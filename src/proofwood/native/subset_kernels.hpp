@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "simd.hpp"
+
 namespace proofwood {
 
 constexpr std::uint32_t kSlotStep = 8;
@@ -44,7 +46,7 @@ struct SubsetKernels {
                     const std::uint64_t* row, std::uint16_t* out);
 };
 
-// isa: 0 best available, 1 baseline, 2 AVX2; nullptr if this machine lacks it.
+// The widest kernels up to an instruction set that `chosen_isa` gave: AVX2 where it is wider.
 const SubsetKernels* subset_kernels(int isa);
 
 }  // namespace proofwood

@@ -1,0 +1,81 @@
+"""The runner of fuzz campaigns, on parts that pass, fail, raise, crash and hang."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz import _records, _runner
+
+PARTS = {
+    "passes": "return {'cases': 7, 'failures': 0, 'seed': seed}",
+    "fails": "from tests.fuzz import _records\n"
+    "    _records.record('fails', seed, 3, 'two is not three', {'two': 2}, X=[[1.0]])\n"
+    "    return {'cases': 5, 'failures': 1}",
+    "raises": "raise ValueError('no such case')",
+    "crashes": "os.abort()",
+    "hangs": "time.sleep(600)",
+    "forgets": "return {'cases': 1}",
+    "_helper": "return {}",
+}
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A package of parts, named anew for each test since Python remembers those it has seen."""
+    name = f"parts_of_{tmp_path.name}"
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    for part, body in PARTS.items():
+        text = f"import os, time\n\n\ndef campaign(seed, seconds):\n    {body}\n"
+        (folder / f"{part}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(__file__).parents[2]}")
+    return name
+
+
+def test_parts_are_found_by_listing(package: str) -> None:
+    assert _runner.parts_of(package) == ["crashes", "fails", "forgets", "hangs", "passes", "raises"]
+
+
+def test_what_goes_wrong_is_told_apart_and_ends_nothing(package: str, tmp_path: Path) -> None:
+    records = tmp_path / "records"
+    lines: list[str] = []
+    parts = ["crashes", "fails", "raises", "forgets", "passes"]
+    tallies = _runner.campaign(package, parts, seconds=0, seed=1, grace=60, records=records, say=lines.append)
+    tallies |= _runner.campaign(package, ["hangs"], seconds=0, seed=1, grace=1.5, records=records, say=lines.append)
+    assert {part: tally.turns for part, tally in tallies.items()} == dict.fromkeys([*parts, "hangs"], 1)
+    assert {part: tally.failures for part, tally in tallies.items() if tally.failures == 0} == {"passes": 0}
+    assert tallies["passes"].counts == {"cases": 7, "failures": 0, "seed": _runner.derived(1, "passes", 0)}
+    assert (tallies["fails"].counts["failures"], tallies["fails"].broken) == (1, [])
+    assert tallies["crashes"].broken[0].startswith("crashed: SIGABRT: `python -m tests.fuzz._slice ")
+    assert tallies["raises"].broken[0].startswith("raised: exit code 1")
+    assert tallies["forgets"].broken[0].startswith("did not count cases and failures")
+    assert tallies["hangs"].broken[0].startswith("hung: not back after 2 s")
+    logs = {path.name.partition("-")[0]: path.read_text() for path in records.glob("*.log")}
+    assert sorted(logs) == ["crashes", "forgets", "hangs", "raises"]
+    assert "ValueError: no such case" in logs["raises"]
+    assert "in campaign" in logs["crashes"]  # where it was
+    page = _runner.report(tallies, "command", records)
+    assert "13 cases" in page
+    assert "5 failures" in page
+    assert f"record fails-{_runner.derived(1, 'fails', 0)}-3.json" in page
+    assert len(lines) == 6
+
+
+def test_turns_go_round_with_seeds_of_their_own(package: str, tmp_path: Path) -> None:
+    tallies = _runner.campaign(package, ["passes", "fails"], seconds=0, least_turns=3, seed=2, records=tmp_path / "r")
+    assert (tallies["passes"].turns, tallies["fails"].turns) == (3, 3)
+    seeds = [_runner.derived(2, "passes", turn) for turn in range(3)]
+    assert len({*seeds, _runner.derived(2, "fails", 0), _runner.derived(3, "passes", 0)}) == 5
+    assert tallies["passes"].counts == {"cases": 21, "failures": 0, "seed": sum(seeds)}
+
+
+def test_a_record_holds_what_repeats_the_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(_records.VARIABLE, str(tmp_path / "there"))
+    path = _records.record("part", 5, 6, "wrong", {"alpha": 0.5}, X=[[1.0, 2.0]])
+    assert path == tmp_path / "there" / "part-5-6.json"
+    assert '"alpha": 0.5' in path.read_text()
+    assert path.with_suffix(".npz").exists()
