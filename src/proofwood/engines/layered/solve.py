@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from proofwood.engines.interrupts import settled
 from proofwood.engines.layered.cpsat.solve import require_ortools
 from proofwood.engines.layered.milp.solve import SOLVER_OF_ENGINE, require
-from proofwood.engines.layered.run import LayeredRun
+from proofwood.engines.layered.run import LayeredRun, before_proof
 from proofwood.engines.layered.sets import SetSearch, search_sets
 from proofwood.engines.layered.shape import Diagram, InterruptedSearchError
 from proofwood.engines.layered.unrolled import Unroller
@@ -109,7 +109,7 @@ def solve(
 
             stopped_by = solve_oblique(run, engine, random_state)
         else:
-            stopped_by = _univariate(run, engine, random_state, shares)
+            stopped_by = work_univariate(run, engine, random_state, shares)
     except KeyboardInterrupt as interrupt:
         stopped_by = "interrupt"
         if isinstance(interrupt, InterruptedSearchError):
@@ -119,7 +119,10 @@ def solve(
     return settled(lambda: run.result("time_limit" if stopped_by is None and run.over and not run.done else stopped_by))
 
 
-def _univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares) -> str | None:
+def work_univariate(
+    run: LayeredRun, engine: str, random_state: int, shares: Shares = DEFAULT_SHARES
+) -> str | None:
+    """Work on ``run``, of a univariate problem, until it is done or the time is up; what stopped a solver."""
     problem = run.problem
     search = SetSearch.of(problem)
     run.prove(search.lower, by="equal rows")
@@ -132,18 +135,10 @@ def _univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares)
         improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 10.0))
         return None
     if engine in SOLVER_OF_ENGINE:
-        from proofwood.engines.layered.milp.solve import solve as by_milp
-
-        return by_milp(
-            problem, run, solver=SOLVER_OF_ENGINE[engine], seconds=run.seconds_left, threads=run.limits.threads
-        )
+        return _by_milp(run, search, engine, shares)
     if engine == "cpsat":
         return _by_cpsat(run, search, random_state)
-    solve_by_trees(run, shares)
-    unroller = Unroller(search, run)
-    unroller.work(run.share_of_time(*shares.trees))
-    search_sets(search, run, seconds=run.share_of_time(*shares.trees))
-    unroller.work(run.share_of_time(*shares.unrolled))
+    _prove(run, search, shares)
     alone = engine == "search" or importlib.util.find_spec("ortools") is None
     search_sets(search, run, seconds=None if alone else run.share_of_time(*shares.sets))
     if run.done:
@@ -203,6 +198,32 @@ def solve_by_trees(run: LayeredRun, shares: Shares = DEFAULT_SHARES) -> None:
 
     if not run.done and run.problem.tree and fits_every_tree(run.problem):
         solve_trees(run.problem, run, seconds=run.share_of_time(*shares.trees))
+
+
+def _prove(run: LayeredRun, search: SetSearch, shares: Shares) -> None:
+    """Bounds by trees and by sets in turn."""
+    solve_by_trees(run, shares)
+    unroller = Unroller(search, run)
+    unroller.work(run.share_of_time(*shares.trees))
+    search_sets(search, run, seconds=run.share_of_time(*shares.trees))
+    unroller.work(run.share_of_time(*shares.unrolled))
+
+
+def _by_milp(run: LayeredRun, search: SetSearch, engine: str, shares: Shares) -> str | None:
+    """A diagram by mixed-integer programming, and a proof by the exact searches: a solver's bound is not believed."""
+    from proofwood.engines.layered.milp.solve import confirmed
+    from proofwood.engines.layered.milp.solve import solve as by_milp
+
+    threads = run.limits.threads
+    stopped_by = by_milp(
+        run.problem, run, solver=SOLVER_OF_ENGINE[engine], seconds=before_proof(run), threads=threads
+    )
+    if stopped_by == "interrupt" or run.done:
+        return stopped_by
+    search_sets(search, run, seconds=run.share_of_time(*shares.look))
+    _prove(run, search, shares)
+    search_sets(search, run, seconds=run.share_of_time(1.0, 120.0))
+    return confirmed(run, stopped_by)
 
 
 def _by_cpsat(run: LayeredRun, search: SetSearch, random_state: int) -> str | None:
