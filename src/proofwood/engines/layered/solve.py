@@ -18,6 +18,10 @@ from proofwood.result import NO_LIMITS, Limits, Progress, Result
 
 ENGINES = ("auto", "search", "cpsat", "milp", "scip", "highs", "gurobi", "heuristic")
 """Names of the engines; "milp" is the model of the paper by the solver that comes with scipy."""
+CHILD_SECONDS = 1.5
+"""Seconds of processor time that a process with a solver needs before it does anything."""
+CHILD_CELL = 2e-7
+"""The same for each rank of each row that is sent to it."""
 LARGE = 400
 """Distinct rows above which CP-SAT does no more than return its start."""
 OBLIQUE_ENGINES = ("auto", *SOLVER_OF_ENGINE, "heuristic")
@@ -119,11 +123,11 @@ def solve(
     return settled(lambda: run.result("time_limit" if stopped_by is None and run.over and not run.done else stopped_by))
 
 
-def work_univariate(
-    run: LayeredRun, engine: str, random_state: int, shares: Shares = DEFAULT_SHARES
-) -> str | None:
+def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares = DEFAULT_SHARES) -> str | None:
     """Work on ``run``, of a univariate problem, until it is done or the time is up; what stopped a solver."""
     problem = run.problem
+    if run.over:
+        return "time_limit"
     search = SetSearch.of(problem)
     run.prove(search.lower, by="equal rows")
     if engine in ("auto", "search"):
@@ -131,6 +135,8 @@ def work_univariate(
         if run.done:
             return None
     start(run, random_state, shares)
+    if run.over:
+        return None
     if engine == "heuristic":
         improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 10.0))
         return None
@@ -147,6 +153,9 @@ def work_univariate(
         # The sets that are left are too many to list: what time remains goes into better diagrams.
         improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 30.0))
         return None
+    if not time_for_a_child(run):
+        improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 30.0))
+        return None
     if problem.rows.groups[1].shape[0] > LARGE:
         from proofwood.engines.layered.cpsat.solve import improve as by_neighbourhoods
 
@@ -156,14 +165,22 @@ def work_univariate(
         if stopped_by == "interrupt":
             return stopped_by
         improve_best(run, random_state + 2, seconds=run.share_of_time(*shares.improve))
+    if not time_for_a_child(run):
+        return None
     return _by_cpsat(run, search, random_state)
+
+
+def time_for_a_child(run: LayeredRun) -> bool:
+    """Whether time is left to start a process, to send it the rows, and to end it."""
+    left = run.seconds_left
+    return left is None or left > CHILD_SECONDS + CHILD_CELL * run.problem.rows.ranks.size
 
 
 def start(run: LayeredRun, random_state: int, shares: Shares = DEFAULT_SHARES) -> None:
     """The two heuristics: construction from the top, and local search from what is best so far."""
     from proofwood.engines.layered.construct import construct
 
-    if run.problem.rows.n_tests == 0:
+    if run.problem.rows.n_tests == 0 or run.over:
         return
     diagram = construct(run.problem, random_state=random_state, seconds=run.share_of_time(*shares.construct))
     run.offer(diagram, by="construct")
@@ -175,7 +192,7 @@ def improve_best(run: LayeredRun, random_state: int, *, seconds: float) -> None:
     from proofwood.engines.layered.improve import improve
 
     problem = run.problem
-    if run.best is None or run.done or problem.rows.n_tests == 0 or seconds <= 0:
+    if run.best is None or run.done or run.over or problem.rows.n_tests == 0 or seconds <= 0:
         return
     if problem.rates or problem.penalties:
         from proofwood.engines.layered.fair import improve_fairly
@@ -202,6 +219,8 @@ def solve_by_trees(run: LayeredRun, shares: Shares = DEFAULT_SHARES) -> None:
 
 def _prove(run: LayeredRun, search: SetSearch, shares: Shares) -> None:
     """Bounds by trees and by sets in turn."""
+    if run.over:
+        return
     solve_by_trees(run, shares)
     unroller = Unroller(search, run)
     unroller.work(run.share_of_time(*shares.trees))
@@ -215,9 +234,7 @@ def _by_milp(run: LayeredRun, search: SetSearch, engine: str, shares: Shares) ->
     from proofwood.engines.layered.milp.solve import solve as by_milp
 
     threads = run.limits.threads
-    stopped_by = by_milp(
-        run.problem, run, solver=SOLVER_OF_ENGINE[engine], seconds=before_proof(run), threads=threads
-    )
+    stopped_by = by_milp(run.problem, run, solver=SOLVER_OF_ENGINE[engine], seconds=before_proof(run), threads=threads)
     if stopped_by == "interrupt" or run.done:
         return stopped_by
     search_sets(search, run, seconds=run.share_of_time(*shares.look))
@@ -227,6 +244,8 @@ def _by_milp(run: LayeredRun, search: SetSearch, engine: str, shares: Shares) ->
 
 
 def _by_cpsat(run: LayeredRun, search: SetSearch, random_state: int) -> str | None:
+    if run.over:
+        return "time_limit"
     from proofwood.engines.layered.cpsat.solve import solve as by_cpsat
 
     return by_cpsat(

@@ -41,6 +41,10 @@ UNCONFIRMED = "unconfirmed"
 """What stopped a run whose solver says that its diagram is the best, and no exact search has confirmed it."""
 _LAST_WORDS = 0.5
 """Seconds that a solver is told to leave for its answer, at most a tenth of all it has."""
+FIRST_PACE = 1e-6
+"""Seconds to write a program per row and arc, before one was written."""
+MOST_CELLS = 20_000_000
+"""Rows times arcs of a program at most: more takes gigabytes to write and to send."""
 WRITE_AND_SEND = 2.0
 """Time to write a program and send it to its process, as a multiple of the time to write it."""
 STEP_SHARE = 0.4
@@ -118,7 +122,7 @@ def solve(
     Returns
     -------
     None if it ran to the end and claims that there is nothing better, else what stopped it: "time_limit", "interrupt",
-    or "precision" if the solver finished and its bound and the best diagram lie closer than its tolerance, or its best solution could not be
+    "size" if a program would have too many rows and arcs to be written, or "precision" if the solver finished and its bound and the best diagram lie closer than its tolerance, or its best solution could not be
     reproduced in floating point.
 
     Raises
@@ -205,7 +209,7 @@ class _Stages:
     options: MilpOptions
     deadline: float | None
     least: int = 1
-    pace: float = 0.0
+    pace: float = FIRST_PACE
 
     @property
     def name(self) -> str:
@@ -261,6 +265,8 @@ class _Stages:
         size = part.rows.n_rows * (len(slots.low) + len(slots.high))
         if seconds is not None and seconds <= WRITE_AND_SEND * self.pace * size:  # it would not arrive in time
             return "time_limit"
+        if size > MOST_CELLS:
+            return "size"
         model = build(part, thresholds=options.thresholds, centred=options.centred, least_splits=self.least)
         levels, most = Levels.of(part), part.max_splits
         start = self._start(model)

@@ -270,7 +270,9 @@ class _Ways:
         return found if rows is None else np.concatenate([low[rows[0]], high[rows[1]]])
 
 
-def _overlapping(low: RankArray, high: RankArray, of_low: IntArray, of_high: IntArray) -> tuple[IntArray, IntArray] | None:
+def _overlapping(
+    low: RankArray, high: RankArray, of_low: IntArray, of_high: IntArray
+) -> tuple[IntArray, IntArray] | None:
     """The rows ``of_low`` and ``of_high``, and such that no threshold parts either kind; None if a threshold does."""
     for column in range(low.shape[1]):
         for sign in (1, -1):

@@ -230,8 +230,10 @@ class Draft:
             return True
         height = node.height[rows]
         low, high = height[height <= 0], height[height > 0]
-        return low.size == 0 or high.size == 0 or (
-            float(high.min() - low.max()) >= MARGIN * (1 - ROUNDING) * max(1.0, float(np.abs(node.normal).sum()))
+        return (
+            low.size == 0
+            or high.size == 0
+            or (float(high.min() - low.max()) >= MARGIN * (1 - ROUNDING) * max(1.0, float(np.abs(node.normal).sum())))
         )
 
     # ---------------------------------------------------------------- out

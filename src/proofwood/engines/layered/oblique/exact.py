@@ -189,7 +189,7 @@ def _normal(points: Sequence[Point]) -> Point | None:
     size = len(points[0])
     rows = [[x - o for x, o in zip(point, points[0], strict=True)] for point in points[1:]]
     if size == 2:
-        (x, y), = rows
+        ((x, y),) = rows
         return None if x == y == 0 else (-y, x)
     minors = [_determinant([row[:at] + row[at + 1 :] for row in rows]) for at in range(size)]
     signed = tuple(minor if at % 2 == 0 else -minor for at, minor in enumerate(minors))

@@ -117,9 +117,7 @@ class Conflicts:
         left = deadline - time.perf_counter()
         if left <= 0:
             return None, False
-        outcome = worker.run(
-            _by_rc2, sets, self.weights[used].tolist(), seconds=None if math.isinf(left) else left
-        )
+        outcome = worker.run(_by_rc2, sets, self.weights[used].tolist(), seconds=None if math.isinf(left) else left)
         if outcome.stopped_by == "interrupt":
             raise KeyboardInterrupt
         if outcome.stopped_by is not None:
