@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from proofwood.engines.layered.milp.solve import CLAIMS
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.shape import Diagram
 from proofwood.problem.layered import LayeredProblem
@@ -17,7 +18,7 @@ from tests.layered_problems import corner_cases, layered_problem, random_diagram
 from tests.naive_layered import cheapest
 
 Answer = tuple[Diagram | None, int, int, bool, bool]
-"""Best diagram, upper and lower bound, whether nothing is left to do, whether proved infeasible."""
+"""Best diagram, upper and lower bound, proved or claimed, whether they met, whether proved infeasible."""
 
 
 def problem_of(number: int) -> LayeredProblem:
@@ -81,4 +82,5 @@ def _in_child(send: Callable[[Any], None], module: str, options: dict[str, Any],
         for diagram in starts_of(number, problem):
             run.offer(diagram, by="start")
         solve(problem, run, seconds=None, **options)
-        send((number, (run.best, run.upper, run.lower, run.done, run.infeasible)))
+        lower = max(run.lower, run.counters.get(CLAIMS, 0))
+        send((number, (run.best, run.upper, lower, run.done or lower == run.upper, run.infeasible)))

@@ -97,6 +97,11 @@ def hyperplane_step(
 ) -> tuple[int, float]:
     """Least loss over t, and such a t, where row i is above iff ``height[i] + t * slope[i] > 0``."""
 
+def cheapest_hitting_set(
+    sets: list[list[int]], weights: npt.NDArray[np.int64], upper: int, seconds: float | None
+) -> dict[str, Any]:
+    """Elements of least weight below ``upper`` that hit every set: "chosen", "weight", "complete", "stopped"."""
+
 class VoteSearch:
     """Search for rows of another class; keeps what it learned for each pair of classes."""
 

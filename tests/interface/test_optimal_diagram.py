@@ -269,7 +269,7 @@ def test_a_penalty_of_too_many_digits_is_refused(credit):
         ("auto", {"tests bound", "search", "tree bound"}),
         ("search", {"tests bound", "search", "tree bound"}),
         ("cpsat", {"cpsat", "equal rows"}),
-        ("milp", {"milp-scipy"}),
+        ("milp", {"tests bound", "search", "tree bound"}),
         ("heuristic", {None}),
     ],
 )

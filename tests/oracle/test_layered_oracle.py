@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from itertools import combinations, islice
 from typing import Any
@@ -15,6 +16,7 @@ from proofwood.engines.layered.topologies import TopologyOptions, cheapest_over_
 from proofwood.problem.layered import LayeredProblem
 from proofwood.result import Limits, Status
 from tests import naive_layered as naive
+from tests.fuzz import skeletons
 from tests.layered_batch import answers, problem_of
 from tests.layered_problems import corner_cases, layered_problem
 
@@ -163,3 +165,12 @@ def test_sets_of_tests_one_size_after_the_other(rule: str):
                 assert naive.price(problem, found.diagram) == found.cost
                 costs.append(found.cost)
         assert min(costs) == least(number), number
+
+
+def test_no_engine_claims_what_is_false():
+    """A slice of the long campaign, by the engines that need no process of their own."""
+    counts: Counter[str] = Counter()
+    for number in range(150):
+        skeletons.check(5, number, counts)
+    assert counts["problems"] == 150
+    assert counts["proved"] > 100

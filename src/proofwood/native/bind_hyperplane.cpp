@@ -1,13 +1,16 @@
-// Python face of the search for a hyperplane.
+// Python face of the search for a hyperplane, and of the hitting sets that bound what hyperplanes get wrong.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <stdexcept>
 
 #include "bindings.hpp"
+#include "hitting.hpp"
 #include "hyperplane.hpp"
+#include "running.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -43,6 +46,27 @@ std::pair<plane::i64, double> hyperplane_step(const Line& height, const Line& sl
   return plane::best_step(height.data(), slope.data(), extra.data(), height.shape(0), crossings, random);
 }
 
+nb::dict cheapest_hitting_set(const std::vector<std::vector<proofwood::hitting::u32>>& sets, const Prices& weights, std::int64_t upper,
+                              std::optional<double> seconds) {
+  const std::vector<std::int64_t> prices(weights.data(), weights.data() + weights.shape(0));
+  for (const std::int64_t price : prices)
+    if (price <= 0) throw std::invalid_argument("a weight is not positive");
+  for (const auto& set : sets) {
+    if (set.empty()) throw std::invalid_argument("a set without elements cannot be hit");
+    for (const auto element : set)
+      if (element >= prices.size()) throw std::invalid_argument("a set names an element that has no weight");
+  }
+  std::atomic<int> stop{proofwood::kRunning};
+  proofwood::hitting::Answer answer;
+  proofwood::run_watched([&] { answer = proofwood::hitting::cheapest(sets, prices, upper, stop); }, stop, seconds, {});
+  nb::dict result;
+  result["chosen"] = nb::cast(answer.chosen);
+  result["weight"] = answer.weight;
+  result["complete"] = answer.complete;
+  result["stopped"] = stop.load();
+  return result;
+}
+
 }  // namespace
 
 void proofwood::bind_hyperplane(nb::module_& module) {
@@ -50,4 +74,6 @@ void proofwood::bind_hyperplane(nb::module_& module) {
              "Hyperplanes of small loss, for (n_rows, n_features + 1) float64 rows and (n_rows,) int64 extra prices.");
   module.def("hyperplane_step", &hyperplane_step, "height"_a, "slope"_a, "extra"_a, "seed"_a,
              "Least loss, and a step that attains it, of a hyperplane moved along a line.");
+  module.def("cheapest_hitting_set", &cheapest_hitting_set, "sets"_a, "weights"_a, "upper"_a, "seconds"_a.none(),
+             "Elements of least int64 weight below `upper` that hit every set, and whether that is proved.");
 }

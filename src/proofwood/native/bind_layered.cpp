@@ -35,17 +35,19 @@ layered::Skeleton read_skeleton(const nb::dict& given) {
 }
 
 layered::Table read_table(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
-                          const nb::dict& given) {
+                          const std::vector<u32>& positive, const std::vector<double>& least, const std::atomic<int>& stop) {
+  return layered::make_table(ranks.data(), ranks.shape(0), ranks.shape(1), tests_of.data(), prices.data(), weights.data(), prices.shape(1),
+                             coefficients.data(), positive, least, stop);
+}
+
+void check_table(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
+                 const std::vector<u32>& positive, const std::vector<double>& least) {
   const std::size_t n = ranks.shape(0);
   if (prices.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("ranks, prices and weights differ in length");
   if (prices.shape(1) != weights.shape(1) || prices.shape(1) == 0) throw std::invalid_argument("prices and weights differ in their classes");
   if (tests_of.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and tests_of differ in their number of columns");
-  const auto positive = nb::cast<std::vector<u32>>(given["positive"]);
-  const auto least = nb::cast<std::vector<double>>(given["least"]);
   if (coefficients.shape(0) != positive.size() || least.size() != positive.size() || coefficients.shape(1) != n)
     throw std::invalid_argument("the fairness constraints do not fit the rows");
-  return layered::make_table(ranks.data(), n, ranks.shape(1), tests_of.data(), prices.data(), weights.data(), prices.shape(1),
-                             coefficients.data(), positive, least);
 }
 
 nb::dict told(const layered::Best& best, const layered::Table& table, const layered::Skeleton& skeleton) {
@@ -81,10 +83,25 @@ nb::dict construct_layered(const Ranks& ranks, const Cuts& tests_of, const Integ
   const auto starts = nb::cast<std::uint64_t>(given["starts"]);
   const auto share = nb::cast<double>(given["share"]);
   std::atomic<int> stop{kRunning};
-  layered::Table table = read_table(ranks, tests_of, prices, weights, coefficients, given);
+  const auto positive = nb::cast<std::vector<u32>>(given["positive"]);
+  const auto least = nb::cast<std::vector<double>>(given["least"]);
+  check_table(ranks, tests_of, prices, weights, coefficients, positive, least);
+  layered::Table table;
   layered::Best best;
-  const double took = proofwood::run_watched([&] { best = layered::construct_many(table, skeleton, seed, starts, share, stop); }, stop, seconds, {});
-  nb::dict result = told(best, table, skeleton);
+  bool begun = false;
+  const auto work = [&] {
+    try {
+      table = read_table(ranks, tests_of, prices, weights, coefficients, positive, least, stop);
+    } catch (const layered::Unfinished&) {
+      return;
+    }
+    begun = true;
+    best = layered::construct_many(table, skeleton, seed, starts, share, stop);
+  };
+  const double took = proofwood::run_watched(work, stop, seconds, {});
+  nb::dict result;
+  if (begun) result = told(best, table, skeleton);
+  result["begun"] = begun;
   result["stopped"] = stop.load();
   result["seconds"] = took;
   result["starts"] = best.starts;
@@ -97,15 +114,23 @@ int read_target(int target, const std::vector<u32>& slot_of, u32 classes) {
   return target >= 0 ? static_cast<int>(slot_of[static_cast<u32>(target)]) : target;
 }
 
-layered::Shape read_shape(const nb::dict& given, const layered::Table& table, const layered::Skeleton& skeleton) {
-  const auto layer = nb::cast<std::vector<u32>>(given["layer"]);
-  const auto low = nb::cast<std::vector<int>>(given["low"]);
-  const auto high = nb::cast<std::vector<int>>(given["high"]);
-  const auto column = nb::cast<std::vector<int>>(given["column"]);
-  const auto cut = nb::cast<std::vector<int>>(given["cut"]);
+struct Start {
+  std::vector<u32> layer;
+  std::vector<int> low, high, column, cut;
+  int constant;
+};
+
+Start read_start(const nb::dict& given) {
+  const auto numbers = [&](const char* name) { return nb::cast<std::vector<int>>(given[name]); };
+  return {nb::cast<std::vector<u32>>(given["layer"]), numbers("low"), numbers("high"), numbers("column"), numbers("cut"),
+          nb::cast<int>(given["constant"])};
+}
+
+layered::Shape read_shape(const Start& start, const layered::Table& table, const layered::Skeleton& skeleton) {
+  const auto& [layer, low, high, column, cut, constant] = start;
   layered::Shape shape;
   shape.nodes.resize(skeleton.slots());
-  shape.constant = nb::cast<int>(given["constant"]);
+  shape.constant = constant;
   std::vector<u32> slot_of, filled(skeleton.layers(), 0);
   for (const u32 l : layer) {
     if (l >= skeleton.layers() || filled[l] == skeleton.widths[l]) throw std::invalid_argument("the start does not fit the skeleton");
@@ -128,12 +153,27 @@ nb::dict improve_layered(const Ranks& ranks, const Cuts& tests_of, const Integer
   const auto seed = nb::cast<std::uint64_t>(given["seed"]);
   const layered::Effort effort{nb::cast<std::uint64_t>(given["rounds"]), nb::cast<double>(given["target"])};
   std::atomic<int> stop{kRunning};
-  layered::Table table = read_table(ranks, tests_of, prices, weights, coefficients, given);
-  const layered::Shape shape = read_shape(start, table, skeleton);
+  const auto positive = nb::cast<std::vector<u32>>(given["positive"]);
+  const auto least = nb::cast<std::vector<double>>(given["least"]);
+  check_table(ranks, tests_of, prices, weights, coefficients, positive, least);
+  const Start begin = read_start(start);
+  layered::Table table;
   layered::Progressed found;
-  const double took =
-      proofwood::run_watched([&] { found = layered::improve(table, skeleton, shape, seed, effort, stop); }, stop, seconds, {});
-  nb::dict result = told(found.best, table, skeleton);
+  bool begun = false;
+  const auto work = [&] {
+    try {
+      table = read_table(ranks, tests_of, prices, weights, coefficients, positive, least, stop);
+    } catch (const layered::Unfinished&) {
+      return;
+    }
+    const layered::Shape shape = read_shape(begin, table, skeleton);
+    begun = true;
+    found = layered::improve(table, skeleton, shape, seed, effort, stop);
+  };
+  const double took = proofwood::run_watched(work, stop, seconds, {});
+  nb::dict result;
+  if (begun) result = told(found.best, table, skeleton);
+  result["begun"] = begun;
   result["stopped"] = stop.load();
   result["seconds"] = took;
   result["rounds"] = found.rounds;

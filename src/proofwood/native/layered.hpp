@@ -63,9 +63,12 @@ struct Table {
 };
 
 // `ranks` (n, columns); `tests_of` (columns); `prices` and `weights` (n, classes); `coefficients` (rates, n).
+// Raised by make_table where `stop` was set before the table was complete.
+struct Unfinished {};
+
 Table make_table(const std::int32_t* ranks, std::size_t n, std::size_t columns, const std::int32_t* tests_of, const i64* prices,
                  const i64* weights, std::size_t classes, const double* coefficients, const std::vector<u32>& positive,
-                 const std::vector<double>& least);
+                 const std::vector<double>& least, const std::atomic<int>& stop);
 
 struct Skeleton {
   std::vector<u32> widths, begin, layer_of;  // begin: first slot of a layer, and the number of slots

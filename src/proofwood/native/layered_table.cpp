@@ -8,11 +8,16 @@ namespace proofwood::layered {
 
 Table make_table(const std::int32_t* ranks, std::size_t n, std::size_t columns, const std::int32_t* tests_of, const i64* prices,
                  const i64* weights, std::size_t classes, const double* coefficients, const std::vector<u32>& positive,
-                 const std::vector<double>& least) {
+                 const std::vector<double>& least, const std::atomic<int>& stop) {
+  u32 looks = 0;
+  const auto look = [&] {
+    if ((++looks & 4095) == 0 && stop.load(std::memory_order_relaxed) != 0) throw Unfinished{};
+  };
   std::vector<u32> order(n);
   std::iota(order.begin(), order.end(), 0u);
   const auto row = [&](u32 i) { return ranks + i * columns; };
   std::sort(order.begin(), order.end(), [&](u32 a, u32 b) {
+    look();
     const auto [x, y] = std::mismatch(row(a), row(a) + columns, row(b));
     return x == row(a) + columns ? a < b : *x < *y;
   });
@@ -34,6 +39,7 @@ Table make_table(const std::int32_t* ranks, std::size_t n, std::size_t columns, 
     for (std::size_t i = 0; i < n; ++i) table.rates[r].coefficients[group[i]] += coefficients[r * n + i];
   }
   for (std::size_t i = 0; i < n; ++i) {
+    look();
     for (std::size_t c = 0; c < classes; ++c) {
       table.prices[c * table.rows + group[i]] += static_cast<double>(prices[i * classes + c]);
       table.weights[c * table.rows + group[i]] += static_cast<double>(weights[i * classes + c]);
@@ -53,7 +59,10 @@ Table make_table(const std::int32_t* ranks, std::size_t n, std::size_t columns, 
     int* const dense = table.ranks.data() + j * table.rows;
     const auto given = [&](u32 g) { return row(first[g])[j]; };
     std::iota(sorted, sorted + table.rows, 0u);
-    std::stable_sort(sorted, sorted + table.rows, [&](u32 a, u32 b) { return given(a) < given(b); });
+    std::stable_sort(sorted, sorted + table.rows, [&](u32 a, u32 b) {
+      look();
+      return given(a) < given(b);
+    });
     auto& tests = table.tests[j];
     tests.push_back(table.rows > 0 && given(sorted[0]) > 0 ? begin : -1);
     int rank = -1;

@@ -23,6 +23,8 @@ from proofwood.model.reshape import refresh
 from proofwood.problem.objectives import integer_weights
 
 RankArray = npt.NDArray[np.int32]
+LARGEST_KEY = 2**62
+"""Ranks of several columns are packed into numbers below it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,11 +181,18 @@ class RankedRows:
 
         Groups are in the lexicographic order of their ranks.
         """
-        if self.n_columns == 0:
-            index = np.zeros(self.n_rows, dtype=np.int64)
+        index, size = np.zeros(self.n_rows, dtype=np.int64), 1
+        key, room = index, 1  # numbers in the order of the columns so far, and how many there may be
+        for column in range(self.n_columns):
+            levels = int(self.ranks[:, column].max(initial=0)) + 1
+            if room >= LARGEST_KEY // levels:
+                index, size = _numbered(key)
+                if size == self.n_rows:  # all rows differ already, and further columns change no order
+                    break
+                key, room = index, size
+            key, room = key * levels + self.ranks[:, column], room * levels
         else:
-            index = np.unique(self.ranks, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        size = int(index.max(initial=0)) + 1
+            index, size = _numbered(key)
         weights = np.zeros((size, self.n_classes), dtype=np.int64)
         np.add.at(weights, (index, self.codes), self.weights)
         return index, weights
@@ -221,14 +230,16 @@ class RankedRows:
         return short, self.bits(used).astype(np.float64)
 
 
+def _numbered(keys: IntArray) -> tuple[IntArray, int]:
+    """(n_rows,) position of each key among the distinct ones, in order, and their number."""
+    distinct, index = np.unique(keys, return_inverse=True)
+    return index.reshape(-1).astype(np.int64), max(1, int(distinct.size))
+
+
 def _groups(binarizer: Binarizer) -> list[int]:
     """First test of each column of ranks, and the number of tests: level tests stand alone."""
-    starts = [
-        test
-        for test in range(binarizer.n_tests)
-        if test == 0
-        or binarizer.levels[test] is not None
-        or binarizer.levels[test - 1] is not None
-        or binarizer.feature[test] != binarizer.feature[test - 1]
-    ]
+    alone = np.array([level is not None for level in binarizer.levels], dtype=np.bool_)
+    begins = np.ones(binarizer.n_tests, dtype=np.bool_)
+    begins[1:] = alone[1:] | alone[:-1] | (binarizer.feature[1:] != binarizer.feature[:-1])
+    starts = np.flatnonzero(begins).tolist()
     return [*starts, binarizer.n_tests]

@@ -64,4 +64,6 @@ def construct(
     found = _native.construct_layered(
         *kernel.arrays, {**kernel.settings, "starts": starts, "share": float(feature_share)}, seconds
     )
+    if not found["begun"]:  # the time did not suffice to sort the rows
+        return kernel.ended(found, Diagram.leaf(int(kernel.prices.sum(axis=0).argmin())))
     return kernel.ended(found, kernel.diagram(found))

@@ -65,6 +65,8 @@ def improve(
     rounds = max_rounds if max_rounds is not None else 1000 if seconds is None else _MOST
     settings = {**kernel.settings, "rounds": rounds, "target": float(target)}
     found = _native.improve_layered(*kernel.arrays, settings, _start(problem, diagram), seconds)
+    if not found["begun"]:  # the time did not suffice to sort the rows
+        return kernel.ended(found, diagram)
     return kernel.ended(found, _better(kernel, diagram, kernel.diagram(found)))
 
 

@@ -141,3 +141,13 @@ class LayeredRun:
 
     def _contradiction(self) -> int:
         raise AssertionError(f"a diagram costs {self.upper}, and {self.lower} was proved to be the least")
+
+
+PROOF = (0.4, 120.0)
+"""Time to prove what a solver of mixed-integer programs has found: a share of what is left, and the most seconds."""
+
+
+def before_proof(run: LayeredRun) -> float | None:
+    """Seconds for a solver, such that a share is left to prove what it finds; None without a limit."""
+    left = run.seconds_left
+    return None if left is None else left - min(PROOF[1], PROOF[0] * left)

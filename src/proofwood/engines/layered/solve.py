@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from proofwood.engines.interrupts import settled
 from proofwood.engines.layered.cpsat.solve import require_ortools
 from proofwood.engines.layered.milp.solve import SOLVER_OF_ENGINE, require
-from proofwood.engines.layered.run import LayeredRun
+from proofwood.engines.layered.run import LayeredRun, before_proof
 from proofwood.engines.layered.sets import SetSearch, search_sets
 from proofwood.engines.layered.shape import Diagram, InterruptedSearchError
 from proofwood.engines.layered.unrolled import Unroller
@@ -18,6 +18,10 @@ from proofwood.result import NO_LIMITS, Limits, Progress, Result
 
 ENGINES = ("auto", "search", "cpsat", "milp", "scip", "highs", "gurobi", "heuristic")
 """Names of the engines; "milp" is the model of the paper by the solver that comes with scipy."""
+CHILD_SECONDS = 1.5
+"""Seconds of processor time that a process with a solver needs before it does anything."""
+CHILD_CELL = 2e-7
+"""The same for each rank of each row that is sent to it."""
 LARGE = 400
 """Distinct rows above which CP-SAT does no more than return its start."""
 OBLIQUE_ENGINES = ("auto", *SOLVER_OF_ENGINE, "heuristic")
@@ -109,7 +113,7 @@ def solve(
 
             stopped_by = solve_oblique(run, engine, random_state)
         else:
-            stopped_by = _univariate(run, engine, random_state, shares)
+            stopped_by = work_univariate(run, engine, random_state, shares)
     except KeyboardInterrupt as interrupt:
         stopped_by = "interrupt"
         if isinstance(interrupt, InterruptedSearchError):
@@ -119,8 +123,11 @@ def solve(
     return settled(lambda: run.result("time_limit" if stopped_by is None and run.over and not run.done else stopped_by))
 
 
-def _univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares) -> str | None:
+def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares = DEFAULT_SHARES) -> str | None:
+    """Work on ``run``, of a univariate problem, until it is done or the time is up; what stopped a solver."""
     problem = run.problem
+    if run.over:
+        return "time_limit"
     search = SetSearch.of(problem)
     run.prove(search.lower, by="equal rows")
     if engine in ("auto", "search"):
@@ -128,28 +135,25 @@ def _univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares)
         if run.done:
             return None
     start(run, random_state, shares)
+    if run.over:
+        return None
     if engine == "heuristic":
         improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 10.0))
         return None
     if engine in SOLVER_OF_ENGINE:
-        from proofwood.engines.layered.milp.solve import solve as by_milp
-
-        return by_milp(
-            problem, run, solver=SOLVER_OF_ENGINE[engine], seconds=run.seconds_left, threads=run.limits.threads
-        )
+        return _by_milp(run, search, engine, shares)
     if engine == "cpsat":
         return _by_cpsat(run, search, random_state)
-    solve_by_trees(run, shares)
-    unroller = Unroller(search, run)
-    unroller.work(run.share_of_time(*shares.trees))
-    search_sets(search, run, seconds=run.share_of_time(*shares.trees))
-    unroller.work(run.share_of_time(*shares.unrolled))
+    _prove(run, search, shares)
     alone = engine == "search" or importlib.util.find_spec("ortools") is None
     search_sets(search, run, seconds=None if alone else run.share_of_time(*shares.sets))
     if run.done:
         return None
     if alone:
         # The sets that are left are too many to list: what time remains goes into better diagrams.
+        improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 30.0))
+        return None
+    if not time_for_a_child(run):
         improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 30.0))
         return None
     if problem.rows.groups[1].shape[0] > LARGE:
@@ -161,14 +165,22 @@ def _univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares)
         if stopped_by == "interrupt":
             return stopped_by
         improve_best(run, random_state + 2, seconds=run.share_of_time(*shares.improve))
+    if not time_for_a_child(run):
+        return None
     return _by_cpsat(run, search, random_state)
+
+
+def time_for_a_child(run: LayeredRun) -> bool:
+    """Whether time is left to start a process, to send it the rows, and to end it."""
+    left = run.seconds_left
+    return left is None or left > CHILD_SECONDS + CHILD_CELL * run.problem.rows.ranks.size
 
 
 def start(run: LayeredRun, random_state: int, shares: Shares = DEFAULT_SHARES) -> None:
     """The two heuristics: construction from the top, and local search from what is best so far."""
     from proofwood.engines.layered.construct import construct
 
-    if run.problem.rows.n_tests == 0:
+    if run.problem.rows.n_tests == 0 or run.over:
         return
     diagram = construct(run.problem, random_state=random_state, seconds=run.share_of_time(*shares.construct))
     run.offer(diagram, by="construct")
@@ -180,7 +192,7 @@ def improve_best(run: LayeredRun, random_state: int, *, seconds: float) -> None:
     from proofwood.engines.layered.improve import improve
 
     problem = run.problem
-    if run.best is None or run.done or problem.rows.n_tests == 0 or seconds <= 0:
+    if run.best is None or run.done or run.over or problem.rows.n_tests == 0 or seconds <= 0:
         return
     if problem.rates or problem.penalties:
         from proofwood.engines.layered.fair import improve_fairly
@@ -205,7 +217,35 @@ def solve_by_trees(run: LayeredRun, shares: Shares = DEFAULT_SHARES) -> None:
         solve_trees(run.problem, run, seconds=run.share_of_time(*shares.trees))
 
 
+def _prove(run: LayeredRun, search: SetSearch, shares: Shares) -> None:
+    """Bounds by trees and by sets in turn."""
+    if run.over:
+        return
+    solve_by_trees(run, shares)
+    unroller = Unroller(search, run)
+    unroller.work(run.share_of_time(*shares.trees))
+    search_sets(search, run, seconds=run.share_of_time(*shares.trees))
+    unroller.work(run.share_of_time(*shares.unrolled))
+
+
+def _by_milp(run: LayeredRun, search: SetSearch, engine: str, shares: Shares) -> str | None:
+    """A diagram by mixed-integer programming, and a proof by the exact searches: a solver's bound is not believed."""
+    from proofwood.engines.layered.milp.solve import confirmed
+    from proofwood.engines.layered.milp.solve import solve as by_milp
+
+    threads = run.limits.threads
+    stopped_by = by_milp(run.problem, run, solver=SOLVER_OF_ENGINE[engine], seconds=before_proof(run), threads=threads)
+    if stopped_by == "interrupt" or run.done:
+        return stopped_by
+    search_sets(search, run, seconds=run.share_of_time(*shares.look))
+    _prove(run, search, shares)
+    search_sets(search, run, seconds=run.share_of_time(1.0, 120.0))
+    return confirmed(run, stopped_by)
+
+
 def _by_cpsat(run: LayeredRun, search: SetSearch, random_state: int) -> str | None:
+    if run.over:
+        return "time_limit"
     from proofwood.engines.layered.cpsat.solve import solve as by_cpsat
 
     return by_cpsat(

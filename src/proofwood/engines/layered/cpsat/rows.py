@@ -7,6 +7,7 @@ complements, it is left out: a node may exchange its arcs.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,9 @@ from proofwood.engines.layered.shape import Diagram, without_unreached
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.problem.layered import LayeredProblem, Rate
 from proofwood.problem.ranked import RankArray
+
+MOST_BITS = 20_000_000
+"""Tests times rows up to which copies among the tests are looked for: a second or less."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -359,12 +363,25 @@ def _needs(width: int, layer: int) -> int:
 
 
 def _without_copies(ranks: RankArray) -> IntArray:
-    """Columns that order the rows, less those whose every test is, up to complement, one of a kept column."""
+    """Columns that order the rows, less those whose every test is, up to complement, one of a kept column.
+
+    Where there are too many tests to be compared, only columns of equal ranks are copies.
+    """
+    levels_of = ranks.max(axis=0, initial=0).astype(np.int64)
+    if int(levels_of.sum()) * ranks.shape[0] > MOST_BITS:
+        seen: set[bytes] = set()
+        kept = []
+        for column in range(ranks.shape[1]):
+            told = hashlib.sha256(np.ascontiguousarray(ranks[:, column])).digest()
+            if told not in seen and int(ranks[:, column].min()) < int(ranks[:, column].max()):
+                seen.add(told)
+                kept.append(column)
+        return np.array(kept, dtype=np.int64)
     patterns: list[frozenset[bytes]] = []
     for column in ranks.T:
         levels = np.unique(column)
         patterns.append(frozenset(_either_way(column > cut) for cut in levels[:-1]))
-    kept: list[int] = []
+    kept = []
     for column in sorted(range(len(patterns)), key=lambda j: (-len(patterns[j]), j)):
         if patterns[column] and not any(patterns[column] <= patterns[other] for other in kept):
             kept.append(column)

@@ -15,8 +15,10 @@ from proofwood.engines.layered.milp.model import Model, build, only_leaves
 from proofwood.engines.layered.milp.program import Answer
 from proofwood.engines.layered.milp.slots import Slots, shrunk
 from proofwood.engines.layered.milp.start import start_values
+from proofwood.engines.layered.oblique.draft import Draft, Ground
+from proofwood.engines.layered.oblique.heuristic import holds_margins
 from proofwood.engines.layered.run import NO_DIAGRAM, LayeredRun
-from proofwood.engines.layered.shape import Diagram
+from proofwood.engines.layered.shape import Diagram, count
 from proofwood.model.node_table import FloatArray
 from proofwood.problem.layered import LayeredProblem
 from proofwood.solvers import worker
@@ -33,8 +35,16 @@ SOLVER_OF_ENGINE: dict[str, Solver] = {"milp": "scipy", "scip": "scip", "highs":
 """Engine of the portfolio -> solver; "milp" is the one that comes with scipy."""
 """Names of the solvers; "scipy" is always there."""
 _TAKES_START = ("highs", "gurobi", "scip")
+CLAIMS = "solver claims"
+"""Counter: the integer cost that a solver claims no diagram undercuts; nothing is proved by it."""
+UNCONFIRMED = "unconfirmed"
+"""What stopped a run whose solver says that its diagram is the best, and no exact search has confirmed it."""
 _LAST_WORDS = 0.5
 """Seconds that a solver is told to leave for its answer, at most a tenth of all it has."""
+FIRST_PACE = 1e-6
+"""Seconds to write a program per row and arc, before one was written."""
+MOST_CELLS = 20_000_000
+"""Rows times arcs of a program at most: more takes gigabytes to write and to send."""
 WRITE_AND_SEND = 2.0
 """Time to write a program and send it to its process, as a multiple of the time to write it."""
 STEP_SHARE = 0.4
@@ -89,20 +99,21 @@ def solve(
     threads: int = 1,
     options: MilpOptions | None = None,
 ) -> str | None:
-    """Improve ``run`` and its bound, to the end or for ``seconds``.
+    """Improve the diagram of ``run``, to the end or for ``seconds``.
 
     The best diagram of ``run`` is the start, where the solver takes one, and only cheaper ones are sought. Whatever the
-    solver returns is decoded, routed anew in floating point and recounted; its own objective is never taken. Bounds are
-    turned into integers by :class:`~proofwood.engines.layered.milp.levels.Levels`.
+    solver returns is decoded, routed anew in floating point and recounted; its own objective is never taken. Its bounds
+    are turned into integers by :class:`~proofwood.engines.layered.milp.levels.Levels`, and steer what it is asked next,
+    but they are not bounds of ``run``: they rest on floating-point tolerances. What the solver claims to be the least
+    cost stands in the counters as "solver claims".
 
-    For oblique problems bounds, and with them the status "optimal", are about hyperplanes that keep a distance of
-    ``EPSILON`` between the sides (in scaled columns, coefficients of absolute sum at most 1), as in the paper. A
-    diagram with rows closer to its hyperplanes may cost less than such a bound.
+    Oblique diagrams that are offered keep a distance of ``EPSILON`` between the sides of each hyperplane (in scaled
+    columns, coefficients of absolute sum at most 1), as in the paper.
 
     Parameters
     ----------
     problem : LayeredProblem, that of ``run``
-    run : LayeredRun; offered diagrams and bounds
+    run : LayeredRun; offered diagrams
     solver : "scipy", "highs", "scip" or "gurobi"
     seconds : wall-clock limit, None for that of the run
     threads : of the solver; SCIP and SciPy use one
@@ -110,8 +121,8 @@ def solve(
 
     Returns
     -------
-    None if it ran to the end with a proof, else what stopped it: "time_limit", "interrupt", or "precision" if the
-    solver finished and its bound and the best diagram lie closer than its tolerance, or its best solution could not be
+    None if it ran to the end and claims that there is nothing better, else what stopped it: "time_limit", "interrupt",
+    "size" if a program would have too many rows and arcs to be written, or "precision" if the solver finished and its bound and the best diagram lie closer than its tolerance, or its best solution could not be
     reproduced in floating point.
 
     Raises
@@ -134,11 +145,41 @@ def solve(
         else:
             run.prove(run.upper, by="leaves only")
         return None
-    stage = _Stages(problem, run, solver, threads, MilpOptions() if options is None else options, deadline)
+    claims = _Claims(problem, run.limits, lower=run.lower, real=run)
+    claims.best, claims.upper, claims.started = run.best, run.upper, run.started
+    stage = _Stages(problem, claims, solver, threads, MilpOptions() if options is None else options, deadline)
     try:
         return stage.solve()
     except _EnoughError:
         return None
+    finally:
+        run.add(claims.counters)
+        run.counters[CLAIMS] = claims.lower
+
+
+def confirmed(run: LayeredRun, stopped_by: str | None) -> str | None:
+    """What stopped a run whose solver ended by ``stopped_by``: "unconfirmed" if its claim alone says that it is done."""
+    if run.done or stopped_by is not None:
+        return stopped_by
+    return UNCONFIRMED
+
+
+@dataclass(eq=False)
+class _Claims(LayeredRun):
+    """A run that believes the solver; ``real``, which does not, gets the diagrams."""
+
+    real: LayeredRun | None = None
+
+    def offer(self, diagram: Diagram, *, by: str = "") -> bool:
+        assert self.real is not None
+        self.real.offer(diagram, by=by)
+        cost = count(self.problem, diagram).cost
+        self.lower = min(self.lower, cost)  # it was the word of a solver
+        return super().offer(diagram, by=by)
+
+    def report(self) -> None:
+        assert self.real is not None
+        self.real.report()
 
 
 class _SmallerError(Exception):
@@ -162,13 +203,13 @@ class _Stages:
     """
 
     problem: LayeredProblem
-    run: LayeredRun
+    run: _Claims
     solver: Solver
     threads: int
     options: MilpOptions
     deadline: float | None
     least: int = 1
-    pace: float = 0.0
+    pace: float = FIRST_PACE
 
     @property
     def name(self) -> str:
@@ -224,6 +265,8 @@ class _Stages:
         size = part.rows.n_rows * (len(slots.low) + len(slots.high))
         if seconds is not None and seconds <= WRITE_AND_SEND * self.pace * size:  # it would not arrive in time
             return "time_limit"
+        if size > MOST_CELLS:
+            return "size"
         model = build(part, thresholds=options.thresholds, centred=options.centred, least_splits=self.least)
         levels, most = Levels.of(part), part.max_splits
         start = self._start(model)
@@ -241,7 +284,7 @@ class _Stages:
             else:
                 run.prove(min(levels.proved(content), self._unseen(most)), by=self.name)
                 run.report()
-            if run.done:
+            if run.done or (run.real is not None and run.real.done):
                 raise _EnoughError
 
         last_words = 0.0 if seconds is None else min(_LAST_WORDS, seconds / 10)
@@ -273,6 +316,9 @@ class _Stages:
 
     def _offer(self, model: Model, point: Any) -> None:
         diagram = decode(model, point)
+        if diagram is not None and self.problem.oblique and not holds_margins(self.problem, diagram):
+            diagram = Draft.of(Ground.of(self.problem), diagram).diagram()  # turned to the widest gaps
+            diagram = diagram if holds_margins(self.problem, diagram) else None
         self.run.add({"milp solutions": 1, "milp solutions rejected": int(diagram is None)})
         if diagram is not None:
             self.run.offer(diagram, by=self.name)

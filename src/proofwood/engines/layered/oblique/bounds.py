@@ -1,14 +1,15 @@
 """Fewest errors of oblique diagrams with few nodes, from below: classes counted, and conflicts that must be hit.
 
-All claims are about hyperplanes that hold the rows of their two sides ``PARTED`` apart, which is a little less than
-eq. 13 and 14 of [1]_ ask for.
+All claims are about splits that are hyperplanes which hold the rows of their two sides ``PARTED`` apart, a little less
+than eq. 13 and 14 of [1]_ ask for, or thresholds of a single column, which hold them apart by whatever they differ.
 
-A diagram of k nodes has at most k + 1 arcs to terminals, so it names at most k + 1 classes. Rows nearer than the
-margin in every column are never parted. With one node, the right rows of the two classes are linearly separable. With
+A diagram of k nodes has at most k + 1 arcs to terminals, so it names at most k + 1 classes. Equal rows are never parted. With one node, the right rows of the two classes are linearly separable. With
 two nodes and three classes, one class is cut off at the root and the other two at the child. Where few arcs lead to
 terminals, some class has a single one: its right rows share one path, and every right row of another class is parted
 from all of them by one hyperplane of that path. Rows that cannot be parted so form a *conflict*: one of them is wrong.
-The least weight that hits all conflicts found so far is a lower bound.
+Two points of their hulls nearer than ``PARTED`` prove it for hyperplanes, and for each column, rows whose values
+overlap. The least weight that hits all conflicts found so far is a lower bound, which is proved in integers
+(:mod:`~proofwood.engines.layered.oblique.hitting`).
 
 References
 ----------
@@ -23,17 +24,15 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from proofwood.engines.layered.oblique.chain import chain
 from proofwood.engines.layered.oblique.cuts import MARGIN
+from proofwood.engines.layered.oblique.hitting import Conflicts
 from proofwood.engines.layered.oblique.margin import Separation, separate
 from proofwood.engines.layered.shape import Diagram
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.layered import LayeredProblem
+from proofwood.problem.ranked import RankArray
 
 MOST_SUBSETS = 20_000
 """Sets of classes that are tried one by one."""
@@ -43,6 +42,9 @@ PARTED = 0.99 * MARGIN
 
 MOST_NORMALS = 300
 """Normals that are tried before a linear program is."""
+
+MOST_CELLS = 400_000
+"""Rows times columns up to which conflicts are looked for: a single linear program takes seconds beyond."""
 
 Oracle = Callable[[BoolArray, float], Iterator[IntArray]]
 """From the rows still right and a deadline, conflicts among them; who asks takes their rows from the right ones."""
@@ -82,10 +84,17 @@ def lower_bounds(
         raise ValueError("the problem is univariate: bounds of oblique diagrams need columns scaled to [0, 1]")
     deadline = time.perf_counter() + (math.inf if seconds is None else seconds)
     rows, most = problem.rows, problem.most_nodes
-    groups = _inseparable(problem.columns, rows.codes, rows.weights, rows.n_classes)
-    errors = [_by_classes(groups, k + 1) for k in range(most + 1)]
+    errors = [problem.leaf_errors] * (most + 1)
+    groups = rows.groups[1]
+    for k in range(1, most + 1):
+        errors[k] = errors[k - 1] if k >= rows.n_classes else _by_classes(groups, k + 1)
+        if time.perf_counter() >= deadline:  # more nodes may do better, but for equal rows
+            errors[k + 1 :] = [rows.unavoidable] * (most - k)
+            break
+    if problem.columns.size > MOST_CELLS:
+        return errors
     classes = sorted(set(rows.codes.tolist()))
-    conflicts = _Conflicts(problem.columns, rows.codes, rows.weights)
+    conflicts = _Ways(problem.columns, rows.ranks, rows.codes, rows.weights)
 
     def offer(order: tuple[int, ...], right: BoolArray) -> None:
         if on_diagram is not None and (diagram := chain(problem, order, right)) is not None:
@@ -104,17 +113,6 @@ def lower_bounds(
     return errors
 
 
-def _inseparable(columns: FloatArray, codes: IntArray, weights: IntArray, n_classes: int) -> IntArray:
-    """(n_groups, n_classes) weights of rows that no hyperplane parts: linked by distances below the margin."""
-    n = len(columns)
-    pairs = cKDTree(columns).query_pairs(PARTED, p=np.inf, output_type="ndarray") if n > 1 else np.empty((0, 2))
-    links = csr_array((np.ones(len(pairs)), (pairs[:, 0].astype(int), pairs[:, 1].astype(int))), shape=(n, n))
-    number, group = connected_components(links, directed=False)
-    groups = np.zeros((number, n_classes), dtype=np.int64)
-    np.add.at(groups, (group, codes), weights)
-    return groups
-
-
 def _by_classes(groups: IntArray, terminals: int) -> int:
     """Least weight that is wrong if every group is given one class and at most so many classes occur."""
     n_classes = groups.shape[1]
@@ -129,11 +127,11 @@ def _by_classes(groups: IntArray, terminals: int) -> int:
     )
 
 
-class _Conflicts:
-    """Rows, and conflicts among them."""
+class _Ways:
+    """Rows, the ways in which few nodes can get them right, and conflicts among them."""
 
-    def __init__(self, columns: FloatArray, codes: IntArray, weights: IntArray) -> None:
-        self.columns, self.codes, self.weights = columns, codes, weights
+    def __init__(self, columns: FloatArray, ranks: RankArray, codes: IntArray, weights: IntArray) -> None:
+        self.columns, self.ranks, self.codes, self.weights = columns, ranks, codes, weights
 
     def ways(self, classes: list[int], k: int, *, tree: bool) -> list[Way]:
         """Ways in which k nodes can name classes, with conflicts of their right rows; none if nothing is known.
@@ -192,56 +190,33 @@ class _Conflicts:
 
         At ``enough`` nothing more is asked.
         """
-        found: list[IntArray] = []
+        found = Conflicts(self.weights)
         lower = 0
         right = np.ones(len(self.codes), dtype=np.bool_)
         while time.perf_counter() < deadline and lower < enough:
-            known = len(found)
+            known = len(found.sets)
             for oracle in oracles:
                 for conflict in oracle(right, deadline):
-                    found.append(conflict)
+                    found.add(conflict)
                     right[conflict] = False
-            if len(found) == known:  # nothing is left to hit, or time is up
-                return lower, right if time.perf_counter() < deadline else None
-            chosen, bound = self._hitting_set(found, deadline)
-            lower = max(lower, bound)
+            if time.perf_counter() >= deadline:
+                break
+            if len(found.sets) == known:  # nothing is left to hit: is it the cheapest way to hit what was found?
+                wrong = int(self.weights[~right].sum())
+                cheaper, complete = (None, True) if lower >= wrong else found.cheaper(wrong, deadline)
+                if not complete:
+                    break
+                if cheaper is None:
+                    return max(lower, wrong), right
+                lower = max(lower, int(self.weights[cheaper].sum()))
+                right = ~cheaper
+                continue
+            lower = max(lower, found.least(deadline))
+            chosen = found.choose(deadline)
             if chosen is None:
                 break
             right = ~chosen
-        return lower, None
-
-    def _hitting_set(self, found: list[IntArray], deadline: float) -> tuple[BoolArray | None, int]:
-        """Rows that hit all of ``found`` (None if time ran out first), and a lower bound on their weight."""
-        packed, taken = 0, np.zeros(len(self.codes), dtype=np.bool_)
-        for conflict in found:  # disjoint conflicts are hit one by one, whatever the solver says
-            if not taken[conflict].any():
-                packed += int(self.weights[conflict].min())
-                taken[conflict] = True
-        left = deadline - time.perf_counter()
-        if left <= 0:
-            return None, packed
-        used = np.unique(np.concatenate(found))
-        place = np.full(len(self.codes), -1)
-        place[used] = np.arange(used.size)
-        rows = np.repeat(np.arange(len(found)), [conflict.size for conflict in found])
-        cover = csr_array((np.ones(rows.size), (rows, place[np.concatenate(found)])), shape=(len(found), used.size))
-        scale = float(self.weights[used].max())  # the solver's tolerances are absolute
-        answer = milp(
-            self.weights[used] / scale,
-            integrality=np.ones(used.size),
-            bounds=Bounds(0, 1),
-            constraints=LinearConstraint(cover, lb=1.0),
-            options={"time_limit": left, "mip_rel_gap": 0.0},
-        )
-        bound = packed
-        if answer.mip_dual_bound is not None and math.isfinite(answer.mip_dual_bound):
-            exact = answer.mip_dual_bound * scale
-            bound = max(packed, math.ceil(exact - 1e-5 * max(1.0, abs(exact))))
-        if answer.status != 0 or answer.x is None:
-            return None, bound
-        chosen = np.zeros(len(self.codes), dtype=np.bool_)
-        chosen[used[answer.x > 0.5]] = True
-        return chosen, bound
+        return max(lower, found.least(-math.inf)), None
 
     def parted(self, low: list[int], high: list[int]) -> Oracle:
         """Conflicts of rows of two groups of classes that one hyperplane must part."""
@@ -291,4 +266,23 @@ class _Conflicts:
         found = separate(self.columns[low], self.columns[high], seconds=None if math.isinf(left) else left)
         if found is None or found.ceiling >= PARTED:
             return found
-        return np.concatenate([low[found.low], high[found.high]])
+        rows = _overlapping(self.ranks[low], self.ranks[high], found.low, found.high)
+        return found if rows is None else np.concatenate([low[rows[0]], high[rows[1]]])
+
+
+def _overlapping(
+    low: RankArray, high: RankArray, of_low: IntArray, of_high: IntArray
+) -> tuple[IntArray, IntArray] | None:
+    """The rows ``of_low`` and ``of_high``, and such that no threshold parts either kind; None if a threshold does."""
+    for column in range(low.shape[1]):
+        for sign in (1, -1):
+            below, above = sign * low[:, column], sign * high[:, column]
+            if int(below[of_low].max()) >= int(above[of_high].min()):
+                continue
+            top, bottom = int(below.argmax()), int(above.argmin())
+            if below[top] < above[bottom]:
+                return None
+            if below[top] < int(above[of_high].min()):
+                of_high = np.append(of_high, bottom)
+            of_low = np.append(of_low, top)
+    return of_low, of_high

@@ -224,10 +224,17 @@ class Draft:
         return breach, price + node_price
 
     def keeps_margin(self, key: int, rows: BoolArray) -> bool:
-        """Whether the rows of the two sides are ``MARGIN`` apart."""
-        height = self.nodes[key].height[rows]
+        """Whether the rows of the two sides are ``MARGIN`` apart, or told apart by a threshold of one column."""
+        node = self.nodes[key]
+        if np.count_nonzero(node.normal) <= 1:
+            return True
+        height = node.height[rows]
         low, high = height[height <= 0], height[height > 0]
-        return low.size == 0 or high.size == 0 or float(high.min() - low.max()) >= MARGIN * (1 - ROUNDING)
+        return (
+            low.size == 0
+            or high.size == 0
+            or (float(high.min() - low.max()) >= MARGIN * (1 - ROUNDING) * max(1.0, float(np.abs(node.normal).sum())))
+        )
 
     # ---------------------------------------------------------------- out
 
@@ -264,6 +271,8 @@ class Draft:
         there = self.ground.columns[rows]
         if high.all() or not high.any():  # nothing to hold apart: compare 0 with -1 or 1
             return np.zeros_like(node.normal), -1.0 if high.any() else 1.0
+        if np.count_nonzero(node.normal) == 1:
+            return node.normal, node.offset
         found = sparse_separation(there[~high], there[high], margin=MARGIN, deadline=deadline)
         if found is not None:
             return found.normal, found.offset

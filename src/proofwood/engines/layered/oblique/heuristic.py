@@ -36,7 +36,7 @@ def as_oblique(problem: LayeredProblem, diagram: Diagram) -> Diagram:
     -------
     Diagram
         Offsets are halfway between the largest value of the low side and the smallest of the high side, of the rows
-        that reach the node, so it is within the model of eq. 13 wherever such values are ``MARGIN`` apart.
+        that reach the node.
 
     Raises
     ------
@@ -62,12 +62,13 @@ def as_oblique(problem: LayeredProblem, diagram: Diagram) -> Diagram:
         sides = (~high & there, high & there) if (high & there).any() and (~high & there).any() else (~high, high)
         below = columns[sides[0], column].max(initial=-1.0)
         above = columns[sides[1], column].min(initial=2.0)
-        offsets[node] = min(below + (above - below) / 2, 1.0)
+        middle = min(below + (above - below) / 2, 1.0)
+        offsets[node] = middle if below <= middle < above else below
     return Diagram(diagram.layer, diagram.low, diagram.high, normals=normals, offsets=offsets)
 
 
 def holds_margins(problem: LayeredProblem, diagram: Diagram) -> bool:
-    """Whether every hyperplane holds the rows that reach it ``MARGIN`` apart, so that bounds apply to the diagram."""
+    """Whether bounds apply to the diagram: each hyperplane of several columns holds its rows ``MARGIN`` apart."""
     draft = Draft.of(Ground.of(problem), diagram)
     return all(draft.keeps_margin(key, rows) for key, rows in draft.reach().items())
 

@@ -1,4 +1,7 @@
-"""The portfolio for diagrams of hyperplanes: bounds, construction, local search, and the model of the paper."""
+"""The portfolio for diagrams of hyperplanes: thresholds first, bounds, construction, local search, exact search.
+
+The solvers of the model of the paper find diagrams; what they say of bounds is not believed.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,16 @@ import importlib.util
 from dataclasses import replace
 
 from proofwood.engines.layered.milp.solve import SOLVER_OF_ENGINE, Solver
-from proofwood.engines.layered.run import LayeredRun
+from proofwood.engines.layered.run import LayeredRun, before_proof
 from proofwood.engines.layered.shape import Diagram
 from proofwood.model.node_table import IntArray
 from proofwood.problem.layered import LayeredProblem
 from proofwood.result import Limits
 
+UNIVARIATE = (0.2, 10.0)
+"""Time for the best diagram with thresholds, which is one of hyperplanes: a share of what is left, and the most seconds."""
+SIDES = (0.3, 60.0)
+"""Time for the exact search over all ways in which hyperplanes part the rows."""
 BOUNDS = (0.1, 5.0)
 """Time for bounds: a share of what is left, and the most seconds."""
 ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
@@ -25,13 +32,26 @@ LARGE = (0.5, 60.0)
 """Time for one more local search where there are more: solvers seldom better a diagram of that size."""
 
 
+def search_univariate(run: LayeredRun, engine: str, random_state: int) -> None:
+    """The portfolio of univariate splits on ``run``, from its leaves on."""
+    from proofwood.engines.layered.solve import work_univariate
+
+    for code in range(run.problem.rows.n_classes):
+        run.offer(Diagram.leaf(code), by="leaf")
+    work_univariate(run, engine, random_state)
+
+
 def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None:
     """Work on ``run`` until it is done or the time is up; what stopped a solver."""
     problem = run.problem
+    run.prove(least_cost_of_equal_rows(problem), by="equal rows")
+    _univariate_first(run, engine, random_state)
     _bounds(run)
     _start(run, random_state)
     if not run.done:  # what is known now leaves fewer nodes to look at
         _bounds(run)
+    if engine == "auto":
+        search_sides(run, random_state)
     if run.done:
         return None
     if engine == "heuristic":
@@ -41,14 +61,61 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
     if solver is None:
         _improve(run, random_state + 1, run.share_of_time(1.0, 30.0))
         return None
-    from proofwood.engines.layered.milp.solve import solve
+    from proofwood.engines.layered.milp.solve import confirmed, solve
 
     if engine == "auto" and problem.rows.n_rows * problem.n_slots > SMALL:
         _improve(run, random_state + 1, run.share_of_time(*LARGE))
-    stopped_by = solve(problem, run, solver=solver, seconds=run.seconds_left, threads=run.limits.threads)
-    if engine == "auto" and stopped_by == "time_limit":  # the program may have been too large to begin with
+    seconds = run.seconds_left if engine == "auto" else before_proof(run)
+    stopped_by = solve(problem, run, solver=solver, seconds=seconds, threads=run.limits.threads)
+    if stopped_by == "interrupt" or run.done:
+        return stopped_by
+    if engine != "auto":
+        search_sides(run, random_state, share=1.0)
+    elif stopped_by == "time_limit":  # the program may have been too large to begin with
         _improve(run, random_state + 2, run.share_of_time(1.0, 120.0))
-    return stopped_by
+    return confirmed(run, stopped_by)
+
+
+def least_cost_of_equal_rows(problem: LayeredProblem) -> int:
+    """Integer cost that no diagram is below, since equal rows of different classes are not told apart."""
+    leaf = problem.cost.of_diagram(problem.leaf_errors, 0)
+    return min(leaf, problem.cost.of_diagram(problem.rows.unavoidable, 1))
+
+
+def _univariate_first(run: LayeredRun, engine: str, random_state: int) -> None:
+    """Offer the best diagram with thresholds for tests that a share of the time finds."""
+    from proofwood.engines.layered.oblique.exact import converts
+    from proofwood.engines.layered.oblique.heuristic import as_oblique
+
+    axis = replace(run.problem, columns=None)
+    if run.done or axis.rows.n_tests == 0 or not converts(run.problem):
+        return
+    inner = LayeredRun(axis, Limits(run.share_of_time(*UNIVARIATE), run.limits.threads), lower=run.lower)
+    try:
+        search_univariate(inner, "heuristic" if engine == "heuristic" else "search", random_state)
+    finally:
+        if inner.best is not None:
+            _offer(run, as_oblique(run.problem, inner.best), "univariate")
+
+
+def search_sides(run: LayeredRun, random_state: int, *, share: float = SIDES[0]) -> None:
+    """Prove a bound by the exact engines of univariate splits over all ways to part the rows, where these are few."""
+    from proofwood.engines.layered.oblique.exact import relaxed
+
+    if run.done:
+        return
+    until = run.seconds + run.share_of_time(share, SIDES[1])
+    made = relaxed(run.problem, seconds=(until - run.seconds) / 4)
+    left = until - run.seconds
+    if made is None or left <= 0:
+        return
+    inner = LayeredRun(made.problem, Limits(left, run.limits.threads), lower=run.lower)
+    try:
+        search_univariate(inner, "search", random_state)
+    finally:
+        if inner.best is not None and (found := made.diagram(inner.best)) is not None:
+            _offer(run, found, "hyperplane search")
+        run.prove(inner.lower, by="hyperplane search")
 
 
 def _installed(problem: LayeredProblem) -> Solver | None:
@@ -81,27 +148,16 @@ def _offer(run: LayeredRun, diagram: Diagram, by: str) -> None:
 
 
 def _start(run: LayeredRun, random_state: int) -> None:
-    """Offer the best univariate diagram as hyperplanes, and what grows from hyperplanes at once."""
-    from proofwood.engines.layered.oblique.heuristic import as_oblique, construct_oblique
-    from proofwood.engines.layered.solve import Shares, start
+    """Offer what grows from hyperplanes at once, in rounds."""
+    from proofwood.engines.layered.oblique.heuristic import construct_oblique
 
-    problem = run.problem
-    axis = replace(problem, columns=None)
     for number, share in enumerate(ROUNDS):
-        if run.done:
+        if run.done or run.over:
             return
         seconds = run.share_of_time(share, MOST) / 3
-        if number < 2:
-            inner = LayeredRun(axis, Limits(seconds, run.limits.threads), lower=run.lower)
-            for code in range(problem.rows.n_classes):
-                inner.offer(Diagram.leaf(code))
-            start(inner, random_state + number, Shares(construct=(0.3, seconds), improve=(0.9, seconds)))
-            assert inner.best is not None
-            _offer(run, as_oblique(problem, inner.best), "univariate")
-        if run.done:
-            return
         seed = random_state + 100 * number
-        _offer(run, construct_oblique(problem, random_state=seed, seconds=seconds, start=run.best), "construct")
+        diagram = construct_oblique(run.problem, random_state=seed, seconds=seconds, start=run.best)
+        _offer(run, diagram, "construct")
         _improve(run, seed, seconds)
 
 

@@ -1,0 +1,189 @@
+"""Rows of least weight that hit every conflict: chosen with the help of a solver, proved in integers.
+
+HiGHS says which rows to choose, and a dual solution of the linear relaxation; neither is believed. The choice is
+checked against all conflicts. The duals are rounded down to integers that no row is overcharged by, so that their sum
+is a bound whatever they came from. That a choice is the cheapest is proved by a depth-first search in integers, and
+where that takes long by RC2 [1]_, a core-guided solver with integer weights.
+
+References
+----------
+.. [1] Ignatiev, Morgado, Marques-Silva (2019), RC2: an Efficient MaxSAT Solver, JSAT 11(1).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+from pysat.examples.rc2 import RC2Stratified  # type: ignore[import-untyped]
+from pysat.formula import WCNF  # type: ignore[import-untyped]
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.sparse import csr_array
+
+from proofwood import _native
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.solvers import worker
+
+FINE = 2**10
+"""Duals are rounded to this part of the unit of the weights."""
+LOOK = 2.0
+"""Seconds for the search in integers at most, before RC2 is asked."""
+RAM = 2**62
+"""Sums of weights stay below it."""
+
+
+class Conflicts:
+    """Conflicts found so far, of rows with positive integer weights.
+
+    Parameters
+    ----------
+    weights : (n_rows,) int64
+    """
+
+    def __init__(self, weights: IntArray) -> None:
+        self.weights = weights
+        self.sets: list[IntArray] = []
+        self._known: set[bytes] = set()
+
+    def add(self, conflict: IntArray) -> None:
+        """Add rows of which one is wrong; those that are known are not added again."""
+        rows = np.unique(conflict)
+        if rows.tobytes() not in self._known:
+            self._known.add(rows.tobytes())
+            self.sets.append(rows)
+
+    def choose(self, deadline: float) -> BoolArray | None:
+        """(n_rows,) rows that hit all conflicts and weigh little; None if time ran out first."""
+        used, cover = self._cover()
+        left = deadline - time.perf_counter()
+        if left <= 0:
+            return None
+        answer = milp(
+            self._scaled(used),
+            integrality=np.ones(used.size),
+            bounds=Bounds(0, 1),
+            constraints=LinearConstraint(cover, lb=1.0),
+            options={"mip_rel_gap": 0.0} if math.isinf(left) else {"time_limit": left, "mip_rel_gap": 0.0},
+        )
+        if time.perf_counter() >= deadline:
+            return None
+        chosen = np.zeros(len(self.weights), dtype=np.bool_)
+        if answer.x is not None:
+            chosen[used[answer.x > 0.5]] = True
+        for conflict in self.sets:  # whatever the solver left
+            if not chosen[conflict].any():
+                chosen[conflict[self.weights[conflict].argmin()]] = True
+        return chosen
+
+    def least(self, deadline: float) -> int:
+        """Weight that all rows which hit every conflict have at least, by packings of conflicts, in integers."""
+        if not self.sets:
+            return 0
+        order = sorted(range(len(self.sets)), key=lambda at: self.sets[at].size)
+        best = self._packed(np.zeros(len(self.sets)), order)
+        left = deadline - time.perf_counter()
+        if left <= 0:
+            return best
+        used, cover = self._cover()
+        scaled = self._scaled(used)
+        answer = linprog(
+            np.full(len(self.sets), -1.0),
+            A_ub=cover.T.tocsr(),
+            b_ub=scaled,
+            method="highs-ds",
+            options={} if math.isinf(left) else {"time_limit": left},
+        )
+        if answer.x is None:
+            return best
+        return max(best, self._packed(np.asarray(answer.x) * float(self.weights[used].max()), order))
+
+    def cheaper(self, upper: int, deadline: float) -> tuple[BoolArray | None, bool]:
+        """Rows that hit all conflicts and weigh less than ``upper``, the least if the second answer is true.
+
+        None and true: it is proved that there are none. False: time ran out first.
+        """
+        used, place = self._used()
+        sets = [place[conflict].tolist() for conflict in self.sets]
+        left = deadline - time.perf_counter()
+        if left <= 0:
+            return None, False
+        found = _native.cheapest_hitting_set(sets, np.ascontiguousarray(self.weights[used]), upper, min(LOOK, left / 2))
+        if found["stopped"] == 2:
+            raise KeyboardInterrupt
+        if found["complete"]:
+            return self._mask(used[found["chosen"]] if found["weight"] < upper else None), True
+        left = deadline - time.perf_counter()
+        if left <= 0:
+            return None, False
+        outcome = worker.run(_by_rc2, sets, self.weights[used].tolist(), seconds=None if math.isinf(left) else left)
+        if outcome.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        if outcome.stopped_by is not None:
+            return None, False
+        rows = used[np.array(outcome.value, dtype=np.int64)]
+        return self._mask(rows if int(self.weights[rows].sum()) < upper else None), True
+
+    def _mask(self, rows: IntArray | None) -> BoolArray | None:
+        if rows is None:
+            return None
+        chosen = np.zeros(len(self.weights), dtype=np.bool_)
+        chosen[rows] = True
+        if not all(chosen[conflict].any() for conflict in self.sets):
+            raise AssertionError("rows that were to hit every conflict miss one")
+        return chosen
+
+    def _used(self) -> tuple[IntArray, IntArray]:
+        used = np.unique(np.concatenate(self.sets))
+        place = np.full(len(self.weights), -1)
+        place[used] = np.arange(used.size)
+        return used, place
+
+    def _scaled(self, used: IntArray) -> FloatArray:
+        """Weights as shares of the largest: the tolerances of a solver are absolute."""
+        return np.asarray(self.weights[used] / float(self.weights[used].max()))
+
+    def _cover(self) -> tuple[IntArray, csr_array]:
+        """The rows of conflicts, and (n_conflicts, n_used) which row is in which."""
+        used, place = self._used()
+        rows = np.repeat(np.arange(len(self.sets)), [conflict.size for conflict in self.sets])
+        columns = place[np.concatenate(self.sets)]
+        return used, csr_array((np.ones(rows.size), (rows, columns)), shape=(len(self.sets), used.size))
+
+    def _packed(self, duals: FloatArray, order: list[int]) -> int:
+        """A packing: what each conflict takes of all its rows, none giving more than its weight; from ``duals`` on.
+
+        Every choice pays at least once for what each conflict takes. All is counted in parts of ``FINE`` of a unit,
+        unless the weights are too large for that.
+        """
+        fine = FINE if int(self.weights.sum()) < RAM // FINE else 1
+        room = self.weights * fine
+        total = 0
+        wanted = np.maximum(np.nan_to_num(np.floor(duals * fine), nan=0.0, posinf=0.0, neginf=0.0), 0.0)
+        limit = float(RAM)
+        for conflict, dual in zip(self.sets, np.minimum(wanted, limit).astype(np.int64).tolist(), strict=True):
+            taken = min(dual, int(room[conflict].min()))
+            if taken > 0:
+                room[conflict] -= taken
+                total += taken
+        for at in order:
+            taken = int(room[self.sets[at]].min())
+            room[self.sets[at]] -= taken
+            total += taken
+        return -(-total // fine)
+
+
+def _by_rc2(send: Callable[[int], None], sets: list[list[int]], weights: list[int]) -> list[int]:
+    """Elements of least weight that hit every set; for a process of its own."""
+    formula = WCNF()
+    for chosen in sets:
+        formula.append([element + 1 for element in chosen])
+    for element, weight in enumerate(weights, start=1):
+        formula.append([-element], weight=weight)
+    with RC2Stratified(formula) as solver:
+        model = solver.compute()
+    if model is None:
+        raise AssertionError("sets with elements can be hit")
+    true = {literal for literal in model if literal > 0}
+    return [element for element in range(len(weights)) if element + 1 in true]

@@ -1,0 +1,148 @@
+"""Diagrams of skeletons: every engine on tiny problems with weights far apart, against enumeration.
+
+A claim is false if a problem said to be solved costs more than the enumeration found, if a lower bound lies above that,
+or if an answer costs less than what is possible. Univariate problems are enumerated by ``tests.naive_layered``. Oblique
+ones along a line are the same; in the plane all lines through two points give all ways to part the points, and these
+are the tests of a univariate problem. Points are far apart there, so that the margin decides nothing.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from proofwood.engines.layered.solve import solve
+from proofwood.model.evaluate import predict
+from proofwood.model.node_table import FloatArray
+from proofwood.problem.layered import LayeredCost, LayeredProblem
+from proofwood.problem.ranked import RankedRows
+from proofwood.result import Limits, Result, Status
+from tests import naive_layered as naive
+from tests.layered_problems import layered_problem
+from tests.naive_oblique import separations
+
+RATIOS = (1, 1, 10, 10**3, 10**5, 10**7, 10**9)
+ALPHAS = (0.0, 0.0, 0.01, 0.1, 0.5)
+NEEDS = {"cpsat": "ortools", "highs": "highspy", "scip": "pyscipopt"}
+SECONDS = 20.0
+"""Limit of one search; tiny problems end long before."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem, and the univariate one whose optimum is known by enumeration to be the same."""
+
+    problem: LayeredProblem
+    same: LayeredProblem
+
+
+def engines(*, oblique: bool) -> list[str]:
+    """The engines that are installed, the quick ones several times: they are drawn at random."""
+    others = [name for name in ("cpsat", "highs", "scip") if importlib.util.find_spec(NEEDS[name]) is not None]
+    if oblique:
+        return ["auto"] * 12 + ["heuristic", "milp", *(name for name in others if name != "cpsat")]
+    return ["search"] * 30 + ["auto"] * 6 + ["heuristic", "milp", *others]
+
+
+def case(rng: np.random.Generator) -> Case:
+    """A problem of any of the kinds: univariate with constraints, along a line, in the plane."""
+    kind = rng.random()
+    if kind < 0.5:
+        drawn = layered_problem(rng, max_rows=10, constraints=bool(rng.random() < 0.5))
+        if drawn.rates or drawn.penalties or drawn.min_weight:
+            return Case(drawn, drawn)  # these are written in the weights that were drawn
+        problem = weighted(rng, drawn)
+        return Case(problem, problem)
+    widths = ((1,), (1, 1), (1, 2), (1, 2))[rng.integers(4)]
+    n, n_classes = int(rng.integers(4, 15 if kind < 0.75 else 9)), int(rng.integers(2, 4))
+    codes = rng.integers(n_classes, size=n)
+    if kind < 0.75:
+        columns = np.sort(rng.integers(0, 4 * n, size=n)).astype(float)[:, None]
+        if rng.random() < 0.3:
+            columns[-1] *= 10.0**6  # neighbours nearer than the margin
+    else:
+        columns = rng.integers(0, 6, size=(n, 2)) / 5
+    columns = (columns - columns.min(axis=0)) / np.maximum(np.ptp(columns, axis=0), 1e-300)
+    ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in columns.T], axis=1)
+    rows = RankedRows.from_ranks(ranks, ranks.max(axis=0), codes, n_classes=n_classes)
+    given = LayeredProblem(rows, widths, LayeredCost.of(alpha=0.0, total=rows.total, widths=widths), columns=columns)
+    given = weighted(rng, replace(given, tree=bool(rng.random() < 0.3)))
+    return Case(given, replace(given, columns=None) if kind < 0.75 else over_lines(given, columns))
+
+
+def over_lines(problem: LayeredProblem, columns: FloatArray) -> LayeredProblem:
+    """The univariate problem whose tests are all lines."""
+    n = len(columns)
+    sides = [sorted(side) for side in separations(columns) if 0 < len(side) < n and 0 in side]
+    bits = np.array([np.isin(np.arange(n), side) for side in sides], dtype=np.int32).reshape(len(sides), n).T
+    tests = np.ones(len(sides), dtype=np.int32)
+    rows = replace(problem.rows, ranks=np.ascontiguousarray(bits), tests_of=tests)
+    return replace(problem, rows=rows, columns=None)
+
+
+def weighted(rng: np.random.Generator, problem: LayeredProblem) -> LayeredProblem:
+    """``problem`` with weights by class and by row, of ratios up to 1e9, and a price of nodes."""
+    rows, ratio = problem.rows, RATIOS[rng.integers(len(RATIOS))]
+    weights = rng.integers(1, rng.choice([2, 4, 100]), size=rows.n_rows)
+    heavy = rng.integers(rows.n_classes) == rows.codes if rng.random() < 0.7 else rng.random(rows.n_rows) < 0.5
+    weights = np.where(heavy, weights * ratio, weights).astype(np.int64)
+    rows = replace(rows, weights=weights, unit=Fraction(1))
+    alpha = float(rng.choice(ALPHAS)) / (ratio if rng.random() < 0.5 else 1)
+    return replace(problem, rows=rows, cost=LayeredCost.of(alpha=alpha, total=rows.total, widths=problem.widths))
+
+
+def fault(one: Case, result: Result, least: int) -> str | None:
+    """What is wrong with an answer if the cheapest diagram costs ``least``."""
+    problem, share = one.problem, one.problem.cost.share
+    if result.lower_bound > share(least):
+        return f"lower bound {result.lower_bound}, and {share(least)} is possible"
+    if result.status is Status.INFEASIBLE or result.model is None:
+        return f"status {result.status}, and a diagram of cost {share(least)} exists"
+    seen = problem.rows.bits().astype(np.float64) if problem.columns is None else problem.columns
+    counted = problem.cost_of(predict(result.model, seen), result.model.n_splits)
+    if share(counted) != result.objective:
+        return f"objective {result.objective}, recounted {share(counted)}"
+    if counted < least:
+        return f"cost {counted} below {least}, the least by enumeration"
+    if result.status is Status.OPTIMAL and counted != least:
+        return f"cost {counted} said to be optimal, and {least} is possible"
+    return None
+
+
+def campaign(seed: int, seconds: float) -> dict[str, int]:
+    """Problems drawn from ``seed`` for so many seconds; AssertionError names the first false claim.
+
+    Returns
+    -------
+    dict
+        Problems in all ("problems"), answers said to be optimal ("proved"), and problems by kind and engine.
+    """
+    until, number = time.perf_counter() + seconds, 0
+    counts: Counter[str] = Counter()
+    while time.perf_counter() < until:
+        check(seed, number, counts)
+        number += 1
+    return dict(counts)
+
+
+def check(seed: int, number: int, counts: Counter[str]) -> None:
+    """One problem by one engine; raises AssertionError on a false claim."""
+    rng = np.random.default_rng([seed, number, 11])
+    one = case(rng)
+    least = naive.cheapest(one.same)[0]
+    assert least is not None
+    named = engines(oblique=one.problem.oblique)
+    engine = named[rng.integers(len(named))]
+    limit = SECONDS if engine != "heuristic" else 0.3
+    if rng.random() < 0.1:
+        limit = float(rng.random() * 0.05)
+    result = solve(one.problem, engine=engine, limits=Limits(limit), random_state=int(rng.integers(100)))
+    wrong = fault(one, result, least)
+    assert wrong is None, f"seed {seed}, problem {number}, engine {engine!r}, limit {limit}: {wrong}"
+    kind = "univariate" if one.problem.columns is None else f"oblique in {one.problem.columns.shape[1]} columns"
+    counts.update(["problems", f"{kind} by {engine}", *(["proved"] if result.status is Status.OPTIMAL else [])])
