@@ -22,7 +22,6 @@ from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import Found, Kind, Method, NotSufficientError, abductive, contrastive
 from proofwood.explain.search.inflate import inflate
 from proofwood.explain.search.questions import Questions, mask_of
-from proofwood.explain.search.seed import greedy_seed
 from proofwood.explain.search.smallest import smallest as find_smallest
 from proofwood.explain.space import Bounds, Group, Key, position
 from proofwood.model.node_table import FloatArray, IntArray
@@ -172,36 +171,42 @@ class Explainer:
         given = self.features(order or (), "order")
         kept, left_free = self.features(keep, "keep"), self.features(free, "free")
         lower = float("nan")
-        if smallest:
-            best = find_smallest(
-                self.oracle, q.cells, q.label, keep=kept, free=left_free, seconds=limit, questions=q.questions
+        q.questions.limit(self._left(limit, begin))
+        first = None if start is None else self.features(start, "start")
+        proved = greedy and first is None and (order is None or smallest) and not left_free
+        if proved:
+            first = sorted(q.questions.greedy_seed(kept))
+        try:
+            found = abductive(
+                self.oracle,
+                q.cells,
+                q.label,
+                order=None if order is None or smallest else given,
+                keep=kept,
+                free=left_free,
+                start=first,
+                proved=proved,
+                method=method,
+                seconds=self._left(limit, begin),
+                questions=q.questions,
             )
-            if best is None:
-                raise self._cannot_be_free(q, left_free)
+        except NotSufficientError as error:
+            raise self._cannot_be_free(q, left_free) from error
+        status = _status(found, "sufficient")
+        if smallest and found.proved:
+            best = find_smallest(
+                self.oracle,
+                q.cells,
+                q.label,
+                keep=kept,
+                free=left_free,
+                seconds=self._left(limit, begin),
+                questions=q.questions,
+                start=found,
+            )
+            assert best is not None, "some set suffices"
             found, lower = best.found, float(best.lower_bound)
             status = "smallest" if best.optimal else _status(found, "sufficient")
-        else:
-            first = None if start is None else self.features(start, "start")
-            proved = greedy and first is None and order is None and not left_free
-            if proved:
-                first = sorted(greedy_seed(self.model.scores, q.cells, q.label, keep=kept, targets=q.questions.targets))
-            try:
-                found = abductive(
-                    self.oracle,
-                    q.cells,
-                    q.label,
-                    order=None if order is None else given,
-                    keep=kept,
-                    free=left_free,
-                    start=first,
-                    proved=proved,
-                    method=method,
-                    seconds=limit,
-                    questions=q.questions,
-                )
-            except NotSufficientError as error:
-                raise self._cannot_be_free(q, left_free) from error
-            status = _status(found, "sufficient")
         low, high = np.zeros_like(q.cells), np.array(self.model.scores.n_thresholds)
         for feature in found.features:
             columns = list(self.model.scores.features[feature])
@@ -256,18 +261,29 @@ class Explainer:
         q = self._questions(x, target)
         calls, limit = q.calls, self._limit(time_limit)
         fixed, lower, optimal = self.features(immutable, "immutable"), float("nan"), False
-        if smallest:
+        given = None if order is None or smallest else self.features(order, "order")
+        found = contrastive(
+            self.oracle,
+            q.cells,
+            q.label,
+            order=given,
+            immutable=fixed,
+            seconds=self._left(limit, begin),
+            questions=q.questions,
+        )
+        if smallest and found is not None and found.proved:
             best = find_smallest(
-                self.oracle, q.cells, q.label, kind="contrastive", free=fixed, seconds=limit, questions=q.questions
+                self.oracle,
+                q.cells,
+                q.label,
+                kind="contrastive",
+                free=fixed,
+                seconds=self._left(limit, begin),
+                questions=q.questions,
+                start=found,
             )
-            found = None if best is None else best.found
-            lower = float("nan") if best is None else float(best.lower_bound)
-            optimal = best is not None and best.optimal
-        else:
-            given = None if order is None else self.features(order, "order")
-            found = contrastive(
-                self.oracle, q.cells, q.label, order=given, immutable=fixed, seconds=limit, questions=q.questions
-            )
+            assert best is not None, "some change is known"
+            found, lower, optimal = best.found, float(best.lower_bound), best.optimal
         if found is None:
             result = self._explanation("contrastive", q, (), "none", {}, begin, calls, immutable=tuple(fixed))
         else:
@@ -321,7 +337,8 @@ class Explainer:
         if metric == "changes":
             if weights is not None:
                 raise ValueError("weights are for metric='l1': each changed feature counts 1 in metric='changes'")
-            few = self.contrastive(x, target=target, smallest=True, immutable=immutable, time_limit=limit)
+            left = self._left(limit, begin)
+            few = self.contrastive(x, target=target, smallest=True, immutable=immutable, time_limit=left)
             status = {"smallest": "optimal", "minimal": "feasible", "changing": "feasible"}
             ending = UP_TO_ROUNDING if few.status.endswith(UP_TO_ROUNDING) else ""
             plain = few.status.removesuffix(UP_TO_ROUNDING)
@@ -341,7 +358,8 @@ class Explainer:
             immutable=fixed,
             targets=q.questions.targets,
             accept=lambda cells: self._is_real(q, cells),
-            seconds=limit,
+            seconds=self._left(limit, begin),
+            starts=[row for changed, row in q.questions.changing.items() if not changed & mask_of(fixed)],
         )
         q.questions.calls += best.calls
         if best.cells is None:
@@ -394,9 +412,10 @@ class Explainer:
         """
         if kind not in (None, "abductive", "contrastive"):
             raise ValueError(f"kind={kind!r}: expected 'abductive', 'contrastive' or None")
+        begin, until = time.monotonic(), self._limit(time_limit)
         q = self._questions(x, target)
         run = Enumeration(
-            self.oracle, q.cells, q.label, first=first, seconds=self._limit(time_limit), questions=q.questions
+            self.oracle, q.cells, q.label, first=first, seconds=self._left(until, begin), questions=q.questions
         )
         return Listing(itertools.islice(self._listed(q, run, kind), limit), run)
 
@@ -422,7 +441,7 @@ class Explainer:
 
         begin = time.monotonic()
         q, limit = self._questions(x, None), self._limit(time_limit)
-        run = Enumeration(self.oracle, q.cells, q.label, seconds=limit, questions=q.questions)
+        run = Enumeration(self.oracle, q.cells, q.label, seconds=self._left(limit, begin), questions=q.questions)
         found = list(run)
         if not run.complete:
             raise NoCertificateError(
@@ -444,25 +463,26 @@ class Explainer:
         self, x: Any, features: Features, *, target: Any = None, time_limit: float | None = None
     ) -> bool | None:
         """Whether the class stays as long as these features stay; None if the time was too short to know."""
+        begin = time.monotonic()
         q = self._questions(x, target)
-        q.questions.limit(self._limit(time_limit))
+        q.questions.limit(self._left(self._limit(time_limit), begin))
         changes = q.questions.ask(mask_of(self.features(features, "features")))
         return None if changes is None else not changes
 
     def necessary(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
         """By name of feature: whether it is in every abductive explanation of the row; None where time ran out."""
+        begin = time.monotonic()
         q = self._questions(x, target)
-        answers = relevance.necessary(
-            self.oracle, q.cells, q.label, seconds=self._limit(time_limit), questions=q.questions
-        )
+        left = self._left(self._limit(time_limit), begin)
+        answers = relevance.necessary(self.oracle, q.cells, q.label, seconds=left, questions=q.questions)
         return {self.feature_names[feature]: answer for feature, answer in answers.items()}
 
     def relevant(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
         """By name of feature: whether it is in some abductive explanation of the row; None where time ran out."""
+        begin = time.monotonic()
         q = self._questions(x, target)
-        answers = relevance.relevant(
-            self.oracle, q.cells, q.label, seconds=self._limit(time_limit), questions=q.questions
-        )
+        left = self._left(self._limit(time_limit), begin)
+        answers = relevance.relevant(self.oracle, q.cells, q.label, seconds=left, questions=q.questions)
         return {self.feature_names[feature]: answer for feature, answer in answers.items()}
 
     def attribution(
@@ -477,10 +497,10 @@ class Explainer:
         target : a class or list of classes that matter; all others by default
         time_limit : seconds; that of the explainer by default
         """
+        begin = time.monotonic()
         q = self._questions(x, target)
-        found = shares.attribution(
-            self.oracle, q.cells, q.label, limit=limit, seconds=self._limit(time_limit), questions=q.questions
-        )
+        left = self._left(self._limit(time_limit), begin)
+        found = shares.attribution(self.oracle, q.cells, q.label, limit=limit, seconds=left, questions=q.questions)
         return replace(found, names=self.feature_names)
 
     def features(self, keys: Features, what: str = "features") -> list[int]:
@@ -526,6 +546,11 @@ class Explainer:
 
     def _limit(self, time_limit: float | None) -> float | None:
         return self.time_limit if time_limit is None else time_limit
+
+    @staticmethod
+    def _left(limit: float | None, begin: float) -> float | None:
+        """What is left of a limit that runs since ``begin``: reading the row and building the engine count too."""
+        return None if limit is None else max(0.0, limit - (time.monotonic() - begin))
 
     def _cannot_be_free(self, q: _Asked, free: list[int]) -> NotSufficientError:
         names = [self.feature_names[feature] for feature in free]
@@ -598,7 +623,7 @@ class Explainer:
         self, found: Explanation, order: list[int], begin: float, limit: float | None
     ) -> tuple[Explanation, bool]:
         """The explanation with wider values, and whether they are known to be as wide as can be."""
-        left = None if limit is None else max(0.0, limit - (time.monotonic() - begin))
+        left = self._left(limit, begin)
         box = inflate(
             self.oracle,
             found.cells,
@@ -625,7 +650,7 @@ class Explainer:
     ) -> Certifier:
         from proofwood.explain.proofs.certificate import Certifier
 
-        left = None if limit is None else max(0.0, limit - (time.monotonic() - begin))
+        left = self._left(limit, begin)
         scores, model = self.model.scores, self.model
         return Certifier(scores, cells, label, self.oracle, model=model, x=row, known=known, seconds=left)
 

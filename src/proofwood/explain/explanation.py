@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from proofwood.explain.proofs.verify import Verified
 
 ExplanationKind = Literal["abductive", "contrastive", "counterfactual"]
+VERIFY_SECONDS = 60.0
+"""Limit of a second look, where none is given."""
+
 UP_TO_ROUNDING = " up to rounding"
 """End of the status where another class is possible by the bounds on rounding, and the model does not show it."""
 
@@ -180,7 +184,7 @@ class Explanation:
 
     # ----------------------------------------------------------------------------------------------------------- checks
 
-    def verify(self, engine: str | None = None, *, seconds: float | None = None) -> Verified:
+    def verify(self, engine: str | None = None, *, seconds: float | None = VERIFY_SECONDS) -> Verified:
         """Check the explanation anew with another engine, and its witnesses with the model itself.
 
         Parameters
@@ -188,7 +192,8 @@ class Explanation:
         engine : "box", "sat", "bound", "cpsat" or "smt"; by default one that differs from the engine that found it. The
             least distance of a counterfactual is by default proved anew by "box", without anything learned before: no
             other engine answers so many questions in reasonable time
-        seconds : limit of each question, or of the whole proof of a least distance
+        seconds : limit, None for none; what is not known by then is None in the answer, whose ``status`` is then
+            "undecided"
 
         Returns
         -------
@@ -209,8 +214,10 @@ class Explanation:
             raise ValueError(f"an explanation of status {self.status!r} has no set of features to verify")
         if engine is None:
             engine = "box" if self.kind == "counterfactual" else second_engine(self.engine, self.model.scores)
+        until = None if seconds is None else time.monotonic() + seconds
         oracle = make_oracle(engine, self.model.scores)
         try:
+            seconds = None if until is None else max(0.0, until - time.monotonic())
             if self.kind == "counterfactual":
                 return self._verify_distance(oracle, seconds)
             return verify(self.model, self, oracle=oracle, x=self.row, targets=self.targets, seconds=seconds)

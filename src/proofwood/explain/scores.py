@@ -74,6 +74,11 @@ class ScoreModel:
         """(n_columns + 1,) first variable of each column; the last entry is the number of variables."""
         return np.concatenate([[0], np.cumsum(self.n_thresholds)]).astype(np.int64)
 
+    @cached_property
+    def column_of(self) -> IntArray:
+        """(n_variables,) column of each variable."""
+        return np.repeat(np.arange(self.n_columns), self.n_thresholds)
+
     def threshold_of_win(self, winner: int, loser: int, *, margin: bool = True) -> int:
         """Least ``sum(winner) - sum(loser)`` with which ``winner`` may come before ``loser``.
 
@@ -90,10 +95,13 @@ class ScoreModel:
 
     def holds(self, literals: IntArray, cells: IntArray) -> IntArray:
         """Whether each literal holds for a row given by its cells (n_columns,)."""
-        variable = np.asarray(literals) >> 1
-        column = np.searchsorted(self.first, variable, side="right") - 1
-        above = cells[column] > variable - self.first[column]
-        return np.asarray(above == (np.asarray(literals) & 1 == 0))
+        asked = np.asarray(literals)
+        if asked.size > self.column_of.size:  # each variable once, then a look at its literals
+            above = np.asarray(cells)[self.column_of] > np.arange(self.column_of.size) - self.first[self.column_of]
+            return np.asarray(np.stack([above, ~above], axis=1).ravel()[asked])
+        variable = asked >> 1
+        column = self.column_of[variable]
+        return np.asarray((cells[column] > variable - self.first[column]) == (asked & 1 == 0))
 
     def sums(self, cells: IntArray) -> IntArray:
         """(n_classes,) score sums of a row given by its cells, counted leaf by leaf."""

@@ -7,9 +7,16 @@ free, even for deep trees, but nothing is learned from one question for the next
 from __future__ import annotations
 
 import time
+from functools import cached_property
 
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
-from proofwood.explain.proofs.bound_formula import LeafBoxes, TooLargeError, bound_formula, least_lead
+from proofwood.explain.proofs.bound_formula import (
+    LeafBoxes,
+    OutOfTimeError,
+    TooLargeError,
+    bound_formula,
+    least_lead,
+)
 from proofwood.explain.proofs.lemmas import BoxLemmas, FirstLemmas, cells_of_solution, full_chains
 from proofwood.explain.scores import ScoreModel
 from proofwood.solvers.session import SatSession
@@ -31,43 +38,49 @@ class BoundOracle(QuestionOracle):
         super().__init__(scores)
         self.width = width
         self.max_clauses = max_clauses
-        self._boxes = LeafBoxes.of(scores)
+
+    @cached_property
+    def _boxes(self) -> LeafBoxes:
+        return LeafBoxes.of(self.scores)
 
     def answer(self, question: Question) -> Answer:
         """One class after the other; the core is all that was fixed."""
         deadline = None if question.seconds is None else time.monotonic() + question.seconds
         unknown = False
         for against in question.targets:
-            left = None if deadline is None else deadline - time.monotonic()
-            answer = self._against(question, against, left)
+            if deadline is not None and time.monotonic() >= deadline:
+                return UNKNOWN
+            answer = self._against(question, against, deadline)
             if answer.changes:
                 return answer
             unknown |= answer.changes is None
         return UNKNOWN if unknown else Answer(False, core=frozenset(question.fixed))
 
-    def _against(self, question: Question, against: int, seconds: float | None) -> Answer:
+    def _against(self, question: Question, against: int, deadline: float | None) -> Answer:
         """Can a row of the box get this class?"""
         low, high, label = question.low, question.high, question.label
-        with SatSession(seconds=seconds) as session:
+        boxes = self._boxes
+        with SatSession(seconds=None if deadline is None else max(0.0, deadline - time.monotonic())) as session:
             try:
                 formula = bound_formula(
                     self.scores,
-                    self._boxes,
+                    boxes,
                     low,
                     high,
                     label,
                     against,
                     width=self.width,
                     max_clauses=self.max_clauses,
+                    deadline=deadline,
                 )
-            except TooLargeError:
+            except (TooLargeError, OutOfTimeError):
                 return UNKNOWN
             session.block(formula.n_variables)
             session.extend(formula.clauses)
             session.extend(full_chains(self.scores))
             goal = least_lead(self.scores, label, against)
-            lemmas = BoxLemmas(self.scores, self._boxes, low, high, label, against, goal)
-            first = FirstLemmas(self.scores, self._boxes, low, high)
+            lemmas = BoxLemmas(self.scores, boxes, low, high, label, against, goal)
+            first = FirstLemmas(self.scores, boxes, low, high)
             while answer := session.solve():
                 witness = cells_of_solution(self.scores, session)
                 clause = lemmas.around(witness)

@@ -156,10 +156,22 @@ class BoxOracle:
         any_other = len(asked) == len(order)
         for target in list(asked):
             left = None if until is None else max(0.0, until - time.perf_counter())
+            if left == 0.0:
+                return UNKNOWN
             if any_other:  # a row in which the label does not come first will do, whoever does
                 least = self.scores.threshold_of_win(target, label)
                 said = self._search.ask(target, label, least, assumptions, near, left)
             else:
+                # Where the target cannot come before the label it is not first: an easier question, asked first.
+                half = None if left is None else left / 2
+                least = self.scores.threshold_of_win(target, label)
+                said = self._search.ask(target, label, least, assumptions, near, half)
+                if said[0] == SAME:
+                    core.update(self._feature_of_variable[literal >> 1] for literal in said[2])
+                    continue
+                if said[3] == INTERRUPT:
+                    raise KeyboardInterrupt
+                left = None if until is None else max(0.0, until - time.perf_counter())
                 rivals = [
                     (k, self.scores.threshold_of_win(target, k)) for k in range(self.scores.n_classes) if k != target
                 ]

@@ -17,6 +17,7 @@ References
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -30,6 +31,10 @@ from proofwood.model.node_table import BoolArray, IntArray
 
 class TooLargeError(Exception):
     """The formula would have more clauses than allowed."""
+
+
+class OutOfTimeError(Exception):
+    """The limit of time was over before the formula was written."""
 
 
 @dataclass(eq=False)
@@ -87,8 +92,8 @@ class LeafBoxes:
         high = np.tile(scores.n_thresholds, (n_leaves, 1))
         leaf = np.repeat(np.arange(n_leaves), np.diff(scores.needs_of))
         column, threshold, above = split_literals(scores, scores.needs)
-        np.maximum.at(low, (leaf[above], column[above]), threshold[above] + 1)
-        np.minimum.at(high, (leaf[~above], column[~above]), threshold[~above])
+        low[leaf[above], column[above]] = threshold[above] + 1  # one need of each direction per column and leaf
+        high[leaf[~above], column[~above]] = threshold[~above]
         return cls(low, high, np.repeat(np.arange(scores.n_trees), np.diff(scores.leaves_of)))
 
     def reachable(self, low: IntArray, high: IntArray) -> BoolArray:
@@ -119,7 +124,7 @@ def box_literals(scores: ScoreModel, low: IntArray, high: IntArray) -> list[int]
 def split_literals(scores: ScoreModel, literals: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
     """Column, threshold and direction (True: above) of literals of the score model."""
     variable = np.asarray(literals, dtype=np.int64) >> 1
-    column = np.searchsorted(scores.first, variable, side="right") - 1
+    column = scores.column_of[variable]
     return column, variable - scores.first[column], np.asarray(literals) & 1 == 0
 
 
@@ -134,6 +139,7 @@ def bound_formula(
     width: int,
     max_clauses: int,
     also: Iterable[int] = (),
+    deadline: float | None = None,
 ) -> BoundFormula:
     """Clauses satisfied by every row of a box that has ``against`` before ``label``.
 
@@ -146,6 +152,7 @@ def bound_formula(
     width : most counters per part; with fewer than there are sums, sums are rounded towards the class ``against``
     max_clauses : TooLargeError beyond
     also : order variables that further clauses are going to be about
+    deadline : time of ``time.monotonic()``; OutOfTimeError if it passes
 
     Returns
     -------
@@ -163,7 +170,7 @@ def bound_formula(
     formula.clauses += [[_literal(coded) for coded in clause] for clause in scores.clauses]
     parts = []
     for place, tree in enumerate(order):
-        maker = _TreeClauses(scores, boxes, leaves[tree], leads[leaves[tree]], low, high)
+        maker = _TreeClauses(scores, boxes, leaves[tree], leads[leaves[tree]], low, high, deadline)
         parts.append(maker.add(formula, place, width))
         _stop_above(formula, max_clauses)
     used = {abs(literal) for clause in formula.clauses for literal in clause if abs(literal) <= int(scores.first[-1])}
@@ -173,7 +180,7 @@ def bound_formula(
         formula.clauses += [[-higher, lower] for lower, higher in pairwise(chain)]
 
     goal = least_lead(scores, label, against)
-    _totalize(formula, parts, goal, width, max_clauses)
+    _totalize(formula, parts, goal, width, max_clauses, deadline)
     return formula
 
 
@@ -191,6 +198,11 @@ def _literal(coded: int) -> int:
 def _stop_above(formula: BoundFormula, max_clauses: int) -> None:
     if len(formula.clauses) > max_clauses:
         raise TooLargeError
+
+
+def _stop_after(deadline: float | None) -> None:
+    if deadline is not None and time.monotonic() >= deadline:
+        raise OutOfTimeError
 
 
 def _thinned(sums: Iterable[int], width: int) -> list[int]:
@@ -213,10 +225,13 @@ class _TreeClauses:
         leads: IntArray,
         low: IntArray,
         high: IntArray,
+        deadline: float | None,
     ) -> None:
+        self.deadline = deadline
         self.low, self.high, self.leads = boxes.low[leaves], boxes.high[leaves], leads
         self.needs = []
         for leaf in leaves.tolist():
+            _stop_after(deadline)
             span = scores.needs[scores.needs_of[leaf] : scores.needs_of[leaf + 1]]
             column, threshold, above = split_literals(scores, span)
             given = np.where(above, low[column] > threshold, high[column] <= threshold)  # all over the box
@@ -248,6 +263,7 @@ class _TreeClauses:
         low, high = self.low[worse], self.high[worse]
         regions = set()
         for leaf in np.flatnonzero(self.leads >= total).tolist():
+            _stop_after(self.deadline)
             needs = np.array(self.needs[leaf], dtype=np.int64)
             column, threshold, above = split_literals(self._scores, needs)
             keeps_off = np.where(above, high[:, column] <= threshold, low[:, column] > threshold)  # (worse, needs)
@@ -262,7 +278,9 @@ class _TreeClauses:
         return regions
 
 
-def _totalize(formula: BoundFormula, parts: list[_Part], goal: int, width: int, max_clauses: int) -> None:
+def _totalize(
+    formula: BoundFormula, parts: list[_Part], goal: int, width: int, max_clauses: int, deadline: float | None
+) -> None:
     """Join neighbours until one part is left; leads that reach ``goal`` whatever the others do are denied."""
     total_least, total_most = sum(part.least for part in parts), sum(part.most for part in parts)
     if total_least >= goal:
@@ -273,6 +291,7 @@ def _totalize(formula: BoundFormula, parts: list[_Part], goal: int, width: int, 
         formula.clauses += [[-variable] for total, variable in part.counters if total >= enough]
     moving = [part for part in parts if part.counters]
     while len(moving) > 1:
+        _stop_after(deadline)
         joined = [
             _join(formula, moving[i], moving[i + 1], goal, total_least, total_most, width)
             for i in range(0, len(moving) - 1, 2)

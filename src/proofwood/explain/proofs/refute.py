@@ -15,9 +15,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
-from proofwood.explain.proofs.bound_formula import BoundFormula, LeafBoxes, TooLargeError, bound_formula, least_lead
+from proofwood.explain.proofs.bound_formula import (
+    BoundFormula,
+    LeafBoxes,
+    OutOfTimeError,
+    TooLargeError,
+    bound_formula,
+    least_lead,
+)
 from proofwood.explain.proofs.lemmas import BoxLemmas, cells_of_solution, full_chains
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import IntArray
@@ -51,9 +59,13 @@ class Refuter:
 
     def __init__(self, scores: ScoreModel, label: int, seconds: float | None) -> None:
         self.scores, self.label = scores, label
-        self.boxes = LeafBoxes.of(scores)
         self.deadline = None if seconds is None else time.monotonic() + seconds
         self.others = [k for k in range(scores.n_classes) if k != label]
+
+    @cached_property
+    def boxes(self) -> LeafBoxes:
+        """Boxes of the leaves, made for the first formula: in a large model they take a while."""
+        return LeafBoxes.of(self.scores)
 
     @property
     def left(self) -> float | None:
@@ -97,6 +109,8 @@ class Refuter:
         what = f"no certificate for this explanation: the formula against class {against}"
         also = [abs(literal) for case in cases for clause in case for literal in clause]
         formula: BoundFormula | None = None
+        if self.left is not None and self.left <= 0:
+            raise NoCertificateError(f"{what} was not refuted in time")
         for width in WIDTHS:
             try:
                 formula = bound_formula(
@@ -109,7 +123,10 @@ class Refuter:
                     width=width,
                     max_clauses=MAX_CLAUSES,
                     also=also,
+                    deadline=self.deadline,
                 )
+            except OutOfTimeError:
+                raise NoCertificateError(f"{what} was not refuted in time") from None
             except TooLargeError:
                 if formula is None:
                     raise NoCertificateError(f"{what} has more than {MAX_CLAUSES} clauses") from None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.explain.oracles.oracle import Answer, Oracle, check_answer
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle, check_answer
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -76,6 +77,14 @@ class Verified:
         """Whether everything was confirmed."""
         return self.sufficient is True and self.minimal is True and not self.problems
 
+    @property
+    def status(self) -> Literal["confirmed", "refuted", "undecided"]:
+        """What came out; undecided where time was short or rounding leaves doubt, see :attr:`problems`."""
+        if self.ok:
+            return "confirmed"
+        open_ = self.sufficient is not False and self.minimal is not False and None in (self.sufficient, self.minimal)
+        return "undecided" if open_ else "refuted"
+
 
 def verify(
     model: Model,
@@ -98,7 +107,7 @@ def verify(
     oracle : of the same ``ScoreModel``, better of another engine than the one that found the explanation
     x : (n_columns,) the row in the units of the model
     targets : the other classes that the explanation is about, all by default
-    seconds : limit of each question
+    seconds : limit of all questions together
 
     Returns
     -------
@@ -132,7 +141,8 @@ class _Verification:
     ) -> None:
         self.model, self.claim, self.oracle = model, claim, oracle
         self.x = None if x is None else np.asarray(x, dtype=np.float64)
-        self.targets, self.seconds = targets, seconds
+        self.targets = targets
+        self.deadline = None if seconds is None else time.monotonic() + seconds
         self.cells = np.asarray(claim.cells, dtype=np.int64)
         self.features = [int(feature) for feature in claim.features]
         self.problems: list[str] = []
@@ -179,7 +189,11 @@ class _Verification:
 
     def _changes(self, fixed: Sequence[int], about: str) -> bool | None:
         """Whether the class can change; None and a problem if there is no sure answer."""
-        answer = self.oracle.ask(self.cells, self.claim.label, fixed, targets=self.targets, seconds=self.seconds)
+        left = None if self.deadline is None else self.deadline - time.monotonic()
+        if left is not None and left <= 0:
+            answer = UNKNOWN
+        else:
+            answer = self.oracle.ask(self.cells, self.claim.label, fixed, targets=self.targets, seconds=left)
         if answer.changes is None:
             self.problems.append(f"{about}: no answer in time")
             return None

@@ -55,6 +55,7 @@ def nearest(
     targets: Sequence[int] | None = None,
     accept: Callable[[IntArray], bool] | None = None,
     seconds: float | None = None,
+    starts: Sequence[IntArray] = (),
 ) -> Nearest:
     """The row of another class with the least sum of prices.
 
@@ -68,6 +69,7 @@ def nearest(
     targets : classes to reach; all others by default
     accept : whether a row that the oracle found counts; for the rows that rounding leaves in doubt
     seconds : limit
+    starts : rows known to be of another class, within what may change: if the time is over no worse row is the answer
 
     Raises
     ------
@@ -79,7 +81,7 @@ def nearest(
     for feature in immutable:
         columns = list(search.scores.features[feature])
         low[columns] = high[columns] = search.own[columns]
-    return search.run(low, high)
+    return search.run(low, high, starts)
 
 
 class _OutOfTime(Exception):
@@ -125,7 +127,7 @@ class _Search:
 
     # ------------------------------------------------------------------------------------------------------- the search
 
-    def run(self, low: IntArray, high: IntArray) -> Nearest:
+    def run(self, low: IntArray, high: IntArray, starts: Sequence[IntArray] = ()) -> Nearest:
         """Search in a box."""
         lower, number = 0.0, 0
         heap = [(0.0, 0, low, high)]
@@ -143,6 +145,8 @@ class _Search:
             else:
                 lower = self.upper
         except _OutOfTime:
+            for cells in starts:
+                self._offer(cells, self.scores.winner(cells))
             status: Literal["feasible", "unknown"] = "unknown" if self.best is None else "feasible"
             return Nearest(status, self.best, self.best_label, self.upper, min(lower, self.upper), self.calls)
         if self.best is None:
@@ -193,7 +197,11 @@ class _Search:
                 continue
             before = low[chosen], high[chosen]
             low[chosen] = high[chosen] = self.own[chosen]
-            without = self._ask(low, high)
+            try:
+                without = self._ask(low, high)
+            except _OutOfTime:
+                self._offer(answer.witness, answer.label)
+                raise
             if without.changes:
                 answer = without
             else:

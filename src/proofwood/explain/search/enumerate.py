@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.extract import Kind, begin, shrink, shrink_change, witnesses_of
 from proofwood.explain.search.questions import Questions, mask_of, members
-from proofwood.explain.search.seed import release_order
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.session import SatSession
 
@@ -145,7 +144,7 @@ class Enumeration:
             explored.block_above(known)
         for known in self.contrastive:
             explored.block_outside(known)
-        order = release_order(q.scores, q.cells, q.label, q.targets)
+        order = q.release_order()
         try:
             while True:
                 seed = explored.seed()

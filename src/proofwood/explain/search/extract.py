@@ -17,7 +17,6 @@ from typing import Literal, get_args
 
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.questions import Questions, mask_of, members
-from proofwood.explain.search.seed import release_order
 from proofwood.model.node_table import IntArray
 
 Method = Literal["auto", "deletion", "dichotomic"]
@@ -141,7 +140,7 @@ def abductive(
     strict = order is not None
     if not strict:
         current = q.core_of(current) | kept
-    ranked = list(dict.fromkeys([*(order or ()), *release_order(q.scores, q.cells, q.label, q.targets)]))
+    ranked = list(dict.fromkeys([*(order or ()), *q.release_order()]))
     current, complete = shrink(q, current, kept, ranked, strict=strict, method=method)
     return Found(frozenset(members(current)), complete, witnesses=witnesses_of(q, current), calls=q.calls - before)
 
@@ -253,7 +252,7 @@ def contrastive(
         return Found(frozenset(members(q.all & ~fixed)), complete=False, proved=False, calls=q.calls - before)
     if changes is False:
         return None
-    ranked = list(dict.fromkeys([*(order or ()), *release_order(q.scores, q.cells, q.label, q.targets)]))
+    ranked = list(dict.fromkeys([*(order or ()), *q.release_order()]))
     current, complete = shrink_change(q, q.change_of(fixed), ranked)
     witness = q.changing[current]
     features = frozenset(members(current))

@@ -9,11 +9,12 @@ and the search for smallest sets therefore ask through one :class:`Questions`, a
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
 from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.search.seed import TreeBounds, greedy_seed, release_order
 from proofwood.model.node_table import IntArray
 
 
@@ -84,6 +85,8 @@ class Questions:
         self.sufficient: list[int] = [self.all]
         self.changing: dict[int, IntArray] = {}
         self._feature_of = {column: f for f, columns in enumerate(self.scores.features) for column in columns}
+        self._bounds: TreeBounds | None = None
+        self._order: list[int] | None = None
         self.deadline: float | None = None
         self.limit(seconds)
 
@@ -102,6 +105,36 @@ class Questions:
     def out_of_time(self) -> bool:
         """Whether the limit is used up."""
         return self.deadline is not None and time.monotonic() >= self.deadline
+
+    # ---------------------------------------------------------------------------------------------------------- orders
+
+    def _tree_bounds(self) -> TreeBounds:
+        if self._bounds is None:
+            self._bounds = TreeBounds(self.scores, self.cells, self.label, self.targets)
+        return self._bounds
+
+    def release_order(self) -> list[int]:
+        """Features of least effect first; as they are numbered if the time is over before that is known."""
+        if self._order is None:
+            if self.out_of_time:
+                return list(range(self.n))
+            self._order = release_order(self.scores, self.cells, self.label, self.targets, bounds=self._tree_bounds())
+        return self._order
+
+    def greedy_seed(self, keep: Collection[int] = ()) -> frozenset[int]:
+        """A set that bounds tree by tree prove to suffice; all features if the time is over."""
+        if self.out_of_time:
+            return frozenset(range(self.n))
+        return greedy_seed(
+            self.scores,
+            self.cells,
+            self.label,
+            order=self.release_order(),
+            keep=keep,
+            targets=self.targets,
+            bounds=self._tree_bounds(),
+            deadline=self.deadline,
+        )
 
     # --------------------------------------------------------------------------------------------------------- answers
 

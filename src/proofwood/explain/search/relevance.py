@@ -15,7 +15,6 @@ from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.enumerate import Map
 from proofwood.explain.search.extract import begin, shrink, shrink_change
 from proofwood.explain.search.questions import Questions
-from proofwood.explain.search.seed import release_order
 from proofwood.model.node_table import IntArray
 
 
@@ -62,7 +61,7 @@ def relevant(
     """
     q = begin(oracle, cells, label, targets, seconds, questions)
     asked = list(range(q.n)) if features is None else [int(feature) for feature in features]
-    order = release_order(q.scores, q.cells, q.label, q.targets)
+    order = q.release_order()
     explored = Map(q.n, q.seconds_left)
     found = 0  # features of minimal sets of either kind
     answers: dict[int, bool | None] = {}

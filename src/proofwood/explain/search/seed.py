@@ -8,6 +8,7 @@ Lagniez, Marquis ("Trading Complexity for Sparsity in Random Forest Explanations
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -48,7 +49,7 @@ class TreeBounds:
         leaf: IntArray
         feature: IntArray
         false = np.flatnonzero(~scores.holds(scores.needs, cells)) if scores.needs.size else np.zeros(0, np.int64)
-        column = np.searchsorted(scores.first, scores.needs[false] >> 1, side="right") - 1
+        column = scores.column_of[scores.needs[false] >> 1]
         feature, leaf = feature_of[column], leaf_of[false]
         order = np.argsort(feature, kind="stable")  # leaves ascend within a feature
         feature, leaf = feature[order], leaf[order]
@@ -89,9 +90,16 @@ class TreeBounds:
         return falls
 
 
-def release_order(scores: ScoreModel, cells: IntArray, label: int, targets: Sequence[int] | None = None) -> list[int]:
+def release_order(
+    scores: ScoreModel,
+    cells: IntArray,
+    label: int,
+    targets: Sequence[int] | None = None,
+    *,
+    bounds: TreeBounds | None = None,
+) -> list[int]:
     """Features in the order in which deletion should try to release them: those of least effect first."""
-    falls = TreeBounds(scores, cells, label, targets).falls()
+    falls = (TreeBounds(scores, cells, label, targets) if bounds is None else bounds).falls()
     return [int(feature) for feature in np.argsort(falls, kind="stable")]
 
 
@@ -103,6 +111,8 @@ def greedy_seed(
     order: Sequence[int] | None = None,
     keep: Collection[int] = (),
     targets: Sequence[int] | None = None,
+    bounds: TreeBounds | None = None,
+    deadline: float | None = None,
 ) -> frozenset[int]:
     """A sufficient set: features are released one by one as long as the bound tree by tree proves the class.
 
@@ -114,13 +124,16 @@ def greedy_seed(
     order : features in the order in which to release them; those of least effect first by default
     keep : features that stay
     targets : other classes; all by default
+    bounds : those of the row, if they are there already
+    deadline : time of ``time.monotonic()`` from which on no more features are released
 
     Returns
     -------
     frozenset of int
         All features where the bound proves nothing else, which happens only if rounding leaves the row in doubt.
     """
-    bounds = TreeBounds(scores, cells, label, targets)
+    if bounds is None:
+        bounds = TreeBounds(scores, cells, label, targets)
     if order is None:
         order = [int(feature) for feature in np.argsort(bounds.falls(), kind="stable")]
     against = np.zeros(scores.scores.shape[0], dtype=np.int64)
@@ -132,6 +145,8 @@ def greedy_seed(
     for feature in order:
         if feature in keep:
             continue
+        if deadline is not None and time.monotonic() >= deadline:
+            break
         leaves = bounds.leaves_against[feature]
         against[leaves] -= 1
         if bounds.suffices(against):

@@ -21,7 +21,6 @@ from pysat.formula import WCNF  # type: ignore[import-untyped]
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.extract import Found, Kind, begin, shrink, shrink_change, witnesses_of
 from proofwood.explain.search.questions import Questions, mask_of, members
-from proofwood.explain.search.seed import release_order
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.session import interrupts_left_to_python
 
@@ -124,6 +123,7 @@ def smallest(
     targets: Sequence[int] | None = None,
     seconds: float | None = None,
     questions: Questions | None = None,
+    start: Found | None = None,
 ) -> Smallest | None:
     """An explanation of the fewest features, with a bound at any time.
 
@@ -138,6 +138,7 @@ def smallest(
     targets : other classes that matter; all by default
     seconds : limit
     questions : what is known about the row already
+    start : an explanation of this kind with the same ``keep`` and ``free``; the answer is never larger
 
     Returns
     -------
@@ -147,6 +148,8 @@ def smallest(
     q = begin(oracle, cells, label, targets, seconds, questions)
     before = q.calls
     search = _Search(q, kind, mask_of(keep), mask_of(free))
+    if start is not None and start.proved:
+        search.best, search.best_minimal = mask_of(start.features), start.complete
     try:
         return search.run(before)
     finally:
@@ -164,7 +167,7 @@ class _Search:
         if kind == "contrastive" and keep:
             raise ValueError("keep is for abductive explanations: no feature can be made to change")
         self.q, self.abductive, self.keep, self.allowed = q, kind == "abductive", keep, q.all & ~free
-        self.order = release_order(q.scores, q.cells, q.label, q.targets)
+        self.order = q.release_order()
         self.hitting = HittingSets(q.n, q.deadline)
         for feature in members(keep):
             self.hitting.add(1 << feature)
@@ -173,13 +176,14 @@ class _Search:
 
     def run(self, before: int) -> Smallest | None:
         q = self.q
-        is_one = self._is_one(self.allowed)
+        is_one = self._is_one(self.allowed) if self.best is None else True
         if is_one is False:
             return None
         if is_one is None:
             found = Found(frozenset(members(self.allowed)), complete=False, proved=False, calls=q.calls - before)
             return Smallest(found, 0)
-        self._improve(self.allowed)
+        if self.best is None:
+            self._improve(self.allowed)
         for known in self._known_duals():
             self._add_dual(known)
         lower = 0
@@ -196,6 +200,7 @@ class _Search:
                 break
             if is_one is None or not self._dual_of(chosen):
                 break
+        lower = max(lower, self._disjoint_duals())
         assert self.best is not None
         best = self.best
         complete = self.best_minimal or best.bit_count() <= lower
@@ -231,6 +236,14 @@ class _Search:
         mask &= self.allowed
         if not any(known & ~mask == 0 for known in self.hitting.sets):
             self.hitting.add(mask)
+
+    def _disjoint_duals(self) -> int:
+        """As many features are in every set of the kind sought: sets of the other kind with no feature in common."""
+        taken, number = 0, 0
+        for mask in sorted(self.hitting.sets, key=int.bit_count):
+            if not mask & taken:
+                taken, number = taken | mask, number + 1
+        return number
 
     def _dual_of(self, chosen: int) -> bool:
         """Find sets of the other kind that avoid ``chosen``, which is of no kind itself, until it hits them all.
