@@ -11,6 +11,9 @@ leave() {
 trap leave EXIT
 unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=Agg
+# Tools that build and check are pinned, also in the environments that pip builds in. Newer releases of pip take the
+# constraints of the latter from a variable of their own.
+export PIP_CONSTRAINT=$root/.ci/tools.txt PIP_BUILD_CONSTRAINT=$root/.ci/tools.txt
 export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-2}"
 
 started=$SECONDS
