@@ -4,12 +4,12 @@ All claims are about splits that are hyperplanes which hold the rows of their tw
 than eq. 13 and 14 of [1]_ ask for, or thresholds of a single column, which hold them apart by whatever they differ.
 
 A diagram of k nodes has at most k + 1 arcs to terminals, so it names at most k + 1 classes. Equal rows are never
-parted. With one node, the right rows of the two classes are separable. With two nodes and three classes, one class is cut off
-at the root and the other two at the child. Where few arcs lead to terminals, some class has a single one: its right
-rows share one path, and every right row of another class is parted from all of them by one split of that path. Rows
-that cannot be parted so form a *conflict*: one of them is wrong. Two points of their hulls nearer than ``PARTED`` prove
-it for hyperplanes, and for each column, rows whose values overlap. The least weight that hits all conflicts found so
-far is a lower bound, which is proved in integers (:mod:`~proofwood.engines.layered.oblique.hitting`).
+parted. With one node, the right rows of the two classes are separable. With two nodes and three classes, one class is
+cut off at the root and the other two at the child. Where few arcs lead to terminals, some class has a single one: its
+right rows share one path, and every right row of another class is parted from all of them by one split of that path.
+Rows that cannot be parted so form a *conflict*: one of them is wrong. Two points of their hulls nearer than ``PARTED``
+prove it for hyperplanes, and for each column, rows whose values overlap. The least weight that hits all conflicts found
+so far is a lower bound, which is proved in integers (:mod:`~proofwood.engines.layered.oblique.hitting`).
 
 References
 ----------
