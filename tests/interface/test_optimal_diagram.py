@@ -583,3 +583,44 @@ def test_many_columns(splits):
     diagram = small(alpha=0.01, splits=splits).fit(X, y)
     assert diagram.score(X, y) > 0.8
     assert diagram.recount(X, y) == diagram.objective_
+
+
+# ----------------------------------------------------------------------------- claims with their conditions
+
+
+def test_a_proof_by_the_margin_says_so():
+    X = np.array([[0, 1], [1, 0], [0.5, 0.50001], [0.25, 0.75001], [0, 0], [1, 1], [0.3, 0.70002]])
+    with pytest.warns(OptimalityWarning, match=r"among hyperplanes that separate by at least 0.0001 of the scaled"):
+        diagram = OptimalDiagramClassifier((1,), alpha=0, splits="oblique").fit(X, [0, 0, 1, 1, 0, 1, 1])
+    assert "proved optimal among hyperplanes that separate by at least 0.0001" in diagram.summary()
+
+
+@pytest.mark.parametrize("engine", ["auto", "milp"])
+def test_oblique_is_never_worse_than_univariate(engine):
+    rng = np.random.default_rng(12)
+    for _ in range(4):
+        X = np.sort(rng.integers(0, 30, (12, 1)).astype(float), axis=0)
+        X[-1] = 1e6  # neighbours are nearer than the margin
+        y = rng.integers(0, 2, 12)
+        y[:2] = 0, 1
+        both = [
+            OptimalDiagramClassifier((1, 2), alpha=0.01, splits=splits, engine=engine).fit(X, y)
+            for splits in ("univariate", "oblique")
+        ]
+        assert both[0].status_ == both[1].status_ == "optimal"
+        assert both[0].objective_ == both[1].objective_
+
+
+def test_a_column_of_names_fits_a_time_limit():
+    rng = np.random.default_rng(13)
+    n = 3000
+    names = np.array([f"c{number}" for number in range(n)], dtype=object)
+    X = np.column_stack([names, rng.integers(0, 3, (n, 2)).astype(str).astype(object)])
+    X[:, 1] = np.array(["p", "q", "r"], dtype=object)[X[:, 1].astype(int)]
+    y = (X[:, 1] == "p").astype(int) ^ (rng.random(n) < 0.1)
+    with pytest.warns(OptimalityWarning):
+        diagram = OptimalDiagramClassifier((1, 2), time_limit=1.0).fit(X, y)
+    assert diagram.status_ == "feasible"
+    assert diagram.lower_bound_ == 0
+    assert diagram.objective_ <= 0.2
+    assert diagram.recount(X, y) == diagram.objective_

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, combinations
 
@@ -14,10 +15,13 @@ from proofwood import _native
 from proofwood.data.binarize import Binarizer
 from proofwood.engines.layered.oblique.bounds import least_cost, lower_bounds
 from proofwood.engines.layered.oblique.cuts import MARGIN, best_cuts, entropy, gain_cuts
+from proofwood.engines.layered.oblique.exact import integers, sides
 from proofwood.engines.layered.oblique.heuristic import as_oblique, construct_oblique, holds_margins, improve_oblique
+from proofwood.engines.layered.oblique.hitting import Conflicts, _by_rc2
 from proofwood.engines.layered.oblique.hyperplane import best_hyperplane
 from proofwood.engines.layered.oblique.margin import hull_distance, separate, sparse_separation
 from proofwood.engines.layered.shape import Diagram, count
+from proofwood.engines.layered.solve import solve
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate
 from proofwood.problem.ranked import RankedRows
@@ -315,3 +319,86 @@ def test_published_optima_are_reached_and_proved(
     cost = _checked(problem, diagram)
     assert round(problem.cost.share(cost), 4) == share
     assert least_cost(problem, lower_bounds(problem, seconds=20.0)) == cost
+
+
+# -------------------------------------------------------------------- what is proved without a solver's word
+
+
+def test_hitting_sets_are_least_and_their_bounds_hold() -> None:
+    rng = np.random.default_rng(8)
+    tight = 0
+    for number in range(120):
+        n = int(rng.integers(3, 9))
+        weights = rng.integers(1, 9, size=n) * rng.choice([1, 10**9], size=n)
+        conflicts = Conflicts(weights.astype(np.int64))
+        for _ in range(int(rng.integers(1, 9))):
+            conflicts.add(rng.choice(n, size=int(rng.integers(1, min(5, n + 1))), replace=False))
+        masks = [sum(1 << int(row) for row in chosen) for chosen in conflicts.sets]
+        sums = {mask: sum(int(weights[row]) for row in range(n) if mask >> row & 1) for mask in range(2**n)}
+        best = min(total for mask, total in sums.items() if all(mask & conflict for conflict in masks))
+        chosen, complete = conflicts.cheaper(best + 1, np.inf)
+        assert complete, number
+        assert chosen is not None
+        assert int(weights[chosen].sum()) == best
+        assert conflicts.cheaper(best, np.inf) == (None, True)
+        assert conflicts.least(-np.inf) <= conflicts.least(np.inf) <= best
+        tight += conflicts.least(np.inf) == best
+        told = conflicts.choose(np.inf)
+        assert told is not None
+        assert all(told[conflict].any() for conflict in conflicts.sets)
+    assert tight > 60
+
+
+def test_rc2_hits_as_cheaply_as_the_search() -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(20):
+        weights = (rng.integers(1, 9, size=8) * rng.choice([1, 10**7], size=8)).astype(np.int64)
+        sets = [sorted(rng.choice(8, size=3, replace=False).tolist()) for _ in range(9)]
+        chosen = _by_rc2(lambda _: None, sets, weights.tolist())
+        found = _native.cheapest_hitting_set(sets, weights, 2**60, None)
+        assert found["complete"]
+        assert int(weights[chosen].sum()) == found["weight"]
+
+
+def test_a_search_for_hitting_sets_ends_on_time() -> None:
+    rng = np.random.default_rng(10)
+    sets = [rng.choice(200, size=4, replace=False).tolist() for _ in range(3000)]
+    found = _native.cheapest_hitting_set(sets, np.ones(200, dtype=np.int64), 200, 0.1)
+    assert not found["complete"]
+    assert found["stopped"] == 1
+
+
+def test_weights_far_apart_are_proved_in_integers() -> None:
+    """One unit is below the tolerances of a solver where another row weighs 1e7."""
+    codes = np.array([0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 1])
+    columns = np.arange(24.0)[:, None] / 23
+    rows = replace(_problem(columns, codes).rows, weights=np.where(codes == 1, 10**7, 1))
+    problem = LayeredProblem(rows, (1,), LayeredCost.of(alpha=0, total=rows.total, widths=(1,)), columns=columns)
+    assert least_cost(problem, lower_bounds(problem, seconds=None)) == 10
+    result = solve(problem, engine="auto")
+    assert (result.status, result.objective) == ("optimal", problem.cost.share(10))
+
+
+def test_a_threshold_needs_no_margin() -> None:
+    columns = np.array([*range(8), 10**6])[:, None] / 10**6
+    problem = _problem(columns, np.array([0] * 4 + [1] * 5), (1,), 0.0)
+    assert lower_bounds(problem, seconds=None) == [4, 0]
+    result = solve(problem, engine="auto")
+    assert (result.status, result.objective) == ("optimal", 0)
+
+
+def test_no_way_to_part_points_is_missed() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(60):
+        n = int(rng.integers(2, 10))
+        points = rng.integers(0, 5, size=(n, 2)) / 4
+        everything = (1 << n) - 1
+        expected = {sum(1 << at for at in side) for side in separations(points)}
+        found = sides(integers(points))
+        assert found is not None
+        assert found | {everything ^ mask for mask in found} | {0, everything} == expected
+    cube = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
+    assert len(sides(cube) or ()) == (104 - 2) // 2  # of three variables, 104 functions are thresholds
+    flat = [(a, b, 2 * a - b) for a in (0, 1) for b in (0, 1)]
+    assert len(sides(flat) or ()) == (14 - 2) // 2  # and 14 of two
+    assert sides(cube, deadline=0.0) is None

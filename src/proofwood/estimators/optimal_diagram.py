@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Set
 from fractions import Fraction
 from typing import Any, Self
@@ -14,7 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from proofwood.data.binarize import Binarizer, thresholds
+from proofwood.data.columns import Column, Columns, Kind
 from proofwood.data.scale import Scaling
+from proofwood.engines.layered.milp.solve import UNCONFIRMED
+from proofwood.engines.layered.oblique.bounds import BY_MARGIN
+from proofwood.engines.layered.oblique.cuts import MARGIN
 from proofwood.engines.layered.solve import ENGINES, OBLIQUE_ENGINES, solve
 from proofwood.estimators.base import is_integer
 from proofwood.estimators.constraints import (
@@ -27,7 +32,7 @@ from proofwood.estimators.constraints import (
     from_plain,
 )
 from proofwood.estimators.over_tests import ClassifierOverTests
-from proofwood.exceptions import DataError, InfeasibleError
+from proofwood.exceptions import DataError, InfeasibleError, OptimalityWarning
 from proofwood.model.evaluate import edge_weights, predict
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import canonical_thresholds, refresh, unroll
@@ -35,6 +40,23 @@ from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, Progress, Result, Status
 
+LEFT_OUT = "levels"
+"""What stopped a run that would have had nothing left to do, were there tests for all levels."""
+MOST_CELLS = 50_000_000
+"""Rows times levels of categories that a fit with a time limit makes tests of."""
+CELLS_PER_SECOND = 5e6
+"""The same for each second of the limit."""
+LEAST_LEVELS = 32
+"""Levels that have tests however many rows there are."""
+STOPPED = {
+    LEFT_OUT: "only the most frequent levels have tests, since time_limit is too short for all of them",
+    UNCONFIRMED: "the solver says that nothing is better, in floating point; no exact search has confirmed it in time",
+    "precision": "the solver ended, and its tolerances leave open whether something is better",
+    "size": "the model has too many rows and arcs for a solver",
+}
+"""Reasons that a proof is missing, beside time and Ctrl-C, in words."""
+SCALED = f"{MARGIN:g} of the scaled columns"
+AMONG = f"among hyperplanes that separate by at least {SCALED}"
 SPLITS = ("univariate", "oblique")
 TOPOLOGIES = ("diagram", "tree")
 
@@ -50,6 +72,7 @@ class PosedDiagram:
     X : (n_rows, n_features) columns of the rows of positive weight
     codes, weights : (n_rows,) their true class codes and real weights
     n_given : number of rows given, of any weight
+    left_out : levels that no test asks for, since a time limit is too short for tests of all of them
     constraints : that the problem has
     groups, classes : group of each row, if a constraint asks for it, and the labels
     """
@@ -60,6 +83,7 @@ class PosedDiagram:
     codes: IntArray
     weights: FloatArray
     n_given: int
+    left_out: int = 0
     constraints: tuple[Constraint, ...] = ()
     groups: Groups | None = None
     classes: npt.NDArray[Any] | None = None
@@ -81,7 +105,9 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         Price of size: at 1, all splits of the skeleton together cost as much as all rows being wrong.
     splits : {"univariate", "oblique"}, default "univariate"
         ``"univariate"``: a split asks for one threshold or level. ``"oblique"``: a split asks for the sign of a
-        weighted sum; columns must be numbers, and are scaled inside. The model is in the unit of the columns.
+        weighted sum; columns must be numbers, and are scaled inside. The model is in the unit of the columns. A sum of
+        several columns counts as a split if it holds its rows 1e-4 of the scaled columns apart; :meth:`summary` and a
+        warning say so where that decides.
     constraints : sequence of constraints, or one, default ()
         :class:`DemographicParity`, :class:`EqualOpportunity`, :class:`PredictiveEquality`, :class:`EqualizedOdds`,
         :class:`MaxSplits`, :class:`MinSamples`. The first four may have a ``penalty``: they are then no constraints but
@@ -89,7 +115,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     engine : str, default "auto"
         ``"auto"``: bounds, constructions and the engines that suit the problem. One of ``"search"`` (branch and bound
         over splits) and ``"cpsat"``, both univariate only; ``"milp"`` (scipy), ``"highs"``, ``"scip"``, ``"gurobi"``
-        (the mixed-integer model of the paper); ``"heuristic"``, which proves little.
+        (the mixed-integer model of the paper, whose answer exact searches must confirm); ``"heuristic"``, which proves
+        little.
     topology : {"diagram", "tree"}, default "diagram"
         ``"tree"``: branches do not meet; the ODT of the paper.
     max_thresholds : int or None, default None
@@ -118,7 +145,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         The diagram, in the unit of the columns; one leaf per class that is predicted (a tree has a leaf per branch).
     result_ : Result
         ``result_.stats.proved_by`` names the bound or engine that closed the gap: "tests bound", "search", "cpsat",
-        "milp-scipy", ... (docs/theory/layered-diagrams.md has them all); None if it is open.
+        "conflict bound", ... (docs/theory/layered-diagrams.md has them all); None if it is open.
     objective_, lower_bound_, gap_ : float
         Share of eq. 18, penalties included.
     status_ : Status
@@ -225,10 +252,11 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         widths = _widths(self.widths)
         tests: Binarizer | Scaling
         columns = None
+        left_out = 0
         if self.splits == "oblique":
             tests, rows, columns = self._scaled(X, codes, n_classes, sample_weight)
         else:
-            tests, rows = self._binarized(X, codes, n_classes, sample_weight)
+            tests, rows, left_out = self._tests(X, codes, n_classes, sample_weight)
         problem = LayeredProblem(
             rows=rows,
             widths=widths,
@@ -237,7 +265,51 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             tree=self.topology == "tree",
         )
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-        return PosedDiagram(problem, tests, X[rows.kept], rows.codes, weights[rows.kept], X.shape[0])
+        return PosedDiagram(problem, tests, X[rows.kept], rows.codes, weights[rows.kept], X.shape[0], left_out)
+
+    def _tests(
+        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
+    ) -> tuple[Binarizer, RankedRows, int]:
+        """The tests, the rows as ranks, and how many levels have no test.
+
+        A level is a column of its own, so that a column of 20,000 names makes gigabytes. Within a time limit nothing
+        could be done with them: the levels of the most rows have tests then, and the answer claims no proof.
+        """
+        nominal = [j for j, category in self.categories_.items() if not category.ordered]
+        counts = {j: np.bincount(X[~np.isnan(X[:, j]), j].astype(np.int64)) for j in nominal}
+        n_levels = sum(int(np.count_nonzero(count)) for count in counts.values())
+        most = n_levels
+        if self.time_limit is not None:
+            cells = min(MOST_CELLS, CELLS_PER_SECOND * float(self.time_limit))
+            most = max(LEAST_LEVELS, int(cells // X.shape[0]))
+        if n_levels <= most:
+            return *self._binarized(X, codes, n_classes, sample_weight), 0
+        ranked = sorted(
+            ((int(count[code]), j, code) for j, count in counts.items() for code in np.flatnonzero(count).tolist()),
+            key=lambda level: (-level[0], *level[1:]),
+        )
+        kinds = [Kind.NOMINAL if j in counts else Kind.NUMERIC for j in range(X.shape[1])]
+        kept = {(j, code) for _, j, code in ranked[:most]}
+        shown = X.copy()
+        for j, count in counts.items():  # a code of no row stands for the levels without a test
+            rare = np.ones(count.size, dtype=np.bool_)
+            rare[[code for column, code in kept if column == j]] = False
+            given = ~np.isnan(X[:, j])
+            shown[given, j] = np.where(rare[X[given, j].astype(np.int64)], float(count.size), X[given, j])
+        described = Columns(shown, tuple(Column(f"x{j}", kind) for j, kind in enumerate(kinds)))
+        binarizer = Binarizer.of(described, max_thresholds=self.max_thresholds)
+        told = [
+            low is None or all((int(j), code) in kept for code in low)
+            for j, low in zip(binarizer.feature.tolist(), binarizer.levels, strict=True)
+        ]
+        binarizer = Binarizer(
+            binarizer.feature[told],
+            binarizer.threshold[told],
+            tuple(itertools.compress(binarizer.levels, told)),
+            binarizer.n_features,
+        )
+        rows = RankedRows.from_columns(binarizer, X, codes, n_classes=n_classes, sample_weight=sample_weight)
+        return binarizer, rows, n_levels - len(kept)
 
     def _scaled(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
@@ -290,7 +362,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise time_limit")
         model = self._lifted(result.model, problem)
         _require(model, problem, result)
-        return dataclasses.replace(result, model=model)
+        return _of_fewer_tests(dataclasses.replace(result, model=model), problem)
 
     def _lifted(self, model: NodeTable, posed: PosedDiagram) -> NodeTable:
         """A model of the engine in the unit of the columns, with the weights of the training rows."""
@@ -306,6 +378,13 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return _share(self.model_, problem)
 
     def _finish(self, problem: PosedDiagram) -> None:
+        if self._margin_decides():
+            warnings.warn(
+                f"the answer is proved optimal {AMONG}: rows that some hyperplane tells apart by less count as "
+                "inseparable, so that a diagram with closer hyperplanes may cost less",
+                OptimalityWarning,
+                stacklevel=4,
+            )
         self.fairness_ = _attained(self.model_, problem)
         self.shortfall_ = _lacking(self.model_, problem)
         self.flow_ = edge_weights(self.model_, problem.X, problem.weights)
@@ -350,6 +429,23 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         splits = self.model_.n_splits
         return f"{splits} split{'' if splits == 1 else 's'}"
 
+    def _margin_decides(self) -> bool:
+        """Whether an oblique answer is proved only among hyperplanes that keep the margin."""
+        result = self.result_
+        counted = result.stats.counters.get(BY_MARGIN, 0) > 0
+        return result.status is Status.OPTIMAL and counted and result.stats.proved_by == "conflict bound"
+
+    def _describe_proof(self) -> str:
+        told = super()._describe_proof()
+        if self._margin_decides():
+            told = told.replace("proved optimal:", f"proved optimal {AMONG}:", 1)
+        reason = STOPPED.get(self.result_.stats.stopped_by or "")
+        return told if reason is None else f"{told}; {reason}"
+
+    def _unproved(self) -> str:
+        reason = STOPPED.get(self.result_.stats.stopped_by or "")
+        return super()._unproved() + ("" if reason is None else f" The reason: {reason}.")
+
     def _facts(self) -> list[tuple[str, str]]:
         model, slots = self.model_, sum(_widths(self.widths)) - 1
         beyond = max(0, model.n_splits - 1)
@@ -362,6 +458,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         told = [("share", share + (f" + penalties {penalty:.4g}" if soft else ""))]
         if self.result_.stats.proved_by is not None:
             told.insert(0, ("proved by", self.result_.stats.proved_by))
+        if self.splits == "oblique":
+            told.append(("splits", f"thresholds of one column, and hyperplanes that separate by at least {SCALED}"))
         for constraint in checked(self.constraints):
             if isinstance(constraint, FairnessConstraint):
                 shown = f"worst ratio {self.fairness_[repr(constraint)]:.4g}"
@@ -529,6 +627,16 @@ def _lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
             short = sum(Penalty(of_group, 0).short(rows.weights, predicted) for of_group in made)
             told[repr(constraint)] = float(short * rows.unit)
     return told
+
+
+def _of_fewer_tests(result: Result, posed: PosedDiagram) -> Result:
+    """``result`` without the bounds that hold only for the levels that have tests."""
+    if not posed.left_out or result.objective == 0:
+        return result
+    stats = dataclasses.replace(result.stats, stopped_by=result.stats.stopped_by or LEFT_OUT, proved_by=None)
+    trace = tuple(dataclasses.replace(event, lower_bound=0.0) for event in result.trace)
+    status = Status.FEASIBLE if result.status is Status.OPTIMAL else result.status
+    return dataclasses.replace(result, lower_bound=0.0, status=status, stats=stats, trace=trace)
 
 
 def _must_be_met(constraint: Constraint) -> bool:

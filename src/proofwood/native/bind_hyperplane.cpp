@@ -30,10 +30,17 @@ std::vector<std::pair<plane::i64, std::vector<double>>> hyperplane(const Matrix&
   for (std::size_t k = 0; k < heads.shape(0); ++k) begins.emplace_back(heads.data() + k * heads.shape(1), heads.data() + (k + 1) * heads.shape(1));
   const plane::Rows given{rows.data(), extra.data(), rows.shape(0), rows.shape(1)};
   std::vector<plane::Found> found;
+  bool interrupted = false;
   {
     const nb::gil_scoped_release release;
-    found = plane::search(given, begins, {seed, steps, patience, seconds});
+    const auto look = [&] {
+      const nb::gil_scoped_acquire acquire;
+      interrupted = PyErr_CheckSignals() != 0;
+      return interrupted;
+    };
+    found = plane::search(given, begins, {seed, steps, patience, seconds, look});
   }
+  if (interrupted) nb::raise_python_error();
   std::vector<std::pair<plane::i64, std::vector<double>>> told;
   for (auto& one : found) told.emplace_back(one.loss, std::move(one.head));
   return told;

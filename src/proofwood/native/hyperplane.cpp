@@ -224,10 +224,19 @@ std::vector<Found> search(const Rows& rows, const std::vector<std::vector<double
   if (rows.n == 0 || rows.size < 2 || heads.empty()) return found;
   Walk walk(rows, effort.seed);
   std::size_t begun = 0, since = 0;
+  auto asked = started;
+  const std::size_t often = std::max<std::size_t>(1, std::min<std::size_t>(64, 1'000'000 / (rows.n * rows.size)));
+  const auto ended = [&] {
+    const auto now = Clock::now();
+    if (effort.seconds >= 0 && std::chrono::duration<double>(now - started).count() > effort.seconds) return true;
+    if (!effort.interrupted || now - asked < std::chrono::milliseconds(50)) return false;
+    asked = now;
+    return effort.interrupted();
+  };
   const auto finish = [&] { found.push_back({walk.loss(), walk.head()}); };
   walk.begin(heads[begun++]);
   for (std::size_t step = 0; step < effort.steps && walk.loss() > walk.floor(); ++step) {
-    if (effort.seconds >= 0 && step % 64 == 0 && std::chrono::duration<double>(Clock::now() - started).count() > effort.seconds) break;
+    if (step % often == 0 && ended()) break;
     since = walk.step() ? 0 : since + 1;
     if (since < effort.patience) continue;
     finish();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ struct Effort {
   std::size_t steps = 1000;    // line searches in all
   std::size_t patience = 150;  // line searches in a row without a smaller loss, then the walk begins elsewhere
   double seconds = -1;         // below 0: no limit
+  std::function<bool()> interrupted;  // asked now and then; true ends the search
 };
 
 struct Found {

@@ -127,7 +127,7 @@ class Flow {
 };
 
 // One diagram, top-down, layer by layer. Splits are drawn from a share of the columns.
-Shape construct(const Table& table, const Skeleton& skeleton, Flow& flow, Random& random, double share);
+Shape construct(const Table& table, const Skeleton& skeleton, Flow& flow, Random& random, double share, const std::atomic<int>& stop);
 
 // Keeps the best diagram seen; one that breaks a fairness constraint only until one is seen that does not.
 struct Best {

@@ -29,8 +29,8 @@ struct Stream {  // rows that leave a layer by one arc or by several that are me
 
 class Builder {
  public:
-  Builder(const Table& table, const Skeleton& skeleton, const Flow& flow, Random& random, double share)
-      : table_(table), skeleton_(skeleton), flow_(flow), random_(random), share_(share) {}
+  Builder(const Table& table, const Skeleton& skeleton, const Flow& flow, Random& random, double share, const std::atomic<int>& stop)
+      : table_(table), skeleton_(skeleton), flow_(flow), random_(random), share_(share), stop_(stop) {}
 
   Shape build() {
     Shape shape;
@@ -142,6 +142,7 @@ class Builder {
     std::vector<double> low(table_.classes), high(table_.classes);
     for (u32 i = 0; i < table_.columns; ++i) {
       if (i >= asked && least < kInfinite) break;  // more columns only where those drawn part no rows
+      if (stop_.load(std::memory_order_relaxed) != 0) break;  // the best so far will do, and without one the flow ends
       const int j = static_cast<int>(choice_[i]);
       const int* const ranks = table_.column(j);
       const u32* const order = table_.order(j);
@@ -175,6 +176,7 @@ class Builder {
   const Flow& flow_;
   Random& random_;
   double share_;
+  const std::atomic<int>& stop_;
   std::vector<double> sums_;
   std::vector<u32> choice_;
   std::vector<char> inside_;
@@ -197,8 +199,8 @@ void prune(Shape& shape, const Skeleton& skeleton, Flow& flow) {
 
 }  // namespace
 
-Shape construct(const Table& table, const Skeleton& skeleton, Flow& flow, Random& random, double share) {
-  Shape shape = Builder(table, skeleton, flow, random, share).build();
+Shape construct(const Table& table, const Skeleton& skeleton, Flow& flow, Random& random, double share, const std::atomic<int>& stop) {
+  Shape shape = Builder(table, skeleton, flow, random, share, stop).build();
   prune(shape, skeleton, flow);
   return shape;
 }
@@ -218,7 +220,7 @@ Best construct_many(const Table& table, const Skeleton& skeleton, u64 seed, u64 
   }
   Random random(seed);
   for (; best.starts < starts && stop.load(std::memory_order_relaxed) == 0; ++best.starts) {
-    const Shape shape = construct(table, skeleton, flow, random, best.starts == 0 ? 1.0 : share);
+    const Shape shape = construct(table, skeleton, flow, random, best.starts == 0 ? 1.0 : share, stop);
     best.offer(shape, flow.cost(), flow.fair());
   }
   return best;

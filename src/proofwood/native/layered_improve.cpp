@@ -304,7 +304,7 @@ class Walk {
         const u32 draw = random_.below(4);
         if (draw == 0 && progressed_.best.cost < kInfinite) next = progressed_.best.shape;
         else if (draw == 1) next = elite[random_.below(elite.size())].second;
-        else next = construct(table_, skeleton_, flow_, random_, 0.2 + 0.6 * random_.uniform());
+        else next = construct(table_, skeleton_, flow_, random_, 0.2 + 0.6 * random_.uniform(), stop_);
         stale = 0;
         settle(next);
         cost = flow_.cost();

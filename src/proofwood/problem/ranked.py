@@ -23,6 +23,8 @@ from proofwood.model.reshape import refresh
 from proofwood.problem.objectives import integer_weights
 
 RankArray = npt.NDArray[np.int32]
+MANY_CUTS = 1_000
+"""Thresholds of one column from which values are sorted before they are looked up."""
 LARGEST_KEY = 2**62
 """Ranks of several columns are packed into numbers below it."""
 
@@ -76,7 +78,7 @@ class RankedRows:
         for first, end in pairwise(_groups(binarizer)):
             if binarizer.levels[first] is None:
                 cuts = binarizer.threshold[first:end]
-                columns.append(np.searchsorted(cuts, values[:, binarizer.feature[first]], side="left").astype(np.int32))
+                columns.append(_places(cuts, values[:, binarizer.feature[first]]))
             else:
                 low = list(binarizer.levels[first] or ())
                 columns.append((~np.isin(values[:, binarizer.feature[first]], low)).astype(np.int32))
@@ -228,6 +230,16 @@ class RankedRows:
         feature = np.where(table.feature >= 0, np.searchsorted(used, table.feature), table.feature)
         short = replace(table, feature=feature)
         return short, self.bits(used).astype(np.float64)
+
+
+def _places(cuts: FloatArray, values: FloatArray) -> RankArray:
+    """(n_rows,) number of cuts below each value; sorted values are looked up many times as fast as others."""
+    if cuts.size < MANY_CUTS:
+        return np.searchsorted(cuts, values, side="left").astype(np.int32)
+    order = np.argsort(values)
+    places = np.empty(values.size, dtype=np.int32)
+    places[order] = np.searchsorted(cuts, values[order], side="left")
+    return places
 
 
 def _numbered(keys: IntArray) -> tuple[IntArray, int]:

@@ -22,6 +22,8 @@ CHILD_SECONDS = 1.5
 """Seconds of processor time that a process with a solver needs before it does anything."""
 CHILD_CELL = 2e-7
 """The same for each rank of each row that is sent to it."""
+TABLE_CELL = 2e-7
+"""Seconds to sort the rows by their columns, for each rank."""
 LARGE = 400
 """Distinct rows above which CP-SAT does no more than return its start."""
 OBLIQUE_ENGINES = ("auto", *SOLVER_OF_ENGINE, "heuristic")
@@ -78,8 +80,8 @@ def solve(
     Result
         Over the tests, or over the scaled columns if the problem is oblique. ``result.stats.engine`` names what found
         the diagram, ``result.stats.proved_by`` what closed the gap: "equal rows" (of different classes, which no test
-        tells apart), "tests bound", "search" (over sets of tests), "tree bound", "tree search", "cpsat", "milp-scipy"
-        and so on, for oblique splits "conflict bound"; "cost 0" if there is nothing to prove.
+        tells apart), "tests bound", "search" (over sets of tests), "tree bound", "tree search", "cpsat", for oblique
+        splits "conflict bound" and "hyperplane search"; "cost 0" if there is nothing to prove.
 
     Raises
     ------
@@ -182,9 +184,16 @@ def start(run: LayeredRun, random_state: int, shares: Shares = DEFAULT_SHARES) -
 
     if run.problem.rows.n_tests == 0 or run.over:
         return
-    diagram = construct(run.problem, random_state=random_state, seconds=run.share_of_time(*shares.construct))
-    run.offer(diagram, by="construct")
-    improve_best(run, random_state, seconds=run.share_of_time(*shares.improve))
+    seconds = _with_table(run, run.share_of_time(*shares.construct))
+    run.offer(construct(run.problem, random_state=random_state, seconds=seconds), by="construct")
+    improve_best(run, random_state, seconds=_with_table(run, run.share_of_time(*shares.improve)))
+
+
+def _with_table(run: LayeredRun, seconds: float) -> float:
+    """``seconds`` and the time to sort the rows, which comes first; half of what is left at most, or ``seconds``."""
+    most = seconds + TABLE_CELL * run.problem.rows.ranks.size
+    left = run.seconds_left
+    return most if left is None else min(most, max(seconds, left / 2))
 
 
 def improve_best(run: LayeredRun, random_state: int, *, seconds: float) -> None:

@@ -122,8 +122,9 @@ def solve(
     Returns
     -------
     None if it ran to the end and claims that there is nothing better, else what stopped it: "time_limit", "interrupt",
-    "size" if a program would have too many rows and arcs to be written, or "precision" if the solver finished and its bound and the best diagram lie closer than its tolerance, or its best solution could not be
-    reproduced in floating point.
+    "size" if a program would have too many rows and arcs to be written, or "precision" if the solver finished and its
+    bound and the best diagram lie closer than its tolerance, or its best solution could not be reproduced in floating
+    point.
 
     Raises
     ------
@@ -158,7 +159,7 @@ def solve(
 
 
 def confirmed(run: LayeredRun, stopped_by: str | None) -> str | None:
-    """What stopped a run whose solver ended by ``stopped_by``: "unconfirmed" if its claim alone says that it is done."""
+    """What stopped a run whose solver ended by ``stopped_by``: "unconfirmed" if nothing but its claim ends it."""
     if run.done or stopped_by is not None:
         return stopped_by
     return UNCONFIRMED

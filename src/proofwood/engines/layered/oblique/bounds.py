@@ -3,13 +3,13 @@
 All claims are about splits that are hyperplanes which hold the rows of their two sides ``PARTED`` apart, a little less
 than eq. 13 and 14 of [1]_ ask for, or thresholds of a single column, which hold them apart by whatever they differ.
 
-A diagram of k nodes has at most k + 1 arcs to terminals, so it names at most k + 1 classes. Equal rows are never parted. With one node, the right rows of the two classes are linearly separable. With
-two nodes and three classes, one class is cut off at the root and the other two at the child. Where few arcs lead to
-terminals, some class has a single one: its right rows share one path, and every right row of another class is parted
-from all of them by one hyperplane of that path. Rows that cannot be parted so form a *conflict*: one of them is wrong.
-Two points of their hulls nearer than ``PARTED`` prove it for hyperplanes, and for each column, rows whose values
-overlap. The least weight that hits all conflicts found so far is a lower bound, which is proved in integers
-(:mod:`~proofwood.engines.layered.oblique.hitting`).
+A diagram of k nodes has at most k + 1 arcs to terminals, so it names at most k + 1 classes. Equal rows are never
+parted. With one node, the right rows of the two classes are separable. With two nodes and three classes, one class is
+cut off at the root and the other two at the child. Where few arcs lead to terminals, some class has a single one: its
+right rows share one path, and every right row of another class is parted from all of them by one split of that path.
+Rows that cannot be parted so form a *conflict*: one of them is wrong. Two points of their hulls nearer than ``PARTED``
+prove it for hyperplanes, and for each column, rows whose values overlap. The least weight that hits all conflicts found
+so far is a lower bound, which is proved in integers (:mod:`~proofwood.engines.layered.oblique.hitting`).
 
 References
 ----------
@@ -43,6 +43,9 @@ PARTED = 0.99 * MARGIN
 MOST_NORMALS = 300
 """Normals that are tried before a linear program is."""
 
+BY_MARGIN = "conflicts by margin"
+"""Counter: conflicts of rows that some hyperplane holds apart, but by less than the margin."""
+
 MOST_CELLS = 400_000
 """Rows times columns up to which conflicts are looked for: a single linear program takes seconds beyond."""
 
@@ -65,6 +68,7 @@ def lower_bounds(
     seconds: float | None,
     upper: int | None = None,
     on_diagram: Callable[[Diagram], None] | None = None,
+    counters: dict[str, int] | None = None,
 ) -> list[int]:
     """Integer weight that every oblique diagram of at most k nodes gets wrong, for k = 0 .. ``problem.most_nodes``.
 
@@ -74,6 +78,7 @@ def lower_bounds(
     seconds : time for conflicts; the bounds by classes alone take no time to speak of
     upper : integer cost of a known diagram; bounds that show that k nodes cost as much are not raised further
     on_diagram : told of diagrams of one or two nodes that come of bounds that are exact, or nearly
+    counters : told under ``BY_MARGIN`` how many conflicts are none without the margin
 
     Raises
     ------
@@ -110,6 +115,8 @@ def lower_bounds(
         if errors[k] < cap:
             errors[k] = max(errors[k], conflicts.least(told[k], now + max(0.0, deadline - now) / k, cap, offer))
             errors[:k] = [max(fewer, errors[k]) for fewer in errors[:k]]
+    if counters is not None and conflicts.by_margin:
+        counters[BY_MARGIN] = counters.get(BY_MARGIN, 0) + conflicts.by_margin
     return errors
 
 
@@ -132,6 +139,7 @@ class _Ways:
 
     def __init__(self, columns: FloatArray, ranks: RankArray, codes: IntArray, weights: IntArray) -> None:
         self.columns, self.ranks, self.codes, self.weights = columns, ranks, codes, weights
+        self.by_margin = 0
 
     def ways(self, classes: list[int], k: int, *, tree: bool) -> list[Way]:
         """Ways in which k nodes can name classes, with conflicts of their right rows; none if nothing is known.
@@ -267,7 +275,10 @@ class _Ways:
         if found is None or found.ceiling >= PARTED:
             return found
         rows = _overlapping(self.ranks[low], self.ranks[high], found.low, found.high)
-        return found if rows is None else np.concatenate([low[rows[0]], high[rows[1]]])
+        if rows is None:
+            return found
+        self.by_margin += found.gap > 0
+        return np.concatenate([low[rows[0]], high[rows[1]]])
 
 
 def _overlapping(

@@ -16,7 +16,7 @@ from proofwood.problem.layered import LayeredProblem
 from proofwood.result import Limits
 
 UNIVARIATE = (0.2, 10.0)
-"""Time for the best diagram with thresholds, which is one of hyperplanes: a share of what is left, and the most seconds."""
+"""Time for the best diagram with thresholds, as a share of what is left, and the most seconds."""
 SIDES = (0.3, 60.0)
 """Time for the exact search over all ways in which hyperplanes part the rows."""
 BOUNDS = (0.1, 5.0)
@@ -135,6 +135,7 @@ def _bounds(run: LayeredRun) -> None:
         seconds=run.share_of_time(*BOUNDS),
         upper=run.upper,
         on_diagram=lambda diagram: _offer(run, diagram, "bounds"),
+        counters=run.counters,
     )
     run.prove(least_cost(run.problem, errors), by="conflict bound")
 
