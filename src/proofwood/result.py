@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from proofwood.model.node_table import NodeTable
@@ -132,3 +132,15 @@ class Result:
             if part.unit == unit:
                 return part
         raise KeyError(f"no part {unit!r}; this result has {', '.join(part.unit for part in self.parts) or 'none'}")
+
+
+def bounded_by(relaxed: Result, result: Result) -> Result:
+    """``result`` with what a search that permits more models has proved: none of its models undercuts ``relaxed``."""
+    lower = min(relaxed.lower_bound, result.objective)
+    complete = result.status is not Status.FEASIBLE and relaxed.status is not Status.FEASIBLE
+    return replace(
+        result,
+        lower_bound=lower,
+        status=Status.WITHIN_GAP if complete and result.model is not None else result.status,
+        trace=(ProgressEvent(result.stats.seconds, result.objective, lower),),
+    )

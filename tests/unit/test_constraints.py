@@ -277,7 +277,7 @@ def test_a_lone_constraint_is_one():
 
 
 def test_the_least_weight():
-    assert MinSamples(0.05).weight(total=150, unit=Fraction(1)) == 8  # 7.5 rows are 8
-    assert MinSamples(0.1).weight(total=30, unit=Fraction(1)) == 3
-    assert MinSamples(7).weight(total=1000, unit=Fraction(1, 2)) == 14
-    assert MinSamples(7).weight(total=1000, unit=Fraction(3)) == 3
+    assert MinSamples(0.05).real(Fraction(150)) == Fraction(15, 2)
+    assert MinSamples(0.1).real(Fraction(30)) == 3
+    assert MinSamples(7).real(Fraction(500)) == 7
+    assert MinSamples(7).real(Fraction(5)) == 6  # met by no split

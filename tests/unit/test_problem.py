@@ -34,14 +34,14 @@ def stump(threshold: float = 1.5) -> NodeTable:
 
 
 def test_no_weights_are_ones():
-    weights, unit = integer_weights(None, 3)
+    weights, unit, _ = integer_weights(None, 3)
     assert weights.tolist() == [1, 1, 1]
     assert unit == 1
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=20).filter(any))
 def test_whole_weights_are_exact(values):
-    weights, unit = integer_weights(values, len(values))
+    weights, unit, _ = integer_weights(values, len(values))
     assert [Fraction(int(w)) * unit for w in weights] == values
     assert math.gcd(*weights.tolist()) == 1
 
@@ -49,22 +49,22 @@ def test_whole_weights_are_exact(values):
 @given(st.lists(st.tuples(st.integers(0, 999), st.integers(1, 60)), min_size=1, max_size=5).filter(lambda v: v[0][0]))
 def test_fractions_of_small_denominators_are_exact(pairs):
     fractions = [Fraction(a, b) for a, b in pairs]
-    weights, unit = integer_weights([float(f) for f in fractions], len(fractions))
+    weights, unit, _ = integer_weights([float(f) for f in fractions], len(fractions))
     assert [int(w) * unit for w in weights] == fractions
 
 
 def test_decimals_are_what_they_show():
-    weights, unit = integer_weights([0.1, 0.2, 0.3], 3)
+    weights, unit, _ = integer_weights([0.1, 0.2, 0.3], 3)
     assert weights.tolist() == [1, 2, 3]
     assert unit == Fraction(1, 10)
-    weights, unit = integer_weights([1000, 0.0001], 2)
+    weights, unit, _ = integer_weights([1000, 0.0001], 2)
     assert weights.tolist() == [10**7, 1]
 
 
 def test_balanced_class_weights_are_exact():
     counts = np.array([212, 357])
     codes = np.repeat([0, 1], counts)
-    weights, unit = integer_weights((569 / (2 * counts))[codes], 569)
+    weights, unit, _ = integer_weights((569 / (2 * counts))[codes], 569)
     totals = np.bincount(codes, weights).astype(int)
     assert totals[0] == totals[1]
     assert float(int(totals[0]) * unit) == 569 / 2
@@ -72,7 +72,7 @@ def test_balanced_class_weights_are_exact():
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=30))
 def test_other_weights_lose_at_most_a_tiny_share(values):
-    weights, unit = integer_weights(values, len(values))
+    weights, unit, _ = integer_weights(values, len(values))
     assert int(weights.sum()) <= LARGEST_TOTAL
     assert np.all(weights > 0)
     np.testing.assert_allclose(weights * float(unit), values, rtol=1e-14, atol=sum(values) * 2.0**-49)
@@ -80,16 +80,16 @@ def test_other_weights_lose_at_most_a_tiny_share(values):
 
 def test_equal_weights_stay_equal_and_order_is_kept():
     values = np.random.default_rng(0).random(200).round(3) * np.pi
-    weights, _ = integer_weights(values, 200)
+    weights, *_ = integer_weights(values, 200)
     order = np.argsort(values, kind="stable")
     assert np.all(np.diff(weights[order]) >= 0)
-    again, _ = integer_weights(np.concatenate([values, values]), 400)
+    again, *_ = integer_weights(np.concatenate([values, values]), 400)
     np.testing.assert_array_equal(again[:200], again[200:])
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
 def test_extreme_scales_keep_their_ratio(scale):
-    weights, unit = integer_weights([scale, 3 * scale], 2)
+    weights, unit, _ = integer_weights([scale, 3 * scale], 2)
     assert weights[1] / weights[0] == pytest.approx(3, rel=1e-9)
     assert float(int(weights[0]) * unit) == pytest.approx(scale, rel=1e-9)
 

@@ -14,6 +14,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -35,12 +36,17 @@ from proofwood.data.columns import (
 from proofwood.exceptions import DataError, OptimalityWarning
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
-from proofwood.problem.objectives import integer_weights
+from proofwood.model.sums import exact_sums
+from proofwood.problem.objectives import checked_weights, simple_fraction, weight_products
 from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Status
 
 if TYPE_CHECKING:
     from proofwood.show.labels import Labels
 
+MOST_THREADS = 256
+"""Threads of one fit; more are asked for in vain."""
+NO_LIMIT = 1e9
+"""Seconds from which a time limit is none: thirty years."""
 LOGGER = logging.getLogger("proofwood")
 _NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
 
@@ -181,7 +187,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         seconds = _seconds(self.time_limit)
         if seconds is not None:  # what the preparation took counts
             seconds = max(0.0, seconds - (time.perf_counter() - started))
-        limits = Limits(seconds=seconds, threads=int(effective_n_jobs(self.n_jobs)))
+        limits = Limits(seconds=seconds, threads=_threads(self.n_jobs))
         with _progress_lines(self.verbose):
             result = self._solve_telling(problem, limits)
         if result.model is None:
@@ -205,7 +211,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     def _check_shared_parameters(self) -> None:
         if self.time_limit is not None:
             number = isinstance(self.time_limit, numbers.Real) and not isinstance(self.time_limit, bool)
-            if not number or math.isnan(self.time_limit) or self.time_limit <= 0:
+            if not number or not self.time_limit > 0:  # NaN is not above 0
                 raise ValueError(
                     f"time_limit={self.time_limit!r} is no time: expected seconds above 0, or None for no limit"
                 )
@@ -247,23 +253,20 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
                 raise ValueError(f"sample_weight must hold one number per row: {error}") from error
             if sample_weight.ndim == 0:
                 sample_weight = np.full(codes.size, sample_weight)
-            integer_weights(sample_weight, codes.size)  # refuses negative weights, NaN and wrong shapes
+            checked_weights(sample_weight, codes.size)
             if not np.any(sample_weight > 0):
                 raise ValueError("all of sample_weight is zero: expected at least one row with a weight above 0")
         if self.class_weight is None:
             return sample_weight
         rows = np.ones(codes.size) if sample_weight is None else sample_weight
-        totals = np.bincount(codes, weights=rows, minlength=classes.size).astype(np.float64)
-        factors = self._class_factors(classes, totals)
-        return np.asarray(rows * factors[codes], dtype=np.float64)
+        totals = exact_sums(rows, codes, classes.size)
+        return weight_products(rows, codes, self._class_factors(classes, totals))
 
-    def _class_factors(self, classes: npt.NDArray[Any], totals: FloatArray) -> FloatArray:
-        """(n_classes,) factor of each class; ``totals`` is the weight of its rows."""
+    def _class_factors(self, classes: npt.NDArray[Any], totals: list[Fraction]) -> list[Fraction]:
+        """Factor of each class; ``totals`` is the weight of its rows."""
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            present = totals > 0
-            factors = np.ones(classes.size)
-            factors[present] = totals.sum() / (np.count_nonzero(present) * totals[present])
-            return factors
+            share = sum(totals, Fraction(0)) / sum(1 for total in totals if total)
+            return [share / total if total else Fraction(1) for total in totals]
         if not isinstance(self.class_weight, Mapping):
             raise ValueError(
                 f"class_weight={self.class_weight!r}: expected None, 'balanced', or a dict from label to weight"
@@ -273,13 +276,14 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         unnamed = [label for label in position if label not in self.class_weight]
         if unknown and unnamed:  # some folds of a cross-validation may lack a class, so unknown alone is no error
             raise ValueError(f"class_weight names {unknown[0]!r}, which is no label; the labels are {list(position)}")
-        factors = np.ones(classes.size)
+        factors = [Fraction(1)] * classes.size
         for label, factor in self.class_weight.items():
-            if not isinstance(factor, numbers.Real) or not math.isfinite(factor) or factor < 0:
+            number = _finite(factor)
+            if number is None or number < 0:
                 raise ValueError(f"class_weight[{label!r}]={factor!r}: expected a finite number from 0")
             if label in position:
-                factors[position[label]] = factor
-        if not np.any(totals * factors > 0):
+                factors[position[label]] = simple_fraction(number)
+        if not any(total * factor for total, factor in zip(totals, factors, strict=True)):
             raise ValueError("class_weight gives every row weight 0: give at least one label a weight above 0")
         return factors
 
@@ -433,9 +437,10 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         model = self.model_
         kind = "tree" if model.is_tree else "diagram"
         ends = model.feature == LEAF
-        right = float(model.weight[ends, model.label[ends]].sum())
         total = float(model.weight[ends].sum())
-        wrong = max(total - right, 0.0)
+        others = model.weight[ends].copy()
+        others[np.arange(others.shape[0]), model.label[ends]] = 0.0
+        wrong = float(others.sum())
         rows = int(model.rows[ends].sum())
         if np.array_equal(model.weight.sum(axis=1), model.rows):
             share = f"{wrong:,.0f} of {rows:,} training rows wrong"
@@ -576,8 +581,26 @@ def is_integer(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
 
 
+def _threads(n_jobs: int | None) -> int:
+    """Threads that ``n_jobs`` asks for, as joblib counts them; no more than any machine has a use for."""
+    if n_jobs is not None and n_jobs >= MOST_THREADS:
+        return MOST_THREADS
+    return min(MOST_THREADS, int(effective_n_jobs(None if n_jobs is None else max(int(n_jobs), -MOST_THREADS))))
+
+
+def _finite(value: object) -> float | None:
+    """A real number as a float; None if it is no number, NaN, infinite or beyond float64."""
+    if not isinstance(value, numbers.Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
 def _seconds(time_limit: float | None) -> float | None:
-    return None if time_limit is None or math.isinf(time_limit) else float(time_limit)
+    return None if time_limit is None or time_limit >= NO_LIMIT else float(time_limit)
 
 
 # ------------------------------------------------------------------------------------------------- reporting

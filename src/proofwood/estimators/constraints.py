@@ -11,7 +11,6 @@ different size are compared by shares, as the four-fifths rule does.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -26,7 +25,7 @@ from proofwood.data.columns import is_frame
 from proofwood.estimators.base import is_integer
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.problem.layered import Rate
-from proofwood.problem.objectives import decimal, integer_weights
+from proofwood.problem.objectives import decimal, integer_weights, share_of
 
 MOST_GROUPS = 50
 """Groups that are compared pair by pair; more is a column of another kind."""
@@ -159,13 +158,13 @@ class MinSamples(Constraint):
                 "from 1, a number of rows"
             )
 
-    def weight(self, total: int, unit: Fraction) -> int:
-        """Least integer weight of a split, for rows of ``total`` integer weight, each worth ``unit``."""
+    def real(self, total: Fraction) -> Fraction:
+        """Least real weight of a split, for rows of the real weight ``total`` in all."""
         if is_integer(self.amount):
-            return math.ceil(int(self.amount) / unit)
-        share = decimal(self.amount)
+            return min(Fraction(int(self.amount)), total + 1)  # what is above the total is met by no split
+        share = share_of(self.amount)
         assert share is not None
-        return math.ceil(share * total)
+        return share * total
 
 
 # ------------------------------------------------------------------------------------------------------- fairness
@@ -337,7 +336,7 @@ class FairnessConstraint(Constraint):
         if true.size != predicted.size:
             raise ValueError(f"y_true has {true.size} labels and y_pred {predicted.size}: expected one per row in both")
         groups = Groups.of(sensitive_features, true.size)
-        weights, _ = integer_weights(sample_weight, true.size)
+        weights = integer_weights(sample_weight, true.size).values
         counted = np.flatnonzero(weights > 0)
         label = self.pos_label
         if label is None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from proofwood.estimators.base import is_integer
-from proofwood.estimators.over_tests import ClassifierOverTests, Posed
+from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
 from proofwood.exceptions import DataError
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
@@ -18,7 +19,7 @@ from proofwood.model.reshape import canonical_thresholds, refresh
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.problem import check_depth
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import Limits, Part, Progress, Result, Status
+from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Status
 
 ENGINES = ("auto", "search", "sat")
 ON_CONFLICT = ("error", "majority")
@@ -130,8 +131,11 @@ class MinimalTreeClassifier(ClassifierOverTests):
     ) -> Posed[MinimalTreeProblem]:
         self._check_parameters()
         binarizer, rows = self._binarized(X, codes, n_classes, sample_weight)
-        learned = _by_majority(rows) if self.on_conflict == "majority" else rows
-        max_errors = math.floor(int(self.max_errors) / rows.unit)
+        learned = rows
+        if self.on_conflict == "majority":
+            require_clear_majorities(rows, "on_conflict='majority'")
+            learned = _by_majority(rows)
+        max_errors = learned.most_wrong(int(self.max_errors))
         if learned.unavoidable > max_errors:
             raise DataError(self._conflict(rows))
         problem = MinimalTreeProblem(learned, Minimize(self.minimize), self.max_depth, max_errors)
@@ -164,6 +168,8 @@ class MinimalTreeClassifier(ClassifierOverTests):
         same = "no difference in the tests" if self._limited else "equal values"
         thresholds = f"raise max_thresholds={self.max_thresholds}, or " if self._limited else ""
         minority = rows.unavoidable * rows.unit
+        if rows.rounding is not None:
+            minority = max(Fraction(0), minority - rows.rounding.above)
         return (
             f"{int(np.isin(group, torn).sum())} rows in {torn.size} groups have {same} and different labels, such as "
             f"rows {', '.join(shown)}: at least {float(minority):g} of their weight is wrong in every tree, and "
@@ -172,7 +178,11 @@ class MinimalTreeClassifier(ClassifierOverTests):
         )
 
     def _solve(self, problem: Posed[MinimalTreeProblem], limits: Limits, progress: Progress | None) -> Result:
-        result = _engine(self.engine, limits)(problem.problem, limits=limits, progress=progress)
+        solve = _engine(self.engine, limits)
+        result = solve(problem.problem, limits=limits, progress=progress)
+        rows = problem.problem.rows
+        if result.model is not None and rows.real_errors(result.model) > self.max_errors:
+            result = self._surely(solve, problem.problem, result, limits)
         if result.model is None:
             depth = f"no tree of depth at most {self.max_depth} is right on all rows"
             if result.status is Status.INFEASIBLE:
@@ -182,12 +192,50 @@ class MinimalTreeClassifier(ClassifierOverTests):
             )
         lifted = canonical_thresholds(problem.binarizer.lift(result.model), problem.X)
         model = refresh(lifted, problem.X, problem.codes, problem.problem.rows.n_classes, problem.weights)
-        if _counted(model, problem) != result.objective:
-            raise AssertionError(f"the tree counts {_counted(model, problem)}, the engine reported {result.objective}")
+        counted = _counted(model, problem, int(self.max_errors))
+        if counted != result.objective:
+            raise AssertionError(f"the tree counts {counted}, the engine reported {result.objective}")
         return dataclasses.replace(result, model=model)
 
+    def _surely(
+        self, solve: Callable[..., Result], problem: MinimalTreeProblem, relaxed: Result, limits: Limits
+    ) -> Result:
+        """A tree within ``max_errors`` of real weight, where rounded weights let ``relaxed`` slip by a trifle.
+
+        What no tree undercuts that may err by that trifle more, no permitted tree undercuts.
+        """
+        rows = problem.rows
+        sure = rows.most_wrong(int(self.max_errors), surely=True)
+        result = None
+        if sure >= rows.unavoidable:
+            left = None if limits.seconds is None else max(0.0, limits.seconds - relaxed.stats.seconds)
+            result = solve(dataclasses.replace(problem, max_errors=sure), limits=Limits(left, limits.threads))
+        if result is None or result.model is None:
+            raise DataError(
+                f"max_errors={self.max_errors} is so close to the weight that trees get wrong that the weights of "
+                "sample_weight have too many digits to decide: round sample_weight, for example to six digits, or "
+                "choose another max_errors"
+            )
+        lower = relaxed.lower_bound
+        if self.minimize == "nodes" and result.part("depth").objective != relaxed.part("depth").objective:
+            lower = 2 * relaxed.part("depth").lower_bound + 1  # the fewest nodes were those of another depth
+        lower = min(lower, result.objective)
+        proved = lower == result.objective and relaxed.status is Status.OPTIMAL
+        status = Status.OPTIMAL if proved else Status.FEASIBLE
+        parts = tuple(
+            Part(part.unit, part.objective, lower if part.unit == result.unit else 0.0, Status.FEASIBLE)
+            for part in result.parts
+        )
+        return dataclasses.replace(
+            result,
+            parts=result.parts if proved else parts,
+            lower_bound=lower,
+            status=status,
+            trace=(ProgressEvent(result.stats.seconds, result.objective, lower),),
+        )
+
     def _cost(self, problem: Posed[MinimalTreeProblem]) -> float:
-        return _counted(self.model_, problem)
+        return _counted(self.model_, problem, int(self.max_errors))
 
     def _told_parts(self, result: Result) -> tuple[Part, ...]:
         """Depth alone where nothing else was minimised, nodes alone where the depth was free."""
@@ -220,11 +268,11 @@ def _engine(name: str, limits: Limits) -> Callable[..., Result]:
     return search
 
 
-def _counted(model: NodeTable, posed: Posed[MinimalTreeProblem]) -> float:
+def _counted(model: NodeTable, posed: Posed[MinimalTreeProblem], max_errors: int) -> float:
     """Depth or number of nodes of a tree over the columns; ``inf`` if it is wrong on more than is permitted."""
     rows = posed.problem.rows
-    wrong = int(rows.weights[predict(model, posed.X) != rows.codes].sum())
-    return float(posed.problem.size(model)) if wrong <= posed.problem.max_errors else math.inf
+    wrong = rows.real_sum(predict(model, posed.X) != rows.codes)
+    return float(posed.problem.size(model)) if wrong <= max_errors else math.inf
 
 
 def _by_majority(rows: RankedRows) -> RankedRows:

@@ -12,7 +12,7 @@ import numpy as np
 
 from proofwood.engines.diagrams.solve import ENGINES, solve
 from proofwood.estimators.base import is_integer
-from proofwood.estimators.over_tests import ClassifierOverTests, Posed
+from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
@@ -141,11 +141,15 @@ class OptimalBDDClassifier(ClassifierOverTests):
     ) -> Posed[DiagramProblem]:
         self._check_parameters()
         binarizer, rows = self._binarized(X, codes, n_classes, sample_weight)
+        if self.objective == "features":
+            require_clear_majorities(rows, "objective='features'")
         problem = DiagramProblem(
             rows=rows,
             max_features=int(self.max_features),
             fewest=self.objective == "features",
-            cost=TreeCost.of(alpha=self.alpha, total=rows.total, unit=rows.unit, priced="nodes"),
+            cost=TreeCost.of(
+                alpha=self.alpha, total=rows.total, unit=rows.unit, priced="nodes", rounding=rows.rounding
+            ),
             unknown=Unknown(self.unknown),
             smallest_set=self.tie_break == "size",
         )
@@ -204,10 +208,11 @@ class OptimalBDDClassifier(ClassifierOverTests):
 def _counted(model: NodeTable, posed: Posed[DiagramProblem]) -> float:
     """Cost of a diagram over the columns, or its number of tests (``inf`` if it makes an avoidable error)."""
     problem = posed.problem
-    wrong = int(problem.rows.weights[predict(model, posed.X) != problem.rows.codes].sum())
+    wrong = predict(model, posed.X) != problem.rows.codes
     if problem.fewest:
-        return float(len(_tests(model))) if wrong <= problem.rows.unavoidable else math.inf
-    return problem.cost.real(problem.cost.error_price * wrong + problem.cost.leaf_price * model.n_splits)
+        avoidable = int(problem.rows.weights[wrong].sum()) > problem.rows.unavoidable
+        return math.inf if avoidable else float(len(_tests(model)))
+    return float(problem.cost.real_cost(problem.rows.real_sum(wrong), model.n_splits))
 
 
 Test = tuple[int, float, tuple[int, ...] | None]

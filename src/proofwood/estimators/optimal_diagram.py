@@ -33,12 +33,14 @@ from proofwood.estimators.constraints import (
 )
 from proofwood.estimators.over_tests import ClassifierOverTests
 from proofwood.exceptions import DataError, InfeasibleError, OptimalityWarning
-from proofwood.model.evaluate import edge_weights, predict
+from proofwood.model.evaluate import edge_weights, predict, walk
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import canonical_thresholds, refresh, unroll
+from proofwood.model.sums import exact_sums
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate, check_widths
+from proofwood.problem.objectives import least_integer
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import Limits, Progress, Result, Status
+from proofwood.result import Limits, Progress, Result, Status, bounded_by
 
 LEFT_OUT = "levels"
 """What stopped a run that would have had nothing left to do, were there tests for all levels."""
@@ -260,7 +262,9 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         problem = LayeredProblem(
             rows=rows,
             widths=widths,
-            cost=LayeredCost.of(alpha=self.alpha, total=rows.total, widths=widths),
+            cost=LayeredCost.of(
+                alpha=self.alpha, total=rows.total, widths=widths, unit=rows.unit, rounding=rows.rounding
+            ),
             columns=columns,
             tree=self.topology == "tree",
         )
@@ -362,7 +366,15 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise time_limit")
         model = self._lifted(result.model, problem)
         _require(model, problem, result)
-        return _of_fewer_tests(dataclasses.replace(result, model=model), problem)
+        if _holds_least(model, problem):
+            return _of_fewer_tests(dataclasses.replace(result, model=model), problem)
+        # Rounded weights let a split slip by a trifle. What no diagram undercuts that may be lighter by that trifle, no
+        # permitted one undercuts.
+        cost = problem.problem.cost
+        heavier = least_integer(_least_real(problem.constraints, cost), cost, surely=True)
+        sure = dataclasses.replace(problem, problem=dataclasses.replace(problem.problem, min_weight=heavier))
+        left = None if limits.seconds is None else max(0.0, limits.seconds - result.stats.seconds)
+        return bounded_by(result, self._solve(sure, dataclasses.replace(limits, seconds=left), progress))
 
     def _lifted(self, model: NodeTable, posed: PosedDiagram) -> NodeTable:
         """A model of the engine in the unit of the columns, with the weights of the training rows."""
@@ -571,17 +583,33 @@ def _constrained(
         problem,
         cost=cost,
         max_splits=min([problem.max_splits, *(int(c.n_splits) for c in constraints if isinstance(c, MaxSplits))]),
-        min_weight=max([0, *(c.weight(rows.total, rows.unit) for c in constraints if isinstance(c, MinSamples))]),
+        min_weight=least_integer(_least_real(constraints, cost), cost),
         rates=tuple(rates),
         penalties=tuple(Penalty(of_group, int(price * cost.error_price)) for price, of_group in priced),
     )
     return dataclasses.replace(posed, problem=problem, constraints=constraints, groups=groups, classes=classes)
 
 
+def _least_real(constraints: tuple[Constraint, ...], cost: LayeredCost) -> Fraction:
+    """Least real weight of a split."""
+    return max([Fraction(0), *(c.real(cost.real_total) for c in constraints if isinstance(c, MinSamples))])
+
+
+def _holds_least(model: NodeTable, posed: PosedDiagram) -> bool:
+    """Whether every split has the least real weight, summed without rounding."""
+    least = _least_real(posed.constraints, posed.problem.cost)
+    if posed.problem.rows.rounding is None or not least or model.n_splits == 0:
+        return True
+    reached = [(rows, nodes) for rows, nodes in walk(model, posed.X)]
+    row, node = (np.concatenate(parts) for parts in zip(*reached, strict=True))
+    sums = exact_sums(posed.problem.rows.real_weights[row], node, model.n_nodes)
+    return min(sums[split] for split in model.splits()) >= least
+
+
 def _share(model: NodeTable, posed: PosedDiagram) -> float:
     """Share of eq. 18 with all penalties, counted row by row."""
     problem = posed.problem
-    return problem.cost.share(problem.cost_of(predict(model, posed.X), model.n_splits))
+    return float(problem.real_cost(predict(model, posed.X), model.n_splits))
 
 
 def _require(model: NodeTable, posed: PosedDiagram, result: Result) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,8 +10,8 @@ from proofwood.engines.search import SearchOptions, solve
 from proofwood.estimators.base import ProvedClassifier
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.problem import TreeProblem
-from proofwood.problem.recount import objective
-from proofwood.result import Limits, Progress, Result
+from proofwood.problem.recount import holds_leaves, objective
+from proofwood.result import Limits, Progress, Result, bounded_by
 
 
 class OptimalTreeClassifier(ProvedClassifier):
@@ -117,7 +118,18 @@ class OptimalTreeClassifier(ProvedClassifier):
         )
 
     def _solve(self, problem: TreeProblem, limits: Limits, progress: Progress | None) -> Result:
-        return solve(problem, options=SearchOptions(), limits=limits, progress=progress)
+        result = solve(problem, options=SearchOptions(), limits=limits, progress=progress)
+        if result.model is None or holds_leaves(result.model, problem, self.min_weight_fraction_leaf):
+            return result
+        # Rounded weights let a leaf slip by a trifle. What no tree undercuts whose leaves may be lighter by that
+        # trifle, no permitted tree undercuts.
+        heavier = problem.cost.leaf_weight(self.min_weight_fraction_leaf, surely=True)
+        left = None if limits.seconds is None else max(0.0, limits.seconds - result.stats.seconds)
+        sure = dataclasses.replace(problem, min_leaf_weight=heavier)
+        return bounded_by(
+            result,
+            solve(sure, options=SearchOptions(), limits=dataclasses.replace(limits, seconds=left), progress=progress),
+        )
 
     def _cost(self, problem: TreeProblem) -> float:
         return objective(self.model_, problem)

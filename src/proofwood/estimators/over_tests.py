@@ -126,6 +126,28 @@ class ClassifierOverTests(ProvedClassifier):
         return {column: category.texts for column, category in self.categories_.items() if category.texts is not None}
 
 
+def require_clear_majorities(rows: RankedRows, what: str) -> None:
+    """Refuse rows that no test tells apart, of different labels, whose heaviest label depends on rounded weights.
+
+    Raises
+    ------
+    DataError
+        With two such rows, and what to do. ``what`` is the parameter that asks for majorities.
+    """
+    group = rows.unclear_majority
+    if group is None:
+        return
+    index = rows.groups[0]
+    members = np.flatnonzero(index == group)
+    first = int(members[0])
+    other = int(members[rows.codes[members] != rows.codes[first]][0])
+    raise DataError(
+        f"rows {rows.kept[first]} and {rows.kept[other]} are equal in all tests and have different labels, and the "
+        f"weights of sample_weight are too far apart, or too long, to tell which label of these rows is the heavier "
+        f"one: {what} needs to know. Round sample_weight, for example to six digits, or drop the lighter rows."
+    )
+
+
 def _columns(X: Any, texts: Mapping[int, tuple[str, ...]]) -> Columns | None:
     """``X`` with the meaning of its columns, if it is a frame or holds text; None if it is a table of numbers."""
     if is_frame(X):

@@ -6,7 +6,6 @@ function changes no prediction, for any row.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from proofwood.model.evaluate import check_rows, walk
 from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable, Normals
+from proofwood.model.sums import exact_sums
 
 MAX_UNROLLED = 1_000_000
 """Nodes at which :func:`unroll` gives up."""
@@ -352,9 +352,4 @@ def _exact_sums(cell: IntArray, weights: FloatArray, n_cells: int) -> FloatArray
     total = float(weights.sum())
     if total < 2**53 and np.array_equal(weights, np.floor(weights)):  # integers: every partial sum is exact
         return np.asarray(np.bincount(cell, weights=weights, minlength=n_cells), dtype=np.float64)
-    sums = np.zeros(n_cells)
-    order = np.argsort(cell, kind="stable")
-    present, starts = np.unique(cell[order], return_index=True)
-    for index, part in zip(present.tolist(), np.split(weights[order], starts[1:]), strict=True):
-        sums[index] = math.fsum(part)
-    return sums
+    return np.array([float(total) for total in exact_sums(weights, cell, n_cells)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.objectives import TreeCost
@@ -44,3 +45,7 @@ class DiagramProblem:
     def integer_cost(self, table: NodeTable) -> int:
         """Cost of ``table``, a diagram over the tests: priced errors plus the price of its inner nodes."""
         return self.cost.error_price * self.rows.errors(table) + self.cost.leaf_price * table.n_splits
+
+    def real_cost(self, table: NodeTable) -> Fraction:
+        """The same in units of real weight, without rounding."""
+        return self.cost.real_cost(self.rows.real_errors(table), table.n_splits)

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
-from proofwood.problem.objectives import LARGEST_TOTAL, decimal
+from proofwood.model.sums import rounded_down, rounded_up
+from proofwood.problem.objectives import LARGEST_TOTAL, Rounding, integer_prices, share_of
 from proofwood.problem.ranked import RankedRows
 
 LARGEST_SUM = 2**62
@@ -36,33 +37,73 @@ class LayeredCost:
     Parameters
     ----------
     total : sum of the integer weights of all rows
-    error_price, node_price : integers with ``node_price / error_price == alpha * total / (n_slots - 1)``
+    error_price, node_price : integers; ``node_price / error_price`` is ``alpha * total / (n_slots - 1)``, or just below
+        if there is no such pair of integers
+    price : real weight that a node costs; None if ``node_price`` says it exactly
+    unit : real weight of one integer weight
+    above, below : of the :class:`~proofwood.problem.objectives.Rounding` of the weights
+    most : inner nodes of the skeleton
     """
 
     total: int
     error_price: int
     node_price: int
+    price: Fraction | None = None
+    unit: Fraction = Fraction(1)
+    above: Fraction = Fraction(0)
+    below: Fraction = Fraction(0)
+    most: int = MOST_NODES
 
     @classmethod
-    def of(cls, *, alpha: float, total: int, widths: tuple[int, ...]) -> LayeredCost:
-        """Prices for ``alpha``, read as the decimal it shows, on a skeleton of the given widths."""
-        number = decimal(alpha)
+    def of(
+        cls,
+        *,
+        alpha: float,
+        total: int,
+        widths: tuple[int, ...],
+        unit: Fraction = Fraction(1),
+        rounding: Rounding | None = None,
+    ) -> LayeredCost:
+        """Prices for ``alpha``, read as the decimal it shows, on a skeleton of the given widths.
+
+        ``unit`` and ``rounding`` are those of the rows; results are shares, so the unit matters with a rounding only.
+        """
+        number = share_of(alpha)
         if number is None or not 0 <= number <= 1:
             raise ValueError(
                 f"alpha={alpha!r} is no price: expected a number from 0 (nodes are free) to 1 (all nodes of the "
                 "skeleton together cost as much as all rows)"
             )
         slots = sum(widths) - 1
-        ratio = number * total / slots if slots else Fraction(0)
-        if ratio.denominator * total >= LARGEST_TOTAL // 4:
-            ratio = ratio.limit_denominator(max(1, LARGEST_TOTAL // (8 * total)))
-        return cls(total=total, error_price=ratio.denominator, node_price=ratio.numerator)
+        price = number * (total * unit if rounding is None else rounding.total) / max(1, slots)
+        error_price, node_price = integer_prices(price / unit, total, LARGEST_TOTAL // 4) if slots else (1, 0)
+        exact = node_price * unit == price * error_price or not slots
+        return cls(
+            total=total,
+            error_price=error_price,
+            node_price=node_price,
+            price=None if exact else price,
+            unit=unit,
+            above=Fraction(0) if rounding is None else rounding.above,
+            below=Fraction(0) if rounding is None else rounding.below,
+            most=slots + 1,
+        )
+
+    @property
+    def exact(self) -> bool:
+        """Whether integer costs stand for real ones without rounding."""
+        return self.price is None and not self.above and not self.below
+
+    @property
+    def real_total(self) -> Fraction:
+        """Sum of the real weights."""
+        return self.total * self.unit - self.above + self.below
 
     def finer(self, penalties: Iterable[Fraction]) -> LayeredCost:
         """The same prices in a unit so small that each of ``penalties`` times ``error_price`` is an integer."""
         parts = [(penalty * self.error_price).denominator for penalty in penalties]
         finer = math.lcm(*parts)
-        return LayeredCost(self.total, finer * self.error_price, finer * self.node_price)
+        return replace(self, error_price=finer * self.error_price, node_price=finer * self.node_price)
 
     def of_diagram(self, wrong: int, n_splits: int) -> int:
         """Integer cost of a diagram that gets ``wrong`` integer weight wrong; a lone leaf costs what a root does.
@@ -74,6 +115,31 @@ class LayeredCost:
     def share(self, cost: int) -> float:
         """``cost`` in the unit of eq. 18; equal integers give equal floats."""
         return float(Fraction(cost, self.error_price * self.total))
+
+    def real_cost(self, wrong: Fraction, n_splits: int) -> Fraction:
+        """Eq. 18 of a diagram that gets ``wrong`` real weight wrong, without penalties and without rounding."""
+        price = self.node_price * self.unit / self.error_price if self.price is None else self.price
+        return (wrong + price * max(0, n_splits - 1)) / self.real_total
+
+    def least(self, lower: int) -> Fraction:
+        """Share that no diagram undercuts if none undercuts the integer cost ``lower``."""
+        return max(Fraction(0), lower * self.unit / self.error_price - self.above) / self.real_total
+
+    def reported(self, upper: int, lower: int) -> tuple[float, float]:
+        """Shares for an integer cost that a diagram has and one that no diagram undercuts.
+
+        If costs are rounded, the first is what the diagram costs at most.
+        """
+        if self.exact:
+            objective = self.share(upper)
+            return objective, objective if lower == upper else rounded_down(self.least(lower))
+        if upper == 0 and self.price is None:
+            return 0.0, 0.0  # every wrong row costs
+        real = self.node_price * self.unit / self.error_price
+        size = self.most if self.node_price == 0 else min(self.most, upper // self.node_price)
+        left_out = Fraction(0) if self.price is None else self.price - real
+        most = upper * self.unit / self.error_price + self.below + left_out * size
+        return rounded_up(most / self.real_total), rounded_down(self.least(min(lower, upper)))
 
     def most_splits(self, below: int, wrong: int = 0) -> int:
         """Most nodes of a diagram that costs less than ``below`` and gets ``wrong`` wrong; 0 if there is none."""
@@ -198,6 +264,13 @@ class LayeredProblem:
 
     def __post_init__(self) -> None:
         check_widths(self.widths)
+        if (self.rates or self.penalties) and not self.cost.exact:
+            what = next(rate.text for rate in (*self.rates, *(r for p in self.penalties for r in p.rates)))
+            raise ValueError(
+                f"{what or 'a fairness constraint'} compares sums of weights exactly, and alpha or the weights of the "
+                "rows have too many digits for sums of 64 bits: round alpha and sample_weight, for example to three "
+                "digits"
+            )
         if self.penalties:
             price = self.cost.error_price + sum(penalty.price for penalty in self.penalties)
             if price * self.cost.total >= LARGEST_TOTAL // 4:
@@ -246,6 +319,14 @@ class LayeredProblem:
         """Integer cost of a diagram of ``n_splits`` inner nodes with these predictions (n_rows,): eq. 18, penalties."""
         wrong = int(self.rows.weights[predicted != self.rows.codes].sum())
         return self.cost.of_diagram(wrong, n_splits) + self.penalty(predicted)
+
+    def real_cost(self, predicted: IntArray, n_splits: int) -> Fraction:
+        """The same as a share, with the real weights and without rounding."""
+        if self.cost.exact:
+            return Fraction(self.cost_of(predicted, n_splits), self.cost.error_price * self.cost.total)
+        if self.penalties:
+            raise AssertionError("penalties are added up in integer weight, which is rounded here")
+        return self.cost.real_cost(self.rows.real_sum(predicted != self.rows.codes), n_splits)
 
     def meets_rates(self, predicted: IntArray) -> bool:
         """Whether predictions (n_rows,) of class codes meet the fairness constraints."""

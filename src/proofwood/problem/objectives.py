@@ -3,17 +3,76 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.model.node_table import IntArray
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.model.sums import exact_sum, rounded_down, rounded_up
+from proofwood.result import Status
 
 LARGEST_TOTAL = 2**52
-"""Total integer cost stays below this, so that sums and products with small numbers fit 64 bits with room to spare."""
+"""Total integer cost stays below this: sums and products with small numbers fit 64 bits with room to spare, and sums of
+float64 numbers, as numpy counts with, are exact."""
+LARGEST_WEIGHT = 2.0**1000
+"""Real weights add up to less, so that costs stay finite as float64."""
+FEW = 1000
+"""Different weights up to which a common denominator of fractions is looked for."""
+LARGEST_DENOMINATOR = 10**7
+"""Of the fractions that weights are read as."""
+MOST_DIGITS = 22
+"""Decimal places that are looked for: 10**22 is the largest power of ten that float64 holds."""
+
+
+class Rounding(NamedTuple):
+    r"""What integer weights differ from the real ones by, where no 64-bit sum holds the real ones.
+
+    With integers :math:`v_i`, real weights :math:`w_i` and unit :math:`u`, a model that gets the rows :math:`M` wrong
+    costs :math:`\sum_M w_i`, which is at least :math:`u \sum_M v_i` - ``above`` and at most :math:`u \sum_M v_i` +
+    ``below``.
+
+    Parameters
+    ----------
+    weights : (n_rows,) real weights
+    above : sum of what integers exceed the real weights by; only weights below the unit are rounded up, to it
+    below : sum of what integers fall short
+    """
+
+    weights: FloatArray
+    above: Fraction
+    below: Fraction
+
+    @property
+    def total(self) -> Fraction:
+        """Sum of the real weights."""
+        return exact_sum(self.weights)
+
+    def take(self, rows: IntArray) -> Rounding:
+        """The same for some of the rows, which must hold all of positive weight."""
+        return self._replace(weights=self.weights[rows])
+
+    def sum(self, chosen: BoolArray) -> Fraction:
+        """Real weight of the rows of a mask (n_rows,)."""
+        return exact_sum(self.weights[chosen])
+
+
+class IntegerWeights(NamedTuple):
+    """Integers that stand for real weights.
+
+    Parameters
+    ----------
+    values : (n_rows,) int64; 0 for weights of 0 only
+    unit : real weight of one integer weight
+    rounding : None if ``values * unit`` are the weights themselves
+    """
+
+    values: IntArray
+    unit: Fraction
+    rounding: Rounding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +85,12 @@ class TreeCost:
     ----------
     total : sum of the integer weights of all rows
     unit : real weight of one integer weight
-    error_price, leaf_price : integers with ``leaf_price / error_price == alpha * total``
+    error_price, leaf_price : integers; ``leaf_price / error_price`` is ``alpha * total``, or just below if there is no
+        such pair of integers
     priced : what the size counts, in the unit that results report
+    price : real weight that a unit of size costs; None if ``leaf_price`` says it exactly
+    above, below : of the :class:`Rounding` of the weights
+    most : largest size of a model
     """
 
     total: int
@@ -35,22 +98,53 @@ class TreeCost:
     error_price: int = 1
     leaf_price: int = 0
     priced: Literal["leaves", "nodes"] = "leaves"
+    price: Fraction | None = None
+    above: Fraction = Fraction(0)
+    below: Fraction = Fraction(0)
+    most: int = 2**20
 
     @classmethod
     def of(
-        cls, *, alpha: float | Fraction, total: int, unit: Fraction, priced: Literal["leaves", "nodes"] = "leaves"
+        cls,
+        *,
+        alpha: float | Fraction,
+        total: int,
+        unit: Fraction,
+        priced: Literal["leaves", "nodes"] = "leaves",
+        rounding: Rounding | None = None,
+        most: int = 2**20,
     ) -> TreeCost:
         """Prices for ``alpha`` (share of the total weight per unit of size), read as the decimal it shows."""
-        number = alpha if isinstance(alpha, Fraction) else decimal(alpha)
+        number = alpha if isinstance(alpha, Fraction) else share_of(alpha)
         if number is None or not 0 <= number <= 1:
             raise ValueError(
                 f"alpha={alpha!r} is no price: expected a share of the total weight from 0 (size is free) to 1 "
                 f"(one of the {priced} must save everything). 0.01 asks one training row in a hundred."
             )
-        ratio = number * total
-        if ratio.denominator * total >= LARGEST_TOTAL:  # pragma: no cover - needs an alpha of 15 digits
-            ratio = ratio.limit_denominator(max(1, LARGEST_TOTAL // (2 * total)))
-        return cls(total=total, unit=unit, error_price=ratio.denominator, leaf_price=ratio.numerator, priced=priced)
+        price = number * (total * unit if rounding is None else rounding.total)
+        error_price, leaf_price = integer_prices(price / unit, total, LARGEST_TOTAL)
+        exact = leaf_price * unit == price * error_price
+        return cls(
+            total=total,
+            unit=unit,
+            error_price=error_price,
+            leaf_price=leaf_price,
+            priced=priced,
+            price=None if exact else price,
+            above=Fraction(0) if rounding is None else rounding.above,
+            below=Fraction(0) if rounding is None else rounding.below,
+            most=most,
+        )
+
+    @property
+    def exact(self) -> bool:
+        """Whether integer costs stand for real ones without rounding."""
+        return self.price is None and not self.above and not self.below
+
+    @property
+    def real_total(self) -> Fraction:
+        """Sum of the real weights."""
+        return self.total * self.unit - self.above + self.below
 
     def of_tree(self, wrong: int, n_leaves: int) -> int:
         """Integer cost of a tree with ``wrong`` integer weight misclassified."""
@@ -60,50 +154,158 @@ class TreeCost:
         """``cost`` in units of real weight: equal integers give equal floats."""
         return float(cost * self.unit / self.error_price)
 
+    def real_cost(self, wrong: Fraction, size: int) -> Fraction:
+        """Cost of a model of this ``size`` that gets ``wrong`` real weight wrong."""
+        price = self.leaf_price * self.unit / self.error_price if self.price is None else self.price
+        return wrong + price * size
+
+    def least(self, lower: int) -> Fraction:
+        """Real cost that no model undercuts if none undercuts the integer cost ``lower``."""
+        return max(Fraction(0), lower * self.unit / self.error_price - self.above)
+
+    def reported(self, upper: int, lower: int) -> tuple[float, float]:
+        """Real objective and bound for an integer cost that a model has and one that no model undercuts.
+
+        If costs are rounded, the first is what the model costs at most.
+        """
+        if self.exact:
+            objective = self.real(upper)
+            return objective, objective if lower == upper else rounded_down(self.least(lower))
+        if upper == 0 and self.price is None:
+            return 0.0, 0.0  # every wrong row costs
+        size = self.most if self.leaf_price == 0 else min(self.most, upper // self.leaf_price)
+        most = upper * self.unit / self.error_price + self.below + self._left_out * size
+        return rounded_up(most), rounded_down(self.least(min(lower, upper)))
+
+    @property
+    def _left_out(self) -> Fraction:
+        """Real price of a unit of size that ``leaf_price`` leaves out."""
+        return Fraction(0) if self.price is None else self.price - self.leaf_price * self.unit / self.error_price
+
     def gap_units(self, max_gap: float) -> int:
         """``max_gap`` in integer cost, rounded down: an int counts weight, a float in [0, 1) is a share."""
         if isinstance(max_gap, (int, np.integer)) and not isinstance(max_gap, (bool, np.bool_)):
             if max_gap < 0:
                 raise ValueError(f"max_gap={max_gap!r} is negative: expected errors (an int) or a share (a float)")
-            return math.floor(int(max_gap) * self.error_price / self.unit)
-        number = decimal(max_gap)
-        if isinstance(max_gap, (bool, np.bool_)) or number is None or not 0 <= number < 1:
-            raise ValueError(
-                f"max_gap={max_gap!r} is no gap: expected an int that counts errors, or a float in [0, 1) "
-                "that is a share of the total weight"
-            )
-        return math.floor(number * self.total * self.error_price)
+            permitted = Fraction(int(max_gap))
+        else:
+            number = decimal(max_gap)
+            if isinstance(max_gap, (bool, np.bool_)) or number is None or not 0 <= number < 1:
+                raise ValueError(
+                    f"max_gap={max_gap!r} is no gap: expected an int that counts errors, or a float in [0, 1) "
+                    "that is a share of the total weight"
+                )
+            permitted = number * self.real_total
+        permitted -= self.above + self.below + self._left_out * self.most  # what rounding may add to the gap
+        return min(LARGEST_TOTAL, max(0, math.floor(permitted * self.error_price / self.unit)))
 
-    def leaf_weight(self, share: float) -> int:
-        """Least integer weight that is ``share`` of the total, for ``share`` in [0, 0.5]."""
-        number = decimal(share)
+    def leaf_weight(self, share: float, *, surely: bool = False) -> int:
+        """Least integer weight of leaves of the real weight ``share`` of the total, for ``share`` in [0, 0.5].
+
+        If weights are rounded, some lighter leaves may have it too; with ``surely`` some that are not lighter lack it.
+        """
+        number = share_of(share)
         if number is None or not 0 <= number <= Fraction(1, 2):
             raise ValueError(
                 f"min_weight_fraction_leaf={share!r} is no share of a leaf: expected a number from 0 to 0.5, "
                 "the share of the total weight that every leaf must hold"
             )
-        return math.ceil(number * self.total)
+        return least_integer(number * self.real_total, self, surely=surely)
 
     @property
     def name(self) -> str:
         """Unit of reported objectives."""
         errors = "errors" if self.unit == 1 else "weighted errors"
-        return errors if self.leaf_price == 0 else f"{errors} + price of {self.priced}"
+        return errors if self.leaf_price == 0 and self.price is None else f"{errors} + price of {self.priced}"
 
 
-def integer_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> tuple[IntArray, Fraction]:
-    """Positive integers proportional to the weights, and the real weight of one of them.
+class Cost(Protocol):
+    """Integer costs that know their unit and what rounding did to the weights."""
 
-    Weights that are fractions with a small common denominator (all integers, decimals such as 0.1, the balanced
-    class weights) are scaled without any rounding; others are rounded to about 15 significant digits of their sum.
+    @property
+    def exact(self) -> bool:
+        """Whether integer costs stand for real ones without rounding."""
+
+    @property
+    def unit(self) -> Fraction:
+        """Real weight of one integer weight."""
+
+    @property
+    def above(self) -> Fraction:
+        """Sum of what integers exceed the real weights by."""
+
+    @property
+    def below(self) -> Fraction:
+        """Sum of what integers fall short of the real weights by."""
+
+    def least(self, lower: int) -> Fraction:
+        """Real cost that no model undercuts if none undercuts the integer cost ``lower``."""
+
+    def reported(self, upper: int, lower: int) -> tuple[float, float]:
+        """Objective and bound as floats."""
+
+
+class Proof(NamedTuple):
+    """What a result says of a model."""
+
+    objective: float
+    lower_bound: float
+    status: Status
+
+
+def proof(cost: Cost, upper: int, lower: int, real: Callable[[], Fraction], *, complete: bool) -> Proof:
+    """What is proved of a model of integer cost ``upper``, where no model undercuts ``lower``.
+
+    Integers that are equal prove a model optimal if they stand for the real costs exactly. Otherwise the objective is
+    the recount ``real``, the bound allows for the rounding, and the status is "optimal" only if both are equal still.
+
+    Parameters
+    ----------
+    cost : prices
+    upper, lower : integer costs
+    real : counts the real cost of the model
+    complete : whether the search came to its end
+    """
+    open_status = Status.WITHIN_GAP if complete or lower >= upper else Status.FEASIBLE
+    if cost.exact:
+        objective, bound = cost.reported(upper, lower)
+        return Proof(objective, bound, Status.OPTIMAL if lower == upper else open_status)
+    counted, least = real(), cost.least(min(lower, upper))
+    if counted < least:
+        raise AssertionError(f"a model costs {float(counted)}, and {float(least)} was proved to be the least")
+    if counted == least:
+        return Proof(float(counted), float(counted), Status.OPTIMAL)
+    return Proof(float(counted), rounded_down(least), open_status)
+
+
+def least_integer(weight: Fraction, cost: Cost, *, surely: bool = False) -> int:
+    """Integer weight that every set of rows of at least the real ``weight`` has.
+
+    ``surely``: integer weight that no set of rows of less than the real ``weight`` has. Both are the same number if
+    weights are not rounded.
+    """
+    return max(0, math.ceil((weight + cost.above if surely else weight - cost.below) / cost.unit))
+
+
+def integer_prices(ratio: Fraction, total: int, largest: int) -> tuple[int, int]:
+    """Integers ``(error_price, size_price)`` in this ratio, or the second just below it if they would be too large."""
+    if ratio.denominator * total < largest:
+        return ratio.denominator, ratio.numerator
+    error_price = max(1, largest // (2 * total))
+    return error_price, math.floor(ratio * error_price)
+
+
+# ------------------------------------------------------------------------------------------------------- weights
+
+
+def checked_weights(sample_weight: npt.ArrayLike, n_rows: int) -> FloatArray:
+    """Weights as float64.
 
     Raises
     ------
     ValueError
-        If a weight is negative, not finite, or the shape is not ``(n_rows,)``.
+        If a weight is negative, not finite, the shape is not ``(n_rows,)``, or the sum is beyond float64.
     """
-    if sample_weight is None:
-        return np.ones(n_rows, dtype=np.int64), Fraction(1)
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n_rows,):
         raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_rows},)")
@@ -112,32 +314,191 @@ def integer_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> tuple[I
     if np.any(weights < 0):
         row = int(np.argmin(weights))
         raise ValueError(f"sample_weight[{row}]={weights[row]} is negative: expected finite numbers from 0")
-    distinct, index = np.unique(weights, return_inverse=True)
-    scaled, unit = _common_denominator(distinct)
-    total = sum(int(v) * int(c) for v, c in zip(scaled, np.bincount(index, minlength=distinct.size), strict=True))
+    if n_rows and float(weights.max()) >= LARGEST_WEIGHT / n_rows and exact_sum(weights) >= LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight goes up to {weights.max():g}, and its sum is above {LARGEST_WEIGHT:.3g}: only ratios of "
+            "weights matter, so divide all of them by one number, such as their maximum"
+        )
+    return weights
+
+
+def integer_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> IntegerWeights:
+    """Integers proportional to the weights, positive where these are, and the real weight of one of them.
+
+    Nothing is rounded if the weights are whole numbers, multiples of one power of two, decimals of few digits, or few
+    different fractions with a small common denominator (balanced class weights, say), and their sum is below
+    ``LARGEST_TOTAL`` of the common unit. Other weights are rounded down to multiples of a power of two, and those
+    below this unit up to it; ``rounding`` says what that can change. The integer of a row depends on its weight and on
+    the weights as a set, not on the order of the rows.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative, not finite, the shape is not ``(n_rows,)``, or the sum is beyond float64.
+    """
+    if sample_weight is None:
+        return IntegerWeights(np.ones(n_rows, dtype=np.int64), Fraction(1))
+    weights = checked_weights(sample_weight, n_rows)
+    if not weights.any():
+        return IntegerWeights(np.zeros(n_rows, dtype=np.int64), Fraction(1))
+    total = exact_sum(weights)
+    for exactly in (_as_whole_numbers, _as_fractions, _as_decimals, _as_multiples):
+        found = exactly(weights, total)
+        if found is not None:
+            values, unit = found
+            divisor = int(np.gcd.reduce(values))
+            return IntegerWeights(values // divisor if divisor > 1 else values, unit * divisor)
+    return _rounded(weights, total)
+
+
+def _as_whole_numbers(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fraction] | None:
     if total >= LARGEST_TOTAL:
-        unit = Fraction(math.fsum(weights.tolist())) / 2**50  # fsum: the same for any order of the rows
-        scaled = [max(round(Fraction(float(v)) / unit), 1 if v > 0 else 0) for v in distinct]
-    divisor = math.gcd(*scaled) or 1
-    return np.array([v // divisor for v in scaled], dtype=np.int64)[index], unit * divisor
+        return None
+    values = weights.astype(np.int64)
+    return (values, Fraction(1)) if np.array_equal(values, weights) else None
 
 
-def _common_denominator(distinct: npt.NDArray[np.float64]) -> tuple[list[int], Fraction]:
-    """Numerators over one common denominator, each fraction being the simplest that rounds to its float."""
+def _as_multiples(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fraction] | None:
+    """Multiples of one power of two."""
+    part, exponent = np.frexp(weights[weights > 0])
+    whole = np.ldexp(part, 53).astype(np.int64)
+    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1  # place of the last bit that is set
+    place = int((exponent + lowest).min()) - 53
+    if total >= LARGEST_TOTAL * Fraction(2) ** place:
+        return None
+    return np.ldexp(weights, -place).astype(np.int64), Fraction(2) ** place
+
+
+def _as_fractions(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fraction] | None:
+    """Few different weights over a common denominator, each read as the simplest fraction that rounds to it."""
+    distinct = _few_distinct(weights)
+    if distinct is None:
+        return None
     fractions = []
+    denominator = 1
     for value in distinct.tolist():
-        simple = Fraction(value).limit_denominator(10**7)
-        fractions.append(simple if float(simple) == value else Fraction(value))
-    denominator = math.lcm(*(f.denominator for f in fractions))
-    return [int(f * denominator) for f in fractions], Fraction(1, denominator)
+        fractions.append(simple_fraction(value))
+        denominator = math.lcm(denominator, fractions[-1].denominator)
+        if denominator.bit_length() > 4096:
+            return None
+    scaled = [int(f * denominator) for f in fractions]
+    divisor = math.gcd(*scaled)
+    place = np.searchsorted(distinct, weights)
+    counts = np.bincount(place, minlength=distinct.size).tolist()
+    if sum(v // divisor * c for v, c in zip(scaled, counts, strict=True)) >= LARGEST_TOTAL:
+        return None
+    return np.array([v // divisor for v in scaled], dtype=np.int64)[place], Fraction(divisor, denominator)
+
+
+def _few_distinct(weights: FloatArray) -> FloatArray | None:
+    """The different weights in order, or None if they are more than ``FEW``."""
+    known = np.unique(weights[: 4 * FEW])
+    if known.size > FEW:
+        return None
+    place = np.searchsorted(known, weights).clip(max=known.size - 1)
+    missing = weights[known[place] != weights]
+    if missing.size:
+        known = np.union1d(known, missing)
+    return known if known.size <= FEW else None
+
+
+def _as_decimals(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fraction] | None:
+    """Decimals of few digits, such as amounts in cents: multiples of a power of ten that round to the weights."""
+    some = weights[:64]
+    for digits in range(-MOST_DIGITS, MOST_DIGITS + 1):
+        unit = Fraction(10) ** -digits
+        if total >= LARGEST_TOTAL * unit * (1 - Fraction(1, 2**40)):
+            continue
+        if not np.array_equal(_decimal_multiples(some, digits)[1], some):
+            continue
+        values, again = _decimal_multiples(weights, digits)
+        if np.array_equal(again, weights) and int(values.sum()) < LARGEST_TOTAL:
+            return values.astype(np.int64), unit
+    return None
+
+
+def _decimal_multiples(weights: FloatArray, digits: int) -> tuple[FloatArray, FloatArray]:
+    """The nearest multiples of ``10**-digits``, as whole numbers, and the floats that these round to."""
+    power = 10.0 ** abs(digits)  # exact, so that the way back rounds once
+    if digits < 0:
+        values = np.rint(weights / power)
+        return values, values * power
+    values = np.rint(weights * power)
+    return values, values / power
+
+
+def _rounded(weights: FloatArray, total: Fraction) -> IntegerWeights:
+    """Multiples of a power of two: rounded down, but from 0 up to 1."""
+    most = LARGEST_TOTAL - weights.size - 1
+    place = (math.floor(total / most)).bit_length() if total >= most else -(math.floor(most / total).bit_length() - 1)
+    unit = Fraction(2) ** place
+    values = np.ldexp(weights, -place).astype(np.int64)
+    raised = (values == 0) & (weights > 0)
+    values[raised] = 1
+    above = unit * int(np.count_nonzero(raised)) - exact_sum(weights[raised])
+    below = total - unit * int(values.sum()) + above
+    return IntegerWeights(values, unit, Rounding(weights, above, below))
+
+
+def weight_products(weights: FloatArray, codes: IntArray, factors: list[Fraction]) -> FloatArray:
+    """(n_rows,) weights times the factors of their classes, each product rounded once.
+
+    Few different weights are read as fractions first, so that a product is the float64 of a fraction as well.
+
+    Raises
+    ------
+    ValueError
+        If a product is beyond float64, or so small that float64 has only 0 for it.
+    """
+    products = np.empty(weights.size)
+    for code, factor in enumerate(factors):
+        rows = np.flatnonzero(codes == code)
+        given = weights[rows]
+        distinct = _few_distinct(given) if rows.size else None
+        try:
+            if distinct is not None:
+                told = [float(simple_fraction(value) * factor) for value in distinct.tolist()]
+                products[rows] = np.array(told)[np.searchsorted(distinct, given)]
+            else:
+                with np.errstate(over="ignore", under="ignore"):
+                    products[rows] = given * float(factor)
+        except OverflowError:
+            products[rows] = np.inf
+        lost = (products[rows] == 0) & (given > 0) if factor else np.zeros(rows.size, dtype=np.bool_)
+        if lost.any() or not np.all(np.isfinite(products[rows])):
+            raise ValueError(
+                "class_weight times sample_weight is beyond what float64 holds: weights of class "
+                f"{code} go from {given.min():g} to {given.max():g}, times {_shown(factor)}. Only ratios of weights "
+                "matter: divide sample_weight by one number, such as its maximum, or choose other class weights"
+            )
+    return products
+
+
+def _shown(number: Fraction) -> str:
+    return f"{float(number):g}" if number < LARGEST_WEIGHT else "more than 1e+300"
+
+
+def simple_fraction(value: float) -> Fraction:
+    """The simplest fraction of a small denominator that rounds to ``value``, or else ``value`` itself."""
+    simple = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
+    return simple if float(simple) == value else Fraction(value)
+
+
+def share_of(value: float) -> Fraction | None:
+    """What a share in a parameter says: the decimal it shows, or a fraction such as 1/3; None if it is no number."""
+    number = decimal(value)
+    if number is None or number.denominator <= LARGEST_DENOMINATOR:
+        return number
+    simple = number.limit_denominator(LARGEST_DENOMINATOR)
+    return simple if float(simple) == float(value) else number
 
 
 def decimal(value: float) -> Fraction | None:
     """The fraction that the shortest decimal form of ``value`` shows, None if it is no finite number."""
-    if isinstance(value, str):
+    if isinstance(value, (str, bytes, bytearray, np.ndarray)):
         return None
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return Fraction(repr(number)) if math.isfinite(number) else None

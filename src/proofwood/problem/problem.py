@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.problem.objectives import TreeCost, integer_weights
+from proofwood.problem.objectives import Rounding, TreeCost, integer_weights
 
 MAX_DEPTH = 20
 
@@ -25,13 +25,14 @@ class TreeProblem:
     ----------
     X : (n_rows, n_features) finite float64
     codes : (n_rows,) class codes ``0..n_classes - 1``
-    weights : (n_rows,) positive int64; real weight = ``weights * cost.unit``
+    weights : (n_rows,) positive int64; real weight = ``weights * cost.unit`` unless there is a ``rounding``
     n_classes : int
     cost : integer prices of a wrong row and of a leaf, and how they are reported
     max_depth : int from 0 (a single leaf)
     min_samples_leaf : rows (unweighted) that every leaf must hold
     min_leaf_weight : integer weight that every leaf must hold
     max_gap : permitted difference between the reported tree and the optimum, in the integer unit of ``cost``
+    rounding : the real weights, if 64-bit integers do not hold them
     """
 
     X: FloatArray
@@ -44,6 +45,7 @@ class TreeProblem:
     min_leaf_weight: int = 0
     max_gap: int = 0
     kept: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    rounding: Rounding | None = None
 
     @classmethod
     def from_arrays(
@@ -84,11 +86,13 @@ class TreeProblem:
         check_depth(max_depth)
         check_min_samples_leaf(min_samples_leaf)
         classes = int(codes.max(initial=0)) + 1 if n_classes is None else n_classes
-        weights, unit = integer_weights(sample_weight, X.shape[0])
+        weights, unit, rounding = integer_weights(sample_weight, X.shape[0])
         kept = np.flatnonzero(weights > 0)
         if kept.size == 0:
             raise ValueError("no row has a positive weight: pass at least one row with sample_weight > 0")
-        cost = TreeCost.of(alpha=alpha, total=int(weights.sum()), unit=unit)
+        rounding = None if rounding is None else rounding.take(kept)
+        most = min(kept.size, 2 ** int(max_depth)) - 1
+        cost = TreeCost.of(alpha=alpha, total=int(weights.sum()), unit=unit, rounding=rounding, most=most)
         return cls(
             X=X if kept.size == X.shape[0] else X[kept],
             codes=codes[kept],
@@ -100,6 +104,7 @@ class TreeProblem:
             min_leaf_weight=cost.leaf_weight(min_weight_fraction_leaf),
             max_gap=cost.gap_units(max_gap),
             kept=kept,
+            rounding=rounding,
         )
 
     @property
@@ -111,6 +116,11 @@ class TreeProblem:
     def n_features(self) -> int:
         """Number of columns."""
         return int(self.X.shape[1])
+
+    @property
+    def real_weights(self) -> FloatArray:
+        """(n_rows,) weights in the unit of results."""
+        return np.asarray(self.weights * float(self.cost.unit)) if self.rounding is None else self.rounding.weights
 
 
 def check_depth(max_depth: object) -> None:

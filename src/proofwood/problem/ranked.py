@@ -8,6 +8,7 @@ row is 0 where test ``t`` holds: the row goes low.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,9 +19,10 @@ import numpy.typing as npt
 
 from proofwood.data.binarize import Binarizer, BitArray
 from proofwood.model.evaluate import predict
-from proofwood.model.node_table import FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
-from proofwood.problem.objectives import integer_weights
+from proofwood.model.sums import exact_sums
+from proofwood.problem.objectives import Rounding, integer_weights
 
 RankArray = npt.NDArray[np.int32]
 MANY_CUTS = 1_000
@@ -41,10 +43,11 @@ class RankedRows:
     ranks : (n_rows, n_columns) int32, C-contiguous; ``0 <= ranks[:, j] <= tests_of[j]``
     tests_of : (n_columns,) int32, number of tests of each column
     codes : (n_rows,) class codes ``0..n_classes - 1``
-    weights : (n_rows,) positive int64; real weight = ``weights * unit``
+    weights : (n_rows,) positive int64; real weight = ``weights * unit`` unless there is a ``rounding``
     n_classes : int
     unit : real weight of one integer weight
     kept : (n_rows,) index of each row in the data that was given
+    rounding : the real weights, if 64-bit integers do not hold them
     """
 
     ranks: RankArray
@@ -54,6 +57,7 @@ class RankedRows:
     n_classes: int
     unit: Fraction = Fraction(1)
     kept: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    rounding: Rounding | None = None
 
     @classmethod
     def from_columns(
@@ -131,7 +135,7 @@ class RankedRows:
         labels = np.asarray(codes, dtype=np.int64)
         if labels.shape != (ranks.shape[0],):
             raise ValueError(f"codes have shape {labels.shape}, expected ({ranks.shape[0]},)")
-        weights, unit = integer_weights(sample_weight, ranks.shape[0])
+        weights, unit, rounding = integer_weights(sample_weight, ranks.shape[0])
         kept = np.flatnonzero(weights > 0)
         if kept.size == 0:
             raise ValueError("no row has a positive weight: pass at least one row with sample_weight > 0")
@@ -143,6 +147,7 @@ class RankedRows:
             n_classes=int(labels.max(initial=0)) + 1 if n_classes is None else n_classes,
             unit=unit,
             kept=kept,
+            rounding=None if rounding is None else rounding.take(kept),
         )
 
     @property
@@ -205,10 +210,42 @@ class RankedRows:
         weights = self.groups[1]
         return int((weights.sum(axis=1) - weights.max(axis=1)).sum())
 
+    @property
+    def unclear_majority(self) -> int | None:
+        """A group of equal rows whose heaviest classes by integers are not those by real weights; None if none is."""
+        if self.rounding is None:
+            return None
+        index, weights = self.groups
+        numbers = np.zeros_like(weights)
+        np.add.at(numbers, (index, self.codes), 1)
+        top = weights.argmax(axis=1)
+        heaviest = np.arange(top.size), top
+        # A real weight is less than one unit from its integer.
+        near = (weights + numbers >= (weights[heaviest] - numbers[heaviest])[:, None]) & (numbers > 0)
+        for group in np.flatnonzero(near.sum(axis=1) > 1).tolist():
+            members = np.flatnonzero(index == group)
+            real = exact_sums(self.rounding.weights[members], self.codes[members], self.n_classes)
+            if [total == max(real) for total in real] != (weights[group] == weights[group].max()).tolist():
+                return int(group)
+        return None
+
     def select(self, tests: npt.ArrayLike) -> RankedRows:
         """The same rows over the given tests only, each a 0/1 column of its own."""
         bits = np.ascontiguousarray(self.bits(tests), dtype=np.int32)
         return replace(self, ranks=bits, tests_of=np.ones(bits.shape[1], dtype=np.int32))
+
+    def most_wrong(self, weight: int, *, surely: bool = False) -> int:
+        """Integer weight of wrong rows that a model of at most the real ``weight`` wrong does not exceed.
+
+        ``surely``: integer weight of wrong rows up to which a model surely has at most the real ``weight`` wrong, or
+        -1. Both are the same number if weights are not rounded.
+        """
+        if self.rounding is None:
+            return min(self.total, math.floor(weight / self.unit))
+        if weight == 0:
+            return 0  # every row of positive weight has a positive integer
+        slack = -self.rounding.below if surely else self.rounding.above
+        return max(-1, min(self.total, math.floor((weight + slack) / self.unit)))
 
     def predict(self, table: NodeTable) -> IntArray:
         """(n_rows,) class codes that ``table``, a model over the tests (bits tested at 0.5), gives the rows."""
@@ -218,10 +255,30 @@ class RankedRows:
         """Integer weight of the rows that ``table``, a model over the tests, gets wrong."""
         return int(self.weights[self.predict(table) != self.codes].sum())
 
+    def real_errors(self, table: NodeTable) -> Fraction:
+        """Real weight of the rows that ``table``, a model over the tests, gets wrong."""
+        return self.real_sum(self.predict(table) != self.codes)
+
+    def real_sum(self, chosen: BoolArray) -> Fraction:
+        """Exact real weight of the rows of a mask (n_rows,)."""
+        if self.rounding is not None:
+            return self.rounding.sum(chosen)
+        return int(self.weights[chosen].sum()) * self.unit
+
+    @property
+    def real_total(self) -> Fraction:
+        """Exact real weight of all rows."""
+        return self.total * self.unit if self.rounding is None else self.rounding.total
+
+    @property
+    def real_weights(self) -> FloatArray:
+        """(n_rows,) weights in the unit of results."""
+        return np.asarray(self.weights * float(self.unit)) if self.rounding is None else self.rounding.weights
+
     def refresh(self, table: NodeTable, *, relabel: bool = False) -> NodeTable:
         """``table``, a model over the tests, with the weights and numbers of these rows at its nodes."""
         short, bits = self._over_used_tests(table)
-        told = refresh(short, bits, self.codes, self.n_classes, self.weights * float(self.unit), relabel=relabel)
+        told = refresh(short, bits, self.codes, self.n_classes, self.real_weights, relabel=relabel)
         return replace(told, feature=table.feature)
 
     def _over_used_tests(self, table: NodeTable) -> tuple[NodeTable, FloatArray]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
-from proofwood.model.evaluate import predict
-from proofwood.model.node_table import NodeTable
+from proofwood.model.evaluate import apply, predict
+from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.model.sums import exact_sums
+from proofwood.problem.objectives import share_of
 from proofwood.problem.problem import TreeProblem
 
 
@@ -15,9 +19,27 @@ def integer_cost(table: NodeTable, problem: TreeProblem) -> int:
     return problem.cost.of_tree(wrong, table.n_leaves)
 
 
+def real_cost(table: NodeTable, problem: TreeProblem) -> Fraction:
+    """Cost of ``table`` on ``problem`` in units of real weight, without rounding."""
+    wrong = predict(table, problem.X) != problem.codes
+    if problem.rounding is None:
+        return problem.cost.real_cost(int(problem.weights[wrong].sum()) * problem.cost.unit, table.n_leaves - 1)
+    return problem.cost.real_cost(problem.rounding.sum(wrong), table.n_leaves - 1)
+
+
 def objective(table: NodeTable, problem: TreeProblem) -> float:
-    """Cost of ``table`` on ``problem`` in units of real weight, as results report it."""
-    return problem.cost.real(integer_cost(table, problem))
+    """Cost of ``table`` on ``problem`` in units of real weight, as results report it: rounded once."""
+    return float(real_cost(table, problem))
+
+
+def holds_leaves(table: NodeTable, problem: TreeProblem, share: float) -> bool:
+    """Whether the leaves of ``table`` hold this share of the real weight, where rounding leaves that open."""
+    number = share_of(share)
+    if problem.rounding is None or not number or table.n_leaves == 1:
+        return True
+    leaves = exact_sums(problem.rounding.weights, apply(table, problem.X), table.n_nodes)
+    lightest = min(leaves[node] for node in np.flatnonzero(table.feature == LEAF).tolist())
+    return lightest >= number * problem.rounding.total
 
 
 def training_errors(table: NodeTable, problem: TreeProblem) -> int:

@@ -22,6 +22,7 @@ from proofwood.engines.diagrams.sparse import sparse_diagram
 from proofwood.engines.interrupts import settled
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
+from proofwood.problem.objectives import proof
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status
 
 ENGINES = ("auto", "search", "sat", "maxsat", "rc2", "cpsat", "heuristic", "greedy")
@@ -275,7 +276,7 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     counters = {"sets": 0}
 
     def told(lower: int) -> None:
-        event = ProgressEvent(clock.elapsed(), cost.real(upper), cost.real(min(lower, upper)))
+        event = ProgressEvent(clock.elapsed(), *cost.reported(upper, min(lower, upper)))
         trace.append(event)
         if progress is not None:
             progress(event)
@@ -327,18 +328,18 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
         table = rows.refresh(diagram(best.tests, best.labels, rows.n_classes))
         if problem.integer_cost(table) != upper:
             raise AssertionError(f"the diagram costs {problem.integer_cost(table)}, the search counted {upper}")
-        status = Status.OPTIMAL if lower == upper else Status.FEASIBLE
-        told(lower)
+        objective, bound, status = proof(cost, upper, lower, lambda: problem.real_cost(table), complete=lower == upper)
+        trace.append(ProgressEvent(clock.elapsed(), objective, bound))
         ended_by = stopped_by or ("time_limit" if clock.over() and open_bounds else None)
         return Result(
             table,
-            cost.real(upper),
+            objective,
             cost.name,
-            cost.real(lower),
+            bound,
             status,
-            Stats(clock.elapsed(), "search", None if status is Status.OPTIMAL else ended_by, counters),
+            Stats(clock.elapsed(), "search", None if lower == upper else ended_by, counters),
             tuple(trace),
-            (Part(cost.name, cost.real(upper), cost.real(lower), status),),
+            (Part(cost.name, objective, bound, status),),
         )
 
     return settled(answer)
@@ -355,26 +356,34 @@ def _result(problem: DiagramProblem, table: NodeTable, chosen: _Chosen, size: Pa
         if errors != rows.unavoidable:
             raise AssertionError(f"the diagram gets {errors} wrong, where {rows.unavoidable} is unavoidable")
         unit, objective, lower = "features", float(chosen.value), float(chosen.lower_bound)
+        status = Status.OPTIMAL if lower == objective else Status.FEASIBLE
     else:
         if errors != chosen.value:
             raise AssertionError(f"the diagram gets {errors} wrong, the search counted {chosen.value}")
-        unit, objective = cost.name, cost.real(cost.error_price * errors)
-        lower = cost.real(cost.error_price * min(chosen.lower_bound, errors))
-    status = Status.OPTIMAL if lower == objective else Status.FEASIBLE
+        unit, least = cost.name, min(chosen.lower_bound, errors)
+        objective, lower, status = proof(
+            cost,
+            cost.error_price * errors,
+            cost.error_price * least,
+            lambda: problem.real_cost(table),
+            complete=least == errors,
+        )
+        if status is Status.WITHIN_GAP:  # what counts as equally few errors is not known without rounding
+            size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective else Status.OPTIMAL)
     final = ProgressEvent(clock.elapsed(), objective, lower)
     trace = list(chosen.trace)
     if not trace or (trace[-1].objective, trace[-1].lower_bound) != (objective, lower):
         trace.append(final)
     part = Part("features" if problem.fewest else "errors", objective, lower, status)
-    stopped_by = None if status is Status.OPTIMAL else chosen.stopped_by
+    stopped_by = None if status in (Status.OPTIMAL, Status.WITHIN_GAP) else chosen.stopped_by
     stats = Stats(clock.elapsed(), chosen.engine, stopped_by, dict(chosen.counters))
     return Result(table, objective, unit, lower, status, stats, tuple(trace), (part, size))
 
 
 def _real_event(problem: DiagramProblem, event: ProgressEvent) -> ProgressEvent:
     price = problem.cost.error_price
-    objective, lower = (problem.cost.real(price * int(value)) for value in (event.objective, event.lower_bound))
-    return ProgressEvent(event.seconds, objective, lower)
+    told = problem.cost.reported(price * int(event.objective), price * int(event.lower_bound))
+    return ProgressEvent(event.seconds, *told)
 
 
 def _in_errors(problem: DiagramProblem, progress: Progress | None) -> Progress | None:

@@ -17,7 +17,7 @@ from proofwood.engines.layered.kernel import EXACT
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.shape import Diagram
 from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate
+from proofwood.problem.layered import LayeredProblem, Rate
 
 ROUNDS = 24
 """Changes of the multipliers."""
@@ -91,7 +91,7 @@ def _prices(
     rows, cost = problem.rows, problem.cost
     largest = cost.error_price * cost.total * (2 + 2 * float(multipliers.sum()))
     scale = max(1, min(SCALE, int(EXACT / 2 / largest)))
-    cost = LayeredCost(cost.total, scale * cost.error_price, scale * cost.node_price)
+    cost = replace(cost, error_price=scale * cost.error_price, node_price=scale * cost.node_price)
     wrong = rows.codes[:, np.newaxis] != np.arange(rows.n_classes)
     prices = cost.error_price * rows.weights[:, np.newaxis] * wrong
     for share, rate, multiplier in zip(shares, rates, multipliers, strict=True):

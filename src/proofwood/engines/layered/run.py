@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from proofwood.engines.layered.shape import Diagram, count
 from proofwood.problem.layered import LayeredProblem
+from proofwood.problem.objectives import proof
 from proofwood.result import Limits, Progress, ProgressEvent, Result, Stats, Status
 
 NO_DIAGRAM = 2**62
@@ -122,17 +123,24 @@ class LayeredRun:
         )
         if self.best is None:
             status = Status.INFEASIBLE if self.infeasible else Status.UNKNOWN
-            return Result(None, float("inf"), "share", cost.share(self.lower), status, stats)
-        status = Status.OPTIMAL if done else Status.FEASIBLE
-        table = self.best.table(self.problem)
-        final = self._event()
+            return Result(None, float("inf"), "share", cost.reported(NO_DIAGRAM, self.lower)[1], status, stats)
+        best = self.best
+        objective, lower, status = proof(
+            cost,
+            self.upper,
+            self.lower,
+            lambda: self.problem.real_cost(best.visits(self.problem)[1], best.n_splits),
+            complete=done,
+        )
+        table = best.table(self.problem)
+        final = ProgressEvent(self.seconds, objective, lower)
         told = [(event.objective, event.lower_bound) for event in self.trace[-1:]]
         trace = self.trace if told == [(final.objective, final.lower_bound)] else [*self.trace, final]
         return Result(table, final.objective, "share", final.lower_bound, status, stats, tuple(trace))
 
     def _event(self) -> ProgressEvent:
         cost = self.problem.cost
-        return ProgressEvent(self.seconds, cost.share(self.upper), cost.share(self.lower))
+        return ProgressEvent(self.seconds, *cost.reported(self.upper, self.lower))
 
     def _tell(self) -> None:
         self.trace.append(self._event())

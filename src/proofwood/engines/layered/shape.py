@@ -134,7 +134,7 @@ def _refresh(problem: LayeredProblem, table: NodeTable) -> NodeTable:
     from proofwood.model.reshape import refresh
 
     rows = problem.rows
-    return refresh(table, problem.columns, rows.codes, rows.n_classes, rows.weights * float(rows.unit), relabel=False)
+    return refresh(table, problem.columns, rows.codes, rows.n_classes, rows.real_weights, relabel=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ def solve_trees(problem: LayeredProblem, run: LayeredRun, *, seconds: float | No
     )
     offer_tree(problem, run, result.model)
     cost = problem.cost
-    lower = _integer_cost(result.lower_bound, cost.error_price, problem)
+    lower = _integer_cost(result.lower_bound, cost.error_price)
     leaf = cost.of_diagram(problem.leaf_errors, 0)
     run.prove(min(leaf, max(0, lower - cost.node_price)), by="tree search")
 
@@ -81,14 +81,14 @@ def _best_tree(
 
 
 def tree_problem(problem: LayeredProblem, *, error_price: int, leaf_price: int, depth: int) -> TreeProblem:
-    """Trees of up to ``depth`` over the ranks of the rows."""
+    """Trees of up to ``depth`` over the ranks of the rows; results count integer weight."""
     rows = problem.rows
     return TreeProblem(
         X=rows.ranks.astype(np.float64),
         codes=rows.codes,
         weights=rows.weights,
         n_classes=rows.n_classes,
-        cost=TreeCost(total=rows.total, unit=rows.unit, error_price=error_price, leaf_price=leaf_price),
+        cost=TreeCost(total=rows.total, unit=Fraction(1), error_price=error_price, leaf_price=leaf_price),
         max_depth=depth,
         kept=np.arange(rows.n_rows),
     )
@@ -109,6 +109,6 @@ def offer_tree(problem: LayeredProblem, run: LayeredRun, table: NodeTable | None
         run.offer(diagram, by="trees")
 
 
-def _integer_cost(bound: float, error_price: int, problem: LayeredProblem) -> int:
-    """The integer cost that was rounded to ``bound``, a float in real weight; not more in any case."""
-    return math.ceil(Fraction(bound) * error_price / problem.rows.unit * (1 - Fraction(1, 2**52)))
+def _integer_cost(bound: float, error_price: int) -> int:
+    """The integer cost that was rounded to ``bound``, a float in integer weight; not more in any case."""
+    return math.ceil(Fraction(bound) * error_price * (1 - Fraction(1, 2**52)))

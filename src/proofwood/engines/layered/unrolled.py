@@ -236,7 +236,7 @@ class Unroller:
         if found.model is not None:
             size = int(np.count_nonzero(found.model.feature != LEAF))
             wrong = found.model.weight.sum(axis=1) - found.model.weight.max(axis=1)
-            errors = round(float(wrong[found.model.feature == LEAF].sum()) / float(problem.rows.unit))
+            errors = round(float(wrong[found.model.feature == LEAF].sum()))
             self.trees.append((question.depth, errors, size))
             offer_tree(problem, self.run, found.model)
         for kind in self.kinds:

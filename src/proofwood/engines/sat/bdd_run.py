@@ -90,13 +90,16 @@ class DiagramRun:
 
     def event(self) -> ProgressEvent:
         """The state in the unit of the result."""
-        return ProgressEvent(time.monotonic() - self.started, self.real(self.upper), self.real(self.lower))
+        return ProgressEvent(time.monotonic() - self.started, *self.reported(self.upper, self.lower))
 
-    def real(self, value: float) -> float:
-        """``value`` in the unit of the result."""
-        if self.problem.fewest or math.isinf(value):
-            return float(value)
-        return self.problem.cost.real(self.problem.cost.error_price * int(value))
+    def reported(self, upper: float, lower: int) -> tuple[float, float]:
+        """Objective and bound in the unit of the result."""
+        if self.problem.fewest:
+            return float(upper), float(lower)
+        cost = self.problem.cost
+        if math.isinf(upper):
+            return math.inf, cost.reported(2 * cost.total, cost.error_price * lower)[1]
+        return cost.reported(cost.error_price * int(upper), cost.error_price * lower)
 
     def report(self, *, news: bool = False) -> None:
         """Tell the caller, at news and every now and then."""

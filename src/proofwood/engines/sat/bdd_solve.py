@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from proofwood.engines.sat.bdd_run import ClockedSink, DiagramRun, Stopped
 from proofwood.engines.sat.maxsat_encode import CellFormula, ErrorFormula, Formula, PairFormula, table_of
 from proofwood.model.node_table import IntArray, NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
+from proofwood.problem.objectives import proof
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status
 from proofwood.solvers import SatSession, Totalizer
 
@@ -305,7 +307,7 @@ def _result(run: DiagramRun, engine: str, options: BddSatOptions, stopped_by: st
     problem = run.problem
     unit = "features" if problem.fewest else problem.cost.name
     if run.features is None:
-        lower = run.real(run.lower)
+        lower = run.reported(run.upper, run.lower)[1]
         stats = Stats(time.monotonic() - run.started, engine, stopped_by, dict(run.counters))
         return Result(None, math.inf, unit, lower, Status.UNKNOWN, stats, tuple(run.trace))
     table, size = _diagram(run, options, limits)
@@ -313,8 +315,19 @@ def _result(run: DiagramRun, engine: str, options: BddSatOptions, stopped_by: st
     expected = problem.rows.unavoidable if problem.fewest else int(run.upper)
     if errors != expected:
         raise AssertionError(f"the diagram gets {errors} wrong, the solver counted {expected}")
-    objective, lower = run.real(run.upper), run.real(run.lower)
+    objective, lower = run.reported(run.upper, run.lower)
     status = Status.OPTIMAL if objective == lower else Status.FEASIBLE
+    if not problem.fewest:
+        price = problem.cost.error_price
+        objective, lower, status = proof(
+            problem.cost,
+            price * errors,
+            price * run.lower,
+            lambda: problem.real_cost(table),
+            complete=run.lower == errors,
+        )
+        if status is Status.WITHIN_GAP:  # what counts as equally few errors is not known without rounding
+            size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective else Status.OPTIMAL)
     trace = list(run.trace)
     seconds = time.monotonic() - run.started
     if not trace or (trace[-1].objective, trace[-1].lower_bound) != (objective, lower):

@@ -13,10 +13,10 @@ from proofwood.engines.search.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.model.reshape import canonical_thresholds, refresh
-from proofwood.problem.objectives import TreeCost
+from proofwood.problem.objectives import TreeCost, proof
 from proofwood.problem.problem import TreeProblem
-from proofwood.problem.recount import integer_cost
-from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status
+from proofwood.problem.recount import integer_cost, real_cost
+from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats
 
 DEFAULT_OPTIONS = SearchOptions()
 _INTERRUPT = 2
@@ -99,7 +99,7 @@ def bound(
         problem.X,
         problem.codes,
         problem.n_classes,
-        _real_weights(problem),
+        problem.real_weights,
         relabel=True,
     )
     return TreeBound(min(found["lower"], integer_cost(table, problem)), table, stopped_by)
@@ -143,7 +143,7 @@ def _reporter(progress: Progress | None, cost: TreeCost) -> Any:
 
     def report(seconds: float, upper: int, lower: int) -> None:
         if upper < _NO_TREE:
-            progress(ProgressEvent(seconds, cost.real(upper), cost.real(lower)))
+            progress(ProgressEvent(seconds, *cost.reported(upper, lower)))
 
     return report
 
@@ -170,34 +170,28 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
         table = start
     else:  # stopped before the rows were sorted
         table = _leaf(problem)
-    table = refresh(table, problem.X, problem.codes, problem.n_classes, _real_weights(problem), relabel=True)
+    table = refresh(table, problem.X, problem.codes, problem.n_classes, problem.real_weights, relabel=True)
     upper = integer_cost(table, problem)
-    if found["upper"] is not None and upper > found["upper"]:
-        raise AssertionError(f"the tree costs {upper}, the search counted {found['upper']}")
+    counted = found["upper"]  # leaves may predict the class of the larger real weight and not of the larger integer
+    if counted is not None and problem.rounding is None and upper > counted:
+        raise AssertionError(f"the tree costs {upper}, the search counted {counted}")
     lower = min(lower, upper)
-    if lower == upper:
-        status = Status.OPTIMAL
-    elif stopped_by is None:
-        status = Status.WITHIN_GAP
-        if upper - lower > problem.max_gap:
-            raise AssertionError(f"the search ended {upper - lower} from its bound, {problem.max_gap} are permitted")
-    else:
-        status = Status.FEASIBLE
-    events = [ProgressEvent(s, cost.real(u), cost.real(low)) for s, u, low in trace if u < _NO_TREE]
-    final = ProgressEvent(found["seconds"], cost.real(upper), cost.real(lower))
+    gap = (upper if counted is None else min(upper, counted)) - lower
+    complete = stopped_by is None or gap <= 0
+    if complete and gap > problem.max_gap:
+        raise AssertionError(f"the search ended {gap} from its bound, {problem.max_gap} are permitted")
+    events = [ProgressEvent(s, *cost.reported(u, low)) for s, u, low in trace if u < _NO_TREE]
+    objective, bound, status = proof(cost, upper, lower, lambda: real_cost(table, problem), complete=complete)
+    final = ProgressEvent(found["seconds"], objective, bound)
     if not events or (events[-1].objective, events[-1].lower_bound) != (final.objective, final.lower_bound):
         events.append(final)
     stats = Stats(
         seconds=found["seconds"],
         engine=f"search ({found['kernel'] if options.simd == 'auto' else options.simd})",
-        stopped_by=None if status is Status.OPTIMAL else stopped_by,
+        stopped_by=None if complete else stopped_by,
         counters=dict(found.get("counters", {})),
     )
     return Result(table, final.objective, cost.name, final.lower_bound, status, stats, tuple(events))
-
-
-def _real_weights(problem: TreeProblem) -> Any:
-    return problem.weights * float(problem.cost.unit)
 
 
 def _leaf(problem: TreeProblem) -> NodeTable:

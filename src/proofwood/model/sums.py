@@ -1,0 +1,62 @@
+"""Sums of float64 numbers without rounding, for many cells at once."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from proofwood.model.node_table import FloatArray, IntArray
+
+_LEAST_EXPONENT = -1074
+"""Every float64 is a multiple of 2 to this power."""
+
+
+def exact_sums(weights: FloatArray, cell: IntArray | None = None, n_cells: int = 1) -> list[Fraction]:
+    """The exact sum of the weights in each cell; of all weights if ``cell`` is None.
+
+    Numbers are cut into digits of about 30 bits, from the top. The digits of one place are integers so small that
+    their float64 sums are exact.
+
+    Parameters
+    ----------
+    weights : (n,) finite float64 from 0
+    cell : (n,) number of the cell of each weight, below ``n_cells``
+    n_cells : int
+    """
+    totals = [0] * n_cells  # in multiples of 2**_LEAST_EXPONENT
+    rest = np.asarray(weights, dtype=np.float64)
+    bits = 53 - int(rest.size).bit_length()
+    place = 1024
+    while rest.size and (largest := float(rest.max())) > 0:
+        place = max(min(place, math.frexp(largest)[1]) - bits, _LEAST_EXPONENT)
+        digits = np.floor(np.ldexp(rest, -place))  # below 2**bits
+        if cell is None:
+            totals[0] += int(digits.sum()) << (place - _LEAST_EXPONENT)
+        else:
+            sums = np.bincount(cell, weights=digits, minlength=n_cells)
+            for index in np.flatnonzero(sums).tolist():
+                totals[index] += int(sums[index]) << (place - _LEAST_EXPONENT)
+        rest = rest - np.ldexp(digits, place)
+        left = np.flatnonzero(rest)
+        if left.size < rest.size:
+            rest = rest[left]
+            cell = None if cell is None else cell[left]
+    return [Fraction(total, 2**-_LEAST_EXPONENT) for total in totals]
+
+
+def exact_sum(weights: FloatArray) -> Fraction:
+    """The exact sum of finite float64 numbers from 0."""
+    return exact_sums(weights)[0]
+
+
+def rounded_down(value: Fraction) -> float:
+    """The largest float64 that is not above ``value``."""
+    near = float(value)
+    return near if Fraction(near) <= value else math.nextafter(near, -math.inf)
+
+
+def rounded_up(value: Fraction) -> float:
+    """The smallest float64 that is not below ``value``."""
+    return -rounded_down(-value)
