@@ -1,0 +1,1 @@
+"""Fuzz campaigns, outside the default run: ``python -m tests.fuzz``."""
