@@ -1,7 +1,7 @@
 """Random limits: every learner and engine on random tables, with time limits and Ctrl-C at random moments.
 
-``campaign(seed, seconds)`` checks of every fit that it is back in time by its CPU seconds, that status, bounds and trace
-are sound, that the model is a model, and that a recount equals the objective.
+``campaign(seed, seconds)`` checks of every fit that it is back in time by its CPU seconds, that status, bounds and
+trace are sound, that the model is a model, and that a recount equals the objective.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 import warnings
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -165,7 +166,7 @@ def check(outcome: Outcome, X: Any, y: np.ndarray, weights: Any, described: str)
 
 def check_events(events: Any, described: str) -> None:
     """Objectives fall, bounds rise, and a bound is never above its objective."""
-    for one, other in zip(events, events[1:], strict=False):
+    for one, other in pairwise(events):
         assert other.objective <= one.objective, f"objective {one.objective} then {other.objective}: {described}"
         assert other.lower_bound >= one.lower_bound, f"bound {one.lower_bound} then {other.lower_bound}: {described}"
     for event in events:

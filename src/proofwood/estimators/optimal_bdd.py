@@ -169,7 +169,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         objective = _counted(table, posed)
         lower = min(0.0, objective)
         status = Status.OPTIMAL if objective == lower else Status.FEASIBLE
-        parts = (Part(cost.name if self.alpha else "errors", objective, lower, status),)
+        parts: tuple[Part, ...] = (Part(cost.name if self.alpha else "errors", objective, lower, status),)
         if not self.alpha:
             parts += (Part("splits", 0.0, 0.0, Status.OPTIMAL),)
         stopped_by = None if status is Status.OPTIMAL else "time_limit"

@@ -74,9 +74,10 @@ class SlackSearch : public Resumable {
       }
       Tree tree;
       grow_cheapest(tree, root, depth);
+      if (minimize == Minimize::kDepth) board_.replace(tree);
+      else board_.offer(tree);  // the tree at hand may be as shallow, and have fewer nodes
       if (least) board_.depth_is(depth);
-      if (minimize == Minimize::kDepth) return board_.replace(tree);
-      board_.offer(tree);  // the tree at hand may be as shallow, and have fewer nodes
+      if (minimize == Minimize::kDepth) return;
     }
     int leaves = root->leaf <= slack ? 1 : 2;
     for (;; ++leaves) {

@@ -59,9 +59,10 @@ class WitnessSearch {
         }
       }
       if (least) {
+        if (minimize == Minimize::kDepth) board_.replace(found_);
+        else board_.offer(found_);  // the tree at hand may be as shallow, and have fewer nodes
         board_.depth_is(depth);
-        if (minimize == Minimize::kDepth) return board_.replace(found_);
-        board_.offer(found_);  // the tree at hand may be as shallow, and have fewer nodes
+        if (minimize == Minimize::kDepth) return;
       } else {
         board_.offer(found_);
       }

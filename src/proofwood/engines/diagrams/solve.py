@@ -30,6 +30,9 @@ SOLVERS = ("sat", "maxsat", "rc2", "cpsat")
 
 FOR_SIZE = 0.1, 2.0
 """Share of the time limit, and most seconds, that the search for tests leaves for the size of the diagram."""
+CELL_SECONDS, FEW_TESTS = 1e-5, 10
+"""What a cell of a truth table takes, about: where the time left is less than for all, and there are more than a few
+tests, no table is made."""
 MAX_SETS = 10_000
 """Most sets of tests that are compared by the size of their diagrams, or by their priced cost."""
 
@@ -204,8 +207,10 @@ def _smallest_of(
 
     ``in_order``: the tests were chosen in the order they have, which a rule that fills cells branch by branch keeps.
     """
-    if len(sets[0]) > MOST_TESTS:
-        return _sparse(problem, sets[0])
+    left = clock.for_size().seconds
+    hurry = left is not None and len(sets[0]) > FEW_TESTS and left < CELL_SECONDS * 2 ** len(sets[0])
+    if len(sets[0]) > MOST_TESTS or (hurry and problem.unknown in (Unknown.SMALLEST, Unknown.MERGE)):
+        return _sparse(problem, sets[0], clock)
     best: Smallest | None = None
     lower: int | None = None
     for tests in sets:
@@ -224,7 +229,7 @@ def _smallest_of(
     return problem.rows.refresh(table), Part("splits", float(best.n_splits), float(lower), status)
 
 
-def _sparse(problem: DiagramProblem, tests: Sequence[int]) -> tuple[NodeTable, Part]:
+def _sparse(problem: DiagramProblem, tests: Sequence[int], clock: _Clock) -> tuple[NodeTable, Part]:
     """A diagram over more tests than a table can have, ordered by information; its size is not minimised."""
     from proofwood.engines.greedy.oblivious import choose_tests
 
@@ -233,7 +238,7 @@ def _sparse(problem: DiagramProblem, tests: Sequence[int]) -> tuple[NodeTable, P
             f"unknown={str(problem.unknown)!r} needs a truth table, and {len(tests)} tests have too many cells for one "
             f"(at most {MOST_TESTS}): pass unknown='smallest', or fewer max_features"
         )
-    told = [tests[place] for place in choose_tests(problem.rows.select(tests), len(tests))]
+    told = [tests[place] for place in choose_tests(problem.rows.select(tests), len(tests), clock.size_over)]
     order = [*told, *(test for test in tests if test not in told)]
     table = problem.rows.refresh(sparse_diagram(problem.rows, order))
     return table, Part("splits", float(table.n_splits), 0.0, Status.FEASIBLE)

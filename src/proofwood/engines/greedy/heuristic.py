@@ -11,7 +11,11 @@ from proofwood.model.node_table import IntArray
 from proofwood.problem.ranked import RankedRows
 
 
-def tests_of_cart(rows: RankedRows, depth: int, late: Callable[[], bool] = lambda: False) -> tuple[int, ...]:
+def tests_of_cart(
+    rows: RankedRows,
+    depth: int,
+    late: Callable[[], bool] = lambda: False,  # noqa: PT028 - no test, though its name begins like one
+) -> tuple[int, ...]:
     """Tests of a greedy tree of at most ``depth`` levels by Gini impurity; all tests if it uses fewer than ``depth``.
 
     Ties go to the smallest test number. A node is not split if that lowers no impurity. Once ``late`` says so, the
