@@ -33,7 +33,22 @@ class Limits:
     seconds: float | None = None
     threads: int = 1
 
+    def secondary(self, taken: float) -> Limits:
+        """What a goal may spend that counts only among equally good answers, once these took ``taken`` seconds.
 
+        As long again, but at most :data:`SECONDARY_SHARE` of the limit, and at least :data:`LEAST_SECONDARY` seconds
+        if so much is left. Without a limit, without limit.
+        """
+        if self.seconds is None:
+            return self
+        share = max(LEAST_SECONDARY, min(taken, SECONDARY_SHARE * self.seconds))
+        return replace(self, seconds=max(0.0, min(self.seconds - taken, share)))
+
+
+LEAST_SECONDARY = 0.5
+"""Seconds that a secondary goal may take at least."""
+SECONDARY_SHARE = 0.1
+"""Most of the time limit that a secondary goal may take, but for :data:`LEAST_SECONDARY`."""
 NO_LIMITS = Limits()
 
 

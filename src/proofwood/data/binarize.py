@@ -7,6 +7,7 @@ leaves the library always speaks about the columns the user gave.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,29 +53,32 @@ class Binarizer:
         ValueError
             If ``max_thresholds`` is below 1 or no integer.
         """
-        if max_thresholds is not None and (
-            isinstance(max_thresholds, bool) or not isinstance(max_thresholds, (int, np.integer)) or max_thresholds < 1
-        ):
-            raise ValueError(f"max_thresholds={max_thresholds!r}: expected an integer from 1, or None for all")
+        check_max_thresholds(max_thresholds)
         values = data.values if isinstance(data, Columns) else np.asarray(data, dtype=np.float64)
         if values.ndim != 2:
             raise ValueError(f"data has {values.ndim} dimensions, expected 2")
-        feature: list[int] = []
-        threshold: list[float] = []
-        levels: list[frozenset[int] | None] = []
+        parts: list[FloatArray | list[int]] = []
         for j in range(values.shape[1]):
             if isinstance(data, Columns) and data.columns[j].kind is Kind.NOMINAL:
-                present = np.unique(values[~np.isnan(values[:, j]), j]).astype(np.int64).tolist()
-                chosen = present[:1] if len(present) == 2 else present if len(present) > 2 else []
-                feature += [j] * len(chosen)
-                threshold += [np.nan] * len(chosen)
-                levels += [frozenset([code]) for code in chosen]
+                parts.append(tested_levels(np.unique(values[~np.isnan(values[:, j]), j])))
             else:
-                cuts = thresholds(values[:, j], max_thresholds=max_thresholds).tolist()
-                feature += [j] * len(cuts)
-                threshold += cuts
-                levels += [None] * len(cuts)
-        return cls(np.array(feature, np.int64), np.array(threshold, np.float64), tuple(levels), values.shape[1])
+                parts.append(thresholds(values[:, j], max_thresholds=max_thresholds))
+        return cls.from_parts(parts)
+
+    @classmethod
+    def from_parts(cls, parts: Sequence[FloatArray | list[int]]) -> Binarizer:
+        """The tests of one column after the other: ascending thresholds, or a list of level codes, one test each."""
+        sizes = [len(part) for part in parts]
+        threshold = [np.full(len(part), np.nan) if isinstance(part, list) else part for part in parts]
+        levels: list[frozenset[int] | None] = []
+        for part in parts:
+            levels += [frozenset([code]) for code in part] if isinstance(part, list) else [None] * len(part)
+        return cls(
+            np.repeat(np.arange(len(parts), dtype=np.int64), sizes),
+            np.concatenate([np.empty(0), *threshold]),
+            tuple(levels),
+            len(parts),
+        )
 
     @property
     def n_tests(self) -> int:
@@ -128,6 +132,13 @@ class Binarizer:
         )
 
 
+def check_max_thresholds(value: int | None) -> int | None:
+    """``value`` if it is None or an integer from 1, else ValueError."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
+        raise ValueError(f"max_thresholds={value!r}: expected an integer from 1, or None for all")
+    return value
+
+
 def thresholds(values: npt.ArrayLike, *, max_thresholds: int | None = None) -> FloatArray:
     """Ascending thresholds that separate the distinct values of one column.
 
@@ -144,14 +155,24 @@ def thresholds(values: npt.ArrayLike, *, max_thresholds: int | None = None) -> F
     column = np.asarray(values, dtype=np.float64)
     distinct, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     cuts = midpoints(distinct[:-1], distinct[1:])
-    if max_thresholds is None or cuts.size <= max_thresholds:
-        return cuts
+    return cuts if max_thresholds is None else cuts[nearest_to_equal_shares(counts, max_thresholds)]
+
+
+def tested_levels(present: FloatArray) -> list[int]:
+    """Of the level codes that occur, ascending, those that get a test: one of two, all of more."""
+    codes = present.astype(np.int64).tolist()
+    return codes[:1] if len(codes) == 2 else codes if len(codes) > 2 else []
+
+
+def nearest_to_equal_shares(counts: IntArray, most: int) -> IntArray:
+    """Of the cuts between neighbouring values, which ``counts`` rows have, at most so many near equal shares."""
+    if counts.size - 1 <= most:
+        return np.arange(counts.size - 1)
     below = np.cumsum(counts)[:-1]  # rows at or below each cut
-    shares = counts.sum() * np.arange(1, max_thresholds + 1) / (max_thresholds + 1)
+    shares = counts.sum() * np.arange(1, most + 1) / (most + 1)
     right = np.clip(np.searchsorted(below, shares), 1, below.size - 1)
     nearest = np.where(shares - below[right - 1] <= below[right] - shares, right - 1, right)
-    chosen: FloatArray = cuts[np.unique(nearest)]
-    return chosen
+    return np.asarray(np.unique(nearest), dtype=np.int64)
 
 
 def midpoints(low: FloatArray, high: FloatArray) -> FloatArray:

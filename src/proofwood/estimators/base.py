@@ -38,6 +38,7 @@ from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.sums import exact_sums
 from proofwood.problem.objectives import checked_weights, simple_fraction, weight_products
+from proofwood.problem.ranked import OutOfTime
 from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Status
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ MOST_THREADS = 256
 NO_LIMIT = 1e9
 """Seconds from which a time limit is none: thirty years."""
 LOGGER = logging.getLogger("proofwood")
+_END_SHARE, _END_SECONDS = 0.1, 2e-7
+"""What of the time limit is kept to write and recount the model: at most this share, and so many seconds per row."""
 _NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
 
 
@@ -66,6 +69,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     callback: Progress | None
     verbose: int
 
+    _deadline: float | None = None  # of the fit that goes on, a moment of time.monotonic()
     _dashed = False  # whether pictures draw the edges of tests that hold (0-edges) dashed
 
     # fitted
@@ -175,21 +179,31 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         constrain: Callable[[Any, npt.NDArray[Any]], Any] | None = None,
     ) -> None:
         """What :meth:`fit` does; ``constrain`` adds to the problem what the labels must be known for."""
-        started = time.perf_counter()
+        started = time.monotonic()
         self._check_shared_parameters()
-        X, y = self._training_data(X, y)
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        weights = self._row_weights(classes, codes, sample_weight)
-        problem = self._problem(X, codes.astype(np.int64), classes.size, weights)
-        if constrain is not None:
-            problem = constrain(problem, classes)
         seconds = _seconds(self.time_limit)
-        if seconds is not None:  # what the preparation took counts
-            seconds = max(0.0, seconds - (time.perf_counter() - started))
-        limits = Limits(seconds=seconds, threads=_threads(self.n_jobs))
-        with _progress_lines(self.verbose):
-            result = self._solve_telling(problem, limits)
+        self._deadline = None if seconds is None else started + seconds
+        try:
+            X, y = self._training_data(X, y)
+            check_classification_targets(y)
+            classes, codes = np.unique(y, return_inverse=True)
+            codes = codes.astype(np.int64)
+            weights = self._row_weights(classes, codes, sample_weight)
+            try:
+                problem = self._problem(X, codes, classes.size, weights)
+                if constrain is not None:
+                    problem = constrain(problem, classes)
+            except OutOfTime:
+                problem, result = self._unprepared(X, codes, classes.size, weights, time.monotonic() - started)
+            else:
+                if seconds is not None:  # what the preparation took counts, and what the end will take is kept
+                    kept = min(_END_SHARE * seconds, _END_SECONDS * X.shape[0])
+                    seconds = max(0.0, seconds - (time.monotonic() - started) - kept)
+                limits = Limits(seconds=seconds, threads=_threads(self.n_jobs))
+                with _progress_lines(self.verbose):
+                    result = self._solve_telling(problem, limits)
+        finally:
+            del self._deadline
         if result.model is None:
             raise AssertionError(f"the engine returned no model, with status {result.status}")
         self.classes_ = classes
@@ -197,6 +211,18 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         self._finish(problem)
         if result.status is Status.FEASIBLE and result.stats.stopped_by is not None:
             warnings.warn(self._unproved(), OptimalityWarning, stacklevel=3)
+
+    def _unprepared(
+        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None, seconds: float
+    ) -> tuple[Any, Result]:
+        """What to answer when the time limit came before there was a problem: a problem and a result, or TimeoutError.
+
+        ``seconds`` is what the preparation took.
+        """
+        raise TimeoutError(
+            f"the time limit of {self.time_limit} s ended the preparation of {X.shape[0]:,} rows with "
+            f"{X.shape[1]:,} columns: raise time_limit"
+        )
 
     def _keep(self, result: Result, model: NodeTable) -> None:
         """Set the fitted attributes that the result decides."""

@@ -278,4 +278,6 @@ def _counted(model: NodeTable, posed: Posed[MinimalTreeProblem], max_errors: int
 def _by_majority(rows: RankedRows) -> RankedRows:
     """The rows with the label of largest weight in each group of equal rows."""
     group, weights = rows.groups
-    return dataclasses.replace(rows, codes=weights.argmax(axis=1)[group])
+    learned = dataclasses.replace(rows, codes=weights.argmax(axis=1)[group])
+    learned._index.append(group)
+    return learned

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from proofwood.data.binarize import Binarizer
+from proofwood.engines.diagrams.cells import CellTable, diagram
 from proofwood.engines.diagrams.solve import ENGINES, solve
 from proofwood.estimators.base import is_integer
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
@@ -18,7 +20,8 @@ from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.objectives import TreeCost
-from proofwood.result import Limits, Progress, Result
+from proofwood.problem.ranked import RankedRows
+from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Stats, Status
 
 OBJECTIVES = ("errors", "features")
 
@@ -154,6 +157,29 @@ class OptimalBDDClassifier(ClassifierOverTests):
             smallest_set=self.tie_break == "size",
         )
         return self._posed(problem, binarizer, rows, X, sample_weight)
+
+    def _unprepared(
+        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None, seconds: float
+    ) -> tuple[Posed[DiagramProblem], Result]:
+        """A single leaf, whose errors are counted, and no bound but 0."""
+        rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
+        if self.objective == "features" or self.unknown == "solver":
+            return super()._unprepared(X, codes, n_classes, sample_weight, seconds)
+        cost = TreeCost.of(alpha=self.alpha, total=rows.total, unit=rows.unit, priced="nodes")
+        problem = DiagramProblem(rows, int(self.max_features), False, cost, Unknown(self.unknown))
+        posed = self._posed(problem, Binarizer.from_parts([[]] * X.shape[1]), rows, X, sample_weight)
+        cells = CellTable.of(rows, ())
+        table = rows.refresh(diagram((), cells.weights.argmax(axis=1), rows.n_classes))
+        objective = _counted(table, posed)
+        lower = min(0.0, objective)
+        status = Status.OPTIMAL if objective == lower else Status.FEASIBLE
+        parts: tuple[Part, ...] = (Part(cost.name if self.alpha else "errors", objective, lower, status),)
+        if not self.alpha:
+            parts += (Part("splits", 0.0, 0.0, Status.OPTIMAL),)
+        stopped_by = None if status is Status.OPTIMAL else "time_limit"
+        trace = (ProgressEvent(seconds, objective, lower),)
+        stats = Stats(seconds, "none", stopped_by)
+        return posed, Result(table, objective, cost.name, lower, status, stats, trace, parts)
 
     def _check_parameters(self) -> None:
         for name, known in (

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.binarize import Binarizer
-from proofwood.data.columns import Column, Columns, Kind, is_frame, read_columns
+from proofwood.data.binarize import Binarizer, check_max_thresholds
+from proofwood.data.columns import Columns, Kind, is_frame, read_columns
 from proofwood.estimators.base import ProvedClassifier, numbers_of
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray, IntArray
@@ -81,20 +81,30 @@ class ClassifierOverTests(ProvedClassifier):
     def _binarized(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
     ) -> tuple[Binarizer, RankedRows]:
-        """The tests that tell rows of positive weight apart, and these rows as ranks."""
-        counted = X if sample_weight is None else X[sample_weight > 0]
-        nominal = {column for column, category in self.categories_.items() if not category.ordered}
-        kinds = [Kind.NOMINAL if j in nominal else Kind.NUMERIC for j in range(X.shape[1])]
-        described = Columns(counted, tuple(Column(f"x{j}", kind) for j, kind in enumerate(kinds)))
-        binarizer = Binarizer.of(described, max_thresholds=self.max_thresholds)
-        rows = RankedRows.from_columns(binarizer, X, codes, n_classes=n_classes, sample_weight=sample_weight)
-        return binarizer, rows
+        """The tests that tell rows of positive weight apart, and these rows as ranks.
+
+        Raises
+        ------
+        OutOfTime
+            If the time limit of a fit comes before they are made.
+        """
+        return RankedRows.with_tests(
+            X,
+            {column for column, category in self.categories_.items() if not category.ordered},
+            codes,
+            n_classes=n_classes,
+            sample_weight=sample_weight,
+            max_thresholds=check_max_thresholds(self.max_thresholds),
+            deadline=self._deadline,
+        )
 
     def _posed(
         self, problem: P, binarizer: Binarizer, rows: RankedRows, X: FloatArray, sample_weight: FloatArray | None
     ) -> Posed[P]:
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-        return Posed(problem, binarizer, X[rows.kept], rows.codes, weights[rows.kept])
+        if rows.n_rows < X.shape[0]:
+            X, weights = X[rows.kept], weights[rows.kept]
+        return Posed(problem, binarizer, X, rows.codes, weights)
 
     @property
     def _limited(self) -> bool:

@@ -36,6 +36,9 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   settings.max_depth = std::min(nb::cast<int>(given["max_depth"]), minimal::kAnyDepth);
   settings.slack = nb::cast<minimal::i64>(given["slack"]);
   settings.memory = nb::cast<std::size_t>(given["memory"]);
+  settings.start_only = nb::cast<bool>(given["start_only"]);
+  if (seconds) settings.turns_until = *seconds / 2;
+  const double form_least = nb::cast<double>(given["form_least"]), form_most = nb::cast<double>(given["form_most"]);
   auto& rules = settings.rules;
   const auto rule = [&](const char* name, bool& value) { value = nb::cast<bool>(given[name]); };
   rule("boxes", rules.boxes);
@@ -52,14 +55,18 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   std::atomic<int> stop{proofwood::kRunning};
   minimal::Board board(settings, stop);
   const auto work = [&] {
-    const minimal::Rows rows(ranks.data(), tests_of.data(), costs.data(), static_cast<int>(ranks.shape(0)),
-                             static_cast<int>(ranks.shape(1)), static_cast<int>(costs.shape(1)));
-    minimal::search(rows, board);
+    minimal::search({ranks.data(), tests_of.data(), costs.data(), static_cast<int>(ranks.shape(0)),
+                     static_cast<int>(ranks.shape(1)), static_cast<int>(costs.shape(1))},
+                    board);
   };
 
   std::size_t heard = 0;
   double last_call = 0;
   const auto report = [&](double now) {
+    // a secondary goal, the form of the tree, has a small share of the time
+    const double done = board.main_done();
+    if (seconds && done >= 0 && now > done + std::max(form_least, std::min(done, form_most)) && stop.load() == proofwood::kRunning)
+      stop = proofwood::kTime;
     if (progress.is_none()) return;
     const auto events = board.events_since(heard);
     if (events.empty() && now - last_call <= 0.2) return;

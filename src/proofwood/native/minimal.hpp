@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -33,13 +34,23 @@ struct Rules {  // each may be off; none changes the answer
   bool canonical = true;
 };
 
+// The rows as they are given: distinct groups.
+struct Given {
+  const int* ranks;     // (n, n_columns)
+  const int* tests_of;  // (n_columns)
+  const i64* cost;      // (n, n_classes)
+  int n, n_columns, n_classes;
+};
+
 struct Settings {
+  double turns_until = 0;  // seconds for which an easier question gives turns to a harder one; 0: none
   Minimize minimize = Minimize::kDepth;
   Strategy strategy = Strategy::kAuto;
   int max_depth = kAnyDepth;
   i64 slack = 0;
   Rules rules;
   std::size_t memory = std::size_t{1} << 30;  // bytes of the cache
+  bool start_only = false;                    // the rows are too many for a search: the greedy tree is the answer
 };
 
 struct TreeNode {
@@ -70,13 +81,14 @@ struct Rows {
   std::vector<int> ranks;         // (n, n_columns), as given
   std::vector<int> tests_of;      // (n_columns)
 
-  Rows(const int* ranks, const int* tests_of, const i64* cost, int n_rows, int n_columns, int n_classes);
+  Rows(const Given& given, class Board& board);  // throws Stopped
   const u64* high(int test) const { return &by_test[static_cast<std::size_t>(test) * static_cast<std::size_t>(words)]; }
   const u64* bits(int row) const { return &by_row[static_cast<std::size_t>(row) * static_cast<std::size_t>(test_words)]; }
   i64 leaf_cost(const u64* set) const;  // least cost of one leaf
 };
 
-struct Stopped {};  // thrown inside a search when it must end
+struct Stopped {};   // thrown inside a search when it must end
+struct TurnOver {};  // thrown inside a search when another one has its turn; it may be called again
 
 // What is proved and found so far; read by the thread that reports.
 class Board {
@@ -93,12 +105,20 @@ class Board {
   };
 
   Board(const Settings& chosen, const std::atomic<int>& stop) : settings(chosen), stop_(stop) {}
+  Board(const Settings& chosen, const Board& other) : settings(chosen), stop_(other.stop_) {}  // that stops when the other does
   const Settings settings;
   i64 counts[kCounters] = {};
 
   void check_stop() {
     if (stop_.load(std::memory_order_relaxed) != 0) throw Stopped{};
+    if (turn_ends_ > 0 && ++looks_ % 64 == 0 && seconds() > turn_ends_) throw TurnOver{};
   }
+  bool stopped() const { return stop_.load(std::memory_order_relaxed) != 0; }
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(); }
+  // From now on check_stop throws TurnOver once so many seconds are over; 0 for no end.
+  void begin_turn(double length) { turn_ends_ = length > 0 ? seconds() + length : 0; }
+  // When all that was asked for was proved, and only the form of the tree was left to choose; -1 before.
+  double main_done() const { return main_done_.load(std::memory_order_relaxed); }
   [[noreturn]] void out_of_memory();
   void raise_depth(int lower);
   void raise_nodes(int lower);
@@ -117,17 +137,32 @@ class Board {
   const std::atomic<int>& stop_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   mutable std::mutex mutex_;
+  std::atomic<double> main_done_{-1};
+  double turn_ends_ = 0;
+  unsigned looks_ = 0;
   State state_;
   Tree tree_;
   std::vector<Event> events_;
 };
 
-Tree greedy(const Rows& rows, i64 slack);             // least Gini impurity at every node
+// Least Gini impurity at every node; once the search must end, the nodes that are left are parted as is quickest. Empty
+// if even that makes too large a tree.
+Tree greedy(const Given& rows, i64 slack, const Board& board);
 double boxes_of(const Rows& rows);                    // how many boxes of ranks there are
 void search_boxes(const Rows& rows, Board& board);    // slack 0
+
+// A search that may be called again after TurnOver: it goes on with what it knows.
+class Resumable {
+ public:
+  virtual ~Resumable() = default;
+  virtual void run() = 0;
+};
+std::unique_ptr<Resumable> sets_search(const Rows& rows, Board& board);
+std::unique_ptr<Resumable> slack_search(const Rows& rows, Board& board);
+
 void search_sets(const Rows& rows, Board& board);     // slack 0
-void search_slack(const Rows& rows, Board& board);    // any slack
+void search_any(const Rows& rows, Board& board);      // slack above 0, with turns for slack 0 if time is limited
 void search_witness(const Rows& rows, Board& board);  // any slack
-void search(const Rows& rows, Board& board);          // the method that the settings ask for
+void search(const Given& given, Board& board);        // the method that the settings ask for
 
 }  // namespace proofwood::minimal

@@ -62,12 +62,12 @@ class Boxes {
     for (int depth = 0;; ++depth) {
       const u16 fewest = leaves_[at(depth)][whole];
       if (fewest < kNone) {
-        if (!any_depth) board_.depth_is(depth);
         if (depth == 0 || fewest < leaves_[at(depth - 1)][whole]) {  // fewer leaves than at any lesser depth
           Tree tree;
           grow(tree, whole, depth);
           if (any_depth) board_.offer(tree); else board_.replace(tree);
         }
+        if (!any_depth) board_.depth_is(depth);
         if (!any_depth) {
           if (board_.settings.minimize == Minimize::kNodes) board_.nodes_are(2 * fewest - 1);
           return;

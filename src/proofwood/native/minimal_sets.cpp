@@ -111,13 +111,14 @@ struct Frame {  // scratch memory of one level of the recursion
   std::vector<int> order, tests;
 };
 
-class SetSearch {
+class SetSearch : public Resumable {
  public:
   SetSearch(const Rows& rows, Board& board)
       : rows_(rows), board_(board), rules_(board.settings.rules), words_(at(rows.words)), test_words_(at(rows.test_words)),
         cache_(rows.words, board.settings.memory), some_(at(rows.n_kinds) * test_words_), every_(at(rows.n_kinds) * test_words_) {}
 
-  void run() {
+  void run() override {
+    level_ = 0;
     std::vector<u64> all(words_, 0);
     for (int r = 0; r < rows_.n; ++r) all[at(r) >> 6] |= u64{1} << (r & 63);
     if (pure(all.data())) {
@@ -326,6 +327,7 @@ class SetSearch {
         return known;
       }
     }
+    board_.check_stop();  // before there is an entry, which is then complete
     Entry* fresh = cache_.add(set, hash);
     if (fresh == nullptr) board_.out_of_memory();
     ++board_.counts[kSubproblems];
@@ -346,13 +348,17 @@ class SetSearch {
   // Opposite rows have no class in common. For every row its opposites, the nearest first, distance being the number of
   // tests that part the two: those are the ones that tell most in both bounds below.
   void list_opposites() {
+    if (listed_ == rows_.n) return;
     const std::size_t n = at(rows_.n), longest = std::max<std::size_t>(kNear, std::min<std::size_t>(n, (std::size_t{1} << 22) / n));
-    const int step = 1 + rows_.n / 4096;
+    // of many rows a part is enough for a bound, and of many tests a smaller part
+    const std::size_t most = std::max<std::size_t>(256, kMostWork / (n * test_words_));
+    const int step = 1 + std::max(rows_.n / 4096, static_cast<int>((n - 1) / most));
     opposites_.resize(n);
     std::vector<std::pair<int, int>> found;
-    for (int p = 0; p < rows_.n; ++p) {
+    for (int& p = listed_; p < rows_.n; ++p) {
+      board_.check_stop();
       found.clear();
-      for (int q = p % step; q < rows_.n; q += step) {  // of many rows a part is enough for a bound
+      for (int q = p % step; q < rows_.n; q += step) {
         if (have_common_class(p, q)) continue;
         int distance = 0;
         for (std::size_t w = 0; w < test_words_; ++w) distance += std::popcount(rows_.bits(p)[w] ^ rows_.bits(q)[w]);
@@ -378,6 +384,7 @@ class SetSearch {
     members_.clear();
     near_.clear();
     each_row(set, [&](int row) {
+      board_.check_stop();
       members_.push_back(row);
       std::size_t kept = 0;
       for (const Opposite& other : opposites_[at(row)]) {
@@ -404,7 +411,10 @@ class SetSearch {
       return false;
     };
     chosen_.clear();
-    for (std::size_t i = 0; i < members_.size(); ++i) {
+    std::size_t work = 0;
+    for (std::size_t i = 0; i < members_.size() && work < kMostWork; ++i) {  // fewer rows are a clique too
+      board_.check_stop();
+      work += (chosen_.size() + 1) * test_words_;
       const int p = members_[i];
       const bool fits = std::all_of(chosen_.begin(), chosen_.end(), [&](std::size_t k) {
         const int q = members_[k];
@@ -431,6 +441,7 @@ class SetSearch {
     used_tests_.assign(test_words_, 0);
     int packed = 0;
     for (const auto& [p, q] : pairs_) {
+      board_.check_stop();
       const u64 *a = rows_.bits(p), *b = rows_.bits(q);
       u64 common = 0;
       for (std::size_t w = 0; w < test_words_ && common == 0; ++w) common = (a[w] ^ b[w]) & used_tests_[w];
@@ -448,7 +459,7 @@ class SetSearch {
     if (bounds_tried_ >= 512 && 24 * bounds_pruned_ < bounds_tried_ && ++bounds_skipped_ % 16 != 0) return;
     ++bounds_tried_;
     if (e->two || !(rules_.clique_bound || rules_.packing_bound)) return;
-    if (opposites_.empty()) list_opposites();
+    list_opposites();
     find_near(cache_.words(e));
     int lower = e->leaves_lower;
     if (rules_.clique_bound) lower = std::max(lower, clique());
@@ -502,7 +513,8 @@ class SetSearch {
     while (set[first_word] == 0) ++first_word;
     first_row = set[first_word] & (~set[first_word] + 1);
     int column = -1, last_high = -1;
-    for (std::size_t w = 0; w < test_words_; ++w)
+    for (std::size_t w = 0; w < test_words_; ++w) {
+      board_.check_stop();
       for (u64 left = f.parts[w]; left != 0; left &= left - 1) {
         const int t = static_cast<int>(w * 64) + std::countr_zero(left);
         const u64* bits = rows_.high(t);
@@ -538,6 +550,7 @@ class SetSearch {
         column = rows_.column[at(t)];
         last_high = high;
       }
+    }
     order_splits(f);
   }
 
@@ -629,7 +642,10 @@ class SetSearch {
       f.pure_low[w] = tests.pure_low;
       f.pure_high[w] = tests.pure_high;
     }
-    const auto low_works = [&](int t) { return bit(f.pure_low, t) || two_leaves(set, rows_.high(t), ~u64{0}); };
+    const auto low_works = [&](int t) {
+      board_.check_stop();
+      return bit(f.pure_low, t) || two_leaves(set, rows_.high(t), ~u64{0});
+    };
     const auto high_works = [&](int t) { return bit(f.pure_high, t) || two_leaves(set, rows_.high(t), 0); };
     f.tests.clear();
     for (std::size_t w = 0; w < test_words_; ++w)
@@ -861,6 +877,7 @@ class SetSearch {
     } else {
       const int goal = fewest ? leaves(e, d, kNoTree - 1) : 0;
       for (int t = 0; t < rows_.n_tests && test < 0; ++t) {
+        board_.check_stop();
         part(set.data(), t, low.data(), high.data());
         if (size_of(low.data()) == 0 || size_of(high.data()) == 0) continue;
         Entry* one = pure(low.data()) ? nullptr : entry(low.data());
@@ -886,6 +903,7 @@ class SetSearch {
   }
 
   static constexpr std::size_t kNear = 6;
+  static constexpr std::size_t kMostWork = 1'000'000'000;  // words looked at for one bound, about a third of a second
   struct Opposite {
     int distance, row;
   };
@@ -910,6 +928,7 @@ class SetSearch {
   std::vector<char> needed_;       // classes_needed
   i64 bounds_tried_ = 0, bounds_pruned_ = 0, bounds_skipped_ = 0;  // bound
   std::vector<std::vector<Opposite>> opposites_;  // list_opposites
+  int listed_ = 0;                                // list_opposites: rows that are done
   std::vector<int> members_;       // find_near
   std::vector<Opposite> near_;     // find_near: kNear per member, those beyond the last have row -1
   std::vector<std::size_t> chosen_;  // clique
@@ -924,5 +943,6 @@ class SetSearch {
 }  // namespace
 
 void search_sets(const Rows& rows, Board& board) { SetSearch(rows, board).run(); }
+std::unique_ptr<Resumable> sets_search(const Rows& rows, Board& board) { return std::make_unique<SetSearch>(rows, board); }
 
 }  // namespace proofwood::minimal

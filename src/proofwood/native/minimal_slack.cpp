@@ -52,11 +52,11 @@ struct Sides {
   Entry *low, *high;
 };
 
-class SlackSearch {
+class SlackSearch : public Resumable {
  public:
   SlackSearch(const Rows& rows, Board& board) : rows_(rows), board_(board), rules_(board.settings.rules) {}
 
-  void run() {
+  void run() override {
     Set all(at(rows_.words), 0);
     for (int r = 0; r < rows_.n; ++r) all[at(r) >> 6] |= u64{1} << (r & 63);
     Entry* root = entry(all);
@@ -74,12 +74,9 @@ class SlackSearch {
       }
       Tree tree;
       grow_cheapest(tree, root, depth);
-      if (least) {
-        board_.depth_is(depth);
-        board_.replace(tree);
-      } else {
-        board_.offer(tree);
-      }
+      if (minimize == Minimize::kDepth) board_.replace(tree);
+      else board_.offer(tree);  // the tree at hand may be as shallow, and have fewer nodes
+      if (least) board_.depth_is(depth);
       if (minimize == Minimize::kDepth) return;
     }
     int leaves = root->leaf <= slack ? 1 : 2;
@@ -124,6 +121,7 @@ class SlackSearch {
     std::vector<Sides> result;
     Set low(at(rows_.words)), high(at(rows_.words));
     for (int t = 0; t < rows_.n_tests; ++t) {
+      board_.check_stop();
       u64 some_low = 0, some_high = 0;
       for (std::size_t w = 0; w < low.size(); ++w) {
         some_low |= low[w] = (*e->set)[w] & ~rows_.high(t)[w];
@@ -200,6 +198,7 @@ class SlackSearch {
     };
     for (std::size_t w = 0; w < e->set->size(); ++w) add(all, w, (*e->set)[w]);
     for (int t = 0; t < rows_.n_tests; ++t) {
+      board_.check_stop();
       high.assign(n_classes, 0);
       for (std::size_t w = 0; w < e->set->size(); ++w) add(high, w, (*e->set)[w] & rows_.high(t)[w]);
       i64 least_low = all[0] - high[0], least_high = high[0];
@@ -305,6 +304,6 @@ class SlackSearch {
 
 }  // namespace
 
-void search_slack(const Rows& rows, Board& board) { SlackSearch(rows, board).run(); }
+std::unique_ptr<Resumable> slack_search(const Rows& rows, Board& board) { return std::make_unique<SlackSearch>(rows, board); }
 
 }  // namespace proofwood::minimal

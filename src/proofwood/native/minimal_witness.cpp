@@ -59,8 +59,9 @@ class WitnessSearch {
         }
       }
       if (least) {
+        if (minimize == Minimize::kDepth) board_.replace(found_);
+        else board_.offer(found_);  // the tree at hand may be as shallow, and have fewer nodes
         board_.depth_is(depth);
-        board_.replace(found_);
         if (minimize == Minimize::kDepth) return;
       } else {
         board_.offer(found_);
@@ -206,6 +207,7 @@ class WitnessSearch {
     Dirty best = rows.front();
     int fewest = -1;
     for (const Dirty& d : rows) {
+      board_.check_stop();
       int ways = 0;
       each_place(tree, d, [&](int, const std::vector<u64>& tests) {
         for (const u64 word : tests) ways += std::popcount(word);
@@ -233,6 +235,7 @@ class WitnessSearch {
         if ((movers[w] & ~tree.sets[at(u) * words_ + w]) != 0) return;
       for (std::size_t w = 0; w < test_words_; ++w)
         for (u64 left = same.empty() ? tests[w] : tests[w] & same[w]; left != 0; left &= left - 1) {
+          board_.check_stop();
           const int t = static_cast<int>(w * 64) + std::countr_zero(left);
           const bool high = on_high(d.row, t);
           for (std::size_t v = 0; v < words_; ++v) gone[v] = tree.sets[at(u) * words_ + v] & (high ? rows_.high(t)[v] : ~rows_.high(t)[v]);

@@ -9,6 +9,8 @@ row is 0 where test ``t`` holds: the row goes low.
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.binarize import Binarizer, BitArray
+from proofwood.data.binarize import Binarizer, BitArray, midpoints, nearest_to_equal_shares, tested_levels
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
@@ -27,8 +29,8 @@ from proofwood.problem.objectives import Rounding, integer_weights
 RankArray = npt.NDArray[np.int32]
 MANY_CUTS = 1_000
 """Thresholds of one column from which values are sorted before they are looked up."""
-LARGEST_KEY = 2**62
-"""Ranks of several columns are packed into numbers below it."""
+_LEVELS_AT_ONCE = 256
+"""Level tests made between two looks at the clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,7 @@ class RankedRows:
     unit: Fraction = Fraction(1)
     kept: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     rounding: Rounding | None = None
+    _index: list[IntArray] = field(default_factory=list, init=False, repr=False)  # of the groups, once it is known
 
     @classmethod
     def from_columns(
@@ -89,6 +92,92 @@ class RankedRows:
             tests_of.append(end - first)
         ranks = np.stack(columns, axis=1) if columns else np.empty((values.shape[0], 0), dtype=np.int32)
         return cls._checked(ranks, np.array(tests_of, dtype=np.int32), codes, n_classes, sample_weight)
+
+    @classmethod
+    def with_tests(
+        cls,
+        X: FloatArray,
+        nominal: Collection[int],
+        codes: npt.ArrayLike,
+        *,
+        n_classes: int,
+        sample_weight: npt.ArrayLike | None = None,
+        max_thresholds: int | None = None,
+        deadline: float | None = None,
+    ) -> tuple[Binarizer, RankedRows]:
+        """The tests of :meth:`Binarizer.of` on the rows of positive weight, and these rows: each column is sorted once.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) finite numbers, level codes in the columns ``nominal``
+        max_thresholds : as for :meth:`Binarizer.of`
+        deadline : moment of ``time.monotonic()`` at which to give up, looked at after every column
+
+        Raises
+        ------
+        OutOfTime
+            At the deadline.
+        """
+        weights, unit, rounding = integer_weights(sample_weight, X.shape[0])
+        kept = np.flatnonzero(weights > 0)
+        if kept.size == 0:
+            raise ValueError("no row has a positive weight: pass at least one row with sample_weight > 0")
+        values = X if kept.size == X.shape[0] else X[kept]
+        n = kept.size
+        parts: list[FloatArray | list[int]] = []
+        ranks: list[RankArray] = []  # of one column of X: (n,), or (n, n_levels)
+        tests_of: list[int] = []
+        for j in range(values.shape[1]):
+            require_time(deadline)
+            distinct, place, counts = np.unique(values[:, j], return_inverse=True, return_counts=True)
+            if j in nominal:
+                tested = tested_levels(distinct)
+                parts.append(tested)
+                for first in range(0, len(tested), _LEVELS_AT_ONCE):
+                    require_time(deadline)
+                    some = np.arange(first, min(len(tested), first + _LEVELS_AT_ONCE))
+                    ranks.append((place[:, np.newaxis] != some).astype(np.int32))
+                tests_of += [1] * len(tested)
+                continue
+            cuts = midpoints(distinct[:-1], distinct[1:])
+            if max_thresholds is not None:
+                chosen = nearest_to_equal_shares(counts, max_thresholds)
+                cuts = cuts[chosen]
+                place = np.searchsorted(chosen, np.arange(distinct.size), side="left")[place]
+            parts.append(cuts)
+            if cuts.size:
+                ranks.append(place.astype(np.int32)[:, np.newaxis])
+                tests_of.append(cuts.size)
+        require_time(deadline)
+        joined = np.empty((n, len(tests_of)), dtype=np.int32)
+        start = 0
+        for block in ranks:
+            require_time(deadline)
+            joined[:, start : start + block.shape[1]] = block
+            start += block.shape[1]
+        binarizer = Binarizer.from_parts(parts)
+        labels = np.asarray(codes, dtype=np.int64)
+        rows = cls(
+            ranks=joined,
+            tests_of=np.array(tests_of, dtype=np.int32),
+            codes=labels[kept],
+            weights=weights[kept],
+            n_classes=n_classes,
+            unit=unit,
+            kept=kept,
+            rounding=None if rounding is None else rounding.take(kept),
+        )
+        rows._group(deadline)
+        return binarizer, rows
+
+    @classmethod
+    def without_tests(
+        cls, codes: npt.ArrayLike, *, n_classes: int, sample_weight: npt.ArrayLike | None = None
+    ) -> RankedRows:
+        """The rows of positive weight without any test."""
+        labels = np.asarray(codes)
+        none = np.empty((labels.size, 0), dtype=np.int32)
+        return cls._checked(none, np.empty(0, dtype=np.int32), labels, n_classes, sample_weight)
 
     @classmethod
     def from_bits(
@@ -188,21 +277,43 @@ class RankedRows:
 
         Groups are in the lexicographic order of their ranks.
         """
-        index, size = np.zeros(self.n_rows, dtype=np.int64), 1
-        key, room = index, 1  # numbers in the order of the columns so far, and how many there may be
-        for column in range(self.n_columns):
-            levels = int(self.ranks[:, column].max(initial=0)) + 1
-            if room >= LARGEST_KEY // levels:
-                index, size = _numbered(key)
-                if size == self.n_rows:  # all rows differ already, and further columns change no order
-                    break
-                key, room = index, size
-            key, room = key * levels + self.ranks[:, column], room * levels
-        else:
-            index, size = _numbered(key)
+        index = self._group(None)
+        size = int(index.max(initial=0)) + 1
         weights = np.zeros((size, self.n_classes), dtype=np.int64)
         np.add.at(weights, (index, self.codes), self.weights)
         return index, weights
+
+    def _group(self, deadline: float | None) -> IntArray:
+        """(n_rows,) number of each row's group; OutOfTime at the deadline.
+
+        Ranks of as many columns as fit 63 bits are one number; where they do not, the numbers so far are made dense.
+        """
+        if self._index:
+            return self._index[0]
+        index = np.zeros(self.n_rows, dtype=np.int64)
+        size, dense = 1, True  # numbers are below ``size``
+        for j, tests in enumerate(self.tests_of.tolist()):
+            if size > 2**62 // (tests + 1):
+                require_time(deadline)
+                distinct, index = np.unique(index, return_inverse=True)
+                size, dense = int(distinct.size), True
+                if size == self.n_rows:  # later columns part nothing
+                    break
+            index = index * (tests + 1) + self.ranks[:, j]
+            size, dense = size * (tests + 1), False
+        if not dense:
+            require_time(deadline)
+            index = np.unique(index, return_inverse=True)[1]
+        self._index.append(np.asarray(index.reshape(-1), dtype=np.int64))
+        return self._index[0]
+
+    @cached_property
+    def first_of_groups(self) -> IntArray:
+        """(n_groups,) the first row of each group."""
+        index, weights = self.groups
+        first = np.zeros(weights.shape[0], dtype=np.int64)
+        first[index[::-1]] = np.arange(self.n_rows)[::-1]
+        return first
 
     @property
     def unavoidable(self) -> int:
@@ -247,9 +358,20 @@ class RankedRows:
         slack = -self.rounding.below if surely else self.rounding.above
         return max(-1, min(self.total, math.floor((weight + slack) / self.unit)))
 
+    def take(self, kept: IntArray) -> RankedRows:
+        """Only the rows ``kept``, in that order."""
+        return replace(
+            self,
+            ranks=self.ranks[kept],
+            codes=self.codes[kept],
+            weights=self.weights[kept],
+            kept=self.kept[kept] if self.kept.size else self.kept,
+            rounding=None if self.rounding is None else self.rounding.take(kept),
+        )
+
     def predict(self, table: NodeTable) -> IntArray:
         """(n_rows,) class codes that ``table``, a model over the tests (bits tested at 0.5), gives the rows."""
-        return predict(*self._over_used_tests(table))
+        return predict(*self._over_ranks(table))
 
     def errors(self, table: NodeTable) -> int:
         """Integer weight of the rows that ``table``, a model over the tests, gets wrong."""
@@ -277,16 +399,29 @@ class RankedRows:
 
     def refresh(self, table: NodeTable, *, relabel: bool = False) -> NodeTable:
         """``table``, a model over the tests, with the weights and numbers of these rows at its nodes."""
-        short, bits = self._over_used_tests(table)
-        told = refresh(short, bits, self.codes, self.n_classes, self.real_weights, relabel=relabel)
-        return replace(told, feature=table.feature)
+        short, ranks = self._over_ranks(table)
+        told = refresh(short, ranks, self.codes, self.n_classes, self.real_weights, relabel=relabel)
+        return replace(told, feature=table.feature, threshold=table.threshold)
 
-    def _over_used_tests(self, table: NodeTable) -> tuple[NodeTable, FloatArray]:
-        """``table`` renumbered to the tests it uses, and the bits of these."""
-        used = np.unique(table.feature[table.feature >= 0])
-        feature = np.where(table.feature >= 0, np.searchsorted(used, table.feature), table.feature)
-        short = replace(table, feature=feature)
-        return short, self.bits(used).astype(np.float64)
+    def _over_ranks(self, table: NodeTable) -> tuple[NodeTable, FloatArray]:
+        """``table`` over the columns of ranks that it uses, and these; a row goes low if its rank is up to the cut."""
+        inner = table.feature >= 0
+        tests = table.feature[inner]
+        column = np.searchsorted(self.offsets, tests, side="right") - 1
+        used, place = np.unique(column, return_inverse=True)
+        feature, threshold = table.feature.copy(), table.threshold.copy()
+        feature[inner], threshold[inner] = place, tests - self.offsets[column] + 0.5
+        return replace(table, feature=feature, threshold=threshold), self.ranks[:, used].astype(np.float64)
+
+
+class OutOfTime(Exception):
+    """The deadline came before the rows were prepared."""
+
+
+def require_time(deadline: float | None) -> None:
+    """Raise OutOfTime at the deadline, a moment of ``time.monotonic()``; None is never."""
+    if deadline is not None and time.monotonic() >= deadline:
+        raise OutOfTime
 
 
 def _places(cuts: FloatArray, values: FloatArray) -> RankArray:
@@ -297,12 +432,6 @@ def _places(cuts: FloatArray, values: FloatArray) -> RankArray:
     places = np.empty(values.size, dtype=np.int32)
     places[order] = np.searchsorted(cuts, values[order], side="left")
     return places
-
-
-def _numbered(keys: IntArray) -> tuple[IntArray, int]:
-    """(n_rows,) position of each key among the distinct ones, in order, and their number."""
-    distinct, index = np.unique(keys, return_inverse=True)
-    return index.reshape(-1).astype(np.int64), max(1, int(distinct.size))
 
 
 def _groups(binarizer: Binarizer) -> list[int]:

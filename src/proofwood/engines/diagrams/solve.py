@@ -31,6 +31,9 @@ SOLVERS = ("sat", "maxsat", "rc2", "cpsat")
 
 FOR_SIZE = 0.1, 2.0
 """Share of the time limit, and most seconds, that the search for tests leaves for the size of the diagram."""
+CELL_SECONDS, FEW_TESTS = 1e-5, 10
+"""What a cell of a truth table takes, about: where the time left is less than for all, and there are more than a few
+tests, no table is made."""
 MAX_SETS = 10_000
 """Most sets of tests that are compared by the size of their diagrams, or by their priced cost."""
 
@@ -111,6 +114,8 @@ def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
         sets = list(dict.fromkeys([chosen.tests, *found]))
         if stopped_by == "interrupt":
             clock = clock.ended()
+    if not problem.smallest_set:
+        clock = clock.main_over()
     table, size = settled(lambda: _sized(problem, sets, clock, in_order=engine == "greedy"))
     if not complete:  # a set that was not looked at may have a smaller diagram
         size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective > 0 else Status.OPTIMAL)
@@ -140,6 +145,7 @@ def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     chosen = _Chosen(found.tests, value, found.lower_bound, "search", found.stopped_by, found.counters, trace)
     if found.stopped_by == "interrupt":
         clock = clock.ended()
+    clock = clock.main_over()
     table, size = settled(lambda: _sized(problem, [chosen.tests], clock))
     return settled(lambda: _result(problem, table, chosen, size, clock))
 
@@ -152,12 +158,14 @@ def _choose(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     if engine == "greedy":
         from proofwood.engines.greedy.oblivious import choose_tests
 
-        tests = choose_tests(rows, size)
+        tests = choose_tests(rows, size, clock.over)
+        if clock.over() and len(tests) < size:
+            return _Chosen(tests, subset_errors(rows, tests), rows.unavoidable, "greedy", "time_limit", {})
         return _Chosen(tests, subset_errors(rows, tests), rows.unavoidable, "greedy", None, {})
     if engine == "heuristic":
         from proofwood.engines.greedy.heuristic import tests_of_cart
 
-        among = sorted(tests_of_cart(rows, size))
+        among = sorted(tests_of_cart(rows, size, clock.over))
         found = best_subset(rows.select(among), size, limits=clock.for_tests())
         tests = tuple(among[test] for test in found.tests or ())
         errors = subset_errors(rows, tests)
@@ -200,12 +208,14 @@ def _smallest_of(
 
     ``in_order``: the tests were chosen in the order they have, which a rule that fills cells branch by branch keeps.
     """
-    if len(sets[0]) > MOST_TESTS:
-        return _sparse(problem, sets[0])
+    left = clock.for_size().seconds
+    hurry = left is not None and len(sets[0]) > FEW_TESTS and left < CELL_SECONDS * 2 ** len(sets[0])
+    if len(sets[0]) > MOST_TESTS or (hurry and problem.unknown in (Unknown.SMALLEST, Unknown.MERGE)):
+        return _sparse(problem, sets[0], clock)
     best: Smallest | None = None
     lower: int | None = None
     for tests in sets:
-        if best is not None and clock.over():
+        if best is not None and clock.size_over():
             lower = 0
             break
         found = _diagram_of(problem, tests, None if best is None else best.n_splits, clock, in_order)
@@ -220,7 +230,7 @@ def _smallest_of(
     return problem.rows.refresh(table), Part("splits", float(best.n_splits), float(lower), status)
 
 
-def _sparse(problem: DiagramProblem, tests: Sequence[int]) -> tuple[NodeTable, Part]:
+def _sparse(problem: DiagramProblem, tests: Sequence[int], clock: _Clock) -> tuple[NodeTable, Part]:
     """A diagram over more tests than a table can have, ordered by information; its size is not minimised."""
     from proofwood.engines.greedy.oblivious import choose_tests
 
@@ -229,7 +239,7 @@ def _sparse(problem: DiagramProblem, tests: Sequence[int]) -> tuple[NodeTable, P
             f"unknown={str(problem.unknown)!r} needs a truth table, and {len(tests)} tests have too many cells for one "
             f"(at most {MOST_TESTS}): pass unknown='smallest', or fewer max_features"
         )
-    told = [tests[place] for place in choose_tests(problem.rows.select(tests), len(tests))]
+    told = [tests[place] for place in choose_tests(problem.rows.select(tests), len(tests), clock.size_over)]
     order = [*told, *(test for test in tests if test not in told)]
     table = problem.rows.refresh(sparse_diagram(problem.rows, order))
     return table, Part("splits", float(table.n_splits), 0.0, Status.FEASIBLE)
@@ -240,13 +250,13 @@ def _diagram_of(
 ) -> Smallest:
     cells = CellTable.of(problem.rows, tests)
     if problem.unknown is Unknown.SMALLEST:
-        return smallest_diagram(cells, upper=upper, limits=clock.rest())
+        return smallest_diagram(cells, upper=upper, limits=clock.for_size())
     fill = fill_parent if problem.unknown is Unknown.PARENT else fill_merge
     if in_order:
         labels = fill(cells)
         splits = count_splits(labels)
         return Smallest(cells.tests, labels, splits, splits, Status.OPTIMAL)
-    return best_order(cells, fill, limits=clock.rest())
+    return best_order(cells, fill, limits=clock.for_size())
 
 
 # ---------------------------------------------------------------------------------------- nodes that have a price
@@ -399,6 +409,7 @@ class _Clock:
 
     started: float
     limits: Limits
+    size_ends: float | None = None  # seconds from the start at which the search for a small diagram ends
 
     @classmethod
     def start(cls, limits: Limits) -> _Clock:
@@ -415,6 +426,24 @@ class _Clock:
         if self.limits.seconds is None:
             return self.limits
         return replace(self.limits, seconds=max(0.0, self.limits.seconds - self.elapsed() - keep))
+
+    def main_over(self) -> _Clock:
+        """The same, where what was asked for is done and the size of the diagram is a secondary goal."""
+        taken = self.elapsed()
+        share = self.limits.secondary(taken).seconds
+        return self if share is None else replace(self, size_ends=taken + share)
+
+    def for_size(self) -> Limits:
+        """The time for the size of the diagram."""
+        rest = self.rest()
+        if self.size_ends is None or rest.seconds is None:
+            return rest
+        return replace(rest, seconds=max(0.0, min(rest.seconds, self.size_ends - self.elapsed())))
+
+    def size_over(self) -> bool:
+        """Whether no time is left for the size of the diagram."""
+        left = self.for_size().seconds
+        return left is not None and left <= 0
 
     def ended(self) -> _Clock:
         """The same with no time left."""

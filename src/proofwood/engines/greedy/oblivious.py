@@ -8,6 +8,8 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from proofwood.engines.diagrams.cells import CellTable, diagram
@@ -17,10 +19,10 @@ from proofwood.model.node_table import NodeTable
 from proofwood.problem.ranked import RankedRows
 
 
-def choose_tests(rows: RankedRows, size: int) -> tuple[int, ...]:
+def choose_tests(rows: RankedRows, size: int, late: Callable[[], bool] = lambda: False) -> tuple[int, ...]:
     """At most ``size`` tests, each with the greatest mutual information with the class given those before it [1]_.
 
-    Ties go to the smallest test number. Fewer tests are chosen if no test adds information.
+    Ties go to the smallest test number. Fewer tests are chosen if no test adds information, and once ``late`` says so.
 
     Returns
     -------
@@ -33,6 +35,8 @@ def choose_tests(rows: RankedRows, size: int) -> tuple[int, ...]:
     while len(chosen) < size and left > CLOSE * rows.total:
         best, score = -1, np.inf
         for first, low, high in sides(rows, cell):
+            if late():
+                return tuple(chosen)
             if not len(low):
                 continue
             scores = entropy(low) + entropy(high)

@@ -13,7 +13,18 @@ from proofwood.engines.minimal.options import RULES, STRATEGIES, MinimalOptions
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status
+from proofwood.result import (
+    LEAST_SECONDARY,
+    NO_LIMITS,
+    SECONDARY_SHARE,
+    Limits,
+    Part,
+    Progress,
+    ProgressEvent,
+    Result,
+    Stats,
+    Status,
+)
 
 DEFAULT_OPTIONS = MinimalOptions()
 _INTERRUPT = 2
@@ -50,7 +61,9 @@ def solve(
     -------
     Result
         In the unit "depth" or "nodes", with a part for each. Before the least depth is proved, the bound on the nodes
-        is one for trees of any depth. Ctrl-C, a time limit and ``options.memory`` end the search with a valid bound.
+        is one for trees of any depth. Ctrl-C, a time limit and ``options.memory`` end the search with a valid bound;
+        where tests and rows alone need more memory, the tree is the greedy one. Once depth (or nodes) are proved, the
+        choice among equally good trees takes a small share of the time limit, see :meth:`Limits.secondary`.
         Of equally good trees a completed search returns, if no errors beyond the unavoidable ones are permitted and
         the strategy is not "witness", the one with the least test at every node, root first: least among those below
         which the best (for depth: a tree of the depth left) is possible. Otherwise it returns the first one found in
@@ -60,7 +73,7 @@ def solve(
     Raises
     ------
     ValueError
-        If ``start`` breaks the problem's limits, or tests and rows need more than ``options.memory``.
+        If ``start`` breaks the problem's limits.
 
     References
     ----------
@@ -96,17 +109,15 @@ def _search(
     rows = problem.rows
     ranks, costs = _merged(rows)
     needed = 3 * rows.n_tests * len(ranks) // 8  # tests by row, rows by test, and the sets that find equal tests
-    if needed > options.memory:
-        raise ValueError(
-            f"{rows.n_tests:,} tests on {len(ranks):,} different rows would take {needed / 2**30:.1f} GB, more than "
-            f"the {options.memory / 2**30:.1f} GB that the search may use: ask for fewer tests with max_thresholds"
-        )
     settings: dict[str, Any] = {
         "minimize": _MINIMIZE[Minimize(problem.minimize)],
         "strategy": STRATEGIES[options.strategy],
         "max_depth": _ANY_DEPTH if problem.max_depth is None else min(problem.max_depth, _ANY_DEPTH),
         "slack": min(slack, rows.total),
         "memory": options.memory,
+        "start_only": needed > options.memory,
+        "form_least": LEAST_SECONDARY,
+        "form_most": 0.0 if limits.seconds is None else SECONDARY_SHARE * limits.seconds,
         **{name: getattr(options, name) for name in RULES},
     }
     return _native.minimal_tree(
@@ -121,11 +132,9 @@ def _search(
 
 def _merged(rows: RankedRows) -> tuple[Any, Any]:
     """Ranks (n_groups, n_columns) of the distinct rows, and what each label costs beyond the unavoidable errors."""
-    index, weights = rows.groups
-    first = np.zeros(weights.shape[0], dtype=np.int64)
-    first[index[::-1]] = np.arange(rows.n_rows)[::-1]
+    weights = rows.groups[1]
     costs = weights.max(axis=1, keepdims=True) - weights
-    return np.ascontiguousarray(rows.ranks[first]), np.ascontiguousarray(costs)
+    return np.ascontiguousarray(rows.ranks[rows.first_of_groups]), np.ascontiguousarray(costs)
 
 
 def _reporter(progress: Progress | None, problem: MinimalTreeProblem) -> Any:
@@ -141,11 +150,14 @@ def _reporter(progress: Progress | None, problem: MinimalTreeProblem) -> Any:
 
 
 def _event(seconds: float, state: State, problem: MinimalTreeProblem) -> ProgressEvent | None:
-    depth, nodes, depth_lower, nodes_lower, _ = state
+    """What is told of a state: no objective before the least depth is proved, where it counts before the nodes."""
+    depth, nodes, depth_lower, nodes_lower, depth_proved = state
     if depth < 0:
         return None
     if problem.minimize is Minimize.DEPTH:
         return ProgressEvent(seconds, depth, depth_lower)
+    if problem.minimize is Minimize.NODES and not depth_proved:
+        return ProgressEvent(seconds, math.inf, nodes_lower)
     return ProgressEvent(seconds, nodes, nodes_lower)
 
 

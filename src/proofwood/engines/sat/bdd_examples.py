@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +15,10 @@ from proofwood.problem.ranked import RankedRows
 
 MOST_BITS = 60
 """Answers that fit an integer."""
+MOST_BYTES = 2**31
+"""Bits, a byte each, that are made at most."""
+TESTS_AT_ONCE = 64
+"""Tests whose bits are made between two looks at the clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +41,14 @@ class Examples:
     feature_of: IntArray
 
     @classmethod
-    def of(cls, rows: RankedRows, *, reduce: bool = True, settle: bool = False) -> Examples:
+    def of(
+        cls,
+        rows: RankedRows,
+        *,
+        reduce: bool = True,
+        settle: bool = False,
+        check: Callable[[], None] = lambda: None,
+    ) -> Examples:
         """Examples of ``rows``.
 
         Parameters
@@ -46,16 +57,29 @@ class Examples:
             equal or opposite on all rows the first is kept. Neither changes what any number of tests can achieve
         settle : every row has all the weight of its group of equal rows, so that :attr:`allowed` holds the classes
             that cost no avoidable error even if rows are not merged
+        check : called every now and then; what it raises goes through
+
+        Raises
+        ------
+        MemoryError
+            If the bits would take more than :data:`MOST_BYTES`.
         """
         index, weights = rows.groups
+        check()
+        n = weights.shape[0] if reduce else rows.n_rows
+        if n * rows.n_tests > MOST_BYTES:
+            raise MemoryError(f"{rows.n_tests:,} tests of {n:,} different rows are too many bits for a formula")
         classes = np.flatnonzero(weights.sum(axis=0) > 0)
         weights = weights[:, classes]
-        bits = rows.bits()
+        chosen = rows.take(rows.first_of_groups) if reduce else rows
+        blocks = []
+        for start in range(0, rows.n_tests, TESTS_AT_ONCE):
+            check()
+            blocks.append(chosen.bits(np.arange(start, min(rows.n_tests, start + TESTS_AT_ONCE))))
+        bits = np.concatenate(blocks, axis=1) if blocks else chosen.bits()
         tests = np.arange(rows.n_tests, dtype=np.int64)
         if reduce:
-            first = np.unique(index, return_index=True)[1]
-            bits = bits[first]
-            kept, feature_of = _distinct_columns(bits)
+            kept, feature_of = _distinct_columns(bits, check)
             return cls(np.ascontiguousarray(bits[:, kept]), tests[kept], weights, classes, feature_of)
         if settle:
             return cls(bits, tests, weights[index], classes, tests)
@@ -116,7 +140,7 @@ def errors_of_cells(cell: IntArray, weights: IntArray) -> int:
     return int((held.sum(axis=1) - held.max(axis=1)).sum())
 
 
-def greedy_features(examples: Examples, size: int) -> tuple[int, ...]:
+def greedy_features(examples: Examples, size: int, check: Callable[[], None] = lambda: None) -> tuple[int, ...]:
     """Up to ``size`` features, ascending: forward selection by errors, then swaps of one feature while that helps.
 
     A selection of so many features that one more makes no difference is grown all the same: two together may.
@@ -124,48 +148,55 @@ def greedy_features(examples: Examples, size: int) -> tuple[int, ...]:
     size = min(size, examples.n_features)
     chosen: list[int] = []
     while len(chosen) < size:
-        chosen.append(_best_addition(examples, chosen)[1])
+        chosen.append(_best_addition(examples, chosen, check)[1])
     fewest = examples.errors(chosen)
     improved = True
     while improved:
         improved = False
         for place in range(len(chosen)):
             others = chosen[:place] + chosen[place + 1 :]
-            errors, feature = _best_addition(examples, others)
+            errors, feature = _best_addition(examples, others, check)
             if errors < fewest:
                 fewest, chosen, improved = errors, [*others, feature], True
     return tuple(sorted(chosen))
 
 
-def enough_features(examples: Examples) -> tuple[int, ...]:
+def enough_features(examples: Examples, check: Callable[[], None] = lambda: None) -> tuple[int, ...]:
     """Features, ascending, that leave no avoidable error, no one of which can be dropped; found greedily."""
     chosen: list[int] = []
     while examples.errors(chosen) > examples.constant and len(chosen) < examples.n_features:
-        chosen.append(_best_addition(examples, chosen)[1])
+        chosen.append(_best_addition(examples, chosen, check)[1])
     for feature in tuple(chosen):
+        check()
         rest = [other for other in chosen if other != feature]
         if examples.errors(rest) == examples.constant:
             chosen = rest
     return tuple(sorted(chosen))
 
 
-def _best_addition(examples: Examples, chosen: Sequence[int]) -> tuple[int, int]:
+def _best_addition(examples: Examples, chosen: Sequence[int], check: Callable[[], None]) -> tuple[int, int]:
     """Errors and number of the feature that, added to ``chosen``, leaves fewest errors; the first of equals.
 
     Of features that leave equally many, the one that separates most unlike pairs would break ties better; the
     number is enough for a start.
     """
     cell = np.unique(examples.cells(chosen), return_inverse=True)[1].reshape(-1)
-    free: Iterable[int] = (f for f in range(examples.n_features) if f not in chosen)
-    return min((errors_of_cells(2 * cell + examples.bits[:, f], examples.weights), f) for f in free)
+
+    def errors(feature: int) -> int:
+        check()
+        return errors_of_cells(2 * cell + examples.bits[:, feature], examples.weights)
+
+    return min((errors(feature), feature) for feature in range(examples.n_features) if feature not in chosen)
 
 
-def _distinct_columns(bits: npt.NDArray[np.uint8]) -> tuple[IntArray, IntArray]:
+def _distinct_columns(bits: npt.NDArray[np.uint8], check: Callable[[], None]) -> tuple[IntArray, IntArray]:
     """Columns that are not constant nor equal or opposite to one before; which of them each column is, or -1."""
     places: dict[bytes, int] = {}
     kept: list[int] = []
     place_of = np.full(bits.shape[1], -1, dtype=np.int64)
     for column in range(bits.shape[1]):
+        if column % TESTS_AT_ONCE == 0:
+            check()
         values = bits[:, column] ^ bits[0, column]
         if values.any():
             place_of[column] = place = places.setdefault(values.tobytes(), len(kept))

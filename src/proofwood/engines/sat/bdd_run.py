@@ -54,6 +54,12 @@ class DiagramRun:
         """Rest of the budget, None without limit."""
         return None if self.seconds is None else self.seconds - (time.monotonic() - self.started)
 
+    def check_time(self) -> None:
+        """Stopped at the end of the budget."""
+        left = self.seconds_left
+        if left is not None and left <= 0:
+            raise Stopped("time_limit")
+
     @property
     def done(self) -> bool:
         """Whether the best features are proved to be best."""
@@ -140,6 +146,4 @@ class ClockedSink:
             if self._unseen >= CLAUSES_AT_ONCE:
                 self._unseen = 0
                 self._run.report()
-                left = self._run.seconds_left
-                if left is not None and left <= 0:
-                    raise Stopped("time_limit")
+                self._run.check_time()

@@ -82,7 +82,16 @@ def solve(
     """
     engine = _engine(problem, options)
     clock = time.monotonic()
-    examples = Examples.of(problem.rows, reduce=options.reduce, settle=problem.fewest)
+
+    def in_time() -> None:
+        if limits.seconds is not None and time.monotonic() - clock >= limits.seconds:
+            raise Stopped("time_limit")
+
+    try:
+        examples = Examples.of(problem.rows, reduce=options.reduce, settle=problem.fewest, check=in_time)
+    except (Stopped, MemoryError, KeyboardInterrupt) as end:
+        by = str(end) if isinstance(end, Stopped) else "memory" if isinstance(end, MemoryError) else "interrupt"
+        return settled(lambda: _constant(problem, engine, by, clock))
     for_size = 0.0
     if limits.seconds is not None and problem.unknown is Unknown.SMALLEST:
         for_size = min(FOR_SIZE[0] * limits.seconds, FOR_SIZE[1])
@@ -152,12 +161,12 @@ def _first_models(run: DiagramRun, start: tuple[int, ...] | None, options: BddSa
     if problem.fewest:
         run.prove(0 if alone == examples.constant else 1)
         if options.greedy and not run.done:
-            enough = enough_features(examples)
+            enough = enough_features(examples, run.check_time)
             if len(enough) <= MOST_TESTS:
                 run.offer(enough)
         return
     if options.greedy:
-        run.offer(greedy_features(examples, problem.max_features))
+        run.offer(greedy_features(examples, problem.max_features, run.check_time))
     if min(problem.max_features, examples.n_features) == 0:
         run.prove(int(run.upper))
 
@@ -235,7 +244,7 @@ def _fewest_by_pairs(run: DiagramRun, options: BddSatOptions) -> None:
     """The same search where features must separate pairs of unlike rows: one formula for all numbers."""
     examples = run.examples
     with _session(run, options) as session:
-        formula = PairFormula(ClockedSink(session, run), examples, None, lazy=True, errors=False)
+        formula = PairFormula(ClockedSink(session, run), examples, None, lazy=True, errors=False, check=run.check_time)
         most = int(min(run.upper - 1, examples.n_features))
         number = Totalizer(session, formula.selected, cap=most)
         depth = options.first_depth
@@ -270,7 +279,7 @@ def _errors(run: DiagramRun, engine: str, options: BddSatOptions, threads: int) 
             if options.structure == "cells":
                 found = CellFormula(sink, run.examples, depth, symmetry=options.symmetry, bead=options.bead)
             else:
-                found = PairFormula(sink, run.examples, depth, lazy=True)
+                found = PairFormula(sink, run.examples, depth, lazy=True, check=run.check_time)
             maxsat_anytime.minimize(session, turns, found, run, below=options.below)
         return
     formula = Formula()
@@ -289,7 +298,7 @@ def _whole_formula(formula: Formula, run: DiagramRun, depth: int, options: BddSa
     if structure == "auto":
         structure = "pairs" if unlike_pairs(run.examples) <= MANY_PAIRS else "cells"
     if structure == "pairs":
-        return PairFormula(sink, run.examples, depth, lazy=False)
+        return PairFormula(sink, run.examples, depth, lazy=False, check=run.check_time)
     return CellFormula(sink, run.examples, depth, symmetry=options.symmetry, bead=options.bead)
 
 
@@ -300,6 +309,24 @@ def unlike_pairs(examples: Examples) -> int:
 
 
 # ------------------------------------------------------------------------------------------------------- results
+
+
+def _constant(problem: DiagramProblem, engine: str, stopped_by: str, started: float) -> Result:
+    """The answer of a run that ended before it had seen the rows: a single leaf, and no bound."""
+    seconds = time.monotonic() - started
+    stats = Stats(seconds, engine, stopped_by)
+    unit = "features" if problem.fewest else problem.cost.name
+    if problem.fewest:
+        return Result(None, math.inf, unit, 0.0, Status.UNKNOWN, stats)
+    cells = CellTable.of(problem.rows, ())
+    table = problem.rows.refresh(diagram((), cells.weights.argmax(axis=1), problem.rows.n_classes))
+    objective = problem.cost.real(problem.cost.error_price * cells.errors)
+    status = Status.OPTIMAL if objective == 0 else Status.FEASIBLE
+    if status is Status.OPTIMAL:
+        stats = replace(stats, stopped_by=None)
+    parts = (Part("errors", objective, 0.0, status), Part("splits", 0.0, 0.0, Status.OPTIMAL))
+    trace = (ProgressEvent(seconds, objective, 0.0),)
+    return Result(table, objective, unit, 0.0, status, stats, trace, parts)
 
 
 def _result(run: DiagramRun, engine: str, options: BddSatOptions, stopped_by: str | None, limits: Limits) -> Result:
@@ -344,8 +371,7 @@ def _diagram(run: DiagramRun, options: BddSatOptions, limits: Limits) -> tuple[N
     cells = CellTable.of(rows, run.examples.tests[list(run.features)].tolist())
     tests, lower = cells.tests, essential_tests(cells)
     if unknown is Unknown.SMALLEST:
-        left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - run.started))
-        found = smallest_diagram(cells, limits=Limits(left))
+        found = smallest_diagram(cells, limits=limits.secondary(time.monotonic() - run.started))
         tests, labels, lower = found.tests, found.labels, found.lower_bound
     elif unknown is Unknown.PARENT:
         labels = fill_parent(cells)

@@ -53,6 +53,8 @@ Value = Callable[[int], bool]
 
 NEAREST = 16
 """Unlike rows that each row is paired with from the start, where pairs are added as needed."""
+WORK_AT_ONCE = 2**31
+"""Products that are added between two looks at the clock."""
 ALIKE = 6
 """Rows of its class that each row is bound to."""
 
@@ -182,12 +184,21 @@ class PairFormula:
     depth : H, the most features; None if the caller bounds :attr:`selected`
     lazy : leave out pairs of rows far from each other until :meth:`refine` asks for them
     errors : False: no row may be wrong beyond what is unavoidable
+    check : called every now and then while the formula is made; what it raises goes through
     """
 
     def __init__(
-        self, sink: ClauseSink, examples: Examples, depth: int | None, *, lazy: bool, errors: bool = True
+        self,
+        sink: ClauseSink,
+        examples: Examples,
+        depth: int | None,
+        *,
+        lazy: bool,
+        errors: bool = True,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         self._sink = sink
+        self._check = check
         self.examples = examples
         self.constant = examples.constant
         self.costs: list[tuple[int, int]] = []
@@ -248,8 +259,10 @@ class PairFormula:
         bits = self.examples.bits[self._owner].astype(np.float32)
         ones = bits.sum(axis=1)
         unlike, alike = [], []
-        for start in range(0, self._label.size, 512):
-            part = np.arange(start, min(start + 512, self._label.size))
+        together = max(1, min(512, WORK_AT_ONCE // max(1, bits.size)))
+        for start in range(0, self._label.size, together):
+            self._check()
+            part = np.arange(start, min(start + together, self._label.size))
             distance = ones[part, None] + ones[None, :] - 2 * (bits[part] @ bits.T)
             same = self._label[part, None] == self._label[None, :]
             unlike += _first(np.where(same, np.inf, distance), NEAREST, part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -35,20 +35,21 @@ class Groups:
     weights: IntArray
 
     @classmethod
-    def of(cls, rows: RankedRows, *, merge: bool, single: bool) -> Groups:
+    def of(cls, rows: RankedRows, *, merge: bool, single: bool, check: Callable[[], None] = lambda: None) -> Groups:
         """Groups of ``rows``, in the lexicographic order of their ranks.
 
         Parameters
         ----------
         merge : keep one of equal tests, and one of columns that order the rows alike or in reverse
         single : every test is a column of its own
+        check : called every now and then; what it raises goes through
         """
         index, weights = rows.groups
         ranks = np.zeros((weights.shape[0], rows.n_columns), dtype=np.int64)
         ranks[index] = rows.ranks
         columns = [(ranks[:, j], np.arange(rows.offsets[j], rows.offsets[j + 1])) for j in range(rows.n_columns)]
         if merge:
-            columns = [_without_equal_cuts(*column) for column in columns]
+            columns = [_without_equal_cuts(*column, check) for column in columns]
         if single:
             columns = [(1 * (rank > cut), tests[cut : cut + 1]) for rank, tests in columns for cut in range(tests.size)]
         if merge:
@@ -141,8 +142,9 @@ def bare_table(feature: list[int], low: list[int], high: list[int], rows: Ranked
     return rows.refresh(bare, relabel=True)
 
 
-def _without_equal_cuts(rank: IntArray, tests: IntArray) -> tuple[IntArray, IntArray]:
+def _without_equal_cuts(rank: IntArray, tests: IntArray, check: Callable[[], None]) -> tuple[IntArray, IntArray]:
     """One cut, the smallest, between each two neighbouring ranks that occur."""
+    check()
     present, places = np.unique(rank, return_inverse=True)
     return np.asarray(places, dtype=np.int64), tests[present[:-1]]
 

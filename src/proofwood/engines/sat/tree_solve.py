@@ -166,16 +166,19 @@ class _Run:
     def prepare(self) -> None:
         """Groups of rows, bounds from the number of classes, and the greedy tree."""
         options, rows = self.options, self.problem.rows
-        self.groups = Groups.of(rows, merge=options.merge_columns, single=options.thresholds == "direct")
+        self.groups = Groups.of(
+            rows, merge=options.merge_columns, single=options.thresholds == "direct", check=self.check_time
+        )
         costs = self.groups.costs
         excess = costs - costs.min(axis=1, keepdims=True)
         needed = np.count_nonzero(excess <= self.slack, axis=1) == 1  # any other class is an error too many
         n_needed = max(1, np.unique(excess[needed].argmin(axis=1)).size)
         self.leaves_lower = n_needed
         self.prove_depth((n_needed - 1).bit_length())
-        greedy = greedy_tree(self.groups, rows)
+        greedy = greedy_tree(self.groups, rows, self.check_time)
         if self.problem.admits(greedy):
             self.offer(greedy)
+        self.check_time()
 
     # ---------------------------------------------------------------------------------------------------------- search
 
@@ -183,6 +186,12 @@ class _Run:
     def seconds_left(self) -> float | None:
         """Rest of the budget, None without limit."""
         return None if self.seconds is None else self.seconds - (time.monotonic() - self.started)
+
+    def check_time(self) -> None:
+        """Stopped at the end of the budget."""
+        left = self.seconds_left
+        if left is not None and left <= 0:
+            raise Stopped("time_limit")
 
     def formula(self, depth: int, leaves_counted: int | None = None) -> TreeFormula:
         """An empty formula, or one with the rows needed before."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from proofwood.engines.sat.tree_rows import Groups, bare_table
@@ -9,10 +11,11 @@ from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.problem.ranked import RankedRows
 
 
-def greedy_tree(groups: Groups, rows: RankedRows) -> NodeTable:
+def greedy_tree(groups: Groups, rows: RankedRows, check: Callable[[], None] = lambda: None) -> NodeTable:
     """Tree that makes the unavoidable errors only, each split that of least weighted Gini impurity, ties to the first.
 
-    As CART grows it; depth and size are whatever comes out.
+    As CART grows it; depth and size are whatever comes out. ``check`` is called at every node and column; what it
+    raises goes through.
     """
     feature, low, high = [LEAF], [LEAF], [LEAF]
     pending = [(0, np.arange(groups.weights.shape[0]))]
@@ -20,7 +23,7 @@ def greedy_tree(groups: Groups, rows: RankedRows) -> NodeTable:
         node, members = pending.pop()
         if np.count_nonzero(groups.weights[members].sum(axis=0)) == 1:
             continue
-        test = _best_test(groups, members)
+        test = _best_test(groups, members, check)
         if test is None:
             continue
         passed = groups.goes_low(test, members)
@@ -34,12 +37,13 @@ def greedy_tree(groups: Groups, rows: RankedRows) -> NodeTable:
     return bare_table(feature, low, high, rows)
 
 
-def _best_test(groups: Groups, members: IntArray) -> int | None:
+def _best_test(groups: Groups, members: IntArray, check: Callable[[], None]) -> int | None:
     """The test with the purest sides, None if every test sends all groups one way."""
     weights = groups.weights[members].astype(np.float64)
     total = weights.sum(axis=0)
     best, best_impurity, first = None, np.inf, 0
     for column, tests in enumerate(groups.tests_of):
+        check()
         held = np.zeros((tests + 1, weights.shape[1]))
         np.add.at(held, groups.ranks[members, column], weights)
         below = np.cumsum(held, axis=0)[:-1]

@@ -51,7 +51,7 @@ def _search(run: FewestRun, options: FewestOptions) -> None:
     run.begin(options.search)
     if run.stopped_by is None and run.lower < run.upper:
         if options.engine == "hitting":
-            smallest_hitting(run)
+            smallest_hitting(run, whole=True)
         elif options.engine == "auto" and importlib.util.find_spec("pysat") is not None:
             smallest_hitting(run, _FIRST_CONFLICTS)
         if options.engine != "hitting" and run.stopped_by is None and run.lower < run.upper:

@@ -69,6 +69,8 @@ class FewestRun:
             return
         tests = [int(test) for test in found["set"]]
         for test in tuple(tests):
+            if self.late():
+                break
             fewer = [other for other in tests if other != test]
             if subset_errors(self.rows, fewer) == self.rows.unavoidable:
                 tests = fewer
@@ -79,6 +81,13 @@ class FewestRun:
         if self.limits.seconds is None:
             return self.limits
         return Limits(max(0.0, self.limits.seconds - self.seconds()), self.limits.threads)
+
+    def late(self) -> bool:
+        """Whether the time is over; it is then noted as what ended the run."""
+        over = self.limits.seconds is not None and self.seconds() >= self.limits.seconds
+        if over and self.stopped_by is None:
+            self.stopped_by = "time_limit"
+        return over
 
     def seconds(self) -> float:
         """Wall-clock seconds so far."""

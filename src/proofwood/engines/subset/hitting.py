@@ -17,6 +17,7 @@ from proofwood.problem.ranked import RankedRows
 from proofwood.solvers.cardinality import Totalizer
 from proofwood.solvers.session import SatSession
 
+_MOST_CLAUSES = 1_000_000  # of a totalizer, about: it takes a second or two to make
 _PER_CELL = 4  # differences taken from one bad cell of a proposal
 
 
@@ -24,9 +25,8 @@ class Differences:
     """Sets of tests that every answer must hit."""
 
     def __init__(self, rows: RankedRows) -> None:
-        index, weights = rows.groups
-        first = np.unique(index, return_index=True)[1]
-        self.ranks = rows.ranks[first]
+        weights = rows.groups[1]
+        self.ranks = rows.ranks[rows.first_of_groups]
         self.offsets = rows.offsets
         self.heaviest = np.asarray(weights == weights.max(axis=1, keepdims=True))
 
@@ -73,8 +73,11 @@ class _EnoughConflicts(Exception):
     """The solver was given as many conflicts as it may have."""
 
 
-def smallest_hitting(run: FewestRun, most_conflicts: int | None = None) -> None:
-    """Take ``run`` to the fewest tests, to its limit, or to about ``most_conflicts`` conflicts of the solver."""
+def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole: bool = False) -> None:
+    """Take ``run`` to the fewest tests, to its limit, or to about ``most_conflicts`` conflicts of the solver.
+
+    Where the formula would take seconds to make, nothing is done, unless ``whole`` says that there is no other engine.
+    """
     differences = Differences(run.rows)
     n = run.rows.n_tests
     proposals, added = 0, 0
@@ -86,7 +89,10 @@ def smallest_hitting(run: FewestRun, most_conflicts: int | None = None) -> None:
 
     with SatSession(solver="minisat22", seconds=run.left().seconds, on_slice=between_slices) as session:
         tests = list(range(session.block(n), session.n_variables + 1)) if n else []
-        totalizer = Totalizer(session, tests, cap=int(min(run.upper, n)))
+        cap = int(min(run.upper, n))
+        if not whole and n * (cap + 1) * max(1, n.bit_length()) > _MOST_CLAUSES:
+            return
+        totalizer = Totalizer(session, tests, cap=cap)
         with contextlib.suppress(_EnoughConflicts):
             while run.lower < run.upper and run.stopped_by is None:
                 proposals += 1
@@ -100,9 +106,12 @@ def smallest_hitting(run: FewestRun, most_conflicts: int | None = None) -> None:
                     bad = _bad_cells(differences, proposal)
                     if not bad:
                         run.improve(proposal)
-                    for conflict in [c for cell in bad for c in differences.conflicts(cell)]:
-                        added += 1
-                        session.add([tests[test] for test in differences.of(conflict)])
+                    for cell in bad:
+                        if run.late():
+                            break
+                        for conflict in differences.conflicts(cell):
+                            added += 1
+                            session.add([tests[test] for test in differences.of(conflict)])
         run.count({"differences": added, "proposals": proposals, "conflicts": session.counters.get("conflicts", 0)})
 
 

@@ -191,7 +191,7 @@ def subset_errors(rows: RankedRows, tests: Sequence[int]) -> int:
     if len(tests) == 0:
         cell = np.zeros(rows.n_rows, dtype=np.int64)
     else:
-        cell = np.unique(rows.bits(list(tests)), axis=0, return_inverse=True)[1].reshape(-1)
+        cell = rows.select(list(tests)).groups[0]
     weights = np.zeros((int(cell.max()) + 1, rows.n_classes), dtype=np.int64)
     np.add.at(weights, (cell, rows.codes), rows.weights)
     return int((weights.sum(axis=1) - weights.max(axis=1)).sum())
@@ -226,8 +226,7 @@ def _run_native(
     progress: Progress | None,
     more: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    index, weights = rows.groups
-    first = np.unique(index, return_index=True)[1]
+    weights = rows.groups[1]
     settings: dict[str, Any] = {
         "size": min(size, _MOST),
         "upper": below,
@@ -244,7 +243,7 @@ def _run_native(
             progress(ProgressEvent(seconds, upper + unavoidable, lower + unavoidable))
 
     return _native.solve_subset(
-        np.ascontiguousarray(rows.ranks[first]),
+        np.ascontiguousarray(rows.ranks[rows.first_of_groups]),
         np.ascontiguousarray(rows.tests_of, dtype=np.int32),
         np.ascontiguousarray(weights),
         settings,

@@ -1,0 +1,213 @@
+"""Random limits: every learner and engine on random tables, with time limits and Ctrl-C at random moments.
+
+``campaign(seed, seconds)`` checks of every fit that it is back in time by its CPU seconds, that status, bounds and
+trace are sound, that the model is a model, and that a recount equals the objective.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalTreeClassifier
+from proofwood.result import ProgressEvent
+
+SPARE = 0.5, 0.05
+"""A fit may take so many CPU seconds more than its limit, or this share of it, whichever is more."""
+
+LEARNERS: tuple[tuple[str, type, dict[str, tuple[Any, ...]]], ...] = (
+    (
+        "tree",
+        OptimalTreeClassifier,
+        {"max_depth": (0, 1, 2, 3, 4), "alpha": (0.0, 0.01), "min_samples_leaf": (1, 5), "max_gap": (0, 2, 0.01)},
+    ),
+    (
+        "minimal",
+        MinimalTreeClassifier,
+        {
+            "minimize": ("depth", "nodes", "nodes-any-depth"),
+            "engine": ("search", "sat"),
+            "max_errors": (0, 1, 5),
+            "max_thresholds": (None, None, 3),
+        },
+    ),
+    (
+        "bdd",
+        OptimalBDDClassifier,
+        {
+            "max_features": (0, 1, 3, 4),
+            "engine": ("search", "maxsat", "heuristic", "greedy"),
+            "unknown": ("smallest", "parent", "merge"),
+            "max_thresholds": (None, 5),
+        },
+    ),
+    (
+        "bdd, features",
+        OptimalBDDClassifier,
+        {"objective": ("features",), "engine": ("search", "sat"), "max_thresholds": (None, 5)},
+    ),
+    ("bdd, priced", OptimalBDDClassifier, {"alpha": (0.001, 0.02), "max_features": (2, 4)}),
+)
+
+
+@dataclass
+class Outcome:
+    """One fit: the estimator (None if it raised), what it raised, CPU seconds until it was back, and its limit."""
+
+    estimator: Any
+    raised: str
+    cpu: float
+    limit: float
+    events: list[ProgressEvent]
+
+
+def random_table(rng: np.random.Generator, *, numbers: bool) -> tuple[Any, np.ndarray]:
+    """Rows and labels: reals, ties, pixels, or text and identifiers unless only ``numbers`` will do."""
+    n = int(rng.choice([1, 2, 7, 40, 300, 2000]))
+    p = int(rng.integers(1, 7)) if n > 300 or rng.random() < 0.9 else 60
+    kind = rng.choice(["reals", "ties", "pixels", "bits", *([] if numbers else ["text", "ids"])])
+    X: Any = rng.normal(size=(n, p))
+    if kind == "ties":
+        X = rng.integers(0, 4, size=(n, p)).astype(float)
+    elif kind == "pixels":
+        X = rng.integers(0, 256, size=(n, p)) * (rng.random((n, p)) < 0.3) * 1.0
+    elif kind == "bits":
+        X = rng.integers(0, 2, size=(n, p)).astype(float)
+    y = (X[:, 0] > np.median(X[:, 0])).astype(int) + (X[:, -1] > np.quantile(X[:, -1], 0.8)).astype(int)
+    y[rng.random(n) < rng.choice([0.0, 0.05, 0.5])] = 0
+    if kind in ("text", "ids"):
+        X = X.astype(object)
+        X[:, 0] = [f"id-{row}" if kind == "ids" else f"level {row % 5}" for row in range(n)]
+    return X, y
+
+
+def run(estimator: Any, X: Any, y: np.ndarray, weights: Any, press_after: float | None) -> Outcome:
+    """One fit, with Ctrl-C after some seconds if asked for; a Ctrl-C that comes too late is taken here."""
+    events: list[ProgressEvent] = []
+    estimator.set_params(callback=events.append)
+    pressed: list[float] = []
+    over = False
+
+    def cpu() -> float:
+        of = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(one.ru_utime + one.ru_stime for one in of)
+
+    def take(*_: object) -> None:
+        if not over:
+            raise KeyboardInterrupt
+
+    def press() -> None:
+        pressed.append(cpu())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, take)
+    timer = threading.Timer(press_after or 0.0, press)
+    fitted, raised, started = None, "", cpu()
+    try:
+        if press_after is not None:
+            timer.start()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                fitted = estimator.fit(X, y, weights)
+            over = True
+        except (TimeoutError, ValueError) as error:
+            over = True
+            raised = f"{type(error).__name__}: {error}"
+        took = cpu() - (pressed[0] if pressed else started)
+    except KeyboardInterrupt:
+        over = True
+        raised, took = "KeyboardInterrupt", cpu() - (pressed[0] if pressed else started)
+    finally:
+        over = True
+        if press_after is not None:
+            timer.cancel()
+            timer.join()
+            time.sleep(0.001)  # a signal that was sent is taken before the old handler is back
+        signal.signal(signal.SIGINT, before)
+    limit = 0.0 if pressed else float(estimator.time_limit)
+    return Outcome(fitted, raised, took, limit, events)
+
+
+def check(outcome: Outcome, X: Any, y: np.ndarray, weights: Any, described: str) -> None:
+    """AssertionError, with the case in words, on the first thing that is not as it should be."""
+    most = outcome.limit + max(SPARE[0], SPARE[1] * outcome.limit)
+    assert outcome.cpu <= most, f"{outcome.cpu:.2f} CPU seconds for a limit of {outcome.limit:.3f}: {described}"
+    check_events(outcome.events, described)
+    fitted = outcome.estimator
+    if fitted is None:
+        permitted = ("TimeoutError", "KeyboardInterrupt", "DataError: ")
+        assert outcome.raised.startswith(permitted), f"{outcome.raised}: {described}"
+        return
+    result = fitted.result_
+    assert result.lower_bound <= result.objective < math.inf, f"{result}: {described}"
+    assert (result.status == "optimal") == (result.lower_bound == result.objective), f"{result}: {described}"
+    assert result.status != "feasible" or result.stats.stopped_by or fitted.engine in ("heuristic", "greedy"), described
+    check_events(fitted.trace_, described)
+    final = fitted.trace_[-1]
+    told = (final.objective, final.lower_bound)
+    assert told == (result.objective, result.lower_bound), f"the trace ends with {told}: {described}"
+    counted = fitted.recount(X, y, weights)
+    assert math.isclose(counted, result.objective, rel_tol=1e-9), f"recount {counted}, {result.objective}: {described}"
+    assert fitted.predict(X).shape == y.shape, described
+
+
+def check_events(events: Any, described: str) -> None:
+    """Objectives fall, bounds rise, and a bound is never above its objective."""
+    for one, other in pairwise(events):
+        assert other.objective <= one.objective, f"objective {one.objective} then {other.objective}: {described}"
+        assert other.lower_bound >= one.lower_bound, f"bound {one.lower_bound} then {other.lower_bound}: {described}"
+    for event in events:
+        assert event.lower_bound <= event.objective, f"{event}: {described}"
+
+
+def one_case(seed: int) -> str:
+    """Draw, run and check one case; its name."""
+    rng = np.random.default_rng(seed)
+    name, learner, choices = LEARNERS[int(rng.integers(len(LEARNERS)))]
+    X, y = random_table(rng, numbers=name == "tree")
+    parameters = {key: values[int(rng.integers(len(values)))] for key, values in choices.items()}
+    if name == "minimal":
+        parameters["on_conflict"] = "majority"
+    parameters["time_limit"] = float(10 ** rng.uniform(-3, 0))
+    press_after = float(10 ** rng.uniform(-3, 0)) if rng.random() < 0.3 else None
+    weights = rng.integers(0, 3, len(y)).astype(float) if rng.random() < 0.2 else None
+    if weights is not None and not weights.any():
+        weights = None
+    described = f"seed {seed}, {name} {parameters}, {X.shape}, Ctrl-C after {press_after}"
+    try:
+        outcome = run(learner(**parameters), X, y, weights, press_after)
+    except Exception as error:
+        raise AssertionError(f"{type(error).__name__} {error}: {described}") from error
+    check(outcome, X, y, weights, described)
+    ended = outcome.raised.partition(":")[0] if outcome.estimator is None else str(outcome.estimator.status_)
+    return f"{name}: {ended}"
+
+
+def campaign(seed: int, seconds: float) -> dict[str, int]:
+    """Cases from ``seed`` on for so many seconds: how many, how many failed, and how often each learner ended how.
+
+    What failed is written to the standard error; ``one_case`` with the seed that it names repeats it.
+    """
+    counts: Counter[str] = Counter(cases=0, failures=0)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            counts[one_case(1_000_000 * seed + counts["cases"])] += 1
+        except AssertionError as error:
+            counts["failures"] += 1
+            sys.stderr.write(f"{error}\n")
+        counts["cases"] += 1
+    return dict(counts)

@@ -1,0 +1,148 @@
+"""Time limits and Ctrl-C: preparation and finishing count, bounds hold, and easier questions are no worse."""
+
+from __future__ import annotations
+
+import resource
+import warnings
+
+import numpy as np
+import pytest
+
+from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalTreeClassifier
+from proofwood.exceptions import OptimalityWarning
+from tests.fuzz import limits
+
+LIMIT = 0.5
+ALLOWED = 0.5  # CPU seconds more than the limit, the children included
+
+
+def cpu_seconds():
+    of = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in of)
+
+
+@pytest.fixture(scope="module")
+def large():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 20))
+    X[:, 10:] = rng.integers(0, 50, size=(100_000, 10))
+    y = ((X[:, 0] > 0) & (X[:, 1] > 0)) ^ (X[:, 11] > 40) ^ (rng.random(100_000) < 0.05)
+    return X, y.astype(int)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        OptimalTreeClassifier(max_depth=3),
+        OptimalTreeClassifier(max_depth=4, alpha=0.001),
+        MinimalTreeClassifier(),
+        MinimalTreeClassifier("nodes", max_errors=5),
+        MinimalTreeClassifier(engine="sat"),
+        OptimalBDDClassifier(),
+        OptimalBDDClassifier(alpha=0.001),
+        OptimalBDDClassifier(objective="features"),
+        OptimalBDDClassifier(objective="features", engine="sat"),
+        OptimalBDDClassifier(engine="maxsat"),
+        OptimalBDDClassifier(engine="rc2"),
+        OptimalBDDClassifier(engine="heuristic"),
+        OptimalBDDClassifier(engine="greedy"),
+        pytest.param(OptimalBDDClassifier(engine="cpsat"), marks=pytest.mark.needs("ortools")),
+    ],
+    ids=str,
+)
+def test_a_large_table_keeps_to_the_limit(learner, large):
+    X, y = large
+    started = cpu_seconds()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OptimalityWarning)
+        try:
+            learner.set_params(time_limit=LIMIT).fit(X, y)
+        except TimeoutError as error:
+            assert "time limit" in str(error)  # noqa: PT017 - only some of the learners have no answer
+            assert cpu_seconds() - started < LIMIT + ALLOWED
+            return
+    assert cpu_seconds() - started < LIMIT + ALLOWED
+    assert learner.status_ in ("feasible", "optimal")
+    assert learner.lower_bound_ <= learner.objective_
+    if learner.status_ == "feasible":
+        assert learner.result_.stats.stopped_by == "time_limit"
+
+
+def test_a_text_identifier_is_prepared_within_the_limit():
+    X = np.array([[f"id-{row}", str(row % 7)] for row in range(20_000)], dtype=object)
+    y = np.arange(20_000) % 2
+    started = cpu_seconds()
+    with pytest.warns(OptimalityWarning, match="time limit"):
+        diagram = OptimalBDDClassifier(time_limit=LIMIT).fit(X, y)
+    assert cpu_seconds() - started < LIMIT + ALLOWED
+    assert diagram.lower_bound_ == 0 < diagram.objective_ == (diagram.predict(X) != y).sum()
+
+
+def test_a_limit_before_there_is_a_tree_says_so(large):
+    with pytest.raises(TimeoutError, match=r"100,000 rows with 20 columns: raise time_limit"):
+        MinimalTreeClassifier(time_limit=1e-6).fit(*large)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_limits_leave_sound_answers_and_traces(seed):
+    limits.one_case(seed)
+
+
+@pytest.mark.parametrize("engine", ["search", "sat"])
+@pytest.mark.parametrize("minimize", ["depth", "nodes", "nodes-any-depth"])
+@pytest.mark.parametrize("max_errors", [0, 1, 2])
+def test_traces_of_smallest_trees_only_close_in(engine, minimize, max_errors):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.integers(0, 4, 14).astype(str).astype(object), rng.integers(0, 5, (14, 2))])
+        tree = MinimalTreeClassifier(minimize, engine=engine, max_errors=max_errors, on_conflict="majority")
+        events = []
+        tree.set_params(callback=events.append).fit(X, rng.integers(0, 2, 14))
+        for told in (tree.trace_, events):
+            limits.check_events(told, f"seed {seed}")
+            assert (told[-1].objective, told[-1].lower_bound) == (tree.objective_, tree.lower_bound_)
+
+
+def table(n, p, values, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, values, size=(n, p)).astype(float)
+    y = (X[:, 0] + X[:, 1] > values) ^ (X[:, 2] > values / 2) ^ (rng.random(n) < 0.05)
+    return X, y.astype(int)
+
+
+def found(learner, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OptimalityWarning)
+        return learner.fit(X, y).objective_
+
+
+@pytest.mark.parametrize(("n", "p", "values"), [(60, 5, 3), (300, 6, 8), (600, 8, 100)])
+def test_an_easier_question_has_no_worse_answer(n, p, values):
+    """What is permitted in the harder question is permitted in the easier one."""
+    X, y = table(n, p, values, n)
+    for minimize in ("depth", "nodes-any-depth"):
+        sizes = [
+            found(MinimalTreeClassifier(minimize, max_errors=k, on_conflict="majority", time_limit=0.8), X, y)
+            for k in (0, 1, 5, 30)
+        ]
+        assert sizes == sorted(sizes, reverse=True)
+    trees = [found(OptimalTreeClassifier(max_depth=depth, time_limit=0.3), X, y) for depth in (1, 2, 3, 4)]
+    assert trees == sorted(trees, reverse=True)
+    diagrams = [found(OptimalBDDClassifier(max_features=k, time_limit=0.3), X, y) for k in (1, 2, 3, 4, 5)]
+    assert diagrams == sorted(diagrams, reverse=True)
+
+
+def test_a_secondary_goal_has_a_small_share_of_the_limit():
+    """The tests are proved in no time; the size of their diagram would take all of the limit."""
+    rng = np.random.default_rng(1)
+    bits = rng.integers(0, 2, size=(400, 8)).astype(float)
+    y = rng.integers(0, 2, 400)
+    diagram = OptimalBDDClassifier(max_features=8, time_limit=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OptimalityWarning)
+        diagram.fit(bits, y)
+    errors, splits = diagram.result_.parts
+    assert errors.status == "optimal"
+    assert splits.lower_bound <= splits.objective
+    assert diagram.result_.stats.seconds < 6
+    assert "proved optimal" in diagram.summary()
