@@ -78,8 +78,8 @@ class VoteSearch {
 
   std::int64_t conflicts() const {
     std::int64_t sum = 0;
-    for (const auto& [_, pair] : pairs_) sum += pair->conflicts();
-    for (const auto& [_, search] : firsts_) sum += search->conflicts();
+    for (const auto& [_, pair] : pairs_) sum += pair ? pair->conflicts() : 0;  // none if memory did not last for it
+    for (const auto& [_, search] : firsts_) sum += search ? search->conflicts() : 0;
     return sum;
   }
 
@@ -90,8 +90,10 @@ class VoteSearch {
     votes::Budget budget;
     budget.conflicts = patience_;
     budget.climb = one_sum;
-    votes::Outcome outcome = patience_ == 0 ? votes::Outcome::kStopped : search.solve(literals, near, budget);
+    votes::Outcome outcome = votes::Outcome::kStopped;
+    std::atomic<int> lacking{kRunning};
     int stopped = kRunning;
+    if (patience_ != 0 && !proofwood::while_memory_lasts(lacking, [&] { outcome = search.solve(literals, near, budget); })) return without_memory();
     if (outcome == votes::Outcome::kStopped) {
       std::atomic<int> stop{kRunning};
       budget.conflicts = -1;
@@ -100,9 +102,19 @@ class VoteSearch {
         outcome = one_sum && rules_.local ? search.settle(literals, near, budget) : search.solve(literals, near, budget);
       };
       proofwood::run_watched(go_on, stop, seconds, nullptr);
+      if (stop.load() == proofwood::kMemory && outcome == votes::Outcome::kStopped) return without_memory();
       stopped = outcome == votes::Outcome::kStopped ? stop.load() : kRunning;
     }
     return nb::make_tuple(static_cast<int>(outcome), search.witness(), search.core(), stopped);
+  }
+
+  // No answer, and what was learned from earlier questions is given back: a search that lacked memory may be half done.
+  nb::tuple without_memory() {
+    pairs_.clear();
+    firsts_.clear();
+    proofwood::trim_memory();
+    return nb::make_tuple(static_cast<int>(votes::Outcome::kStopped), std::vector<int>{}, std::vector<votes::Literal>{},
+                          static_cast<int>(proofwood::kMemory));
   }
 
   votes::Model model_;
