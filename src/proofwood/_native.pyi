@@ -144,3 +144,15 @@ class VoteSearch:
 
     def conflicts(self) -> int:
         """Conflicts of all questions so far."""
+
+def memory_use() -> tuple[int, int, int]:
+    """Bytes of this process: resident, of addresses, of private data; -1 where the system does not tell."""
+
+def set_memory_ceiling(early: tuple[int, int, int], most: tuple[int, int, int]) -> None:
+    """Where the caches of searches started from this thread stop growing, and where these end; -1 for no limit."""
+
+def memory_state() -> int:
+    """0: enough memory below the ceiling of this thread; 1: caches should stop growing; 2: none is left."""
+
+def trim_memory() -> None:
+    """Gives freed memory back to the system where the C library can."""

@@ -23,6 +23,7 @@ import typer
 from proofwood import cli_explain, cli_odd, cli_verify
 from proofwood.engines.registry import LEARNERS, learner, learner_of_class
 from proofwood.exceptions import DataError, OptimalityWarning
+from proofwood.memory import bytes_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -127,6 +128,9 @@ def _root(
 
 MaxDepth = Annotated[int, typer.Option(help="Most tests on a path; 0 is a single leaf.")]
 TimeLimit = Annotated[str, typer.Option(metavar="SECONDS", help="Seconds for the search, or 'none'.")]
+MemoryLimit = Annotated[
+    str | None, typer.Option(metavar="BYTES", help="Memory that may be added, such as 4GB; a share of what is free.")
+]
 Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
 
 
@@ -138,6 +142,7 @@ def demo(
     ),
     max_depth: MaxDepth = 3,
     time_limit: TimeLimit = "60",
+    memory_limit: MemoryLimit = None,
     n_jobs: Jobs = 1,
 ) -> None:
     """Learn an optimal tree on real data, prove it, and say why one row got its class."""
@@ -149,6 +154,7 @@ def demo(
     typer.echo(f"{dataset.name}: {CATALOG[data].about}\n")
     frame = pl.DataFrame(dataset.X, schema=list(dataset.feature_names), orient="row")
     settings = {"max_depth": max_depth, "time_limit": _seconds(time_limit), "n_jobs": n_jobs}
+    settings["memory_limit"] = _bytes(memory_limit)
     tree = _learn("tree", settings, frame, dataset.y)
     _report(tree, frame, dataset.y)
     typer.echo(f"\n{_why(tree, frame, dataset.y, dataset.target)}")
@@ -222,6 +228,7 @@ def fit(
     ] = False,
     random_state: Annotated[int | None, typer.Option(help="odd: seed of the constructions.")] = None,
     time_limit: TimeLimit = "60",
+    memory_limit: MemoryLimit = None,
     n_jobs: Jobs = 1,
     drop: Annotated[list[str], typer.Option(metavar="COL", help="Column to leave out; may be repeated.")] = [],  # noqa: B006 - typer copies it
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model here (JSON).")] = None,
@@ -267,6 +274,7 @@ def fit(
     settings = {
         **_settings_of(model, {name: value for name, value in own.items() if value is not None}),
         "time_limit": _seconds(time_limit),
+        "memory_limit": _bytes(memory_limit),
         "n_jobs": n_jobs,
     }
     _require_option(model, next(iter(asked), None), "constraints")
@@ -402,6 +410,7 @@ def explain(
     vote: Votes = cli_explain.Vote.AUTO,
     engine: Annotated[str, typer.Option(help="auto, box, sat, bound, cpsat or smt.")] = "auto",
     time_limit: TimeLimit = "60",
+    memory_limit: MemoryLimit = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check the explanation with another engine.")] = False,
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Save a proof that 'proofwood verify' can check.")
@@ -427,7 +436,7 @@ def explain(
     fitted = cli_explain.load_model(model, trust_pickle=trust_pickle)
     rows, names = cli_explain.read_rows(data, fitted, drop)
     converted = cli_explain.convert(fitted, vote=str(vote), feature_names=names, integer=integer)
-    explainer = Explainer(converted, engine=engine, time_limit=_seconds(time_limit))
+    explainer = Explainer(converted, engine=engine, time_limit=_seconds(time_limit), memory_limit=_bytes(memory_limit))
     if row is None:
         assert out is not None
         cli_explain.explain_all(explainer, rows, request, out)
@@ -544,6 +553,16 @@ def _seconds(text: str) -> float | None:
         raise DataError(f"--time-limit {text!r} is no time: expected seconds above 0, or 'none'") from None
 
 
+def _bytes(text: str | None) -> int | None:
+    """``--memory-limit`` as the estimators take it."""
+    try:
+        return bytes_of(text)
+    except ValueError:
+        raise DataError(
+            f"--memory-limit {text!r} is no amount of memory: expected bytes, or a text such as 4GB or 500MB"
+        ) from None
+
+
 def _gap(text: str) -> float:
     """``--max-gap`` as the estimators take it: an int counts errors, a float is a share."""
     for kind in (int, float):
@@ -593,6 +612,7 @@ def _meaning(model: Any) -> str:
         Status.FEASIBLE: {
             "interrupt": "stopped by Ctrl-C; the best so far",
             "time_limit": "stopped by the time limit; the best so far",
+            "memory_limit": "stopped by the memory limit; the best so far",
         }.get(model.result_.stats.stopped_by, "this engine proves no more than the lower bound"),
     }[Status(model.status_)]
 

@@ -299,7 +299,11 @@ def _pandas_values(series: Any) -> _Raw:
 
 
 def _polars_values(series: Any) -> _Raw:
-    """A polars series as numpy values; null and NaN are missing."""
+    """A polars series as numpy values; null and NaN are missing.
+
+    No expression of polars is evaluated here, as ``fill_null`` would be: expressions run on threads that a process made
+    by fork does not have, and it would wait for them for ever.
+    """
     import polars as pl
 
     dtype = series.dtype
@@ -310,14 +314,14 @@ def _polars_values(series: Any) -> _Raw:
             return _Raw(texts, missing, Kind.ORDERED, tuple(dtype.categories.to_list()))
         return _Raw(texts, missing, Kind.NOMINAL)
     if dtype == pl.Boolean:
-        return _Raw(series.fill_null(False).to_numpy().astype(bool), missing, Kind.BOOLEAN)
+        return _Raw(_spread(series.filter(~series.is_null()).to_numpy(), missing).astype(bool), missing, Kind.BOOLEAN)
     if dtype.is_integer():
-        filled = series.fill_null(0)
+        present = series.filter(~series.is_null())
         narrow = str(dtype) not in ("Int128", "UInt128")  # older polars does not know these
-        values = filled.to_numpy() if narrow else np.array(filled.to_list(), dtype=object)
-        return _Raw(values, missing, Kind.INTEGER)
+        values = present.to_numpy() if narrow else np.array(present.to_list(), dtype=object)
+        return _Raw(_spread(values, missing), missing, Kind.INTEGER)
     if dtype.is_numeric():  # floats and decimals
-        values = series.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        values = series.cast(pl.Float64).to_numpy()  # null becomes NaN
         return _Raw(values, np.asarray(np.isnan(values)), Kind.NUMERIC)
     if dtype == pl.Null:
         return _Raw(np.full(len(series), np.nan), np.ones(len(series), dtype=bool), Kind.NUMERIC)
@@ -329,6 +333,13 @@ def _polars_values(series: Any) -> _Raw:
         f"column {series.name!r} holds values of type {dtype}: expected numbers, booleans or text. "
         "Turn a date into a number, for example days since a fixed day, or drop the column."
     )
+
+
+def _spread(present: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """The present values in their places, 0 in the places of the missing ones."""
+    values = np.zeros(missing.shape, dtype=present.dtype)
+    values[~missing] = present
+    return values
 
 
 def _raise_not_finite(values: FloatArray, where: str, away: str = "drop the column") -> None:

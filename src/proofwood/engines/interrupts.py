@@ -1,20 +1,63 @@
-"""Ctrl-C in the Python part of an engine, before and after the native search, which itself takes a Ctrl-C."""
+"""What ends an engine before it is done: the clock, Ctrl-C, and lack of memory, in its Python part and its native part.
+
+A native search takes a Ctrl-C and lack of memory itself, and tells by a code. In the Python part, before and after it,
+both are exceptions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TypeVar
+
+from proofwood.memory import MemoryLimitError
 
 T = TypeVar("T")
 
+TIME, INTERRUPT, MEMORY = 1, 2, 4
+"""Codes of native searches that were stopped."""
+STOPPED_BY: Mapping[int, str | None] = MappingProxyType(
+    {0: None, TIME: "time_limit", INTERRUPT: "interrupt", MEMORY: "memory_limit"}
+)
+"""Code of a native search -> ``Stats.stopped_by``."""
+ENDED = (KeyboardInterrupt, MemoryError)
+"""Exceptions that end a search as a limit does: what was found so far stands."""
+
+
+def code_of(error: BaseException) -> int:
+    """The code of a native search that one of ``ENDED`` would have stopped."""
+    return INTERRUPT if isinstance(error, KeyboardInterrupt) else MEMORY
+
+
+def cause_of(error: BaseException) -> str:
+    """``Stats.stopped_by`` for one of ``ENDED``."""
+    return "interrupt" if isinstance(error, KeyboardInterrupt) else "memory_limit"
+
+
+def ends_all(stopped_by: str | None) -> bool:
+    """Whether what stopped one search is to end all that would follow: Ctrl-C, and lack of memory."""
+    return stopped_by in ("interrupt", "memory_limit")
+
+
+def raise_ended(stopped_by: str | None) -> None:
+    """Raise what :func:`cause_of` would name so, if it is to end everything."""
+    if stopped_by == "interrupt":
+        raise KeyboardInterrupt
+    if stopped_by == "memory_limit":
+        raise MemoryLimitError("the memory limit is reached")
+
 
 def settled(step: Callable[[], T]) -> T:
-    """``step()``, done once more if a Ctrl-C interrupts it.
+    """``step()``, done once more if a Ctrl-C interrupts it, or if it lacks memory that can be given back.
 
     For the short step without side effects that makes an answer of what a search has found: it is not worth losing
-    the answer for. A second Ctrl-C goes through.
+    the answer for. A second time goes through.
     """
     try:
         return step()
     except KeyboardInterrupt:
+        return step()
+    except MemoryError:
+        gc.collect()
         return step()

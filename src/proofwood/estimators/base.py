@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 import sklearn
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from proofwood import memory
 from proofwood.data.columns import (
     is_frame,
     is_pandas,
@@ -57,14 +58,15 @@ _NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[
 class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """A classifier whose fit ends with a proof: objective, lower bound, gap and status.
 
-    Subclasses store their parameters in ``__init__``, among them ``class_weight``, ``time_limit``, ``n_jobs``,
-    ``callback`` and ``verbose``, and implement :meth:`_problem`, which checks the learner's own parameters, and
-    :meth:`_solve`.
+    Subclasses store their parameters in ``__init__``, among them ``class_weight``, ``time_limit``, ``memory_limit``,
+    ``n_jobs``, ``callback`` and ``verbose``, and implement :meth:`_problem`, which checks the learner's own
+    parameters, and :meth:`_solve`.
     """
 
     # parameters of every learner
     class_weight: str | Mapping[Any, float] | None
     time_limit: float | None
+    memory_limit: int | str | None
     n_jobs: int | None
     callback: Progress | None
     verbose: int
@@ -179,8 +181,27 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         constrain: Callable[[Any, npt.NDArray[Any]], Any] | None = None,
     ) -> None:
         """What :meth:`fit` does; ``constrain`` adds to the problem what the labels must be known for."""
-        started = time.monotonic()
         self._check_shared_parameters()
+        with memory.within(self.memory_limit):
+            try:
+                self._fit_within(X, y, sample_weight, constrain)
+            except MemoryError as error:
+                raise memory.MemoryLimitError(
+                    f"fit ended without a model for want of memory ({str(error) or 'an allocation failed'}): raise "
+                    "memory_limit or the limits of the process, take fewer rows or columns, or set n_jobs=1"
+                ) from error
+        if self.result_.status is Status.FEASIBLE and self.result_.stats.stopped_by is not None:
+            warnings.warn(self._unproved(), OptimalityWarning, stacklevel=3)
+
+    def _fit_within(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None,
+        constrain: Callable[[Any, npt.NDArray[Any]], Any] | None,
+    ) -> None:
+        """What :meth:`_fit` does within the limit of memory."""
+        started = time.monotonic()
         seconds = _seconds(self.time_limit)
         self._deadline = None if seconds is None else started + seconds
         try:
@@ -199,7 +220,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
                 if seconds is not None:  # what the preparation took counts, and what the end will take is kept
                     kept = min(_END_SHARE * seconds, _END_SECONDS * X.shape[0])
                     seconds = max(0.0, seconds - (time.monotonic() - started) - kept)
-                limits = Limits(seconds=seconds, threads=_threads(self.n_jobs))
+                limits = Limits(seconds=seconds, threads=threads_of(self.n_jobs))
                 with _progress_lines(self.verbose):
                     result = self._solve_telling(problem, limits)
         finally:
@@ -209,8 +230,6 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         self.classes_ = classes
         self._keep(result, result.model)
         self._finish(problem)
-        if result.status is Status.FEASIBLE and result.stats.stopped_by is not None:
-            warnings.warn(self._unproved(), OptimalityWarning, stacklevel=3)
 
     def _unprepared(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None, seconds: float
@@ -241,6 +260,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
                 raise ValueError(
                     f"time_limit={self.time_limit!r} is no time: expected seconds above 0, or None for no limit"
                 )
+        memory.bytes_of(self.memory_limit)
         if self.n_jobs is not None and (not is_integer(self.n_jobs) or self.n_jobs == 0):
             raise ValueError(
                 f"n_jobs={self.n_jobs!r} is no number of threads: expected an integer from 1, "
@@ -497,10 +517,13 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
 
     def _unproved(self) -> str:
         result = self.result_
+        raise_what = "raise time_limit (None for no limit)"
+        if result.stats.stopped_by == "memory_limit":
+            raise_what = "raise memory_limit or the limits of the process, set n_jobs=1"
         return (
             f"{_stopped(result)} before the proof was complete: objective {_shown(result.objective)} {result.unit}, "
             f"lower bound {_shown(result.lower_bound)}, gap {_shown(result.gap)}{_relative(result)}. The model is the "
-            f"best found so far. To finish, raise time_limit (None for no limit), or ask for less: {self._less()}."
+            f"best found so far. To finish, {raise_what}, or ask for less: {self._less()}."
         )
 
     # ----------------------------------------------------------------------------------------------------- input
@@ -607,11 +630,12 @@ def is_integer(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
 
 
-def _threads(n_jobs: int | None) -> int:
-    """Threads that ``n_jobs`` asks for, as joblib counts them; no more than any machine has a use for."""
-    if n_jobs is not None and n_jobs >= MOST_THREADS:
-        return MOST_THREADS
-    return min(MOST_THREADS, int(effective_n_jobs(None if n_jobs is None else max(int(n_jobs), -MOST_THREADS))))
+def threads_of(n_jobs: int | None) -> int:
+    """Threads for ``n_jobs``: never more than twice the processors, or eight, whatever is asked for."""
+    most = max(8, 2 * cpu_count())
+    if n_jobs is not None and n_jobs >= most:
+        return most
+    return max(1, min(most, int(effective_n_jobs(None if n_jobs is None else max(int(n_jobs), -MOST_THREADS)))))
 
 
 def _finite(value: object) -> float | None:
@@ -717,5 +741,6 @@ def _stopped(result: Result) -> str:
         return f"by the {result.stats.engine} engine"
     return {
         "time_limit": f"stopped by the time limit after {result.stats.seconds:.1f} s",
+        "memory_limit": f"stopped by the memory limit after {result.stats.seconds:.1f} s",
         "interrupt": f"interrupted after {result.stats.seconds:.1f} s",
     }.get(by or "", f"stopped after {result.stats.seconds:.1f} s")

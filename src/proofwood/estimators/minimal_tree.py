@@ -13,6 +13,7 @@ import numpy as np
 from proofwood.estimators.base import is_integer
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
 from proofwood.exceptions import DataError
+from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import canonical_thresholds, refresh
@@ -59,6 +60,10 @@ class MinimalTreeClassifier(ClassifierOverTests):
         recognised without it.
     time_limit : float or None, default 60.0
         Seconds for the search. Reaching it keeps the best tree and warns with :class:`OptimalityWarning`.
+    memory_limit : int, str or None, default None
+        What a fit may add to the memory of the process, in bytes or as text such as "4GB". Near it caches give back
+        what they hold; at it the search ends, the best model found is kept, and a warning says so. None: 80 % of what
+        the process may still use by free memory, control groups and resource limits.
     n_jobs : int or None
         Threads, as joblib counts them: None is 1, -1 is all cores.
     callback : function of one ProgressEvent, or None
@@ -110,6 +115,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         max_thresholds: int | None = None,
         categorical_features: Iterable[Any] | None = None,
         time_limit: float | None = 60.0,
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         callback: Progress | None = None,
         verbose: int = 0,
@@ -122,6 +128,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         self.max_thresholds = max_thresholds
         self.categorical_features = categorical_features
         self.time_limit = time_limit
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
@@ -187,6 +194,8 @@ class MinimalTreeClassifier(ClassifierOverTests):
             depth = f"no tree of depth at most {self.max_depth} is right on all rows"
             if result.status is Status.INFEASIBLE:
                 raise ValueError(f"{depth}, which is proved: raise max_depth, or permit errors with max_errors")
+            if result.stats.stopped_by == "memory_limit":
+                raise MemoryLimitError("no tree without too many errors was found")
             raise TimeoutError(
                 f"the time limit ended the search before it was known whether {depth}: raise either limit"
             )

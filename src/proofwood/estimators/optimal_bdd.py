@@ -15,6 +15,7 @@ from proofwood.engines.diagrams.cells import CellTable, diagram
 from proofwood.engines.diagrams.solve import ENGINES, solve
 from proofwood.estimators.base import is_integer
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
+from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
@@ -62,6 +63,10 @@ class OptimalBDDClassifier(ClassifierOverTests):
         Multiplies ``sample_weight``. ``"balanced"`` gives each class the same total weight.
     time_limit : float or None, default 60.0
         Seconds for the search. Reaching it keeps the best diagram and warns with :class:`OptimalityWarning`.
+    memory_limit : int, str or None, default None
+        What a fit may add to the memory of the process, in bytes or as text such as "4GB". Near it caches give back
+        what they hold; at it the search ends, the best model found is kept, and a warning says so. None: 80 % of what
+        the process may still use by free memory, control groups and resource limits.
     n_jobs : int or None
         Threads, as joblib counts them: None is 1, -1 is all cores.
     callback : function of one ProgressEvent, or None
@@ -115,6 +120,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         max_thresholds: int | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
         time_limit: float | None = 60.0,
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         callback: Progress | None = None,
         verbose: int = 0,
@@ -128,6 +134,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         self.max_thresholds = max_thresholds
         self.class_weight = class_weight
         self.time_limit = time_limit
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
@@ -203,6 +210,8 @@ class OptimalBDDClassifier(ClassifierOverTests):
     def _solve(self, problem: Posed[DiagramProblem], limits: Limits, progress: Progress | None) -> Result:
         result = solve(problem.problem, engine=self.engine, limits=limits, progress=progress)
         if result.model is None:
+            if result.stats.stopped_by == "memory_limit":
+                raise MemoryLimitError(f"the {self.engine} engine found no diagram")
             raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise time_limit")
         lifted = problem.binarizer.lift(result.model)
         model = refresh(lifted, problem.X, problem.codes, problem.problem.rows.n_classes, problem.weights)

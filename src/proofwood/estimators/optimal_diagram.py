@@ -33,6 +33,7 @@ from proofwood.estimators.constraints import (
 )
 from proofwood.estimators.over_tests import ClassifierOverTests
 from proofwood.exceptions import DataError, InfeasibleError, OptimalityWarning
+from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import edge_weights, predict, walk
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import canonical_thresholds, refresh, unroll
@@ -127,6 +128,10 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         Multiplies ``sample_weight``. ``"balanced"`` gives each class the same total weight.
     time_limit : float or None, default 60.0
         Seconds for the search. Reaching it keeps the best diagram and warns with :class:`OptimalityWarning`.
+    memory_limit : int, str or None, default None
+        What a fit may add to the memory of the process, in bytes or as text such as "4GB". Near it caches give back
+        what they hold; at it the search ends, the best model found is kept, and a warning says so. None: 80 % of what
+        the process may still use by free memory, control groups and resource limits.
     n_jobs : int or None
         Threads, as joblib counts them: None is 1, -1 is all cores.
     random_state : int or None, default None
@@ -186,6 +191,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         max_thresholds: int | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
         time_limit: float | None = 60.0,
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | None = None,
         callback: Progress | None = None,
@@ -200,6 +206,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         self.max_thresholds = max_thresholds
         self.class_weight = class_weight
         self.time_limit = time_limit
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
@@ -363,6 +370,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         if result.model is None:
             if result.status is Status.INFEASIBLE:
                 raise InfeasibleError(_infeasible(problem), result)
+            if result.stats.stopped_by == "memory_limit":
+                raise MemoryLimitError(f"the {self.engine} engine found no diagram")
             raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise time_limit")
         model = self._lifted(result.model, problem)
         _require(model, problem, result)

@@ -39,6 +39,10 @@ class OptimalTreeClassifier(ProvedClassifier):
         Multiplies ``sample_weight``. ``"balanced"`` gives each class the same total weight.
     time_limit : float or None, default 60.0
         Seconds for the search. Reaching it keeps the best tree and warns with :class:`OptimalityWarning`.
+    memory_limit : int, str or None, default None
+        What a fit may add to the memory of the process, in bytes or as text such as "4GB". Near it caches give back
+        what they hold; at it the search ends, the best model found is kept, and a warning says so. None: 80 % of what
+        the process may still use by free memory, control groups and resource limits.
     n_jobs : int or None
         Threads, as joblib counts them: None is 1, -1 is all cores. A completed search with ``max_gap=0`` gives the
         same tree for any number.
@@ -89,6 +93,7 @@ class OptimalTreeClassifier(ProvedClassifier):
         max_gap: float = 0,
         class_weight: str | Mapping[Any, float] | None = None,
         time_limit: float | None = 60.0,
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         callback: Progress | None = None,
         verbose: int = 0,
@@ -100,6 +105,7 @@ class OptimalTreeClassifier(ProvedClassifier):
         self.max_gap = max_gap
         self.class_weight = class_weight
         self.time_limit = time_limit
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose

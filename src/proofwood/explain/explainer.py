@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
+from proofwood import memory
+from proofwood.exceptions import OptimalityWarning
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.models import Explained, explained
 from proofwood.explain.oracles.engines import ENGINES, make_oracle
@@ -31,6 +35,40 @@ if TYPE_CHECKING:
     from proofwood.explain.table.records import Explanations
 
 Features = Iterable[Key]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _within_memory(method: Callable[P, R]) -> Callable[P, R]:
+    """A method of :class:`Explainer` that keeps its memory limit, and tells when that ended a search."""
+
+    @functools.wraps(method)
+    def limited(*arguments: P.args, **options: P.kwargs) -> R:
+        explainer = arguments[0]
+        assert isinstance(explainer, Explainer)
+        if memory.limited():  # one question that asks another
+            return method(*arguments, **options)
+        with memory.within(explainer.memory_limit):
+            try:
+                result = method(*arguments, **options)
+            except MemoryError as error:
+                explainer.forget()
+                why = str(error) or "an allocation failed"
+                raise memory.MemoryLimitError(
+                    f"{method.__name__} ended without an answer for want of memory ({why}): raise memory_limit or the "
+                    "limits of the process"
+                ) from error
+        if memory.lacked():
+            explainer.forget()
+            warnings.warn(
+                "the memory limit ended the search: the explanation is the best found so far, as its status says. "
+                "Raise memory_limit or the limits of the process for a complete one",
+                OptimalityWarning,
+                stacklevel=2,
+            )
+        return result
+
+    return limited
 
 
 class Explainer:
@@ -49,6 +87,9 @@ class Explainer:
     X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers
     engine : ``"auto"``, ``"box"``, ``"sat"`` (majority votes), ``"bound"``, ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
     time_limit : seconds per explanation, None for no limit; an explanation that ran out of it says so in its status
+    memory_limit : bytes that an explanation may add to the memory of the process, or a text such as "4GB"; None for
+        80 % of what the process may still use. One that reached it says so in its status, as with the time, and in a
+        warning; what the engine learned from earlier rows is forgotten then
 
     Raises
     ------
@@ -83,12 +124,14 @@ class Explainer:
         X: Any = None,
         engine: str = "auto",
         time_limit: float | None = None,
+        memory_limit: int | str | None = None,
     ) -> None:
         if engine not in ENGINES:
             raise ValueError(f"engine={engine!r}: expected one of {', '.join(map(repr, ENGINES))}")
         if time_limit is not None and not time_limit > 0:
             raise ValueError(f"time_limit={time_limit!r}: expected seconds above 0, or None for no limit")
-        self.engine, self.time_limit = engine, time_limit
+        memory.bytes_of(memory_limit)
+        self.engine, self.time_limit, self.memory_limit = engine, time_limit, memory_limit
         if isinstance(model, Explained):
             self.model = model
         else:
@@ -114,6 +157,10 @@ class Explainer:
         """Names of the features that explanations are made of."""
         return self.model.feature_names
 
+    def forget(self) -> None:
+        """Give back the memory of what the engine has learned; it begins anew with the next question."""
+        self._oracle, self._last = None, None
+
     @property
     def oracle(self) -> Oracle:
         """The engine, built when it is first used and kept with all it has learned."""
@@ -123,6 +170,7 @@ class Explainer:
 
     # ----------------------------------------------------------------------------------------------------- explanations
 
+    @_within_memory
     def abductive(
         self,
         x: Any,
@@ -229,6 +277,7 @@ class Explainer:
             result, maximal = self._inflated(result, given, begin, limit)
         return self._certified(result, q, begin, limit, left_free, maximal) if certificate else result
 
+    @_within_memory
     def contrastive(
         self,
         x: Any,
@@ -300,6 +349,7 @@ class Explainer:
             )
         return self._certified(result, q, begin, limit, fixed) if certificate else result
 
+    @_within_memory
     def counterfactual(
         self,
         x: Any,
@@ -419,6 +469,7 @@ class Explainer:
         )
         return Listing(itertools.islice(self._listed(q, run, kind), limit), run)
 
+    @_within_memory
     def enumeration_certificate(self, x: Any, *, time_limit: float | None = None) -> dict[str, Any]:
         """All explanations of a row, with a proof of each and of that there are no others, as plain JSON.
 
@@ -459,6 +510,7 @@ class Explainer:
 
     # -------------------------------------------------------------------------------------------------------- questions
 
+    @_within_memory
     def is_sufficient(
         self, x: Any, features: Features, *, target: Any = None, time_limit: float | None = None
     ) -> bool | None:
@@ -469,6 +521,7 @@ class Explainer:
         changes = q.questions.ask(mask_of(self.features(features, "features")))
         return None if changes is None else not changes
 
+    @_within_memory
     def necessary(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
         """By name of feature: whether it is in every abductive explanation of the row; None where time ran out."""
         begin = time.monotonic()
@@ -477,6 +530,7 @@ class Explainer:
         answers = relevance.necessary(self.oracle, q.cells, q.label, seconds=left, questions=q.questions)
         return {self.feature_names[feature]: answer for feature, answer in answers.items()}
 
+    @_within_memory
     def relevant(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
         """By name of feature: whether it is in some abductive explanation of the row; None where time ran out."""
         begin = time.monotonic()
@@ -485,6 +539,7 @@ class Explainer:
         answers = relevance.relevant(self.oracle, q.cells, q.label, seconds=left, questions=q.questions)
         return {self.feature_names[feature]: answer for feature, answer in answers.items()}
 
+    @_within_memory
     def attribution(
         self, x: Any, *, limit: int | None = None, target: Any = None, time_limit: float | None = None
     ) -> shares.Attribution:
@@ -564,7 +619,7 @@ class Explainer:
 
     def _listed(self, q: _Asked, run: Enumeration, kind: Kind | None) -> Iterator[Explanation]:
         begin, calls = time.monotonic(), q.calls
-        for item in run:
+        for item in memory.stepwise(self.memory_limit, iter(run)):
             if kind is None or item.kind == kind:
                 columns = [c for f in item.features for c in self.model.scores.features[f]]
                 low, high = np.zeros_like(q.cells), np.array(self.model.scores.n_thresholds)

@@ -51,6 +51,7 @@ void check_table(const Ranks& ranks, const Cuts& tests_of, const Integers& price
 }
 
 nb::dict told(const layered::Best& best, const layered::Table& table, const layered::Skeleton& skeleton) {
+  if (best.shape.nodes.size() != skeleton.slots()) throw std::bad_alloc();  // memory ended before the first diagram
   std::vector<int> place(skeleton.slots(), -1);
   int number = 0;
   for (u32 s = 0; s < skeleton.slots(); ++s)

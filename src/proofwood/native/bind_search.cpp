@@ -79,8 +79,9 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
       offset = std::chrono::duration<double>(Clock::now() - started).count();
       search = std::make_unique<proofwood::Search>(std::move(table), settings, stop);
     }
-    search->run();
-    nodes = search->tree();
+    proofwood::while_memory_lasts(stop, [&] { search->run(); });
+    search->forget();
+    proofwood::while_memory_lasts(stop, [&] { nodes = search->tree(); });
   };
 
   std::size_t told = 0;
@@ -113,7 +114,7 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   const auto state = search->state();
   result["upper"] = state.upper;
   result["lower"] = state.lower;
-  result["has_tree"] = search->has_tree();
+  result["has_tree"] = !nodes.empty();
   result["canonical"] = search->canonical();
   nb::list trace;
   for (const auto& event : search->events_since(0)) trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <thread>
 
 #include "bindings.hpp"
 #include "running.hpp"
@@ -80,10 +79,8 @@ nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weight
       for (std::size_t s = next++; s < n_sets && stop.load() == kRunning; s = next++)
         searched[s] = search.run(sets.data() + s * n_tests, static_cast<int>(n_tests)) ? 1 : 0;
     };
-    std::vector<std::thread> others;
-    for (int t = 1; t < threads; ++t) others.emplace_back(lane);
-    lane();
-    for (auto& other : others) other.join();
+    proofwood::run_workers(static_cast<int>(std::clamp<std::size_t>(n_sets, 1, static_cast<std::size_t>(std::max(threads, 1)))),
+                           [&](int) { lane(); }, [&] { stop = -1; });
   };
   const double took = proofwood::run_watched(work, stop, seconds, nullptr);
 

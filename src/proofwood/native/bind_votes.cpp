@@ -82,8 +82,8 @@ class VoteSearch {
 
   std::int64_t conflicts() const {
     std::int64_t sum = 0;
-    for (const auto& [_, pair] : pairs_) sum += pair->conflicts();
-    for (const auto& [_, search] : firsts_) sum += search->conflicts();
+    for (const auto& [_, pair] : pairs_) sum += pair ? pair->conflicts() : 0;  // none if memory did not last for it
+    for (const auto& [_, search] : firsts_) sum += search ? search->conflicts() : 0;
     return sum;
   }
 
@@ -98,6 +98,7 @@ class VoteSearch {
     };
     const std::vector<votes::Literal> literals(assumptions.begin(), assumptions.end());
     votes::Outcome outcome = votes::Outcome::kStopped;
+    std::atomic<int> lacking{kRunning};
     int stopped = kRunning;
     if (patience_ > 0) {
       // Most questions end soon: on this thread, which looks at the clock and for Ctrl-C itself.
@@ -115,7 +116,8 @@ class VoteSearch {
         }
         return stopped != kRunning;
       });
-      outcome = search.solve(literals, near, {watch, patience_, one_sum});
+      const votes::Budget budget{watch, patience_, one_sum};
+      if (!proofwood::while_memory_lasts(lacking, [&] { outcome = search.solve(literals, near, budget); })) return without_memory();
       if (raised) std::rethrow_exception(raised);
       if (stopped == proofwood::kInterrupt) outcome = votes::Outcome::kStopped;
       if (outcome != votes::Outcome::kStopped) stopped = kRunning;  // the answer came all the same
@@ -128,10 +130,20 @@ class VoteSearch {
         outcome = one_sum && rules_.local ? search.settle(literals, near, budget) : search.solve(literals, near, budget);
       };
       proofwood::run_watched(go_on, stop, left(), nullptr);
+      if (stop.load() == proofwood::kMemory && outcome == votes::Outcome::kStopped) return without_memory();
       if (stop.load() == proofwood::kInterrupt) outcome = votes::Outcome::kStopped;
       stopped = outcome == votes::Outcome::kStopped ? stop.load() : kRunning;
     }
     return nb::make_tuple(static_cast<int>(outcome), search.witness(), search.core(), stopped);
+  }
+
+  // No answer, and what was learned from earlier questions is given back: a search that lacked memory may be half done.
+  nb::tuple without_memory() {
+    pairs_.clear();
+    firsts_.clear();
+    proofwood::trim_memory();
+    return nb::make_tuple(static_cast<int>(votes::Outcome::kStopped), std::vector<int>{}, std::vector<votes::Literal>{},
+                          static_cast<int>(proofwood::kMemory));
   }
 
   votes::Model model_;

@@ -12,5 +12,6 @@ void bind_topology(nanobind::module_& module);
 void bind_votes(nanobind::module_& module);
 void bind_layered(nanobind::module_& module);
 void bind_hyperplane(nanobind::module_& module);
+void bind_memory(nanobind::module_& module);
 
 }  // namespace proofwood

@@ -12,4 +12,5 @@ NB_MODULE(_native, module) {
   proofwood::bind_votes(module);
   proofwood::bind_layered(module);
   proofwood::bind_hyperplane(module);
+  proofwood::bind_memory(module);
 }

@@ -4,9 +4,10 @@
 #include <array>
 #include <bit>
 #include <numeric>
-#include <thread>
 #include <unordered_map>
 #include <utility>
+
+#include "threads.hpp"
 
 namespace proofwood {
 
@@ -72,10 +73,7 @@ void for_each_parallel(std::size_t n, int threads, const auto& work) {
   const auto loop = [&] {
     for (std::size_t i; (i = next.fetch_add(1)) < n;) work(i);
   };
-  std::vector<std::thread> helpers;
-  for (int t = 1; t < std::min<int>(threads, static_cast<int>(n)); ++t) helpers.emplace_back(loop);
-  loop();
-  for (auto& helper : helpers) helper.join();
+  run_workers(static_cast<int>(std::min<std::size_t>(n, static_cast<std::size_t>(std::max(threads, 1)))), [&](int) { loop(); }, [&] { next = n; });
 }
 
 }  // namespace

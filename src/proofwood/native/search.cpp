@@ -1,9 +1,10 @@
 #include "search.hpp"
 
-#include <exception>
 #include <numeric>
 #include <stdexcept>
-#include <thread>
+
+#include "memory.hpp"
+#include "threads.hpp"
 
 namespace proofwood {
 
@@ -196,6 +197,7 @@ struct Search::Worker : StumpBatch {
     solved.relaxed = std::min(std::max(solved.relaxed, known.relaxed), solved.upper);
     if (settings.rules.cache && !solved.stopped) {
       const std::lock_guard lock(search.cache_mutex_);
+      if (memory_is_short()) search.cache_.clear();
       const std::size_t size = search.cache_.size();
       if (size < kCacheEntries || search.cache_.contains(key))
         search.cache_[key] = {solved.upper, solved.lower, solved.relaxed, solved.plan,
@@ -1042,24 +1044,10 @@ PlanPtr Search::canonical_root(Node& node) {
 
 void Search::run_pool(Node& node, bool last) {
   std::vector<std::unique_ptr<Worker>> workers;
-  std::vector<std::thread> threads;
-  std::exception_ptr failure;
-  const auto guarded = [&](Worker& worker) {
-    try {
-      work(worker, node, last);
-    } catch (...) {  // out of memory, or a broken invariant: all stop, the caller hears of it
-      const std::lock_guard lock(mutex_);
-      failure = std::current_exception();
-      stop_ = -1;
-    }
-  };
-  for (int t = 1; t < settings_.threads; ++t) {
-    workers.push_back(std::make_unique<Worker>(*this));
-    threads.emplace_back([&guarded, worker = workers.back().get()] { guarded(*worker); });
-  }
-  guarded(*main_);
-  for (auto& thread : threads) thread.join();
-  if (failure) std::rethrow_exception(failure);
+  for (int t = 1; t < settings_.threads; ++t) workers.push_back(std::make_unique<Worker>(*this));
+  // out of memory, or a broken invariant: all stop, the caller hears of it
+  run_workers(
+      settings_.threads, [&](int w) { work(w == 0 ? *main_ : *workers[static_cast<std::size_t>(w - 1)], node, last); }, [&] { stop_ = -1; });
   for (const auto& worker : workers)
     for (std::size_t c = 0; c < kCounters; ++c) totals_[c] += worker->counters[c];
 }

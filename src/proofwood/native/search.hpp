@@ -85,7 +85,7 @@ class Search {
 
   // After run().
   std::vector<TreeNode> tree() const;
-  bool has_tree() const { return plan_ != nullptr; }
+  void forget() { decltype(cache_)().swap(cache_); }  // gives back the memory of the cache
   bool canonical() const { return canonical_; }
   i64 constant_cost() const { return constant_; }
   std::array<i64, kCounters> counters() const { return totals_; }

@@ -7,8 +7,9 @@
 #include "sized.hpp"
 
 #include <chrono>
-#include <exception>
-#include <thread>
+
+#include "memory.hpp"
+#include "threads.hpp"
 
 namespace proofwood {
 
@@ -94,6 +95,7 @@ struct SizedSearch::Worker : StumpBatch {
     const i64 least = std::max(known, node.limit);
     if (settings.cache) {
       const std::lock_guard lock(search.cache_mutex_);
+      if (memory_is_short()) search.cache_.clear();
       if (search.cache_.size() < kCacheEntries || search.cache_.contains(key)) search.cache_[key] = {least, least < limit};
     }
     return least;
@@ -314,21 +316,8 @@ SizedSearch::Answer SizedSearch::run() {
   Node node;
   for (int splits = 2; splits <= most && base >= settings_.below && stop_.load() == 0; ++splits) {
     workers[0]->begin(node, *roots[0], splits, depth, settings_.below, base);
-    std::exception_ptr failure;
-    const auto lane = [&](std::size_t w) {
-      try {
-        work(*workers[w], *roots[w], node);
-      } catch (...) {  // out of memory: all stop, the caller hears of it
-        const std::lock_guard lock(mutex_);
-        failure = std::current_exception();
-        stop_ = -1;
-      }
-    };
-    std::vector<std::thread> threads;
-    for (std::size_t w = 1; w < workers.size(); ++w) threads.emplace_back(lane, w);
-    lane(0);
-    for (auto& thread : threads) thread.join();
-    if (failure) std::rethrow_exception(failure);
+    const auto lane = [&](int w) { work(*workers[static_cast<std::size_t>(w)], *roots[static_cast<std::size_t>(w)], node); };
+    run_workers(settings_.threads, lane, [&] { stop_ = -1; });  // out of memory: all stop, the caller hears of it
     base = node.limit;
   }
   int found = kFound;

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <thread>
 
 #include "subset_worker.hpp"
+#include "threads.hpp"
 
 namespace proofwood::subset {
 
@@ -504,14 +504,11 @@ void Search::run() {
       }
       finish(worker);
     };
-    std::vector<std::thread> threads;
+    const u32 n_workers = static_cast<u32>(std::clamp<std::size_t>(n, 1, std::max(settings_.threads, 1u)));
     std::vector<Worker> workers;
-    workers.reserve(settings_.threads);
-    for (u32 t = 1; t < settings_.threads; ++t) workers.emplace_back(*this);
-    for (auto& worker : workers) threads.emplace_back([&] { work(worker); });
-    Worker own(*this);
-    work(own);
-    for (auto& thread : threads) thread.join();
+    workers.reserve(n_workers);
+    for (u32 t = 0; t < n_workers; ++t) workers.emplace_back(*this);
+    run_workers(static_cast<int>(n_workers), [&](int w) { work(workers[static_cast<std::size_t>(w)]); }, [&] { stop_ = -1; });
   }
   finish(first);
   conclude();

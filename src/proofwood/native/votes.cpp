@@ -9,6 +9,8 @@
 #include "assertion.hpp"
 #include "local.hpp"
 
+#include "memory.hpp"
+
 namespace proofwood::votes {
 
 namespace {
@@ -771,7 +773,8 @@ Outcome Pair::solve(const std::vector<Literal>& assumptions, const std::vector<i
     }
     if (until <= 0) {
       until = 64 * luby(++restart + 1);
-      if (clauses_.size() - n_given_ > limit) {
+      const std::size_t many = memory_is_short() ? std::min<std::size_t>(limit, 1000) : limit;
+      if (clauses_.size() - n_given_ > many) {
         undo(0);
         if (!propagate(budget.watch) || budget.watch.over()) continue;
         reduce();

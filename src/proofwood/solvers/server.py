@@ -19,6 +19,8 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, TypeAlias
 
+from proofwood import memory
+from proofwood.memory import MemoryLimitError
 from proofwood.solvers.worker import (
     GRACE_SECONDS,
     LOOK_SECONDS,
@@ -138,6 +140,8 @@ class Server:
                 return child.receive()
             if left <= 0:
                 raise ServerTimeout("the worker process did not answer within the time limit")
+            if child.ready and memory.full_with([pid for pid in (child.process.pid,) if pid is not None]):
+                raise MemoryLimitError("the worker process reached the memory limit")
 
 
 class _Raised(Exception):

@@ -15,6 +15,8 @@ from typing import Any, Self
 
 from pysat import solvers as pysat_solvers  # type: ignore[import-untyped]
 
+from proofwood import memory
+from proofwood.memory import MemoryLimitError
 from proofwood.solvers.cardinality import sequential_counter
 from proofwood.solvers.proof import Certificate
 
@@ -28,6 +30,8 @@ SLICE_SECONDS = 0.08
 FIRST_SLICE = 100
 """Conflicts of the first slice, before the speed is known."""
 LARGEST_SLICE = 100_000
+CLAUSES_BETWEEN_LOOKS = 4096
+"""Clauses that are added between two looks at the memory."""
 
 
 class SatSession:
@@ -43,7 +47,8 @@ class SatSession:
 
     Attributes
     ----------
-    stopped_by : why the last call of :meth:`solve` returned None: "time_limit" or "interrupt"; else None
+    stopped_by : why the last call of :meth:`solve` returned None: "time_limit", "memory_limit" or "interrupt";
+        else None
     n_variables : the highest variable handed out by :meth:`new` and :meth:`block`
     n_clauses, n_literals : added so far
     n_calls : calls of :meth:`solve`
@@ -71,6 +76,8 @@ class SatSession:
         if proof and solver not in PROOF_SOLVERS:
             raise ValueError(f"solver={solver!r} writes no such proof: expected one of {', '.join(PROOF_SOLVERS)}")
         settings: dict[str, Any] = {"with_proof": True} if proof else {}
+        if _lacks_memory():
+            raise MemoryLimitError("no memory is left for a SAT solver")
         self._solver = pysat_solvers.Solver(name=solver, **settings)
         self.name = solver
         self.stopped_by: str | None = None
@@ -124,6 +131,8 @@ class SatSession:
             self.n_literals += len(literals)
             if kept is not None:
                 kept.append(literals)
+            if self.n_clauses % CLAUSES_BETWEEN_LOOKS == 0 and _lacks_memory():
+                raise MemoryLimitError(f"a formula of {self.n_clauses:,} clauses reaches the memory limit")
 
     def at_most(self, literals: Sequence[int], k: int) -> None:
         """Let at most ``k`` of ``literals`` be true, by Sinz's sequential counter."""
@@ -163,6 +172,9 @@ class SatSession:
                     if answer:
                         self._values = self._solver.get_model()
                     return answer
+                if _lacks_memory():
+                    self.stopped_by = "memory_limit"
+                    return None
                 if self._on_slice is not None:
                     self._on_slice()
         except KeyboardInterrupt:
@@ -228,6 +240,14 @@ class SatSession:
         if not lines or lines[-1] != "0":
             lines.append("0")
         return Certificate(claim, tuple(tuple(clause) for clause in (*self._clauses, *units)), tuple(lines))
+
+
+def _lacks_memory() -> bool:
+    """Whether a solver should stop: early where addresses are limited, for it does not survive a failed allocation."""
+    lacks = memory.short() if memory.addresses_limited() else memory.full()
+    if lacks:
+        memory.note_lack()
+    return lacks
 
 
 class _NotTheMainThread:

@@ -22,6 +22,8 @@ from multiprocessing.process import BaseProcess
 from types import ModuleType
 from typing import Any, TypeAlias
 
+from proofwood import memory
+
 Send: TypeAlias = Callable[[Any], None]
 Job: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -43,7 +45,7 @@ class WorkerOutcome:
     ----------
     value : what the function returned; None if it was stopped
     last : the last message that the child sent, None if there was none
-    stopped_by : None if the function returned, else "time_limit" or "interrupt"
+    stopped_by : None if the function returned, else "time_limit", "memory_limit" or "interrupt"
     seconds : wall-clock seconds, start of the child included
     winner : number of the job that returned first; None if none did
     """
@@ -109,12 +111,19 @@ def race(
                 stopped_by = "time_limit"
                 break
             lane.listen(min(left, LOOK_SECONDS))
+            if lane.winner is None and memory.full_with(lane.pids):
+                stopped_by = "memory_limit"
+                break
     except KeyboardInterrupt:
         stopped_by = "interrupt"
     finally:
         lane.end()
     if stopped_by is None and lane.winner is None:
-        raise WorkerError(lane.failures[0])
+        if not lane.lacked_memory:
+            raise WorkerError(lane.failures[0])
+        stopped_by = "memory_limit"
+    if stopped_by == "memory_limit":
+        memory.note_lack()
     return WorkerOutcome(lane.value, lane.last, stopped_by, time.monotonic() - started, lane.winner)
 
 
@@ -129,8 +138,14 @@ class _Lane:
         self._newest: Any = None
         self.running: dict[Connection, int] = {}
         self.failures: list[str] = []
+        self.lacked_memory = False
         self.winner: int | None = None
         self.value: Any = None
+
+    @property
+    def pids(self) -> list[int]:
+        """Process numbers of the children that run."""
+        return [pid for number in self.running.values() if (pid := self._children[number].pid) is not None]
 
     @property
     def last(self) -> Any:
@@ -159,13 +174,17 @@ class _Lane:
             kind, content = pipe.recv()
         except (EOFError, OSError):
             self._leave(pipe)
-            self.failures.append(_cause_of_death(self._children[number]))
+            cause = _cause_of_death(self._children[number])
+            self.failures.append(cause)
+            # Where allocations may fail, libraries without a way to say so end their process, whatever they were at.
+            self.lacked_memory |= memory.addresses_limited()
             return
         if kind == "message":
             self._messages[number] = self._newest = content
             if self._on_message is not None:
                 self._on_message(number, content)
-        elif kind == "error":
+        elif kind in ("error", "memory"):
+            self.lacked_memory |= kind == "memory"
             self._leave(pipe)
             self.failures.append(content)
         else:
@@ -268,6 +287,8 @@ def _child(sender: Connection, function: Callable[..., Any], arguments: tuple[An
     try:
         value = function(lambda message: sender.send(("message", message)), *arguments)
         sender.send(("value", value))
+    except MemoryError:
+        sender.send(("memory", "the worker process lacked memory"))
     except Exception:  # noqa: BLE001 - handed to the parent with its traceback
         sender.send(("error", f"the worker process raised\n{traceback.format_exc()}"))
     finally:

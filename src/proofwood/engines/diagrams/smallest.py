@@ -23,6 +23,7 @@ import numpy.typing as npt
 from proofwood.engines.diagrams.cells import CellTable
 from proofwood.engines.diagrams.filling import count_splits, merged_labels
 from proofwood.engines.diagrams.order_sat import fewest_splits
+from proofwood.engines.interrupts import ENDED
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.result import NO_LIMITS, Limits, Status
 
@@ -74,7 +75,7 @@ def smallest_diagram(
     search = _Search(cells, deadline)
     try:
         search.run(upper, use_sat)
-    except KeyboardInterrupt:
+    except ENDED:
         search.stopped = True
     return search.result()
 

@@ -19,7 +19,7 @@ from proofwood.engines.diagrams.fill import fill_merge, fill_parent
 from proofwood.engines.diagrams.filling import count_splits
 from proofwood.engines.diagrams.smallest import Smallest, best_order, smallest_diagram
 from proofwood.engines.diagrams.sparse import sparse_diagram
-from proofwood.engines.interrupts import settled
+from proofwood.engines.interrupts import ENDED, cause_of, ends_all, raise_ended, settled
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.objectives import proof
@@ -101,9 +101,9 @@ def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     rows = problem.rows
     try:
         chosen = _choose(problem, engine, clock, _in_errors(problem, progress))
-    except KeyboardInterrupt:  # not in the search itself, which takes it: no test is known yet
-        chosen = _Chosen((), subset_errors(rows, ()), rows.unavoidable, engine, "interrupt", {})
-    if chosen.stopped_by == "interrupt":
+    except ENDED as error:  # not in the search itself, which takes it: no test is known yet
+        chosen = _Chosen((), subset_errors(rows, ()), rows.unavoidable, engine, cause_of(error), {})
+    if ends_all(chosen.stopped_by):
         clock = clock.ended()
     sets, complete = [chosen.tests], not problem.smallest_set
     proved = chosen.value == chosen.lower_bound
@@ -112,7 +112,7 @@ def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
             rows, problem.max_features, chosen.value, max_sets=MAX_SETS, limits=clock.rest()
         )
         sets = list(dict.fromkeys([chosen.tests, *found]))
-        if stopped_by == "interrupt":
+        if ends_all(stopped_by):
             clock = clock.ended()
     if not problem.smallest_set:
         clock = clock.main_over()
@@ -143,7 +143,7 @@ def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
         )
     value, trace = len(found.tests), settled(lambda: tuple(e for e in found.trace if e.objective < float("inf")))
     chosen = _Chosen(found.tests, value, found.lower_bound, "search", found.stopped_by, found.counters, trace)
-    if found.stopped_by == "interrupt":
+    if ends_all(found.stopped_by):
         clock = clock.ended()
     clock = clock.main_over()
     table, size = settled(lambda: _sized(problem, [chosen.tests], clock))
@@ -194,7 +194,7 @@ def _sized(
     """A diagram over one of ``sets``, as small as time allows; after Ctrl-C over the first of them."""
     try:
         return _smallest_of(problem, sets, clock, in_order=in_order)
-    except KeyboardInterrupt:
+    except ENDED:
         table, size = _smallest_of(problem, sets[:1], clock.ended(), in_order=in_order)
     if len(sets) > 1 and size.objective > 0:
         size = replace(size, lower_bound=0.0, status=Status.FEASIBLE)
@@ -294,8 +294,7 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     try:
         for size in range(1, min(problem.max_features, rows.n_tests) + 1):
             least = best_subset(rows, size, limits=clock.rest())
-            if least.stopped_by == "interrupt":
-                raise KeyboardInterrupt
+            raise_ended(least.stopped_by)
             bound = cost.error_price * least.lower_bound + cost.leaf_price * size
             if least.tests is not None and len(least.tests) == size:
                 found = cheapest_diagram(
@@ -307,8 +306,7 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
                 continue
             most = (upper - 1 - cost.leaf_price * size) // cost.error_price
             sets, complete, ended = optimal_subsets(rows, size, most, max_sets=MAX_SETS, limits=clock.rest())
-            if ended == "interrupt":
-                raise KeyboardInterrupt
+            raise_ended(ended)
             if not complete:
                 open_bounds.append(bound)
             for tests in sets:
@@ -329,8 +327,8 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
                 if found.lower_bound < upper and found.status is not Status.OPTIMAL:
                     open_bounds.append(max(own, found.lower_bound))
             told(0)
-    except KeyboardInterrupt:
-        stopped_by = "interrupt"
+    except ENDED as error:
+        stopped_by = cause_of(error)
         open_bounds.append(cost.error_price * rows.unavoidable)
 
     def answer() -> Result:

@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.engines.layered.shape import Diagram, InterruptedSearchError, check_skeleton, without_unreached
+from proofwood.engines.interrupts import INTERRUPT, MEMORY
+from proofwood.engines.layered.shape import (
+    Diagram,
+    InterruptedSearchError,
+    UnfinishedSearchError,
+    check_skeleton,
+    without_unreached,
+)
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.layered import LayeredProblem
 from proofwood.problem.ranked import RankArray
 
 EXACT = 2**53
 """Integers below this are exact as doubles, which is what the native search counts with."""
-INTERRUPT = 2
 """What the native code says if Ctrl-C ended it."""
 
 
@@ -38,9 +44,11 @@ class Kernel:
         return self.ranks, self.tests_of, self.prices, self.class_weights, self.coefficients
 
     def ended(self, found: Mapping[str, Any], diagram: Diagram) -> Diagram:
-        """``diagram``; InterruptedSearchError, which holds it, if Ctrl-C ended the native code."""
+        """``diagram``; an error that holds it if Ctrl-C or lack of memory ended the native code."""
         if found["stopped"] == INTERRUPT:
             raise InterruptedSearchError(diagram)
+        if found["stopped"] == MEMORY:
+            raise UnfinishedSearchError(diagram)
         return diagram
 
     def diagram(self, found: Mapping[str, Any]) -> Diagram:

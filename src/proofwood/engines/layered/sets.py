@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from proofwood.engines.interrupts import raise_ended
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.topologies import MOST_TESTS, cheapest_over_sets
 from proofwood.engines.subset import best_subset, optimal_subsets
@@ -104,8 +105,7 @@ class SetSearch:
             limits=Limits(seconds, run.limits.threads),
             upper=max(0, -(-left // cost.error_price)),
         )
-        if found.stopped_by == "interrupt":
-            raise KeyboardInterrupt
+        raise_ended(found.stopped_by)
         if found.stopped_by is None:
             self.asked.add(tests)
         else:
@@ -125,8 +125,7 @@ class SetSearch:
         sets, complete, stopped_by = optimal_subsets(
             self._told_apart, tests, level, max_sets=MAX_SETS, limits=Limits(seconds, run.limits.threads)
         )
-        if stopped_by == "interrupt":
-            raise KeyboardInterrupt
+        raise_ended(stopped_by)
         chosen = [names for names in sets if len(names) == tests]
         left = None if seconds is None else max(0.0, seconds - (run.seconds - started))
         found = cheapest_over_sets(
@@ -139,8 +138,7 @@ class SetSearch:
         run.add({"sets": len(chosen), "states": found.states})
         if found.diagram is not None:
             run.offer(found.diagram, by="search")
-        if found.stopped_by == "interrupt":
-            raise KeyboardInterrupt
+        raise_ended(found.stopped_by)
         if complete and found.complete:
             self.by_tests[tests] = level + 1
         elif len(sets) >= MAX_SETS:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from proofwood.memory import MemoryLimitError
 from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable, Normals
 from proofwood.problem.layered import LayeredProblem
 
@@ -191,6 +192,19 @@ class InterruptedSearchError(KeyboardInterrupt):
 
     def __init__(self, diagram: Diagram) -> None:
         super().__init__()
+        self.diagram = diagram
+
+
+class UnfinishedSearchError(MemoryLimitError):
+    """Lack of memory ended a local search.
+
+    Parameters
+    ----------
+    diagram : the best one that it had seen
+    """
+
+    def __init__(self, diagram: Diagram) -> None:
+        super().__init__("the memory limit is reached")
         self.diagram = diagram
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass
 
-from proofwood.engines.interrupts import settled
+from proofwood.engines.interrupts import ENDED, cause_of, ends_all, settled
 from proofwood.engines.layered.cpsat.solve import require_ortools
 from proofwood.engines.layered.milp.solve import SOLVER_OF_ENGINE, require
 from proofwood.engines.layered.run import LayeredRun, before_proof
 from proofwood.engines.layered.sets import SetSearch, search_sets
-from proofwood.engines.layered.shape import Diagram, InterruptedSearchError
+from proofwood.engines.layered.shape import Diagram, InterruptedSearchError, UnfinishedSearchError
 from proofwood.engines.layered.unrolled import Unroller
 from proofwood.model.node_table import IntArray
 from proofwood.problem.layered import LayeredProblem
@@ -116,9 +116,9 @@ def solve(
             stopped_by = solve_oblique(run, engine, random_state)
         else:
             stopped_by = work_univariate(run, engine, random_state, shares)
-    except KeyboardInterrupt as interrupt:
-        stopped_by = "interrupt"
-        if isinstance(interrupt, InterruptedSearchError):
+    except ENDED as interrupt:
+        stopped_by = cause_of(interrupt)
+        if isinstance(interrupt, (InterruptedSearchError, UnfinishedSearchError)):
             found = interrupt.diagram
             if found.n_splits == 0 or problem.oblique == (found.normals is not None):
                 run.offer(found, by="local search")
@@ -164,7 +164,7 @@ def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Sha
         stopped_by = by_neighbourhoods(
             problem, run, seconds=run.share_of_time(*shares.neighbourhoods), random_state=random_state
         )
-        if stopped_by == "interrupt":
+        if ends_all(stopped_by):
             return stopped_by
         improve_best(run, random_state + 2, seconds=run.share_of_time(*shares.improve))
     if not time_for_a_child(run):

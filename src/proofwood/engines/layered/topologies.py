@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from proofwood import _native
+from proofwood.engines.interrupts import STOPPED_BY
 from proofwood.engines.layered.shape import Diagram
 from proofwood.problem.layered import LayeredProblem
 
@@ -15,7 +16,6 @@ MOST_TESTS = 16
 """Tests of one set; the cells of more would not fit a table."""
 CONSTANT = -2
 """Number that stands for a test which all rows answer alike."""
-STOPPED_BY = {0: None, 1: "time_limit", 2: "interrupt"}
 
 
 @dataclass(frozen=True, slots=True)

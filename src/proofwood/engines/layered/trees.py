@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from proofwood.engines.interrupts import raise_ended
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.shape import Diagram, without_unreached
 from proofwood.engines.search.solve import solve
@@ -75,8 +76,7 @@ def _best_tree(
 ) -> Result:
     tree = tree_problem(problem, error_price=error_price, leaf_price=leaf_price, depth=depth)
     result = solve(tree, limits=Limits(seconds, run.limits.threads))
-    if result.stats.stopped_by == "interrupt":
-        raise KeyboardInterrupt
+    raise_ended(result.stats.stopped_by)
     return result
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from proofwood.engines.interrupts import raise_ended
 from proofwood.engines.layered.run import LayeredRun
 from proofwood.engines.layered.sets import SetSearch
 from proofwood.engines.layered.trees import offer_tree, tree_problem
@@ -226,8 +227,7 @@ class Unroller:
         node_price = problem.cost.node_price * question.price
         tree = tree_problem(problem, error_price=self.scale, leaf_price=node_price, depth=question.depth)
         found = bound(tree, below=question.below, limits=Limits(seconds, self.run.limits.threads))
-        if found.stopped_by == "interrupt":
-            raise KeyboardInterrupt
+        raise_ended(found.stopped_by)
         if found.stopped_by is None:
             key = (question.depth, question.price)
             self.asked[key] = self.asked.get(key, 0) + 1
@@ -249,8 +249,7 @@ class Unroller:
         tree = tree_problem(self.problem, error_price=1, leaf_price=0, depth=question.depth)
         limits = Limits(seconds, self.run.limits.threads)
         found = bound_errors(tree, question.splits, below=question.below, limits=limits)
-        if found.stopped_by == "interrupt":
-            raise KeyboardInterrupt
+        raise_ended(found.stopped_by)
         if found.found:
             self.trees.append((question.depth, found.errors, question.splits))
             return

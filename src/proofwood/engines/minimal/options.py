@@ -38,7 +38,8 @@ class MinimalOptions:
     depth_bound : leaves are counted only where the depth left is known to suffice, and bounds on leaves bound depth
     last_leaf : a witness tree that may grow by one leaf must send all misclassified rows there
     canonical : finish with the least test at every node that permits the best below
-    memory : bytes of subproblems at which the search ends like at a time limit, ``stopped_by`` being "memory"
+    memory : bytes of subproblems at which the search ends like at a time limit, ``stopped_by`` being "memory_limit";
+        None: what the memory limit leaves, 2 GiB without one
 
     References
     ----------
@@ -57,10 +58,10 @@ class MinimalOptions:
     depth_bound: bool = True
     last_leaf: bool = True
     canonical: bool = True
-    memory: int = 2**31
+    memory: int | None = None
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
             raise ValueError(f"strategy={self.strategy!r}: expected one of {', '.join(STRATEGIES)}")
-        if self.memory < 2**20:
+        if self.memory is not None and self.memory < 2**20:
             raise ValueError(f"memory={self.memory!r}: expected a number of bytes from {2**20}")

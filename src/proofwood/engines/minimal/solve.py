@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import settled
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, settled
 from proofwood.engines.minimal.options import RULES, STRATEGIES, MinimalOptions
+from proofwood.memory import room
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
@@ -27,8 +28,6 @@ from proofwood.result import (
 )
 
 DEFAULT_OPTIONS = MinimalOptions()
-_INTERRUPT = 2
-_STOPPED_BY = {0: None, 1: "time_limit", _INTERRUPT: "interrupt"}
 _MINIMIZE = {Minimize.DEPTH: 0, Minimize.NODES: 1, Minimize.NODES_ANY_DEPTH: 2}
 _ANY_DEPTH = 2**28
 
@@ -87,9 +86,9 @@ def solve(
         return _infeasible(problem)
     try:
         found = _search(problem, options, limits, progress, slack)
-    except KeyboardInterrupt:  # as if the native search had been stopped before its first tree
+    except ENDED as error:  # as if the native search had been stopped before its first tree
         found = {
-            "stopped": _INTERRUPT,
+            "stopped": code_of(error),
             "out_of_memory": False,
             "seconds": 0.0,
             "state": (-1, -1, 0, 1, False),
@@ -108,14 +107,15 @@ def _search(
     """What the native search tells."""
     rows = problem.rows
     ranks, costs = _merged(rows)
+    most = _most_memory(options)
     needed = 3 * rows.n_tests * len(ranks) // 8  # tests by row, rows by test, and the sets that find equal tests
     settings: dict[str, Any] = {
         "minimize": _MINIMIZE[Minimize(problem.minimize)],
         "strategy": STRATEGIES[options.strategy],
         "max_depth": _ANY_DEPTH if problem.max_depth is None else min(problem.max_depth, _ANY_DEPTH),
         "slack": min(slack, rows.total),
-        "memory": options.memory,
-        "start_only": needed > options.memory,
+        "memory": most,
+        "start_only": needed > most,
         "form_least": LEAST_SECONDARY,
         "form_most": 0.0 if limits.seconds is None else SECONDARY_SHARE * limits.seconds,
         **{name: getattr(options, name) for name in RULES},
@@ -128,6 +128,14 @@ def _search(
         limits.seconds,
         _reporter(progress, problem),
     )
+
+
+def _most_memory(options: MinimalOptions) -> int:
+    """Bytes that the subproblems may take."""
+    left = room()
+    if options.memory is None:
+        return 2**31 if left is None else left
+    return options.memory if left is None else min(options.memory, left)
 
 
 def _merged(rows: RankedRows) -> tuple[Any, Any]:
@@ -163,7 +171,7 @@ def _event(seconds: float, state: State, problem: MinimalTreeProblem) -> Progres
 
 def _result(found: dict[str, Any], problem: MinimalTreeProblem, start: NodeTable | None) -> Result:
     depth, nodes, depth_lower, nodes_lower, depth_proved = found["state"]
-    stopped_by = "memory" if found["out_of_memory"] else _STOPPED_BY[found["stopped"]]
+    stopped_by = "memory_limit" if found["out_of_memory"] else STOPPED_BY[found["stopped"]]
     table = _table(found["tree"], problem.rows) if found["tree"] else None
     if table is not None and ((table.depth, table.n_nodes) != (depth, nodes) or not problem.admits(table)):
         raise AssertionError(

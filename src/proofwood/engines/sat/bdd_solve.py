@@ -14,7 +14,7 @@ import numpy as np
 from proofwood.engines.diagrams.cells import MOST_TESTS, CellTable, diagram
 from proofwood.engines.diagrams.fill import fill_merge, fill_parent
 from proofwood.engines.diagrams.smallest import essential_tests, smallest_diagram
-from proofwood.engines.interrupts import settled
+from proofwood.engines.interrupts import ENDED, cause_of, settled
 from proofwood.engines.sat import maxsat_anytime, maxsat_cpsat, maxsat_rc2
 from proofwood.engines.sat.bdd_canonical import first_features
 from proofwood.engines.sat.bdd_clauses import BddVariables, Encoding, classified, structure
@@ -109,8 +109,8 @@ def solve(
             first_features(run, int(run.upper) if problem.fewest else problem.max_features, options.solver)
     except Stopped as stop:
         stopped_by = str(stop)
-    except KeyboardInterrupt:
-        stopped_by = "interrupt"
+    except ENDED as error:
+        stopped_by = cause_of(error)
     name = f"{engine} ({options.solver})" if engine in ("sat", "maxsat") else engine
     return settled(lambda: _result(run, name, options, None if run.done else stopped_by, limits))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from proofwood.engines.interrupts import settled
+from proofwood.engines.interrupts import ENDED, cause_of, settled
 from proofwood.engines.sat.tree_formula import Stopped, TreeFormula
 from proofwood.engines.sat.tree_options import FAITHFUL, SatTreeOptions
 from proofwood.engines.sat.tree_rows import Groups, Tree
@@ -87,8 +87,8 @@ def solve(
             _fewest_leaves_at_any_depth(run)
     except Stopped as stop:
         stopped_by = str(stop)
-    except KeyboardInterrupt:
-        stopped_by = "interrupt"
+    except ENDED as error:
+        stopped_by = cause_of(error)
     return settled(lambda: run.result(stopped_by, infeasible=infeasible))
 
 

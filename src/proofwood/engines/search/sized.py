@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from proofwood import _native
+from proofwood.engines.interrupts import STOPPED_BY
 from proofwood.problem.problem import TreeProblem
 from proofwood.result import NO_LIMITS, Limits
 
 MOST_SPLITS = 16
-STOPPED_BY = {0: None, 1: "time_limit", 2: "interrupt"}
 
 
 @dataclass(frozen=True, slots=True)

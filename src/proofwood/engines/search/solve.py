@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import settled
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, settled
 from proofwood.engines.search.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable
@@ -19,8 +19,6 @@ from proofwood.problem.recount import integer_cost, real_cost
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats
 
 DEFAULT_OPTIONS = SearchOptions()
-_INTERRUPT = 2
-_STOPPED_BY = {0: None, 1: "time_limit", _INTERRUPT: "interrupt"}
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
 
 
@@ -80,8 +78,8 @@ def solve(
         settings["start_upper"] = _checked_start(start, problem)
     try:
         found = _run(problem, settings, limits, _reporter(progress, problem.cost))
-    except KeyboardInterrupt:  # as if the native search had been stopped before it sorted the rows
-        found = {"stopped": _INTERRUPT, "seconds": 0.0, "kernel": options.simd, "upper": None}
+    except ENDED as error:  # as if the native search had been stopped before it sorted the rows
+        found = {"stopped": code_of(error), "seconds": 0.0, "kernel": options.simd, "upper": None}
     return settled(lambda: _result(found, problem, start, options))
 
 
@@ -91,7 +89,7 @@ def bound(
     """Whether some tree costs less than ``below``, an integer cost: quicker than :func:`solve` where none does."""
     settings = _settings(problem, options, limits) | {"canonical": False, "bound_only": True, "start_upper": below}
     found = _run(problem, settings, limits, None)
-    stopped_by = _STOPPED_BY[found["stopped"]]
+    stopped_by = STOPPED_BY[found["stopped"]]
     if not found.get("has_tree"):
         return TreeBound(min(below, found.get("lower", 0)), None, stopped_by)
     table = refresh(
@@ -162,7 +160,7 @@ def _checked_start(start: NodeTable, problem: TreeProblem) -> int:
 
 def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None, options: SearchOptions) -> Result:
     cost = problem.cost
-    stopped_by = _STOPPED_BY[found["stopped"]]
+    stopped_by = STOPPED_BY[found["stopped"]]
     lower, trace = found.get("lower", 0), found.get("trace", [])
     if found.get("has_tree"):
         table = _table(found["tree"], problem)

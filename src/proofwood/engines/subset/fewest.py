@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from proofwood.engines.interrupts import settled
+from proofwood.engines.interrupts import ENDED, cause_of, settled
 from proofwood.engines.subset.fewest_run import FewestResult, FewestRun
 from proofwood.engines.subset.hitting import smallest_hitting
 from proofwood.engines.subset.options import FewestOptions
@@ -42,8 +42,8 @@ def fewest_tests(
     run = FewestRun(rows, limits, progress)
     try:
         _search(run, options)
-    except KeyboardInterrupt:  # between two native calls; what the run has noted so far is sound
-        run.stopped_by = "interrupt"
+    except ENDED as error:  # between two native calls; what the run has noted so far is sound
+        run.stopped_by = cause_of(error)
     return settled(run.result)
 
 

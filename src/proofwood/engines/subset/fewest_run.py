@@ -6,8 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from proofwood.engines.interrupts import STOPPED_BY
 from proofwood.engines.subset.options import SubsetOptions
-from proofwood.engines.subset.search import STOPPED_BY, run_native, subset_errors
+from proofwood.engines.subset.search import run_native, subset_errors
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, Progress, ProgressEvent
 

@@ -15,14 +15,12 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import settled
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, settled
 from proofwood.engines.subset.options import INSTRUCTION_SETS, SubsetOptions
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent
 
 DEFAULT_OPTIONS = SubsetOptions()
-_INTERRUPT = 2
-STOPPED_BY = {0: None, 1: "time_limit", _INTERRUPT: "interrupt"}
 _RULES = (
     "matching",
     "reweighting",
@@ -213,8 +211,8 @@ def run_native(
     started = time.perf_counter()
     try:
         return _run_native(rows, size, below, options, limits, progress, more)
-    except KeyboardInterrupt:
-        return {"prepared": False, "stopped": _INTERRUPT, "seconds": time.perf_counter() - started}
+    except ENDED as error:
+        return {"prepared": False, "stopped": code_of(error), "seconds": time.perf_counter() - started}
 
 
 def _run_native(

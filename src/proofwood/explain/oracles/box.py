@@ -19,13 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proofwood import _native
+from proofwood import _native, memory
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 
 CHANGES, SAME, STOPPED = range(3)
-INTERRUPT = 2
+INTERRUPT, MEMORY = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +149,8 @@ class BoxOracle:
         targets: Sequence[int] | None,
         seconds: float | None,
     ) -> Answer:
+        if memory.lacked():  # what was learned is gone: to ask on would be to learn it again, and lose it again
+            return UNKNOWN
         until = None if seconds is None else time.perf_counter() + seconds
         core: set[int] = set()
         order = self._first_target.setdefault(label, [c for c in range(self.scores.n_classes) if c != label])
@@ -180,6 +182,8 @@ class BoxOracle:
             if outcome == STOPPED:
                 if stopped == INTERRUPT:
                     raise KeyboardInterrupt
+                if stopped == MEMORY:
+                    memory.note_lack()
                 return UNKNOWN
             if outcome == CHANGES:
                 order.remove(target)  # the next question meets the class that was reached last first

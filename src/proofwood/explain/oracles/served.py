@@ -103,7 +103,7 @@ class ServedOracle(QuestionOracle):
         seconds = question.seconds
         try:
             verdict = self._server.ask(question, seconds=None if seconds is None else seconds + GRACE_SECONDS)
-        except ServerTimeout:
+        except (ServerTimeout, MemoryError):
             return UNKNOWN
         return checked(self.scores, question, verdict)
 

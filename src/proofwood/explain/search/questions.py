@@ -15,6 +15,7 @@ import numpy as np
 
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.seed import TreeBounds, greedy_seed, release_order
+from proofwood.memory import lacked, note_lack
 from proofwood.model.node_table import IntArray
 
 
@@ -154,13 +155,19 @@ class Questions:
         known = self.known(fixed)
         if known is not None:
             return known
+        if lacked():
+            return None
         left = self.seconds_left
         if left is not None:
             seconds = left if seconds is None else min(seconds, left)
             if left <= 0.0:
                 return None
         self.calls += 1
-        answer = self.oracle.ask(self.cells, self.label, members(fixed), targets=self.targets, seconds=seconds)
+        try:
+            answer = self.oracle.ask(self.cells, self.label, members(fixed), targets=self.targets, seconds=seconds)
+        except MemoryError:
+            note_lack()
+            return None
         if answer.changes is None:
             return None
         if answer.changes:

@@ -160,7 +160,9 @@ def explain_rows(
 
 
 def _fresh(explainer: Explainer, time_limit: float | None) -> Explainer:
-    return Explainer(explainer.model, engine=explainer.engine, time_limit=time_limit)
+    return Explainer(
+        explainer.model, engine=explainer.engine, time_limit=time_limit, memory_limit=explainer.memory_limit
+    )
 
 
 def _cut(explainer: Explainer, rows: FloatArray, by_value: bool) -> Iterator[Piece]:

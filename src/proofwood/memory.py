@@ -1,0 +1,315 @@
+"""How much memory a search may take: the limit that the user sets, and those of the system.
+
+A search runs :func:`within` a limit. Native searches look at it themselves, about every 50 ms: first their caches stop
+growing and give back what they hold, then they end with the best answer so far. Python code that makes large arrays
+asks :func:`require` first, and long loops ask :func:`full`. What is measured is the memory of the process, on Linux
+with that of the solvers' processes; macOS and Windows tell of the process alone, other systems of nothing.
+"""
+
+from __future__ import annotations
+
+import numbers
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from proofwood import _native
+
+T = TypeVar("T")
+
+SHARE = 0.8
+"""Without a limit, this share of what the process may still use."""
+EARLY = 0.75
+"""Share of the limit at which caches stop growing."""
+LATE = 0.95
+"""Share of the limit at which a search ends: what it allocates between two looks must still fit."""
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
+
+
+class MemoryLimitError(MemoryError):
+    """The memory limit, or the memory that the system grants, does not suffice."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        note_lack()
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """Bytes in memory, of addresses, and of private data; -1 where unknown, or for no limit."""
+
+    resident: int
+    addresses: int
+    data: int
+
+
+class _Here(threading.local):
+    ceiling: _Use | None = None
+    early: _Use | None = None
+    lacked: bool = False
+
+
+_here = _Here()
+_NONE = (-1, -1, -1)
+
+
+def bytes_of(memory_limit: object) -> int | None:
+    """A memory limit as bytes: 4_000_000_000 and "4GB" alike, "4GiB" in powers of two; None stays None.
+
+    Raises
+    ------
+    ValueError
+        If it is no number of bytes above 0.
+    """
+    if memory_limit is None:
+        return None
+    number: float = 0
+    if isinstance(memory_limit, str):
+        match = _TEXT.fullmatch(memory_limit)
+        if match is not None and match[2].lower() in _UNITS:
+            number = float(match[1]) * _UNITS[match[2].lower()]
+    elif isinstance(memory_limit, numbers.Integral) and not isinstance(memory_limit, bool):
+        number = int(memory_limit)
+    if not 1 <= number < 2**62:
+        raise ValueError(
+            f"memory_limit={memory_limit!r} is no amount of memory: expected bytes as an integer from 1, a text such "
+            "as '4GB' or '500MB', or None for a share of what the process may use"
+        )
+    return int(number)
+
+
+@contextmanager
+def within(memory_limit: int | str | None) -> Iterator[None]:
+    """While it lasts, searches started from this thread may add ``memory_limit`` bytes to what the process holds.
+
+    Parameters
+    ----------
+    memory_limit : bytes, a text such as "4GB", or None for a share of :func:`available`. Limits on addresses
+        (``ulimit -v``) and data (``ulimit -d``) are kept in any case; an outer limit holds inside as well
+
+    Raises
+    ------
+    ValueError
+        If it is no amount of memory.
+    """
+    wanted = bytes_of(memory_limit)
+    kept = _here.ceiling, _here.early
+    if kept[0] is None:
+        _here.lacked = False
+    try:
+        _set_ceiling(wanted)
+        yield
+    finally:
+        was_full = full()
+        _here.ceiling, _here.early = kept
+        _tell()
+        if was_full:
+            _native.trim_memory()
+
+
+def limited() -> bool:
+    """Whether a limit of :func:`within` is in force in this thread."""
+    return _here.ceiling is not None
+
+
+def note_lack() -> None:
+    """Remember that lack of memory ended a search, until the next limit begins."""
+    _here.lacked = True
+
+
+def lacked() -> bool:
+    """Whether lack of memory ended a search within the limit that is in force, or the last one that was."""
+    return _here.lacked
+
+
+def _set_ceiling(wanted: int | None) -> None:
+    now = _Use(*_native.memory_use())
+    free = available() if wanted is None else None
+    added = wanted if free is None else int(SHARE * free)
+    rooms = [added, _limit_room("RLIMIT_AS", now.addresses), _limit_room("RLIMIT_DATA", now.data)]
+    used = (now.resident, now.addresses, now.data)
+
+    def line(share: float, outer: _Use | None) -> _Use:
+        lines = [
+            -1 if room is None or start < 0 else start + int(share * room)
+            for room, start in zip(rooms, used, strict=True)
+        ]
+        if outer is not None:
+            for i, bound in enumerate((outer.resident, outer.addresses, outer.data)):
+                lines[i] = bound if lines[i] < 0 else lines[i] if bound < 0 else min(lines[i], bound)
+        return _Use(*lines)
+
+    _here.early, _here.ceiling = line(EARLY, _here.early), line(LATE, _here.ceiling)
+    _tell()
+
+
+def _tell() -> None:
+    early, most = (
+        _NONE if line is None else (line.resident, line.addresses, line.data) for line in (_here.early, _here.ceiling)
+    )
+    _native.set_memory_ceiling(early, most)
+
+
+def full() -> bool:
+    """Whether the memory that this thread may use is used up."""
+    return _native.memory_state() == 2
+
+
+def short() -> bool:
+    """Whether caches should stop growing."""
+    return _native.memory_state() >= 1
+
+
+def room() -> int | None:
+    """Bytes that this thread may still add, at least 0; None where there is no limit."""
+    most = _here.ceiling
+    if most is None:
+        return None
+    now = _Use(*_native.memory_use())
+    rooms = [
+        line - used
+        for line, used in (
+            (most.resident, now.resident),
+            (most.addresses, now.addresses),
+            (most.data, now.data),
+        )
+        if line >= 0
+    ]
+    return max(0, min(rooms)) if rooms else None
+
+
+def require(amount: int, what: str) -> None:
+    """Raise MemoryLimitError, naming ``what`` is to be made, unless ``amount`` bytes are left within the limit."""
+    left = room()
+    if left is not None and amount > left:
+        raise MemoryLimitError(f"{what} would take {shown(amount)}, and {shown(left)} are left within the memory limit")
+
+
+def check() -> None:
+    """Raise MemoryLimitError if the memory that this thread may use is used up."""
+    if full():
+        raise MemoryLimitError("the memory limit is reached")
+
+
+def shown(amount: int) -> str:
+    """Bytes for people: "1.5 GB"."""
+    size = float(amount)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            break
+        size /= 1000
+    return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+
+
+def stepwise(memory_limit: int | str | None, items: Iterator[T]) -> Iterator[T]:
+    """``items``, each of which is made within the limit; what is done between them is not."""
+    while True:
+        with within(memory_limit):
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
+
+
+# ------------------------------------------------------------------------------------------------------- the process
+
+
+def available() -> int | None:
+    """Bytes that this process may still take into memory: free memory, and what its control groups leave.
+
+    None if the system does not tell.
+    """
+    rooms = [room for room in (_free_memory(), *_group_rooms()) if room is not None]
+    return max(0, min(rooms)) if rooms else None
+
+
+def resident_of(pid: int) -> int:
+    """Bytes that another process holds in memory; 0 if the system does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
+        return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def full_with(pids: Iterable[int]) -> bool:
+    """Whether this process together with its children ``pids`` holds as much as this thread may use."""
+    most = _here.ceiling
+    if most is None or most.resident < 0:
+        return full()
+    together = _native.memory_use()[0] + sum(resident_of(pid) for pid in pids)
+    return full() or together >= most.resident
+
+
+def addresses_limited() -> bool:
+    """Whether a limit on addresses or data is in force: allocations may then fail at any moment."""
+    most = _here.ceiling
+    return most is not None and (most.addresses >= 0 or most.data >= 0)
+
+
+def _limit_room(name: str, used: int) -> int | None:
+    """Bytes below a resource limit; None without one."""
+    if sys.platform == "win32" or used < 0:
+        return None
+    import resource
+
+    soft, _ = resource.getrlimit(getattr(resource, name))
+    return None if soft == resource.RLIM_INFINITY else max(0, soft - used)
+
+
+def _free_memory() -> int | None:
+    meminfo = _read(Path("/proc/meminfo"))
+    if meminfo is not None:
+        for line in meminfo.splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    try:  # elsewhere free memory is not told: half of all that the machine has
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _group_rooms(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> list[int | None]:
+    """What the control groups of the process, and those above them, leave (versions 1 and 2)."""
+    rooms: list[int | None] = []
+    for line in (_read(own) or "").splitlines():
+        number, controllers, path = line.split(":", 2)
+        if number == "0" and not controllers:
+            base, names = root, ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            base = root / "memory"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        group = base / path.strip("/")
+        groups = [group, *group.parents]
+        rooms += [_group_room(folder, *names) for folder in groups if folder == base or base in folder.parents]
+    return rooms
+
+
+def _group_room(folder: Path, limit_name: str, used_name: str, cache_name: str) -> int | None:
+    limit, used = _read(folder / limit_name), _read(folder / used_name)
+    if limit is None or used is None or not limit.strip().isdigit() or int(limit) >= 2**60:
+        return None
+    reclaimable = 0
+    for line in (_read(folder / "memory.stat") or "").splitlines():
+        name, _, number = line.partition(" ")
+        if name == cache_name:
+            reclaimable = int(number)
+    return int(limit) - max(0, int(used) - reclaimable)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return None
