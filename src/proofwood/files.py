@@ -9,13 +9,20 @@ import secrets
 import stat
 import sys
 from pathlib import Path
-from typing import IO
+from typing import Protocol
 
 CHUNK = 2**22
 """Bytes that are read at once: memory grows with what is there, not with the limit."""
 
 _DESCRIPTOR = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?fd/(\d+)")
 """What the links behind ``/dev/stdout`` and ``/dev/fd/1`` lead to on Linux: a file that is open already."""
+
+
+class Readable(Protocol):
+    """Whatever gives bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes; none at the end."""
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -101,7 +108,7 @@ def read_bounded(path: str | os.PathLike[str], limit: int) -> bytes | None:
         return read_stream(file, limit)
 
 
-def read_stream(stream: IO[bytes], limit: int) -> bytes | None:
+def read_stream(stream: Readable, limit: int) -> bytes | None:
     """The rest of a stream, or None if that is more than ``limit`` bytes."""
     parts: list[bytes] = []
     left = limit

@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import gzip
 import math
+import os
+import sys
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from io import BytesIO
 from pathlib import Path
@@ -158,14 +161,16 @@ def _read_parquet(path: Path) -> pl.DataFrame:
         data = read_bounded(path, MAX_BYTES)
         if data is None:
             raise DataError(f"{path} has more than {MAX_BYTES:,} bytes: expected a smaller table")
-        rows = int(pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item())
-        cells = rows * len(pl.read_parquet_schema(BytesIO(data)))
+        with _silent_natively():
+            rows = int(pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item())
+            cells = rows * len(pl.read_parquet_schema(BytesIO(data)))
         if 8 * cells > min(MAX_CELLS * 8, max(SMALL, MAX_PACKED * 10 * len(data))):
             raise DataError(
                 f"{path} has {len(data):,} bytes and says that it holds {cells:,} values: that is no table that can be "
                 "read. If it is one, write it without compression"
             )
-        frame = pl.read_parquet(BytesIO(data))
+        with _silent_natively():
+            frame = pl.read_parquet(BytesIO(data))
     except DataError:
         raise
     except BaseException as error:
@@ -173,6 +178,23 @@ def _read_parquet(path: Path) -> pl.DataFrame:
             raise
         raise DataError(f"cannot read {path} as Parquet: {_first_line(error)}") from error
     return _checked(frame, path)
+
+
+@contextmanager
+def _silent_natively() -> Iterator[None]:
+    """While it lasts, what compiled code writes to standard error is lost: threads of polars write their panics there.
+
+    The error itself is raised all the same, and told in one line.
+    """
+    sys.stderr.flush()
+    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)
 
 
 def _read_text(path: Path) -> pl.DataFrame:

@@ -82,7 +82,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
         learner = learner_of_class(saved.estimator).estimator()
         estimator = learner(**learner._parameters_from(saved.parameters))
         result = _result(saved, saved.result)
-    except (ValueError, TypeError, AssertionError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError, OverflowError, AssertionError) as error:
         raise ModelFileError(
             f"{os.fspath(path)!r} does not describe a learner of this version: {error}. "
             "Save the model again, or run: pip install --upgrade proofwood"

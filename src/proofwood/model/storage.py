@@ -405,9 +405,9 @@ def _model_in(part: dict[str, Any]) -> SavedModel:
         classes=_classes_in(_get(part, "classes", dict, "model")),
         n_features=n_features,
         feature_names=None if names is None else tuple(_strings(names, "model.feature_names")),
-        columns=_restored(_get(part, "columns", dict, "model"), "model.columns"),
+        columns=_named(_get(part, "columns", dict, "model"), "model.columns"),
         estimator=_get(estimator, "name", str, "model.estimator"),
-        parameters=_restored(_get(estimator, "parameters", dict, "model.estimator"), "model.estimator.parameters"),
+        parameters=_named(_get(estimator, "parameters", dict, "model.estimator"), "model.estimator.parameters"),
         result=None if result is None else _result_in(result),
     )
 
@@ -629,6 +629,14 @@ def _restored(value: Any, where: str) -> Any:
         if all(isinstance(pair, list) and len(pair) == 2 and _hashable(pair[0]) for pair in pairs):
             return dict(pairs)
     raise ValueError(f"{where} is {_short(value)}, expected a plain value")
+
+
+def _named(value: dict[str, Any], where: str) -> dict[str, Any]:
+    """Plain values by name; a tagged value is none."""
+    restored = _restored(value, where)
+    if not isinstance(restored, dict) or not all(isinstance(key, str) for key in restored):
+        raise ValueError(f"{where} is {_short(value)}, expected a mapping of names")
+    return restored
 
 
 def _hashable(value: object) -> bool:
