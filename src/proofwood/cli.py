@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
@@ -23,7 +24,9 @@ import typer
 from proofwood import cli_explain, cli_odd, cli_verify
 from proofwood.engines.registry import LEARNERS, learner, learner_of_class
 from proofwood.exceptions import DataError, OptimalityWarning
+from proofwood.files import require_writable, same_file, write_whole
 from proofwood.memory import bytes_of
+from proofwood.printable import printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,8 +89,17 @@ def _readable(command: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
+LONGEST = 2000
+"""Most characters of a message; what is longer shows its beginning."""
+
+
+def _one_line(message: str) -> str:
+    line = printable(" ".join(message.split()))
+    return line if len(line) <= LONGEST else line[: LONGEST - 4] + " ..."
+
+
 def _fail(message: str) -> None:
-    typer.echo(f"proofwood: {' '.join(message.split())}", err=True)
+    typer.echo(f"proofwood: {_one_line(message)}", err=True)
     raise typer.Exit(2)
 
 
@@ -96,7 +108,7 @@ def _plain_warnings() -> Iterator[None]:
     """Warnings as one line each on standard error; an unproved result is told with the proof and not here."""
 
     def show(message: Warning | str, category: type[Warning], *_: object) -> None:
-        typer.echo(f"proofwood: warning: {' '.join(str(message).split())}", err=True)
+        typer.echo(f"proofwood: warning: {_one_line(str(message))}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")
@@ -239,8 +251,7 @@ def fit(
     """
     from proofwood.data.tables import drop_columns, read_table, split_target
 
-    if out is not None and not out.resolve().parent.is_dir():
-        raise DataError(f"cannot save to {out}: there is no folder {out.parent}")
+    _require_out(out, data)
     own = {
         "max_depth": max_depth,
         "alpha": alpha,
@@ -300,7 +311,7 @@ def fit(
             fitted.save(out)
     _report(fitted, features, labels, **more)
     if out is not None:
-        typer.echo(f"\nsaved to {out}", err=True)
+        typer.echo(f"\nsaved to {printable(str(out))}", err=True)
 
 
 @app.command()
@@ -311,6 +322,9 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write here (.csv or .parquet), not to standard output.")
     ] = None,
+    safe_cells: Annotated[
+        bool, typer.Option("--safe-cells", help="CSV: put ' before labels that a spreadsheet would run as formulas.")
+    ] = False,
 ) -> None:
     """Predict the class of each row of a table."""
     import polars as pl
@@ -318,6 +332,7 @@ def predict(
     from proofwood.data.tables import read_table, select_columns
     from proofwood.estimators.saving import load
 
+    _require_out(out, model, data)
     estimator = load(_existing(model))
     table = read_table(data)
     if hasattr(estimator, "feature_names_in_"):
@@ -334,15 +349,21 @@ def predict(
         from proofwood.data.columns import read_columns
 
         labels = estimator.predict(read_columns(table).values)
-    predictions = pl.DataFrame({"prediction": labels.tolist()})
+    predictions = pl.DataFrame({"prediction": _column(labels)})
+    as_text = out is None or out.suffix.lower() not in (".parquet", ".pq")
+    if as_text:
+        predictions = predictions.with_columns(_cells(predictions["prediction"], safe=safe_cells))
     if out is None:
-        typer.echo(predictions.write_csv(), nl=False)
+        text = predictions.write_csv()
+        typer.echo(printable(text, keep="\n") if sys.stdout.isatty() else text, nl=False)
         return
-    with _writing(out), out.open("wb") as file:
-        if out.suffix.lower() in (".parquet", ".pq"):
-            predictions.write_parquet(file)
-        else:
-            predictions.write_csv(file)
+    content = BytesIO()
+    if as_text:
+        predictions.write_csv(content)
+    else:
+        predictions.write_parquet(content)
+    with _writing(out):
+        write_whole(out, content.getvalue())
 
 
 @app.command()
@@ -355,18 +376,19 @@ def show(
     """Show a saved model: text with its proof, Graphviz, or a picture."""
     from proofwood.estimators.saving import load
 
+    _require_out(out, model)
     estimator = load(_existing(model))
     if format is Format.PNG and out is None:
         raise DataError("a PNG picture needs a file: add --out tree.png")
     if format is Format.TEXT:
-        content: str | bytes = f"{_tree_text(estimator)}\n\n{estimator.summary()}\n"
+        content: str | bytes = printable(f"{_tree_text(estimator)}\n\n{estimator.summary()}\n", keep="\n")
     elif format is Format.DOT:
         content = estimator.export_graphviz().rstrip() + "\n"
     else:
         content = _picture(estimator, format)
     if out is not None:
         with _writing(out):
-            out.write_bytes(content.encode() if isinstance(content, str) else content)
+            write_whole(out, content.encode() if isinstance(content, str) else content)
     else:
         typer.echo(content.decode() if isinstance(content, bytes) else content, nl=False)
 
@@ -415,7 +437,9 @@ def explain(
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Save a proof that 'proofwood verify' can check.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Explain every row, and write JSON lines to --out.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Explain every row, in JSON lines to --out; goes on if stopped.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Of --all: where to write.")] = None,
     trust_pickle: TrustPickle = False,
 ) -> None:
@@ -431,6 +455,10 @@ def explain(
         raise DataError("--all and --out FILE belong together")
     if every and (verify or certificate is not None):
         raise DataError("--verify and --certificate are for one --row")
+    if every and kind is cli_explain.Kind.ENUMERATION:
+        raise DataError("--kind enumeration is for one --row")
+    _require_out(out, model, data, option="--out")
+    _require_out(certificate, model, data, option="--certificate")
     order = None if feature_order is None else [name.strip() for name in feature_order.split(",")]
     request = cli_explain.Request(kind, smallest, inflate, target, order, tuple(immutable))
     fitted = cli_explain.load_model(model, trust_pickle=trust_pickle)
@@ -583,7 +611,7 @@ def _report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -> Non
     if recounted != result.objective:
         raise AssertionError(f"the model costs {recounted}, but the search reported {result.objective}")
     typer.echo(_tree_text(model, features))
-    typer.echo(f"\n{model.summary().splitlines()[0]}\n")
+    typer.echo(f"\n{printable(model.summary().splitlines()[0])}\n")
     told = [
         ("status", f"{result.status}: {_meaning(model)}"),
         ("objective", f"{_number(result.objective)} {result.unit}"),
@@ -599,7 +627,7 @@ def _report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -> Non
     effort = [f"{value:,} {name}" for name, value in result.stats.counters.items() if name == "subproblems"]
     told.append(("effort", ", ".join([*effort, f"{result.stats.seconds:.2f} s"])))
     for name, text in told:
-        typer.echo(f"{name:<12} {text}")
+        typer.echo(printable(f"{name:<12} {text}"))
 
 
 def _meaning(model: Any) -> str:
@@ -641,7 +669,8 @@ def _why(model: Any, features: pl.DataFrame, labels: Any, target: str) -> str:
     steps = model.model_.node_depths[model.apply(features)]
     right = model.predict(features) == labels
     row = int((steps * right).argmax())
-    return f"Why row {row} gets its class ({target} in the data: {labels[row]})\n{model.explain(features[row])}"
+    said = f"Why row {row} gets its class ({target} in the data: {labels[row]})\n{model.explain(features[row])}"
+    return printable(said, keep="\n")
 
 
 def _tree_text(model: Any, features: pl.DataFrame | None = None) -> str:
@@ -666,6 +695,53 @@ def _existing(path: Path) -> Path:
     return path
 
 
+def _cells(labels: pl.Series, *, safe: bool) -> pl.Series:
+    """Text labels as cells of CSV; with ``safe``, none of them is a formula to a spreadsheet, else that is told."""
+    import polars as pl
+
+    if labels.dtype != pl.String:
+        return labels
+    if safe:
+        return labels.str.replace(r"^([=+\-@\t\r])", "'${1}")
+    odd = labels.filter(labels.str.contains(r"^[=+\-@\t\r].") & labels.cast(pl.Float64, strict=False).is_null())
+    if len(odd):
+        typer.echo(
+            f"proofwood: warning: labels such as {odd[0]!r} may be run as formulas by a spreadsheet: add --safe-cells "
+            "if the file is for one",
+            err=True,
+        )
+    return labels
+
+
+def _column(labels: Any) -> pl.Series:
+    """Labels as a column of a table; times in a unit that tables know."""
+    import polars as pl
+
+    if labels.dtype.kind in "mM":
+        import numpy as np
+
+        unit = np.datetime_data(labels.dtype)[0]
+        known = {"Y": "D", "M": "D", "W": "D", "D": "D", "us": "us", "ns": "ns"}.get(unit, "ms")
+        if labels.dtype.kind == "m" and known == "D":
+            known = "ms"
+        times = labels.astype(f"{labels.dtype.kind}8[{known}]")
+        if np.array_equal(times.astype(labels.dtype), labels) and unit not in ("ps", "fs", "as"):
+            return pl.Series(times)
+        return pl.Series(labels.astype(str))
+    return pl.Series(labels.tolist())
+
+
+def _require_out(out: Path | None, *inputs: Path, option: str = "--out") -> None:
+    """Refuse a file that could not be written in the end, before the work begins; and one that is read."""
+    if out is None:
+        return
+    for path in inputs:
+        if same_file(out, path):
+            raise DataError(f"{option} {out} is the file that is read: give another name, so that it is not lost")
+    with _writing(out):
+        require_writable(out)
+
+
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
     """Errors of the file system, with the name that the user gave."""
@@ -683,8 +759,6 @@ def _picture(estimator: Any, format: Format) -> bytes:  # noqa: A002
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise DataError("pictures need matplotlib: pip install 'proofwood[plot]'") from error
-    from io import BytesIO
-
     buffer = BytesIO()
     figure = estimator.plot().get_figure()
     figure.savefig(buffer, format=str(format), bbox_inches="tight", dpi=150)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from proofwood.exceptions import DataError
+from proofwood.printable import printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,6 +87,19 @@ class Request:
     def targets(self, explainer: Explainer) -> Any:
         """The target as a label of the model."""
         return None if self.target is None else _label(self.target, explainer.model.classes.tolist())
+
+    def options(self, explainer: Explainer) -> dict[str, Any]:
+        """What the method of the explainer is asked with; what was not given is left out."""
+        given = {
+            "smallest": self.smallest,
+            "inflate": self.inflate,
+            "order": self.order,
+            "immutable": tuple(self.immutable),
+            "target": self.targets(explainer),
+        }
+        return {
+            name: value for name, value in given.items() if value is not None and value is not False and value != ()
+        }
 
     def answer(self, explainer: Explainer, x: Any, *, certificate: bool = False) -> Explanation:
         """The explanation of one row."""
@@ -207,7 +221,7 @@ def explain_one(
     except NoCertificateError as error:
         raise DataError(str(error)) from error
     for name, text in _told(found, row).items():
-        typer.echo(f"{name:<12} {text}")
+        typer.echo(printable(f"{name:<12} {text}"))
     right = True
     if verify and found.status.removesuffix(" up to rounding") not in ("none", "unknown"):
         checked = found.verify(seconds=explainer.time_limit)
@@ -229,7 +243,7 @@ def _explain_fully(explainer: Explainer, x: Any, request: Request, *, verify: bo
     listing = explainer.enumerate(x, target=request.targets(explainer))
     for found in listing:
         counted[found.kind] += 1
-        typer.echo(f"{found.kind:<12} {found.rule()}")
+        typer.echo(printable(f"{found.kind:<12} {found.rule()}"))
     told = "complete: there are no others" if listing.complete else "stopped by the time limit: there may be others"
     typer.echo(f"{'found':<12} {counted['abductive']:,} abductive, {counted['contrastive']:,} contrastive")
     typer.echo(f"{'status':<12} {told}")
@@ -245,24 +259,18 @@ def _write_certificate(path: Path, content: Mapping[str, Any]) -> None:
         write_certificate(path, content)
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror or error}") from error
-    typer.echo(f"{'certificate':<12} {path}; check it with: proofwood verify {path}")
+    typer.echo(printable(f"{'certificate':<12} {path}; check it with: proofwood verify {path}"))
 
 
 def explain_all(explainer: Explainer, rows: pl.DataFrame, request: Request, out: Path) -> None:
-    """Write one line of JSON per row, each as soon as it is there, and print how many there are of each status."""
-    if request.kind is Kind.ENUMERATION:
-        raise DataError("--kind enumeration is for one --row")
-    counted: Counter[str] = Counter()
-    try:
-        file = out.open("w", encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"cannot write {out}: {error.strerror or error}") from error
-    with file:
-        for index in range(rows.height):
-            found = request.answer(explainer, rows[index])
-            file.write(json.dumps({"index": index, **found.to_dict()}, ensure_ascii=False) + "\n")
-            file.flush()
-            counted[found.status] += 1
+    """Write one line of JSON per row as rows are done, and print how many there are of each status.
+
+    A file of the same call that was stopped is continued.
+    """
+    found = explainer.explain(
+        rows, kind=str(request.kind), path=out, verbose=int(sys.stderr.isatty()), **request.options(explainer)
+    )
+    counted = Counter(str(record["status"]) for record in found.records)
     for status, count in counted.most_common():
         typer.echo(f"{status:<12} {count:,} of {rows.height:,} rows")
 

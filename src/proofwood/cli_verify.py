@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from proofwood.explain.proofs.recheck import RealModel, check_certificate
+from proofwood.printable import printable
 from proofwood.solvers.proof import CertificateError
 
 
@@ -36,10 +37,10 @@ def _verify_file(path: Path, model: RealModel | None) -> bool:
     try:
         checks = check_certificate(path, model)
     except CertificateError as error:
-        typer.echo(f"{path}: FAILED   {error}")
+        typer.echo(printable(f"{path}: FAILED   {error}"))
         return False
     for check in checks:
-        typer.echo(f"{path}: {'passed' if check.passed else 'FAILED'}   {check.name}: {check.detail}")
+        typer.echo(printable(f"{path}: {'passed' if check.passed else 'FAILED'}   {check.name}: {check.detail}"))
     passed = all(check.passed for check in checks)
     if not passed:
         typer.echo(f"{path}: NOT proved")

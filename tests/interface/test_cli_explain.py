@@ -188,8 +188,9 @@ def test_all_explanations_of_a_row(folder):
 def test_all_rows_as_json_lines(folder):
     out = folder / "all.jsonl"
     printed = worked("explain", folder / "tree.json", folder / "loans.csv", "--all", "--out", out)
-    lines = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [line["index"] for line in lines] == list(range(120))
+    header, *lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert (header["kind"], header["n_rows"]) == ("abductive", 120)
+    assert [line["row"] for line in lines] == list(range(120))
     assert {line["prediction"] for line in lines} == {"good", "bad"}
     assert "120 of 120" in printed
 

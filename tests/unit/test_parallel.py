@@ -188,8 +188,8 @@ def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
 def test_a_run_without_a_record_leaves_no_header(tmp_path: Path) -> None:
     path = tmp_path / "a"
     Checkpoint(path, {"kind": "wrong"}, 4).close()
-    assert written(path, [0]).header == {"version": 1, "kind": "test"}
-    assert read_lines(path)[0] == {"version": 1, "kind": "test"}
+    assert written(path, [0]).header == {"version": 2, "kind": "test"}
+    assert read_lines(path)[0] == {"version": 2, "kind": "test"}
 
 
 SLEEPER = """

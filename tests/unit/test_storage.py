@@ -112,6 +112,9 @@ def test_the_file_is_strict_json_of_the_documented_shape():
         np.array([0.1, 0.2], dtype=np.float32),
         np.array([False, True]),
         np.array(["a", "bc", "Δ"]),
+        np.array(["2020-01-01", "-0044-03-15"], dtype="datetime64[D]"),
+        np.array(["2020-01-01T00:00:00.000000001", "1900-01-01"], dtype="datetime64[ns]"),
+        np.array([1, -7], dtype="timedelta64[25s]"),
         np.array(["a", 1, 2.0, None, True], dtype=object),
     ],
     ids=lambda classes: str(classes.dtype),
@@ -121,8 +124,10 @@ def test_labels_of_any_type_keep_it(classes):
 
 
 def test_labels_that_have_no_json_form_are_refused():
-    with pytest.raises(TypeError, match=r"datetime64.*y\.astype\(str\)"):
-        to_json(leaf(np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]")))
+    with pytest.raises(TypeError, match=r"complex128.*y\.astype\(str\)"):
+        to_json(leaf(np.array([1j, 2])))
+    with pytest.raises(TypeError, match="NaT, which is no label"):
+        to_json(leaf(np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")))
     with pytest.raises(TypeError, match=r"parameters\['callback'\] cannot be saved"):
         to_json(leaf(np.array([0, 1]), parameters={"callback": print}))
 

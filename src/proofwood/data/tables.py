@@ -5,16 +5,20 @@ from __future__ import annotations
 import csv
 import gzip
 import math
-import re
+import os
+import sys
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from proofwood.exceptions import DataError
+from proofwood.files import read_bounded, read_stream
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +26,27 @@ if TYPE_CHECKING:
 PARQUET = (".parquet", ".pq")
 SEPARATORS = ",;\t|"
 """Candidates for the separator of a text table, tried in this order; the one that makes most columns wins."""
+MAX_BYTES = 2**32
+"""Most bytes of a table, unpacked; what is larger is refused before it fills the memory."""
+MAX_PACKED = 100
+"""A packed file may unpack to so many times its size, or to ``SMALL`` bytes: more is a bomb and no table."""
+SMALL = 2**26
+MAX_CELLS = 2**31
+"""Most values of a Parquet table."""
+MAX_CELL = 2**20
+"""Most bytes of a text in a cell."""
+MAX_NAME = 1000
+"""Most characters of a column name."""
+FOREIGN = {
+    b"PK\x03\x04": "an Excel workbook or ZIP archive",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
+    b"%PDF": "a PDF document",
+    b"SQLite format 3": "an SQLite database",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+    b"ARROW1": "an Arrow file",
+}
+"""Beginnings of files that are often renamed to .csv."""
 MISSING_MARKS = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "-", "."})
 
 
@@ -59,12 +84,15 @@ def drop_columns(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
 
 
 def split_target(frame: pl.DataFrame, target: str) -> tuple[pl.DataFrame, npt.NDArray[Any]]:
-    """The features, and the labels in column ``target``: integers, booleans, floats or text, as the file has them.
+    """The features, and the labels in column ``target``, as the file has them.
+
+    Integers, booleans, floats, text, dates, times and durations keep their type. Decimals, times of day, and times
+    with a zone become the text that the table shows.
 
     Raises
     ------
     DataError
-        If the column does not exist, has missing labels, or is the only one.
+        If the column does not exist, has missing labels or what is no label (lists, bytes), or is the only one.
     """
     require_column(frame.columns, target)
     labels = frame.get_column(target)
@@ -74,8 +102,24 @@ def split_target(frame: pl.DataFrame, target: str) -> tuple[pl.DataFrame, npt.ND
     features = frame.drop(target)
     if features.width == 0:
         raise DataError(f"the table has no column but the target {target!r}: expected at least one feature")
-    values = labels.to_numpy()
-    return features, values.astype(str) if values.dtype.kind == "O" else values
+    return features, _labels(labels)
+
+
+def _labels(labels: pl.Series) -> npt.NDArray[Any]:
+    import polars as pl
+
+    dtype = labels.dtype
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+        raise DataError(
+            f"column {labels.name!r} holds values of type {dtype}, which are no labels: expected integers, booleans, "
+            "text or dates"
+        )
+    simple = dtype in (pl.Boolean, pl.Float32, pl.Float64, pl.Date, pl.Duration) or (
+        dtype.is_integer() and str(dtype) not in ("Int128", "UInt128")
+    )
+    if simple or (isinstance(dtype, pl.Datetime) and dtype.time_zone is None):
+        return labels.to_numpy()
+    return labels.cast(pl.String).to_numpy().astype(str)
 
 
 def select_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
@@ -114,8 +158,21 @@ def _read_parquet(path: Path) -> pl.DataFrame:
     import polars as pl
 
     try:
-        with path.open("rb") as file:
-            frame = pl.read_parquet(file)
+        data = read_bounded(path, MAX_BYTES)
+        if data is None:
+            raise DataError(f"{path} has more than {MAX_BYTES:,} bytes: expected a smaller table")
+        with _silent_natively():
+            rows = int(pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item())
+            cells = rows * len(pl.read_parquet_schema(BytesIO(data)))
+        if 8 * cells > min(MAX_CELLS * 8, max(SMALL, MAX_PACKED * 10 * len(data))):
+            raise DataError(
+                f"{path} has {len(data):,} bytes and says that it holds {cells:,} values: that is no table that can be "
+                "read. If it is one, write it without compression"
+            )
+        with _silent_natively():
+            frame = pl.read_parquet(BytesIO(data))
+    except DataError:
+        raise
     except BaseException as error:
         if not _is_read_error(error):
             raise
@@ -123,19 +180,41 @@ def _read_parquet(path: Path) -> pl.DataFrame:
     return _checked(frame, path)
 
 
+@contextmanager
+def _silent_natively() -> Iterator[None]:
+    """While it lasts, what compiled code writes to standard error is lost: threads of polars write their panics there.
+
+    The error itself is raised all the same, and told in one line.
+    """
+    sys.stderr.flush()
+    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)
+
+
 def _read_text(path: Path) -> pl.DataFrame:
     import polars as pl
 
-    text = re.sub(r"(\r?\n *)+\Z", "\n", _text(path))  # blank lines at the end are no rows
-    first = next((line for line in text.splitlines() if line.strip()), None)
+    text = _without_blank_end(_text(path))
+    start = len(text) - len(text.lstrip())
+    start = text.rfind("\n", 0, start) + 1  # spaces and tabs before the first name belong to its line
+    first = text[start:].partition("\n")[0].rstrip("\r") if text.strip() else None
     if first is None:
         raise DataError(f"{path} is empty: expected a header line and one line per row")
-    separator = max(SEPARATORS, key=lambda mark: len(next(csv.reader([first], delimiter=mark))))
-    header = [name.strip() for name in next(csv.reader([first], delimiter=separator))]
+    try:
+        separator = max(SEPARATORS, key=lambda mark: len(next(csv.reader([first], delimiter=mark))))
+        header = [name.strip() for name in next(csv.reader([first], delimiter=separator))]
+    except csv.Error as error:
+        raise DataError(f"{path}: the first line is no header ({error}): expected the column names") from error
     _check_header(header, path)
     try:
         frame = pl.read_csv(
-            text[text.index(first) :].encode(),
+            text[start:].encode(),
             separator=separator,
             has_header=True,
             infer_schema_length=None,
@@ -152,15 +231,43 @@ def _read_text(path: Path) -> pl.DataFrame:
     return _checked(frame.with_columns([_trimmed(column) for column in frame.get_columns()]), path)
 
 
+def _without_blank_end(text: str) -> str:
+    """``text`` without blank lines at its end, which are no rows."""
+    bare = text.rstrip(" \r\n")
+    return bare + text[len(bare) :].partition("\n")[0].rstrip("\r") + "\n"
+
+
+def _bytes(path: Path) -> bytes:
+    """The content of a file, unpacked: no more than the limits allow is ever held."""
+    data = read_bounded(path, MAX_BYTES)
+    if data is None:
+        raise DataError(f"{path} has more than {MAX_BYTES:,} bytes: expected a smaller table")
+    if data[:2] != b"\x1f\x8b":
+        return data
+    most = min(MAX_BYTES, max(SMALL, MAX_PACKED * len(data)))
+    try:
+        with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
+            unpacked = read_stream(packed, most)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"cannot unpack {path}: {error}") from error
+    if unpacked is None:
+        raise DataError(
+            f"{path} has {len(data):,} bytes and unpacks to more than {most:,}: that is no table. If it is one, unpack "
+            "it first"
+        )
+    return unpacked
+
+
 def _text(path: Path) -> str:
-    data = path.read_bytes()
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"cannot unpack {path}: {error}") from error
+    data = _bytes(path)
+    for begins, what in FOREIGN.items():
+        if data.startswith(begins):
+            raise DataError(f"{path} is {what} by its content: save it as CSV in UTF-8")
     if data[:4] == b"PAR1":
         raise DataError(f"{path} is a Parquet file by its content: give it the ending .parquet")
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise DataError(f"{path} is no text: byte {nul} is NUL. Expected CSV in UTF-8, or a file ending in .parquet")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -174,6 +281,12 @@ def _check_header(header: Sequence[str], path: Path) -> None:
     repeated = sorted({name for name in header if header.count(name) > 1})
     if repeated:
         raise DataError(f"{path}: column name {repeated[0]!r} occurs more than once in the header: rename one of them")
+    long = max(header, key=len)
+    if len(long) > MAX_NAME:
+        raise DataError(
+            f"{path}: a column name has {len(long):,} characters, expected at most {MAX_NAME:,}: does the file begin "
+            "with a header?"
+        )
     if all(_is_number(name) for name in header):
         raise DataError(f"{path}: the first line holds only numbers; expected a header with the column names")
 
@@ -181,7 +294,29 @@ def _check_header(header: Sequence[str], path: Path) -> None:
 def _checked(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
     if frame.width == 0 or frame.height == 0:
         raise DataError(f"{path} has {frame.height} rows and {frame.width} columns: expected at least one row of data")
+    long = max(frame.columns, key=len)
+    if len(long) > MAX_NAME:
+        raise DataError(f"{path}: a column name has {len(long):,} characters, expected at most {MAX_NAME:,}")
+    for column in frame.get_columns():
+        _check_cells(column, path)
     return frame
+
+
+def _check_cells(column: pl.Series, path: Path) -> None:
+    """Refuse cells that are no values of a table, such as all lines behind a quote that does not close."""
+    import polars as pl
+
+    if column.dtype != pl.String:
+        return
+    sizes = column.str.len_bytes()
+    longest = sizes.max()
+    if isinstance(longest, int) and longest > MAX_CELL:
+        raise DataError(
+            f"{path}: column {column.name!r} has a text of {longest:,} bytes in row {sizes.arg_max()}, "
+            f"expected at most {MAX_CELL:,}: does a quote not close?"
+        )
+    if sizes.sum() > MAX_BYTES:
+        raise DataError(f"{path}: the texts of column {column.name!r} have {sizes.sum():,} bytes: expected fewer")
 
 
 def _trimmed(column: pl.Series) -> pl.Series:

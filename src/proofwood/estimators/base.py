@@ -80,6 +80,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     feature_names_in_: npt.NDArray[np.object_]
     model_: NodeTable
     result_: Result
+    loaded_: bool
 
     # ----------------------------------------------------------------------------------------------- to implement
 
@@ -247,6 +248,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         """Set the fitted attributes that the result decides."""
         self.model_ = model
         self.result_ = result
+        self.loaded_ = False
         self.objective_ = result.objective
         self.lower_bound_ = result.lower_bound
         self.gap_ = result.gap
@@ -408,7 +410,11 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         """Two lines: the model and its training errors; what is proved, and what that took. More of some learners."""
         check_is_fitted(self)
         more = [f"{name}: {text}" for name, text in self._facts()]
-        return "\n".join([self._describe_model(), self._describe_proof(), *more])
+        proof = self._describe_proof()
+        if getattr(self, "loaded_", False):  # a file is data: it can say anything
+            proof = f"claimed when the file was written: {proof}"
+            more.append("to check the claim, fit again on the training data")
+        return "\n".join([self._describe_model(), proof, *more])
 
     def export_text(self, *, digits: int | None = None, X: Any = None, ascii_only: bool = False) -> str:
         """The model as a tree of rules, one line per node.
@@ -602,6 +608,19 @@ def _labels(y: Any) -> Any:
             f"y has shape {array.shape}: expected one label per row, shape (n_samples,). "
             "Pass one column, for example y[:, 0], or y.argmax(axis=1) for one-hot labels."
         )
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: y holds labels of type {array.dtype}")
+    if array.dtype.kind in "VS" or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
+        raise ValueError(
+            f"y holds labels of type {array.dtype}: expected integers, booleans, text, or dates of numpy (datetime64). "
+            "Turn them into text, for example with [str(label) for label in y]"
+        )
+    if array.dtype.kind in "mM" and array.ndim:
+        if np.isnat(array).any():
+            row = int(np.flatnonzero(np.isnat(array.ravel()))[0])
+            raise ValueError(f"y has no label in row {row} (NaT): drop the rows without a label")
+        if np.datetime_data(array.dtype)[0] == "generic":
+            raise ValueError("y holds times without a unit: give them one, for example y.astype('timedelta64[s]')")
     if array.dtype.kind != "O" or array.ndim == 0:
         return y
     flat = array.ravel().tolist()
@@ -609,6 +628,12 @@ def _labels(y: Any) -> Any:
         if label is None or type(label).__name__ == "NAType" or label != label:
             raise ValueError(f"y has no label in row {row} ({label!r}): drop the rows without a label")
     kinds = {type(label) for label in flat}
+    odd = sorted(kind.__name__ for kind in kinds if not issubclass(kind, (str, int, float, np.generic)))
+    if odd:
+        raise ValueError(
+            f"y holds labels of type {', '.join(odd)}: expected integers, booleans, text, or dates of numpy "
+            "(datetime64). Turn them into text, for example with [str(label) for label in y]"
+        )
     for accepted, dtype in (
         ((bool, np.bool_), np.bool_),
         ((int, np.integer), np.int64),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Set
 from fractions import Fraction
@@ -540,8 +541,15 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         self.fairness_ = {str(name): float(ratio) for name, ratio in saved.get("fairness", {}).items()}
         self.shortfall_ = {str(name): float(weight) for name, weight in saved.get("shortfall", {}).items()}
         flow = np.array(saved.get("flow"), dtype=np.float64)
-        if flow.ndim != 2 or flow.shape[1] != 2:
-            raise ValueError("flow must hold two weights per node")
+        if flow.ndim != 2 or flow.shape[1] != 2 or not np.all(np.isfinite(flow)) or np.any(flow < 0):
+            raise ValueError("flow must hold two weights per node, finite and not negative")
+        told = [(self.fairness_, False), (self.shortfall_, True)]
+        for one in checked(self.constraints):
+            for values, soft in told:
+                if isinstance(one, FairnessConstraint) and (one.penalty is not None or not soft):
+                    value = values.get(repr(one), math.nan)
+                    if not 0 <= value < math.inf:
+                        raise ValueError(f"{one!r} has no value among fairness and shortfall")
         self.flow_ = flow
 
 

@@ -127,6 +127,16 @@ class ClassifierOverTests(ProvedClassifier):
         }
 
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
+        for column, entry in saved.get("categories", {}).items():
+            texts = entry["texts"]
+            if not 0 <= int(column) < self.n_features_in_:
+                raise ValueError(f"categories names column {column!r}, and there are {self.n_features_in_}")
+            if texts is not None and (
+                not isinstance(texts, (list, tuple))
+                or not all(isinstance(text, str) for text in texts)
+                or len(set(texts)) < len(texts)
+            ):
+                raise ValueError(f"categories of column {column!r} are no distinct texts")
         self.categories_ = {
             int(column): Category(None if entry["texts"] is None else tuple(entry["texts"]), bool(entry["ordered"]))
             for column, entry in saved.get("categories", {}).items()

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.engines.registry import learner_of_class
 from proofwood.estimators.base import ProvedClassifier
+from proofwood.estimators.claims import require_consistent
 from proofwood.model import storage
 from proofwood.model.storage import ModelFileError, SavedModel, SavedResult
 from proofwood.result import Part, ProgressEvent, Result, Stats, Status
@@ -51,7 +52,10 @@ def save(estimator: ProvedClassifier, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
-    """The fitted estimator that was saved to ``path``: it predicts the same, and knows its proof.
+    """The fitted estimator that was saved to ``path``: it predicts the same, and knows what was proved of it.
+
+    A file is data: that a proof was found is what it says, and ``summary()`` says so. Numbers that contradict each
+    other or the model are refused. To check the claim itself, fit again on the training data.
 
     Parameters
     ----------
@@ -61,12 +65,13 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     Returns
     -------
     estimator
-        Of the class that was saved, for example ``OptimalTreeClassifier``.
+        Of the class that was saved, for example ``OptimalTreeClassifier``. Its ``loaded_`` is True.
 
     Raises
     ------
     ModelFileError
-        If the file is no model, truncated, changed, of a later version, or of a learner this version does not have.
+        If the file is no model, truncated, changed, contradicts itself, is of a later version, or of a learner this
+        version does not have.
     OSError
         If the file cannot be read.
     """
@@ -77,7 +82,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
         learner = learner_of_class(saved.estimator).estimator()
         estimator = learner(**learner._parameters_from(saved.parameters))
         result = _result(saved, saved.result)
-    except (ValueError, TypeError, AssertionError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError, OverflowError, AssertionError) as error:
         raise ModelFileError(
             f"{os.fspath(path)!r} does not describe a learner of this version: {error}. "
             "Save the model again, or run: pip install --upgrade proofwood"
@@ -88,11 +93,19 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
         estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
     try:
         estimator._restore_columns(saved.columns)
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError, OverflowError) as error:
         raise ModelFileError(
             f"{os.fspath(path)!r} is damaged: model.columns: {error}. Save the model again."
         ) from error
     estimator._keep(result, saved.table)
+    estimator.loaded_ = True
+    try:
+        require_consistent(estimator)
+    except ValueError as error:
+        raise ModelFileError(
+            f"{os.fspath(path)!r} contradicts itself: {error}. It was not written by save(), or changed since: fit "
+            "again on the training data."
+        ) from error
     return estimator
 
 

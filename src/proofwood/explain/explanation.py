@@ -14,6 +14,7 @@ import numpy as np
 from proofwood.explain.rule import DIGITS, Condition, conditions, value_text
 from proofwood.explain.search.counterfactual import TOLERANCE
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,12 +114,17 @@ class Explanation:
         return conditions(self.model, self.low, self.high, self.features)
 
     def rule(self, digits: int | None = DIGITS) -> str:
-        """One line: conditions and the class they lead to, or changes and the class they lead to.
+        r"""One line: conditions and the class they lead to, or changes and the class they lead to.
+
+        Characters of names and labels that could act on a terminal are escaped, such as ``\x1b``.
 
         Parameters
         ----------
         digits : significant digits of thresholds; None for all, with which the rule is exact
         """
+        return printable(self._rule(digits))
+
+    def _rule(self, digits: int | None) -> str:
         if self.status == "impossible":
             return self.message
         if self.status == "none":

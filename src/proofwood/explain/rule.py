@@ -11,6 +11,7 @@ import numpy as np
 from proofwood.explain.models import Explained
 from proofwood.explain.search.boxes import group_values
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.printable import printable
 
 DIGITS = 6
 """Significant digits of thresholds in a rule, unless all are asked for."""
@@ -42,6 +43,9 @@ class Condition:
 
     def text(self, digits: int | None = DIGITS) -> str:
         """In words; ``digits`` are significant digits of thresholds, None for all."""
+        return printable(self._text(digits))
+
+    def _text(self, digits: int | None) -> str:
         if self.only_missing:
             return f"{self.name} is missing"
         if self.values is not None:

@@ -10,20 +10,28 @@ import hashlib
 import json
 import math
 import os
-import secrets
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.files import read_bounded, write_whole
 from proofwood.model.node_table import IntArray, NodeTable, Normals
 
 FORMAT = "proofwood-model"
 SCHEMA = 1
 """Version of the schema that is written, and the highest that is read."""
+
+MAX_BYTES = 2**29
+"""Most bytes of a model file that is read; a larger one is refused before it fills the memory."""
+MAX_NESTING = 64
+"""Most levels of lists and mappings inside each other in plain values, and of what a file may hold beside them."""
+
+_DATES = re.compile(r"(datetime64|timedelta64)\[([1-9][0-9]{0,8})?(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 STATUSES = ("optimal", "within_gap", "feasible", "infeasible", "unknown")
 
@@ -84,7 +92,8 @@ class SavedModel:
     Parameters
     ----------
     table : NodeTable
-    classes : (n_classes,) label of each class code: integers, floats, strings, booleans, or plain objects of these
+    classes : (n_classes,) label of each class code: integers, floats, strings, booleans, dates, times and durations
+        of numpy (``datetime64``, ``timedelta64``), or plain objects of these
     n_features : columns of the training data; by default as many as there are names, else as the table tests
     feature_names : names of these columns, or None
     columns : what is known of the columns (kinds, levels, ...), plain values by keyword
@@ -134,6 +143,8 @@ class SavedModel:
 def save(model: SavedModel, path: str | os.PathLike[str]) -> None:
     """Write ``model`` to ``path``; a file already there is replaced in one step, or left as it was on an error.
 
+    See :func:`proofwood.files.write_whole` for links, devices and pipes.
+
     Raises
     ------
     TypeError
@@ -141,17 +152,7 @@ def save(model: SavedModel, path: str | os.PathLike[str]) -> None:
     OSError
         If the file cannot be written.
     """
-    text = to_json(model)
-    target = Path(os.path.realpath(path))  # through a link, the file it points to
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(path, to_json(model).encode("utf-8"))
 
 
 def load(path: str | os.PathLike[str], *, check: bool = True) -> SavedModel:
@@ -171,7 +172,9 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> SavedModel:
         If the file cannot be read.
     """
     name = os.fspath(path)
-    content = Path(path).read_bytes()
+    content = read_bounded(path, MAX_BYTES)
+    if content is None:
+        raise ModelFileError(f"{name!r} has more than {MAX_BYTES:,} bytes: no model file of proofwood is that large.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -210,7 +213,8 @@ def to_json(model: SavedModel) -> str:
             },
         },
     }
-    return _layout({"format": FORMAT, "schema": SCHEMA, "sha256": _digest(part), "model": part}) + "\n"
+    text = _layout({"format": FORMAT, "schema": SCHEMA, "sha256": _digest(part), "model": part}) + "\n"
+    return _SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)  # halves of pairs have no UTF-8
 
 
 def from_json(text: str, *, check: bool = True, name: str = "model") -> SavedModel:
@@ -233,6 +237,7 @@ def from_json(text: str, *, check: bool = True, name: str = "model") -> SavedMod
             "it was written by a later release. Run: pip install --upgrade proofwood"
         )
     try:
+        _require_shallow(document)
         part = _get(document, "model", dict, "")
         model = _model_in(part)
     except (ValueError, OverflowError) as error:
@@ -259,8 +264,15 @@ def _number(value: float) -> float | str | None:
     return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
 
 
-def _plain(value: object, where: str) -> Any:
+def require_labels(classes: npt.NDArray[Any]) -> None:
+    """Raise TypeError, as :func:`save` would, if labels of classes cannot be saved: to know it before a long search."""
+    _classes_out(classes)
+
+
+def _plain(value: object, where: str, depth: int = 0) -> Any:
     """``value`` as JSON that :func:`_restored` turns back into an equal value of the same Python type."""
+    if depth > MAX_NESTING // 2:  # a tagged value takes two levels
+        raise TypeError(f"{where[:60]} cannot be saved: values are nested more than {MAX_NESTING // 2} deep")
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, str)):
@@ -271,16 +283,20 @@ def _plain(value: object, where: str) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"$float": str(float(value))}
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist(), where)
+        return _plain(value.tolist(), where, depth)
     if isinstance(value, tuple):
-        return {"$tuple": [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]}
+        return {"$tuple": [_plain(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(value)]}
     if isinstance(value, list):
-        return [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        return [_plain(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(value)]
     if isinstance(value, Mapping):
         if all(isinstance(key, str) and not key.startswith("$") for key in value):
-            return {str(key): _plain(item, f"{where}[{key!r}]") for key, item in value.items()}
-        pairs = [[_plain(key, f"{where} key"), _plain(item, f"{where}[{key!r}]")] for key, item in value.items()]
-        return {"$map": pairs}
+            return {str(key): _plain(item, f"{where}[{key!r}]", depth + 1) for key, item in value.items()}
+        return {
+            "$map": [
+                [_plain(key, f"{where} key", depth + 1), _plain(item, f"{where}[{key!r}]", depth + 1)]
+                for key, item in value.items()
+            ]
+        }
     raise TypeError(
         f"{where} cannot be saved: {value!r} is a {type(value).__name__}. "
         "Expected None, a boolean, a number, a string, or a list, tuple or mapping of these"
@@ -295,12 +311,16 @@ def _classes_out(classes: npt.NDArray[Any]) -> dict[str, Any]:
         return {"dtype": classes.dtype.name, "values": [_number(value) for value in classes.tolist()]}
     if kind == "U":
         return {"dtype": f"U{classes.dtype.itemsize // 4}", "values": classes.tolist()}
+    if kind in "mM" and _DATES.fullmatch(classes.dtype.name):
+        if np.isnat(classes).any():
+            raise TypeError("classes holds NaT, which is no label: leave out the rows without a label")
+        return {"dtype": classes.dtype.name, "values": classes.astype(np.int64).tolist()}
     if kind in "OT":
         dtype = "object" if kind == "O" else "StringDType"
         return {"dtype": dtype, "values": [_plain(label, f"classes[{i}]") for i, label in enumerate(classes.tolist())]}
     raise TypeError(
-        f"classes of dtype {classes.dtype} cannot be saved: expected integers, floats, booleans, strings or objects. "
-        "Convert the labels before fitting, for example with y.astype(str)"
+        f"classes of dtype {classes.dtype} cannot be saved: expected integers, floats, booleans, strings, dates "
+        "or objects. Convert the labels before fitting, for example with y.astype(str)"
     )
 
 
@@ -385,9 +405,9 @@ def _model_in(part: dict[str, Any]) -> SavedModel:
         classes=_classes_in(_get(part, "classes", dict, "model")),
         n_features=n_features,
         feature_names=None if names is None else tuple(_strings(names, "model.feature_names")),
-        columns=_restored(_get(part, "columns", dict, "model"), "model.columns"),
+        columns=_named(_get(part, "columns", dict, "model"), "model.columns"),
         estimator=_get(estimator, "name", str, "model.estimator"),
-        parameters=_restored(_get(estimator, "parameters", dict, "model.estimator"), "model.estimator.parameters"),
+        parameters=_named(_get(estimator, "parameters", dict, "model.estimator"), "model.estimator.parameters"),
         result=None if result is None else _result_in(result),
     )
 
@@ -466,12 +486,18 @@ def _classes_in(classes: dict[str, Any]) -> npt.NDArray[Any]:
         if not all(type(value) is int and bounds.min <= value <= bounds.max for value in values):
             raise ValueError(f"{where}.values holds something else than integers of dtype {dtype}")
         return np.array(values, dtype=dtype)
-    if dtype.startswith("U") and dtype[1:].isdigit() and int(dtype[1:]) < 2**20:
+    if _DATES.fullmatch(dtype):
+        if not all(type(value) is int and -(2**63) < value < 2**63 for value in values):
+            raise ValueError(f"{where}.values holds something else than integers of 64 bits, the count of {dtype}")
+        return np.array(values, dtype=np.int64).astype(dtype)
+    if dtype.startswith("U") and dtype[1:].isascii() and dtype[1:].isdigit() and int(dtype[1:]) < 2**20:
         labels = _strings(values, f"{where}.values")
         if max((len(label) for label in labels), default=0) > int(dtype[1:]):
             raise ValueError(f"{where}.values holds a string longer than its dtype {dtype} allows")
         return np.array(labels, dtype=f"<U{dtype[1:]}")
-    raise ValueError(f"{where}.dtype is {dtype!r}, expected a dtype of integers, floats, booleans, strings or objects")
+    raise ValueError(
+        f"{where}.dtype is {_short(dtype)}, expected a dtype of integers, floats, booleans, strings, dates or objects"
+    )
 
 
 def _result_in(result: dict[str, Any]) -> SavedResult:
@@ -491,15 +517,23 @@ def _result_in(result: dict[str, Any]) -> SavedResult:
         status=_get(result, "status", str, where),
         objective=objective,
         lower_bound=bound,
-        unit=_get(result, "unit", str, where),
+        unit=_word(result, "unit", where),
         seconds=seconds,
-        engine=_get(result, "engine", str, where),
-        stopped_by=_get(result, "stopped_by", (str, type(None)), where),
+        engine=_word(result, "engine", where),
+        stopped_by=None if result.get("stopped_by", "") is None else _word(result, "stopped_by", where),
         counters=counters,
         trace=tuple(trace),
         parts=_parts_in(result.get("parts", []), f"{where}.parts"),
-        proved_by=_get({"proved_by": None, **result}, "proved_by", (str, type(None)), where),
+        proved_by=None if result.get("proved_by") is None else _word(result, "proved_by", where),
     )
+
+
+def _word(mapping: dict[str, Any], key: str, where: str) -> str:
+    """A short text that is shown as it is."""
+    text: str = _get(mapping, key, str, where)
+    if not text.isprintable() or len(text) > 200:
+        raise ValueError(f"{where}.{key} is {_short(text)}, expected at most 200 printable characters")
+    return text
 
 
 def _parts_in(parts: object, where: str) -> tuple[tuple[str, float, float, str], ...]:
@@ -558,6 +592,17 @@ def _floats(values: Any, where: str, length: int | None = None) -> list[float]:
     return numbers
 
 
+def _require_shallow(document: Any) -> None:
+    """Raise ValueError if lists and mappings are nested deeper than any model needs."""
+    level = [document]
+    for _ in range(MAX_NESTING):
+        inner = [held.values() if isinstance(held, dict) else held for held in level]
+        level = [item for items in inner for item in items if isinstance(item, (dict, list))]
+        if not level:
+            return
+    raise ValueError(f"lists and mappings are nested more than {MAX_NESTING} deep")
+
+
 def _strings(values: list[Any], where: str) -> list[str]:
     for i, value in enumerate(values):
         if not isinstance(value, str):
@@ -586,6 +631,14 @@ def _restored(value: Any, where: str) -> Any:
     raise ValueError(f"{where} is {_short(value)}, expected a plain value")
 
 
+def _named(value: dict[str, Any], where: str) -> dict[str, Any]:
+    """Plain values by name; a tagged value is none."""
+    restored = _restored(value, where)
+    if not isinstance(restored, dict) or not all(isinstance(key, str) for key in restored):
+        raise ValueError(f"{where} is {_short(value)}, expected a mapping of names")
+    return restored
+
+
 def _hashable(value: object) -> bool:
     try:
         hash(value)
@@ -596,5 +649,5 @@ def _hashable(value: object) -> bool:
 
 def _short(value: object) -> str:
     """``value`` as a message shows it."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=True)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -13,6 +13,7 @@ from proofwood.model.evaluate import check_rows, goes_low, walk
 from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import midpoints
 from proofwood.model.storage import SavedModel
+from proofwood.printable import printable
 
 FEW_DIGITS = 4
 """Significant digits of a threshold in a picture, if that is enough."""
@@ -75,9 +76,10 @@ NO_LABELS = Labels()
 def shorten(text: str, width: int | None) -> str:
     """``text`` on one line, with an ellipsis in its middle if it is longer than ``width`` characters.
 
-    The end is kept because long names often differ there (``worst concave points`` and ``worst concavity``).
+    Characters that could act on a terminal or break XML are escaped. The end is kept because long names
+    often differ there (``worst concave points`` and ``worst concavity``).
     """
-    line = " ".join(text.split())
+    line = printable(" ".join(text.split()))
     if width is None or len(line) <= width:
         return line
     tail = (width - 1) // 3

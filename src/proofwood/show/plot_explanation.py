@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from proofwood.explain.rule import value_text
+from proofwood.printable import printable
 from proofwood.show.palette import class_colours, tint
 from proofwood.show.plot import need_matplotlib
 
@@ -50,7 +51,7 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None) -> Axes:
         if grid is None or grid.role != "value" or grid.thresholds.size == 0:
             if explanation.kind != "abductive" and witness is not None:
                 now = f"{now} → {value_text(model, witness, feature)}"
-            ax.text(0.5, line, now, ha="center", va="bottom", parse_math=False)
+            ax.text(0.5, line, printable(now), ha="center", va="bottom", parse_math=False)
             continue
         low, high = float(grid.thresholds[0]), float(grid.thresholds[-1])
         spread = (high - low) or max(1.0, abs(low))
@@ -75,13 +76,18 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None) -> Axes:
                 ax.plot([place(then)], [line], "D", color=reached, zorder=4)
             now = f"{now} → {value_text(model, witness, feature)}"
         ax.text(
-            place(value) if math.isfinite(value) else 0.5, line + 0.12, now, ha="center", va="bottom", parse_math=False
+            place(value) if math.isfinite(value) else 0.5,
+            line + 0.12,
+            printable(now),
+            ha="center",
+            va="bottom",
+            parse_math=False,
         )
-    ax.set_yticks(range(n), list(explanation.names), parse_math=False)
+    ax.set_yticks(range(n), [printable(name) for name in explanation.names], parse_math=False)
     ax.set_ylim(-0.6, max(1, n) - 0.1)
     ax.set_xlim(-0.05, 1.05)
     ax.set_xticks([])
     for side in ("top", "right", "bottom", "left"):
         ax.spines[side].set_visible(False)
-    ax.set_title(f"{explanation.prediction}: {explanation.kind}, {explanation.status}", parse_math=False)
+    ax.set_title(printable(f"{explanation.prediction}: {explanation.kind}, {explanation.status}"), parse_math=False)
     return ax

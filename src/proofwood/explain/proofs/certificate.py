@@ -50,6 +50,7 @@ from proofwood.explain.search.boxes import group_values
 from proofwood.explain.search.extract import Kind
 from proofwood.explain.search.questions import Questions, members
 from proofwood.explain.search.smallest import smallest
+from proofwood.files import write_whole
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.solvers.session import SatSession
 
@@ -408,4 +409,4 @@ def _least(masks: Iterable[int]) -> list[int]:
 def write_certificate(path: str | Path, content: Mapping[str, Any]) -> None:
     """Write a certificate as a JSON file."""
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    Path(path).write_text(text + "\n", encoding="ascii")
+    write_whole(path, (text + "\n").encode("ascii"))

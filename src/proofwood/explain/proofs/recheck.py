@@ -23,8 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.explain.proofs.recheck_trees import Cells, Formula, Trees, limits, proof_fault
+from proofwood.files import read_bounded
 from proofwood.solvers.proof import CertificateError
 
+MAX_BYTES = 2**32
+"""Most bytes of a certificate that is read."""
 FORMAT = "proofwood-certificate"
 VERSION = 2
 
@@ -90,7 +93,7 @@ def check_certificate(certificate: str | Path | Mapping[str, Any], model: RealMo
         return list(_checks(content, model))
     except CertificateError:
         raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError) as error:
         raise CertificateError(f"the certificate is incomplete or damaged: {type(error).__name__}: {error}") from error
 
 
@@ -151,8 +154,11 @@ def _read(certificate: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
         content: Any = certificate
     else:
         try:
-            content = json.loads(Path(certificate).read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            read = read_bounded(certificate, MAX_BYTES)
+            if read is None:
+                raise CertificateError(f"{certificate} has more than {MAX_BYTES:,} bytes: no certificate is that large")
+            content = json.loads(read.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
             raise CertificateError(f"{certificate} is no certificate: {error}") from error
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise CertificateError(f"this is no certificate: expected the format {FORMAT!r}")

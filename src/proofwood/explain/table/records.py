@@ -243,7 +243,9 @@ def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) ->
     for key, expected in (("model", fingerprint(model)), ("rows", rows_fingerprint(rows))):
         if header.get(key) != expected:
             raise ValueError(f"{path} is about {'another model' if key == 'model' else 'other rows'}")
-    found = {record["row"]: record for record in records}
+    found = {record["row"]: record for record in records if record["row"] in range(len(rows))}
+    if len(found) < len(records):
+        raise ValueError(f"{path} holds a record twice, or of a row that the table does not have")
     if len(found) < len(rows):
         raise ValueError(f"{path} holds {len(found)} of {len(rows)} rows: the same call of explain continues it")
     options = dict(header["options"])

@@ -1,0 +1,197 @@
+"""Files written whole or not at all, tried out before the work that fills them, and read up to a limit."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import stat
+import sys
+from pathlib import Path
+from typing import Protocol
+
+CHUNK = 2**22
+"""Bytes that are read at once: memory grows with what is there, not with the limit."""
+
+_DESCRIPTOR = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?fd/(\d+)")
+"""What the links behind ``/dev/stdout`` and ``/dev/fd/1`` lead to on Linux: a file that is open already."""
+
+
+class Readable(Protocol):
+    """Whatever gives bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes; none at the end."""
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write ``content`` to ``path``: all of it, or nothing.
+
+    A regular file is replaced in one step by one that was written beside it and is on the disk. It keeps its mode.
+    Through a link, the file that it leads to is replaced, and the link stays. What is no regular file (a device, a
+    pipe) is written to and never replaced.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written. A file that was there is as it was, and nothing is left beside it.
+    """
+    opened = _open_file(path)
+    if opened is not None:
+        with os.fdopen(os.dup(opened), "wb") as stream:
+            stream.write(content)
+        return
+    found = _require_place(path)
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        with Path(path).open("r+b" if stat.S_ISBLK(found.st_mode) else "wb", buffering=0) as device:
+            _write_all(device.fileno(), content)
+        return
+    target = Path(os.path.realpath(path))
+    part = _beside(target)
+    created = False
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        created = True
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            if found is not None:
+                part.chmod(stat.S_IMODE(found.st_mode))
+            os.fsync(stream.fileno())
+        part.replace(target)
+        created = False
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise _named(error, path) from error
+    finally:
+        if created:
+            part.unlink(missing_ok=True)
+
+
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Raise OSError now if :func:`write_whole` could not write to ``path`` later; nothing is changed.
+
+    What only the writing itself can show, such as a disk that gets full, is not found.
+    """
+    if _open_file(path) is not None:
+        return
+    found = _require_place(path)
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        return
+    part = _beside(Path(os.path.realpath(path)))
+    try:
+        part.touch(exist_ok=False)
+        part.unlink()
+    except OSError as error:
+        raise _named(error, path) from error
+
+
+def is_regular(path: str | os.PathLike[str]) -> bool:
+    """Whether ``path`` leads to a regular file, or to none yet; False for devices, pipes and what is open already."""
+    if _open_file(path) is not None:
+        return False
+    return not Path(path).exists() or Path(path).is_file()
+
+
+def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether both paths lead to the same file that exists."""
+    try:
+        return Path(one).samefile(other)
+    except FileNotFoundError:
+        return False
+
+
+def read_bounded(path: str | os.PathLike[str], limit: int) -> bytes | None:
+    """The content of a file, or None if it has more than ``limit`` bytes: no more than these are ever held."""
+    with Path(path).open("rb") as file:
+        return read_stream(file, limit)
+
+
+def read_stream(stream: Readable, limit: int) -> bytes | None:
+    """The rest of a stream, or None if that is more than ``limit`` bytes."""
+    parts: list[bytes] = []
+    left = limit
+    while part := stream.read(CHUNK):
+        left -= len(part)
+        if left < 0:
+            return None
+        parts.append(part)
+    return b"".join(parts)
+
+
+# ------------------------------------------------------------------------------------------------------- internals
+
+
+def _open_file(path: str | os.PathLike[str]) -> int | None:
+    """The descriptor of this process that ``path`` is another name of, such as 1 for ``/dev/stdout``."""
+    place = os.fspath(path)
+    if "\0" in place:
+        return None
+    own = {str(os.getpid()), "self", "thread-self"}
+    for _ in range(40):  # as many links as the kernel follows
+        place = os.path.join(os.path.realpath(os.path.dirname(place) or "."), os.path.basename(place))  # noqa: PTH118, PTH119, PTH120
+        found = _DESCRIPTOR.fullmatch(place)
+        if found is not None:
+            return int(found[1]) if place.split("/")[2] in own else None
+        if not os.path.islink(place):  # noqa: PTH114
+            return None
+        place = os.path.join(os.path.dirname(place), os.readlink(place))  # noqa: PTH115, PTH118, PTH120
+    return None
+
+
+def _require_place(path: str | os.PathLike[str]) -> os.stat_result | None:
+    """What is at ``path``, or None; OSError with words if nothing can be written there."""
+    shown = os.fspath(path)
+    try:
+        found = Path(path).stat()
+    except FileNotFoundError:
+        folder = Path(os.path.realpath(path)).parent
+        if not folder.is_dir():
+            raise FileNotFoundError(errno.ENOENT, f"there is no folder {folder}", shown) from None
+        if not Path(path).name:
+            raise FileNotFoundError(errno.ENOENT, "the name of the file is empty", shown) from None
+        return None
+    except NotADirectoryError:
+        message = f"{Path(path).parent} is a file and no folder"
+        raise NotADirectoryError(errno.ENOTDIR, message, shown) from None
+    except ValueError as error:  # a NUL in the name
+        raise OSError(errno.EINVAL, f"this is no name of a file ({error})", shown) from None
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder, expected the name of a file", shown)
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, "permission denied: the file may not be written", shown)
+    return found
+
+
+def _beside(target: Path) -> Path:
+    """A name for a temporary file in the folder of ``target``; short, as the name of the target may be the longest."""
+    return target.with_name(f".proofwood-{secrets.token_hex(6)}.part")
+
+
+def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
+    """``error`` about the file that the caller named, and not about the temporary one."""
+    told = error.strerror or str(error)
+    if isinstance(error, PermissionError):
+        told = f"permission denied: no file can be made in the folder {Path(os.path.realpath(path)).parent}"
+    return type(error)(error.errno, told, os.fspath(path))
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name of a file last: on POSIX, the folder is written to the disk, too."""
+    if sys.platform == "win32":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EBADF, errno.ENOTSUP):  # file systems that cannot sync folders
+            raise
+    finally:
+        os.close(handle)

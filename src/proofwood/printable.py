@@ -1,0 +1,32 @@
+"""Names and labels of the user as text that does nothing to a terminal, a picture or an XML file."""
+
+from __future__ import annotations
+
+import re
+
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f"  # control characters: escape sequences, carriage returns, bells
+    "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # line separators, and marks that turn the direction of text
+    "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"  # halves of pairs, and what is no character: none may stand in XML
+    + "".join(f"{chr(plane * 0x10000 + 0xFFFE)}{chr(plane * 0x10000 + 0xFFFF)}" for plane in range(1, 17))
+    + "]"
+)
+
+
+def printable(text: str, *, keep: str = "") -> str:
+    r"""``text`` with every character that could act on a terminal or break XML as an escape: ``\x1b``, ``\u202e``.
+
+    Parameters
+    ----------
+    text : of any characters
+    keep : control characters that stay, such as ``"\n"`` where lines are wanted
+    """
+
+    def escape(found: re.Match[str]) -> str:
+        character = found[0]
+        if character in keep:
+            return character
+        code = ord(character)
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+    return _UNSAFE.sub(escape, text)

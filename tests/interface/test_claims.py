@@ -1,0 +1,180 @@
+"""What a model file claims is a claim: it is told as one, and refused where it contradicts the model."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import pickle
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import proofwood
+from proofwood import (
+    DemographicParity,
+    MaxSplits,
+    MinimalTreeClassifier,
+    OptimalBDDClassifier,
+    OptimalDiagramClassifier,
+    OptimalTreeClassifier,
+)
+from proofwood.printable import printable
+from proofwood.show.graphviz import export_graphviz
+from proofwood.show.labels import Labels
+from tests.fuzz.files import campaign
+
+random = np.random.default_rng(0)
+X = random.integers(0, 6, (60, 3)).astype(float)
+Y = np.where(random.random(60) < 0.2, random.integers(0, 2, 60), X[:, 0] > X[:, 1]).astype(int)
+WEIGHTS = random.random(60)
+EASY = {"time_limit": 20}
+FITTED = {
+    "tree": lambda: OptimalTreeClassifier(max_depth=2).fit(X, Y),
+    "tree, weights": lambda: OptimalTreeClassifier(max_depth=2, class_weight="balanced").fit(X, Y, WEIGHTS),
+    "tree, tiny weights": lambda: OptimalTreeClassifier(max_depth=2).fit(X, Y, WEIGHTS * 1e-12),
+    "tree, large weights": lambda: OptimalTreeClassifier(max_depth=2).fit(X, Y, WEIGHTS * 1e12),
+    "tree, price": lambda: OptimalTreeClassifier(max_depth=3, alpha=0.013).fit(X, Y, WEIGHTS),
+    "tree, gap": lambda: OptimalTreeClassifier(max_depth=3, max_gap=0.2, min_samples_leaf=3).fit(X, Y),
+    "tree, one class": lambda: OptimalTreeClassifier(max_depth=3).fit(X, np.zeros(60)),
+    "minimal": lambda: MinimalTreeClassifier(on_conflict="majority", minimize="nodes", **EASY).fit(X, Y),
+    "minimal, errors": lambda: MinimalTreeClassifier(max_errors=9, on_conflict="majority", **EASY).fit(X, Y, WEIGHTS),
+    "bdd": lambda: OptimalBDDClassifier(max_features=3, **EASY).fit(X, Y),
+    "bdd, price": lambda: OptimalBDDClassifier(max_features=3, alpha=0.01, **EASY).fit(X, Y, WEIGHTS),
+    "bdd, features": lambda: OptimalBDDClassifier(objective="features", max_features=9, **EASY).fit(X[:9], Y[:9]),
+    "diagram": lambda: OptimalDiagramClassifier((1, 2), alpha=0.1, **EASY).fit(X, Y, WEIGHTS),
+    "diagram, oblique": lambda: OptimalDiagramClassifier((1,), splits="oblique", **EASY).fit(X, Y),
+    "diagram, tree": lambda: OptimalDiagramClassifier((1, 2), topology="tree", **EASY).fit(X, Y),
+    "diagram, fair": lambda: OptimalDiagramClassifier(
+        (1, 2), alpha=0.1, constraints=[DemographicParity(ratio=0.8, penalty=0.5), MaxSplits(2)], **EASY
+    ).fit(X, Y, sensitive_features=X[:, 2] > 2),
+}
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
+@pytest.mark.parametrize("name", FITTED)
+def test_what_was_learned_is_read_and_told_as_a_claim(name, tmp_path):
+    fitted = FITTED[name]()
+    assert not fitted.loaded_
+    fitted.save(tmp_path / "m.json")
+    loaded = proofwood.load(tmp_path / "m.json")
+    assert (loaded.objective_, loaded.lower_bound_, loaded.status_, loaded.trace_) == (
+        *(fitted.objective_, fitted.lower_bound_, fitted.status_, fitted.trace_),
+    )
+    told = loaded.summary().splitlines()
+    assert told[1] == f"claimed when the file was written: {fitted.summary().splitlines()[1]}"
+    assert told[-1] == "to check the claim, fit again on the training data"
+    for other in (pickle.loads(pickle.dumps(loaded)), copy.deepcopy(loaded)):
+        assert other.loaded_
+        assert other.summary() == loaded.summary()
+
+
+def test_a_fit_makes_a_claim_a_proof_again(tmp_path):
+    fitted = FITTED["tree"]()
+    fitted.save(tmp_path / "m.json")
+    loaded = proofwood.load(tmp_path / "m.json").fit(X, Y)
+    assert not loaded.loaded_
+    assert "claimed" not in loaded.summary()
+
+
+FORGED = [
+    ("tree", {("result", "objective"): 0.0, ("result", "lower_bound"): 0.0}, "the model itself counts"),
+    ("tree, weights", {("result", "objective"): 0.0, ("result", "lower_bound"): 0.0}, "the model itself counts"),
+    ("tree, price", {("result", "objective"): 0.1, ("result", "lower_bound"): 0.1}, "the model itself counts"),
+    ("bdd", {("result", "objective"): 0.0, ("result", "lower_bound"): 0.0}, "the model itself counts"),
+    ("bdd", {("result", "parts", 1, 1): 1.0, ("result", "parts", 1, 2): 1.0}, "the model itself counts"),
+    ("minimal", {("result", "objective"): 3.0, ("result", "lower_bound"): 3.0}, "the model itself counts"),
+    ("diagram", {("result", "objective"): 0.01, ("result", "lower_bound"): 0.01}, "the model itself counts"),
+    ("diagram, fair", {("columns", "shortfall"): {}}, "fairness and shortfall"),
+    ("diagram", {("columns", "flow"): [[1.0, 1.0]]}, "flow has 1 entries"),
+    ("tree", {("result", "unit"): "souls"}, "unit is 'souls'"),
+    ("tree", {("result", "unit"): "\x1b[2J"}, "printable"),
+    ("tree", {("result", "lower_bound"): -1.0, ("result", "status"): "feasible"}, "expected 0 to the objective"),
+    ("tree", {("result", "status"): "infeasible"}, "but there is a model"),
+    ("tree", {("result", "status"): "unknown"}, "but there is a model"),
+    ("tree", {("result", "status"): "within_gap", ("result", "lower_bound"): 0.0}, "more than max_gap=0"),
+    ("tree", {("result", "seconds"): -1.0}, "a time from 0"),
+    ("tree", {("result", "trace"): [[0.0, 5.0, 1.0], [1.0, 9.0, 1.0]]}, "an objective that rises"),
+    ("tree", {("result", "trace"): [[0.0, 5.0, 6.0]]}, "above the objective"),
+    ("tree", {("classes", "values"): [1, 1]}, "distinct and sorted"),
+    ("tree", {("classes", "values"): [1, 0]}, "distinct and sorted"),
+    ("tree", {("nodes", "rows", 1): 1}, "not those of its children"),
+    ("tree", {("nodes", "weight", 1): [1.0, 1.0]}, "not those of its children"),
+    ("tree", {("nodes", "weight", 0): [1e308, 1e308]}, "no finite number"),
+    ("tree", {("estimator", "parameters", "max_depth"): 1}, "its parameters permit 1"),
+    ("tree", {("estimator", "parameters", "max_depth"): -1}, "max_depth"),
+    ("tree", {("estimator", "parameters", "max_depth"): "deep"}, "max_depth"),
+    ("tree", {("estimator", "parameters", "time_limit"): -3}, "time_limit"),
+    ("tree", {("estimator", "parameters", "class_weight"): "heavy"}, "class_weight"),
+    ("tree", {("estimator", "parameters", "min_samples_leaf"): 40}, "min_samples_leaf"),
+    ("tree", {("estimator", "parameters", "colour"): 1}, "colour"),
+    ("tree", {("estimator", "parameters"): {"$tuple": []}}, "expected a mapping of names"),
+    ("tree", {("feature_names",): ["a", "a", "b"]}, "a name twice"),
+    ("bdd", {("estimator", "parameters", "max_features"): 0}, "its parameters permit 0"),
+    ("diagram", {("estimator", "parameters", "widths"): [1]}, "splits"),
+]
+
+
+@pytest.mark.parametrize(("name", "edits", "says"), FORGED, ids=[f"{name}: {says}" for name, _, says in FORGED])
+def test_a_forged_claim_is_refused_though_its_checksum_is_right(name, edits, says, tmp_path):
+    path = tmp_path / "m.json"
+    FITTED[name]().save(path)
+    document = json.loads(path.read_text())
+    for place, value in edits.items():
+        holder = document["model"]
+        for key in place[:-1]:
+            holder = holder[key]
+        holder[place[-1]] = value
+    text = json.dumps(document["model"], sort_keys=True, separators=(",", ":"))
+    document["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(json.dumps(document))
+    for check in (True, False):
+        with pytest.raises(
+            proofwood.ModelFileError, match=r"contradicts itself|damaged|learner of this version"
+        ) as got:
+            proofwood.load(path, check=check)
+        assert says in str(got.value)
+
+
+def test_damaged_files_of_every_kind_are_refused_or_right():
+    counts = campaign(1, 4)
+    assert counts["model refused"] > 20
+    assert counts["batch refused"] > 20
+    assert counts["table refused"] > 5
+
+
+# ----------------------------------------------------------------------------------------------- names in pictures
+
+
+@given(st.text())
+def test_text_that_is_printable_is_xml_and_stays(text):
+    shown = printable(text)
+    assert ET.fromstring(f"<a>{shown.replace('&', '&amp;').replace('<', '&lt;')}</a>").text == (shown or None)
+    assert printable(shown) == shown
+    assert printable("plain é 漢字 👩‍🚀 +-=<>&") == "plain é 漢字 👩‍🚀 +-=<>&"
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.filterwarnings("ignore:.*missing from font")
+@settings(max_examples=12, deadline=None)
+@given(names=st.lists(st.text(max_size=12), min_size=2, max_size=2), label=st.text(max_size=12))
+def test_pictures_are_well_formed_for_every_name(names, label):
+    from io import BytesIO
+
+    import matplotlib.pyplot as plt
+
+    from proofwood.show.plot import plot_tree
+
+    tree = OptimalTreeClassifier(max_depth=2).fit([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
+    labels = Labels(features=tuple(names), classes=(label, "other"))
+    dot = export_graphviz(tree.model_, labels)
+    assert not set(dot) & {chr(code) for code in [*range(10), *range(11, 32), *range(127, 160), 0x202E, 0x2028]}
+    dot.encode("utf-8")
+    axes = plot_tree(tree.model_, labels)
+    buffer = BytesIO()
+    axes.get_figure().savefig(buffer, format="svg")
+    plt.close(axes.get_figure())
+    assert ET.fromstring(buffer.getvalue()).tag.endswith("svg")
