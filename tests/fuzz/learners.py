@@ -96,12 +96,12 @@ class Case:
         of_class = self.options.get("class_weight") or {}
         if of_class == "balanced":
             given_weights = [Fraction(float(w)) for w in given]
-            classes, total = sorted(set(self.y.tolist())), sum(given_weights)
+            labels = self.y.tolist()
             held = {
-                c: sum(w for w, label in zip(given_weights, self.y.tolist(), strict=True) if label == c)
-                for c in classes
+                c: sum(w for w, label in zip(given_weights, labels, strict=True) if label == c) for c in set(labels)
             }
-            of_class = {c: total / (len(classes) * held[c]) if held[c] else Fraction(0) for c in classes}
+            there = [weight for weight in held.values() if weight]  # a class without weight is no class
+            of_class = {c: sum(there) / (len(there) * weight) if weight else Fraction(0) for c, weight in held.items()}
         return [
             Fraction(float(w)) * Fraction(of_class.get(label, 1))
             for w, label in zip(given, self.y.tolist(), strict=True)
@@ -125,7 +125,9 @@ def draw(rng: np.random.Generator) -> Case:
     y = rng.integers(0, n_classes, n_rows)
     if rng.random() < 0.5:  # labels that the columns explain, but for some noise
         y = np.where(
-            rng.random(n_rows) < 0.2, y, (X[:, 0] > np.median(X[:, 0])) + (n_classes > 2) * (X[:, -1] > X[0, -1])
+            rng.random(n_rows) < 0.2,
+            y,
+            (X[:, 0] > np.sort(X[:, 0])[n_rows // 2]) + (n_classes > 2) * (X[:, -1] > X[0, -1]),
         )
     weights = None if learner == "minimal" else draw_weights(rng, n_rows)
     return Case(learner, X, y.astype(np.int64), weights, draw_options(rng, learner, y, tiny), tiny)
