@@ -372,7 +372,7 @@ def _without_copies(ranks: RankArray) -> IntArray:
         seen: set[bytes] = set()
         kept = []
         for column in range(ranks.shape[1]):
-            told = hashlib.sha256(np.ascontiguousarray(ranks[:, column])).digest()
+            told = hashlib.sha256(ranks[:, column].tobytes()).digest()
             if told not in seen and int(ranks[:, column].min()) < int(ranks[:, column].max()):
                 seen.add(told)
                 kept.append(column)

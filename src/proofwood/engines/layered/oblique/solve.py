@@ -109,7 +109,9 @@ def search_sides(run: LayeredRun, random_state: int, *, share: float = SIDES[0])
     left = until - run.seconds
     if made is None or left <= 0:
         return
-    inner = LayeredRun(made.problem, Limits(left, run.limits.threads), lower=run.lower)
+    # Bounds that rest on the margin do not hold here: rows nearer than that are told apart.
+    lower = least_cost_of_equal_rows(run.problem)
+    inner = LayeredRun(made.problem, Limits(left, run.limits.threads), lower=lower)
     try:
         search_univariate(inner, "search", random_state)
     finally:
