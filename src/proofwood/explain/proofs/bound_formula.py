@@ -134,6 +134,7 @@ def bound_formula(
     width: int,
     max_clauses: int,
     also: Iterable[int] = (),
+    limits: Iterable[Iterable[int]] = (),
 ) -> BoundFormula:
     """Clauses satisfied by every row of a box that has ``against`` before ``label``.
 
@@ -146,6 +147,7 @@ def bound_formula(
     width : most counters per part; with fewer than there are sums, sums are rounded towards the class ``against``
     max_clauses : TooLargeError beyond
     also : order variables that further clauses are going to be about
+    limits : clauses that limit the rows beside the box, literals as the model has them
 
     Returns
     -------
@@ -160,7 +162,7 @@ def bound_formula(
     formula = BoundFormula(against, order, int(scores.first[-1]))
 
     formula.clauses += [[limit] for limit in box_literals(scores, low, high)]
-    formula.clauses += [[_literal(coded) for coded in clause] for clause in scores.clauses]
+    formula.clauses += [[_literal(coded) for coded in clause] for clause in (*scores.clauses, *limits)]
     parts = []
     for place, tree in enumerate(order):
         maker = _TreeClauses(scores, boxes, leaves[tree], leads[leaves[tree]], low, high)

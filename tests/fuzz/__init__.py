@@ -1,0 +1,1 @@
+"""Long campaigns of random problems, beside the tests: ``python -m tests.fuzz``."""
