@@ -225,8 +225,9 @@ def explain_one(
     right = True
     if verify and found.status.removesuffix(" up to rounding") not in ("none", "unknown"):
         checked = found.verify(seconds=explainer.time_limit)
-        right = checked.sufficient is True and not checked.problems
+        right = checked.ok
         told = "confirmed by a second look" if checked.ok else "; ".join(checked.problems) or "not confirmed"
+        told += "".join(f"; {doubt}" for doubt in checked.doubts)
         typer.echo(f"{'verified':<12} {told}")
     if certificate is not None:
         if found.certificate is None:
@@ -245,6 +246,8 @@ def _explain_fully(explainer: Explainer, x: Any, request: Request, *, verify: bo
         counted[found.kind] += 1
         typer.echo(printable(f"{found.kind:<12} {found.rule()}"))
     told = "complete: there are no others" if listing.complete else "stopped by the time limit: there may be others"
+    if listing.complete and not listing.exact:
+        told += ", where rounding is given the doubt"
     typer.echo(f"{'found':<12} {counted['abductive']:,} abductive, {counted['contrastive']:,} contrastive")
     typer.echo(f"{'status':<12} {told}")
     if certificate is not None:
@@ -284,6 +287,8 @@ def _told(found: Explanation, row: int) -> Mapping[str, str]:
         "features": f"{len(found.features)} of {len(found.model.feature_names)}",
         "status": f"{found.status}: {MEANING[plain]}" + (", where rounding is given the doubt" if rounding else ""),
     }
+    if found.ranges:
+        told["ranges"] = found.ranges
     if found.distance == found.distance:
         told["distance"] = f"{found.distance:.6g}, at least {found.lower_bound:.6g}"
     return {**told, "effort": f"{found.calls:,} questions to engine {found.engine}, {found.seconds:.2f} s"}

@@ -174,12 +174,19 @@ def test_missing_values_belong_to_the_feature(n_classes: int, given: bool) -> No
     result = explained(model, X=X if given else None)
     _check(result, model)
     assert result.scores.n_features == 5
-    assert any("missing" in name for name in result.columns)
-    without = explained(model, missing=[])
+    assert any("missing" in name for name in result.columns) is given
+    assert any("missing" in name for name in explained(model, missing=[0]).columns)
+    without = explained(model)
     assert without.scores.clauses == ()
     _check(without, model)
-    with pytest.raises(DataError, match="missing value"):
-        without.read(X)
+    gaps = without.read(X)
+    with pytest.raises(DataError, match=r"has a missing value .* and none is considered here"):
+        without.cells_of(gaps)
+    wider = without.with_gaps_of(gaps)
+    assert wider is without.with_gaps_of(gaps)
+    assert wider.missing == tuple(range(5))
+    assert np.array_equal(wider.scores.needs, explained(model, X=X).scores.needs)
+    _check(wider, model)
 
 
 def test_forests_with_missing_values() -> None:
@@ -188,6 +195,50 @@ def test_forests_with_missing_values() -> None:
     result = explained(model, X=X)
     assert result.inputs[0].missing
     _check(result, model)
+
+
+def _missing_columns(result: Explained) -> list[str]:
+    return [name for name in result.columns if name.endswith("is missing")]
+
+
+def test_missing_values_are_considered_where_rows_or_the_user_say_so() -> None:
+    """One rule for every kind of model: the rows given, and missing=; not what the model was learned from."""
+    X, y = _data(2, seed=4, missing=0.2)
+    whole = np.nan_to_num(X)
+    for model in (
+        HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=5),
+        RandomForestClassifier(5, max_depth=4, random_state=0),
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+    ):
+        for rows in (X, whole):
+            fitted = model.fit(rows, y)
+            assert _missing_columns(explained(fitted)) == []
+            assert _missing_columns(explained(fitted, X=whole)) == []
+            assert _missing_columns(explained(fitted, missing=[1])) == ["x1 is missing"]
+            part = np.where(np.arange(5) == 0, X, whole)
+            assert _missing_columns(explained(fitted, X=part)) == ["x0 is missing"]
+            assert _missing_columns(explained(fitted, X=part, missing=["x1"])) == ["x0 is missing", "x1 is missing"]
+    with pytest.raises(ValueError, match="missing names 'x1', where the model takes no missing value"):
+        explained(GradientBoostingClassifier(n_estimators=2).fit(whole, y), missing=[1])
+
+
+def test_missing_values_of_columns_that_no_tree_tests_are_free() -> None:
+    X, y = _data(2, seed=4)
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    result = explained(tree)
+    row = np.where(np.arange(5) == tree.tree_.feature[0], X[0], np.nan)
+    assert result.with_gaps_of(row[np.newaxis]) is result
+    assert np.array_equal(result.cells(row), result.cells(X[0]))
+
+
+def test_groups_have_no_missing_values() -> None:
+    X = np.array([[1.0, 0, 3], [0, 1, 2], [1, 0, 1], [0, 1, 5]])
+    tree = DecisionTreeClassifier(random_state=0).fit(X, [0, 1, 0, 1])
+    result = explained(tree, feature_groups={"g": [0, 1]})
+    with pytest.raises(DataError, match=r"'x0' has a missing value \(NaN\) in row 0"):
+        result.read([[np.nan, 1, 2]])
+    with pytest.raises(ValueError, match="in a group of 0/1 columns"):
+        explained(tree, feature_groups={"g": [0, 1]}, missing=[0])
 
 
 def test_categories_of_histogram_boosting() -> None:
@@ -206,11 +257,12 @@ def test_categories_of_histogram_boosting() -> None:
     _check(result, model)
     assert result.feature_names == ("size", "color", "shape")
     assert result.inputs[1].levels == ("blue", "green", "grey", "pink", "red")
-    with pytest.raises(DataError, match="does not know"):
-        result.read(frame.assign(color="mauve"))
-    everything = explained(model)
+    strange = result.read(frame.assign(color="mauve"))  # the model takes it as it takes a missing one
+    with pytest.raises(DataError, match="a category that the model does not know, which it takes for one"):
+        result.cells_of(strange)
+    everything = explained(model, missing=["color"])
     _check(everything, model)
-    everything.read(frame.assign(color="mauve"))  # the model takes it as it takes a missing one
+    assert np.array_equal(everything.cells_of(strange), result.with_gaps_of(strange).cells_of(strange))
 
 
 def test_own_models() -> None:
@@ -261,6 +313,31 @@ def test_boosters() -> None:
                     scale = 2.0 ** np.round(np.log2(np.median((sums[:, 1] - sums[:, 0]) / raw)))
                     off = np.abs((sums[:, 1] - sums[:, 0]) - raw.astype(float) * scale)
                     assert off.max() <= result.scores.margin + 1
+
+
+@pytest.mark.needs("lightgbm")
+def test_lightgbm_tells_missing_values_from_all_others() -> None:
+    """The threshold of such a test is infinite, which its JSON does not say."""
+    import lightgbm
+
+    few = {"n_estimators": 1, "min_child_samples": 1, "min_data_in_bin": 1, "n_jobs": 1, "verbose": -1}
+    X = np.array([[np.nan], [1], [np.nan], [2], [1], [np.nan], [1], [np.nan], [np.nan]])
+    model = lightgbm.LGBMClassifier(**few).fit(X, np.isnan(X[:, 0]))
+    result = explained(model, X=X)
+    assert result.columns == ("x0", "x0 is missing") or result.columns == ("Column_0", "Column_0 is missing")
+    assert result.scores.n_thresholds.tolist() == [0, 1]
+    _check(result, model)
+    assert explained(model).scores.n_thresholds.tolist() == [0]  # no other value makes a difference
+    generator = np.random.default_rng(0)
+    for _ in range(60):
+        X = generator.choice([np.nan, 0.0, 1e-36, -1e-36, 1.0, -1.0, 2.0, 1e301], (int(generator.integers(6, 20)), 2))
+        y = (np.isnan(X[:, 0]) ^ (X[:, 1] > 0)).astype(int)
+        y[:2] = 0, 1
+        options = {"zero_as_missing": bool(generator.random() < 0.5), "use_missing": bool(generator.random() < 0.8)}
+        model = lightgbm.LGBMClassifier(**few, **options).fit(X, y)
+        result = explained(model, X=X)  # which compares it with the model
+        sums = result.sums_of(result.cells_of(result.read(X)))
+        assert np.array_equal(sums.argmax(axis=1), model.predict(X)) or result.scores.margin > 0
 
 
 def _with_categories(seed: int) -> tuple[pd.DataFrame, IntArray]:
@@ -324,7 +401,7 @@ def test_categories_of_boosters_by_name(make: Any, one_hot: int) -> None:
     _check(alone, None)
     assert np.array_equal(alone.predict_codes(alone.read(frame)), result.predict_codes(result.read(frame)))
     with pytest.raises(DataError, match="does not know"):
-        result.read(frame.assign(kind=99))
+        result.cells_of(result.read(frame.assign(kind=99)))
     if make is _extreme:  # which refuses a category that it does not know, and has a side for a missing one
         with pytest.raises(DataError, match="does not know"):
             result.read(frame.assign(color="mauve"))
@@ -499,7 +576,7 @@ def test_errors_say_what_to_do() -> None:
     gap = X.copy()
     gap[5, 2] = np.nan
     with pytest.raises(DataError, match=r"column 'c' has a missing value \(NaN\) in row 5"):
-        result.read(gap)
+        explained(GradientBoostingClassifier(n_estimators=2).fit(frame, y)).read(gap)
     assert np.array_equal(result.read(frame[list("edcba")]), X)
     for wrong, match in (
         ({"bounds": {"q": (0, 1)}}, "'q', which is no column"),
@@ -508,7 +585,7 @@ def test_errors_say_what_to_do() -> None:
         ({"feature_groups": {"a": ["b", "c"]}}, "also the name of a column"),
         ({"feature_groups": {"g": [7]}}, "there are the columns 0 to 4"),
         ({"feature_names": ["a"]}, "has 1 names"),
-        ({"vote": "soft"}, "expected 'auto'"),
+        ({"vote": "soft"}, "expected one of 'auto'"),
     ):
         with pytest.raises(ValueError, match=match):
             explained(model, **wrong)

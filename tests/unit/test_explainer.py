@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -192,7 +192,7 @@ def test_features_by_name_or_index_and_clear_errors(explainer, frame):
     assert "married" in found.names
     with pytest.raises(ValueError, match="keep names 'merried', which is no column"):
         explainer.abductive(row, keep=["merried"])
-    with pytest.raises(ValueError, match=r"expected a list of features, such as \['income'\]"):
+    with pytest.raises(ValueError, match=r"expected a list, such as \['income'\]"):
         explainer.abductive(row, free="income")
     with pytest.raises(NotSufficientError, match=r"free=\['income', 'years', 'home', 'married'\]"):
         explainer.abductive(row, free=[0, 1, 2, 3])
@@ -303,6 +303,45 @@ def test_missing_values_are_values():
         far = explainer.counterfactual(x)
         assert far.witness_label != far.label
         assert not (np.isnan(far.witness) & ~np.isnan(x)).any()
+
+
+def test_missing_values_of_the_row_are_considered_without_being_declared():
+    X, y = load_breast_cancer(return_X_y=True)
+    random = np.random.default_rng(0)
+    X[random.random(X.shape) < 0.2] = np.nan
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    explainer, declared = Explainer(tree), Explainer(tree, X=X)
+    for x in X[:20]:
+        found = explainer.abductive(x)
+        assert found.verify().ok
+        assert explainer.contrastive(x).verify().ok
+        # a missing value is considered where this row has one, and nowhere else
+        tested = set(tree.tree_.feature[tree.tree_.feature >= 0].tolist())
+        assert set(found.model.missing) <= set(np.flatnonzero(np.isnan(x)).tolist()) & tested
+        assert explainer.model.missing == ()
+        assert declared.is_sufficient(x, found.features) in (True, False)
+    table = explainer.explain(X[:20])
+    assert {each.status for each in table} == {"minimal"}
+    certified = explainer.abductive(X[0], certificate=True)
+    assert certified.model.missing
+    from proofwood.explain.proofs.certificate import check_certificate
+
+    assert all(check.passed for check in check_certificate(certified.certificate, explainer.model))
+
+
+@pytest.mark.needs("xgboost", "lightgbm")
+def test_boosters_range_over_values_only_within_bounds():
+    import lightgbm
+    import xgboost
+
+    random = np.random.default_rng(0)
+    X = random.integers(0, 3, (120, 2)).astype(float)
+    y = (X.sum(axis=1) > 1).astype(int)
+    for model in (xgboost.XGBClassifier(n_estimators=3, n_jobs=1), lightgbm.LGBMClassifier(n_estimators=3, verbose=-1)):
+        model.fit(X, y)
+        bounds = {j: (float(X[i, j]), float(X[i, j])) for i in [0] for j in (0, 1)}
+        explainer = Explainer(model, bounds=bounds)
+        assert explainer.abductive(X[0]).features == ()  # the bounds leave one row, which is its own class
 
 
 def test_time_limits_leave_sound_sets(explainer, frame):

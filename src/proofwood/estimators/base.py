@@ -657,7 +657,7 @@ def is_integer(value: object) -> bool:
 
 def threads_of(n_jobs: int | None) -> int:
     """Threads for ``n_jobs``: never more than twice the processors, or eight, whatever is asked for."""
-    most = max(8, 2 * cpu_count())
+    most = max(8, 2 * int(cpu_count()))
     if n_jobs is not None and n_jobs >= most:
         return most
     return max(1, min(most, int(effective_n_jobs(None if n_jobs is None else max(int(n_jobs), -MOST_THREADS)))))

@@ -9,6 +9,7 @@ fit again.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def _require_parameters(estimator: ProvedClassifier) -> None:
     try:
         estimator._check_shared_parameters()
         if getattr(estimator, "class_weight", None) is not None:
-            estimator._class_factors(estimator.classes_, np.ones(estimator.classes_.size))
+            estimator._class_factors(estimator.classes_, [Fraction(1)] * estimator.classes_.size)
         estimator._problem(X, codes, estimator.classes_.size, None)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"parameters of {type(estimator).__name__}: {error}") from error

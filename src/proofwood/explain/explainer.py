@@ -6,14 +6,15 @@ import functools
 import itertools
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast, get_args
 
 import numpy as np
 
 from proofwood import memory
 from proofwood.exceptions import OptimalityWarning
+from proofwood.explain import arguments
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.models import Explained, explained
 from proofwood.explain.oracles.engines import ENGINES, make_oracle
@@ -21,11 +22,13 @@ from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.prices import cell_prices, distance
 from proofwood.explain.search import attribution as shares
 from proofwood.explain.search import relevance
+from proofwood.explain.search.boxes import ask_region, in_region, units
 from proofwood.explain.search.counterfactual import nearest
 from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import Found, Kind, Method, NotSufficientError, abductive, contrastive
-from proofwood.explain.search.inflate import inflate
+from proofwood.explain.search.inflate import Inflated, inflate
 from proofwood.explain.search.questions import Questions, mask_of
+from proofwood.explain.search.smallest import HittingSets
 from proofwood.explain.search.smallest import smallest as find_smallest
 from proofwood.explain.space import Bounds, Group, Key, position
 from proofwood.model.node_table import FloatArray, IntArray
@@ -38,19 +41,18 @@ Features = Iterable[Key]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-
 def _within_memory(method: Callable[P, R]) -> Callable[P, R]:
     """A method of :class:`Explainer` that keeps its memory limit, and tells when that ended a search."""
 
     @functools.wraps(method)
-    def limited(*arguments: P.args, **options: P.kwargs) -> R:
-        explainer = arguments[0]
+    def limited(*args: P.args, **options: P.kwargs) -> R:
+        explainer = args[0]
         assert isinstance(explainer, Explainer)
         if memory.limited():  # one question that asks another
-            return method(*arguments, **options)
+            return method(*args, **options)
         with memory.within(explainer.memory_limit):
             try:
-                result = method(*arguments, **options)
+                result = method(*args, **options)
             except MemoryError as error:
                 explainer.forget()
                 why = str(error) or "an allocation failed"
@@ -71,6 +73,21 @@ def _within_memory(method: Callable[P, R]) -> Callable[P, R]:
     return limited
 
 
+MOST_HOMES = 8
+"""Explainers with further columns of missing values that an explainer keeps."""
+
+
+def about_a_row(method: Callable[Concatenate[Explainer, Any, P], R]) -> Callable[Concatenate[Explainer, Any, P], R]:
+    """A method about one row, asked of the explainer in whose space the missing values of the row are."""
+
+    @functools.wraps(method)
+    def asked(self: Explainer, x: Any, *args: P.args, **options: P.kwargs) -> R:
+        home, row = self._at_home(x)
+        return method(home, row, *args, **options)
+
+    return cast("Callable[Concatenate[Explainer, Any, P], R]", asked)
+
+
 class Explainer:
     """Formal explanations of the predictions of a fitted model.
 
@@ -83,7 +100,8 @@ class Explainer:
     bounds : from columns to least and greatest values: what lies outside is not considered
     feature_names : names of the columns, where the model knows none
     integer : columns that hold integers only
-    missing : columns in which a missing value is considered; see :func:`proofwood.explain.models.explained`
+    missing : columns in which a missing value is considered, beside those in which a row of ``X`` lacks one, and those
+        in which the row (or the table) that is asked about does. Everywhere else every row of the space has a value
     X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers
     engine : ``"auto"``, ``"box"``, ``"sat"`` (majority votes), ``"bound"``, ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
     time_limit : seconds per explanation, None for no limit; an explanation that ran out of it says so in its status
@@ -126,13 +144,24 @@ class Explainer:
         time_limit: float | None = None,
         memory_limit: int | str | None = None,
     ) -> None:
-        if engine not in ENGINES:
-            raise ValueError(f"engine={engine!r}: expected one of {', '.join(map(repr, ENGINES))}")
-        if time_limit is not None and not time_limit > 0:
-            raise ValueError(f"time_limit={time_limit!r}: expected seconds above 0, or None for no limit")
+        arguments.choice(engine, "engine", ENGINES)
         memory.bytes_of(memory_limit)
-        self.engine, self.time_limit, self.memory_limit = engine, time_limit, memory_limit
+        self.engine, self.time_limit, self.memory_limit = engine, arguments.seconds(time_limit), memory_limit
         if isinstance(model, Explained):
+            stated = {
+                "feature_groups": feature_groups,
+                "bounds": bounds,
+                "feature_names": feature_names,
+                "integer": integer,
+                "missing": missing,
+                "X": X,
+            }
+            given = [name for name, value in stated.items() if value is not None] + ["vote"] * (vote != "auto")
+            if given:
+                raise ValueError(
+                    f"{', '.join(given)}: this model is converted already. State them in explained(model, ...), or "
+                    "pass the fitted model itself"
+                )
             self.model = model
         else:
             self.model = explained(
@@ -147,10 +176,12 @@ class Explainer:
             )
         self._oracle: Oracle | None = None
         self._last: Questions | None = None
+        self._sure: Oracle | None = None
+        self._homes: dict[tuple[int, ...], Explainer] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         # engines hold solvers, and build anew what they learned
-        return {**self.__dict__, "_oracle": None, "_last": None}
+        return {**self.__dict__, "_oracle": None, "_sure": None, "_last": None, "_homes": {}}
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -168,9 +199,18 @@ class Explainer:
             self._oracle = make_oracle(self.engine, self.model.scores)
         return self._oracle
 
+    @property
+    def sure(self) -> Oracle:
+        """An engine to which only those rows have another class that have it whatever rounding does."""
+        if self._sure is None:
+            scores = self.model.scores
+            self._sure = make_oracle("auto", replace(scores, margin=-scores.margin))
+        return self._sure
+
     # ----------------------------------------------------------------------------------------------------- explanations
 
     @_within_memory
+    @about_a_row
     def abductive(
         self,
         x: Any,
@@ -214,9 +254,11 @@ class Explainer:
             If the features outside ``free`` do not suffice.
         """
         begin = time.monotonic()
+        arguments.flags(smallest=smallest, inflate=inflate, greedy=greedy, certificate=certificate)
+        arguments.choice(method, "method", get_args(Method))
         q = self._questions(x, target)
         calls, limit = q.calls, self._limit(time_limit)
-        given = self.features(order or (), "order")
+        given = [] if order is None else self.features(order, "order")
         kept, left_free = self.features(keep, "keep"), self.features(free, "free")
         lower = float("nan")
         q.questions.limit(self._left(limit, begin))
@@ -255,6 +297,8 @@ class Explainer:
             assert best is not None, "some set suffices"
             found, lower = best.found, float(best.lower_bound)
             status = "smallest" if best.optimal else _status(found, "sufficient")
+            if best.optimal and (real := self._least_size(q, kept, left_free)) < lower:
+                status, lower = status + UP_TO_ROUNDING, float(real)
         low, high = np.zeros_like(q.cells), np.array(self.model.scores.n_thresholds)
         for feature in found.features:
             columns = list(self.model.scores.features[feature])
@@ -274,10 +318,11 @@ class Explainer:
         )
         maximal = None
         if inflate and found.proved:
-            result, maximal = self._inflated(result, given, begin, limit)
+            result, maximal = self._inflated(result, q, given, begin, limit)
         return self._certified(result, q, begin, limit, left_free, maximal) if certificate else result
 
     @_within_memory
+    @about_a_row
     def contrastive(
         self,
         x: Any,
@@ -307,6 +352,7 @@ class Explainer:
             Of status ``"none"`` if it is proved that no change leads there.
         """
         begin = time.monotonic()
+        arguments.flags(smallest=smallest, certificate=certificate)
         q = self._questions(x, target)
         calls, limit = q.calls, self._limit(time_limit)
         fixed, lower, optimal = self.features(immutable, "immutable"), float("nan"), False
@@ -350,6 +396,7 @@ class Explainer:
         return self._certified(result, q, begin, limit, fixed) if certificate else result
 
     @_within_memory
+    @about_a_row
     def counterfactual(
         self,
         x: Any,
@@ -378,8 +425,7 @@ class Explainer:
         Explanation
             Its ``witness`` is the row, its ``distance`` the price, ``lower_bound`` what is proved about all such rows.
         """
-        if metric not in ("l1", "changes"):
-            raise ValueError(f"metric={metric!r}: expected 'l1' or 'changes'")
+        arguments.choice(metric, "metric", ("l1", "changes"))
         begin = time.monotonic()
         q = self._questions(x, target)
         calls, limit = q.calls, self._limit(time_limit)
@@ -437,6 +483,7 @@ class Explainer:
             immutable=tuple(fixed),
         )
 
+    @about_a_row
     def enumerate(
         self,
         x: Any,
@@ -460,16 +507,19 @@ class Explainer:
         target : a class or list of classes that matter; all others by default
         time_limit : seconds for all of them; that of the explainer by default
         """
-        if kind not in (None, "abductive", "contrastive"):
-            raise ValueError(f"kind={kind!r}: expected 'abductive', 'contrastive' or None")
+        arguments.choice(kind, "kind", (None, "abductive", "contrastive"))
+        arguments.choice(first, "first", ("abductive", "contrastive"))
+        most = arguments.count(limit, "limit")
         begin, until = time.monotonic(), self._limit(time_limit)
         q = self._questions(x, target)
         run = Enumeration(
             self.oracle, q.cells, q.label, first=first, seconds=self._left(until, begin), questions=q.questions
         )
-        return Listing(itertools.islice(self._listed(q, run, kind), limit), run)
+        doubts: list[Explanation] = []
+        return Listing(itertools.islice(self._listed(q, run, kind, doubts), most), run, doubts)
 
     @_within_memory
+    @about_a_row
     def enumeration_certificate(self, x: Any, *, time_limit: float | None = None) -> dict[str, Any]:
         """All explanations of a row, with a proof of each and of that there are no others, as plain JSON.
 
@@ -511,17 +561,28 @@ class Explainer:
     # -------------------------------------------------------------------------------------------------------- questions
 
     @_within_memory
+    @about_a_row
     def is_sufficient(
         self, x: Any, features: Features, *, target: Any = None, time_limit: float | None = None
     ) -> bool | None:
-        """Whether the class stays as long as these features stay; None if the time was too short to know."""
+        """Whether the class stays as long as these features stay.
+
+        None if the time was too short to know, or if a change of the class is possible only up to rounding, and the
+        model itself shows none.
+        """
         begin = time.monotonic()
         q = self._questions(x, target)
         q.questions.limit(self._left(self._limit(time_limit), begin))
-        changes = q.questions.ask(mask_of(self.features(features, "features")))
-        return None if changes is None else not changes
+        fixed = self.features(features, "features")
+        changes = q.questions.ask(mask_of(fixed))
+        if not changes:
+            return None if changes is None else True
+        known = (cells for changed, cells in q.questions.changing.items() if not changed & mask_of(fixed))
+        real = any(self._is_real(q, cells) for cells in known) or self._sure_change(q, fixed) is not None
+        return False if real else None
 
     @_within_memory
+    @about_a_row
     def necessary(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
         """By name of feature: whether it is in every abductive explanation of the row; None where time ran out."""
         begin = time.monotonic()
@@ -531,6 +592,7 @@ class Explainer:
         return {self.feature_names[feature]: answer for feature, answer in answers.items()}
 
     @_within_memory
+    @about_a_row
     def relevant(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
         """By name of feature: whether it is in some abductive explanation of the row; None where time ran out."""
         begin = time.monotonic()
@@ -540,6 +602,7 @@ class Explainer:
         return {self.feature_names[feature]: answer for feature, answer in answers.items()}
 
     @_within_memory
+    @about_a_row
     def attribution(
         self, x: Any, *, limit: int | None = None, target: Any = None, time_limit: float | None = None
     ) -> shares.Attribution:
@@ -552,18 +615,17 @@ class Explainer:
         target : a class or list of classes that matter; all others by default
         time_limit : seconds; that of the explainer by default
         """
+        most = arguments.count(limit, "limit", least=1)
         begin = time.monotonic()
         q = self._questions(x, target)
         left = self._left(self._limit(time_limit), begin)
-        found = shares.attribution(self.oracle, q.cells, q.label, limit=limit, seconds=left, questions=q.questions)
+        found = shares.attribution(self.oracle, q.cells, q.label, limit=most, seconds=left, questions=q.questions)
         return replace(found, names=self.feature_names)
 
     def features(self, keys: Features, what: str = "features") -> list[int]:
         """Indices of features given by name or index; ``what`` is named in the error."""
-        if isinstance(keys, str):
-            raise ValueError(f"{what}={keys!r}: expected a list of features, such as [{keys!r}]")
         names = self.feature_names
-        return list(dict.fromkeys(position(key, names, what) for key in keys))
+        return list(dict.fromkeys(position(key, names, what) for key in arguments.several(keys, what, repr(names[0]))))
 
     def read_row(self, x: Any) -> FloatArray:
         """One row as (n_inputs,) numbers; DataError if it does not fit the model."""
@@ -571,9 +633,33 @@ class Explainer:
 
     # ------------------------------------------------------------------------------------------------------------ parts
 
-    def _questions(self, x: Any, target: Any) -> _Asked:
-        known = x if isinstance(x, ReadRow) else self._read(x)
-        row, cells, label = known.row, known.cells, known.label
+    def _at_home(self, x: Any) -> tuple[Explainer, ReadRow]:
+        """The explainer in whose space the row is, and the row as it reads it."""
+        if isinstance(x, ReadRow):
+            return self, x
+        row = self.read_row(x)
+        home = self.with_gaps_of(row[np.newaxis])
+        code = int(home.model.predict_codes(row[np.newaxis])[0])
+        return home, ReadRow(row, home.model.cells(row), code)
+
+    def with_gaps_of(self, rows: FloatArray) -> Explainer:
+        """The explainer that considers missing values also where some of these rows have one: this one, or another.
+
+        Parameters
+        ----------
+        rows : (n_rows, n_inputs) as ``model.read`` gives them
+        """
+        model = self.model.with_gaps_of(rows)
+        if model is self.model:
+            return self
+        if model.missing not in self._homes:
+            while len(self._homes) >= MOST_HOMES:
+                self._homes.pop(next(iter(self._homes)))
+            self._homes[model.missing] = Explainer(model, engine=self.engine, time_limit=self.time_limit)
+        return self._homes[model.missing]
+
+    def _questions(self, x: ReadRow, target: Any) -> _Asked:
+        row, cells, label = x.row, x.cells, x.label
         targets = self._targets(target, label)
         last = self._last
         if last is None or last.label != label or last.targets != targets or not np.array_equal(last.cells, cells):
@@ -581,18 +667,13 @@ class Explainer:
             self._last = last
         return _Asked(row, last)
 
-    def _read(self, x: Any) -> ReadRow:
-        row = self.read_row(x)
-        return ReadRow(row, self.model.cells(row), int(self.model.predict_codes(row[np.newaxis])[0]))
-
     def _targets(self, target: Any, label: int) -> tuple[int, ...] | None:
         if target is None:
             return None
         classes = self.model.classes.tolist()
-        wanted = target if isinstance(target, list | tuple | set | frozenset | np.ndarray) else [target]
         codes = []
-        for name in wanted:
-            if name not in classes:
+        for name in arguments.classes_of(target):
+            if not isinstance(name, Hashable) or name not in classes:
                 raise ValueError(f"target={name!r} is no class of the model: expected one of {classes}")
             codes.append(classes.index(name))
         if label in codes:
@@ -600,7 +681,7 @@ class Explainer:
         return tuple(sorted(set(codes)))
 
     def _limit(self, time_limit: float | None) -> float | None:
-        return self.time_limit if time_limit is None else time_limit
+        return self.time_limit if time_limit is None else arguments.seconds(time_limit)
 
     @staticmethod
     def _left(limit: float | None, begin: float) -> float | None:
@@ -617,15 +698,21 @@ class Explainer:
             cells,
         )
 
-    def _listed(self, q: _Asked, run: Enumeration, kind: Kind | None) -> Iterator[Explanation]:
+    def _listed(
+        self, q: _Asked, run: Enumeration, kind: Kind | None, doubts: list[Explanation]
+    ) -> Iterator[Explanation]:
+        """Explanations of a kind; those of any kind that are so only up to rounding are added to ``doubts``."""
         begin, calls = time.monotonic(), q.calls
         for item in memory.stepwise(self.memory_limit, iter(run)):
+            columns = [c for f in item.features for c in self.model.scores.features[f]]
+            low, high = np.zeros_like(q.cells), np.array(self.model.scores.n_thresholds)
+            low[columns] = high[columns] = q.cells[columns]
+            box = {"low": low, "high": high} if item.kind == "abductive" else {}
+            found = self._explanation(item.kind, q, item.features, "minimal", item.witnesses, begin, calls, **box)
+            if not found.exact:
+                doubts.append(found)
             if kind is None or item.kind == kind:
-                columns = [c for f in item.features for c in self.model.scores.features[f]]
-                low, high = np.zeros_like(q.cells), np.array(self.model.scores.n_thresholds)
-                low[columns] = high[columns] = q.cells[columns]
-                box = {"low": low, "high": high} if item.kind == "abductive" else {}
-                yield self._explanation(item.kind, q, item.features, "minimal", item.witnesses, begin, calls, **box)
+                yield found
                 begin, calls = time.monotonic(), q.calls
 
     def _explanation(
@@ -640,9 +727,11 @@ class Explainer:
         **more: Any,
     ) -> Explanation:
         chosen = tuple(sorted(features))
-        needed = [cells for feature, cells in witnesses.items() if feature not in more.get("keep", ())]
-        if status not in ("none", "unknown") and not all(self._is_real(q, cells) for cells in needed):
-            status += UP_TO_ROUNDING
+        if status not in ("none", "unknown"):
+            witnesses = self._shown(kind, q, chosen, witnesses)
+            needed = [cells for feature, cells in witnesses.items() if feature not in more.get("keep", ())]
+            if not status.endswith(UP_TO_ROUNDING) and not all(self._is_real(q, cells) for cells in needed):
+                status += UP_TO_ROUNDING
         return Explanation(
             kind=kind,
             features=chosen,
@@ -658,6 +747,47 @@ class Explainer:
             targets=q.questions.targets,
             **{**more, "keep": tuple(more.get("keep", ()))},
         )
+
+    def _shown(
+        self, kind: str, q: _Asked, features: tuple[int, ...], witnesses: Mapping[int, IntArray]
+    ) -> Mapping[int, IntArray]:
+        """The witnesses; where one changes the class up to rounding only, another one if it is known to exist."""
+        if not self.model.scores.margin or kind == "counterfactual":
+            return witnesses
+        shown = dict(witnesses)
+        for feature, cells in witnesses.items():
+            if cells is not shown[feature] or self._is_real(q, cells):
+                continue
+            if kind == "abductive":
+                fixed, same = [other for other in features if other != feature], [feature]
+            else:
+                fixed, same = [f for f in range(self.model.scores.n_features) if f not in features], [*witnesses]
+            better = self._sure_change(q, fixed)
+            if better is not None:
+                shown.update(dict.fromkeys(same, better))
+        return shown
+
+    def _sure_change(self, q: _Asked, fixed: Iterable[int]) -> IntArray | None:
+        """A row that agrees on some features and has another class in the model itself; None if none is found."""
+        asked = self.sure.ask(
+            q.cells, q.label, list(fixed), targets=q.questions.targets, seconds=q.questions.seconds_left
+        )
+        return asked.witness if asked.witness is not None and self._is_real(q, asked.witness) else None
+
+    def _least_size(self, q: _Asked, keep: Iterable[int], free: Iterable[int]) -> int:
+        """Least number of features that meet the changes known so far which the model itself shows."""
+        allowed = q.questions.all & ~mask_of(free)
+        hitting = HittingSets(q.questions.n, q.questions.deadline)
+        try:
+            for feature in keep:
+                hitting.add(1 << feature)
+            for changed, cells in q.questions.changing.items():
+                if changed & allowed and self._is_real(q, cells):
+                    hitting.add(changed & allowed)
+            hitting.smallest()
+            return hitting.lower_bound
+        finally:
+            hitting.close()
 
     def _is_real(self, q: _Asked, cells: IntArray) -> bool:
         """Whether the model itself gives a row of these cells another class (of the targets)."""
@@ -675,7 +805,7 @@ class Explainer:
         return int(self.model.predict_codes(row[np.newaxis])[0]) in others
 
     def _inflated(
-        self, found: Explanation, order: list[int], begin: float, limit: float | None
+        self, found: Explanation, q: _Asked, order: list[int], begin: float, limit: float | None
     ) -> tuple[Explanation, bool]:
         """The explanation with wider values, and whether they are known to be as wide as can be."""
         left = self._left(limit, begin)
@@ -689,10 +819,36 @@ class Explainer:
             order=[f for f in found.features if f not in order] + order[::-1],
             witnesses=found.witness_cells.values(),
         )
+        ranges = "wide"
+        if box.complete:
+            ranges = "widest" if self._are_widest(q, found.features, box) else "widest" + UP_TO_ROUNDING
         wide = replace(
-            found, low=box.low, high=box.high, calls=found.calls + box.calls, seconds=time.monotonic() - begin
+            found,
+            low=box.low,
+            high=box.high,
+            calls=found.calls + box.calls,
+            seconds=time.monotonic() - begin,
+            ranges=ranges,
         )
         return wide, box.complete
+
+    def _are_widest(self, q: _Asked, features: Iterable[int], box: Inflated) -> bool:
+        """Whether the model itself shows, for each value that a range could take in next, a row of another class."""
+        scores = self.model.scores
+        if not scores.margin:
+            return True
+        for feature in features:
+            for unit in units(scores, feature):
+                for value in unit.next(box.low, box.high):
+                    wider = unit.with_value(box.low, box.high, value)
+                    if any(in_region(scores, row, *wider) and self._is_real(q, row) for row in box.against):
+                        continue
+                    found = ask_region(
+                        self.sure, *wider, q.label, targets=q.questions.targets, seconds=q.questions.seconds_left
+                    )
+                    if found.witness is None or not self._is_real(q, found.witness):
+                        return False
+        return True
 
     def _certifier(
         self,
@@ -765,18 +921,24 @@ class Listing(Iterator[Explanation]):
     ----------
     found : where they come from
     run : the search behind them
+    doubts : those of them, of any kind, that are explanations only up to rounding
     """
 
-    def __init__(self, found: Iterator[Explanation], run: Enumeration) -> None:
-        self._found, self._run = found, run
+    def __init__(self, found: Iterator[Explanation], run: Enumeration, doubts: Sequence[Explanation] = ()) -> None:
+        self._found, self._run, self._doubts = found, run, doubts
 
     def __next__(self) -> Explanation:
         return next(self._found)
 
     @property
     def complete(self) -> bool:
-        """Whether it is known, by now, that there are no others."""
+        """Whether it is known, by now, that there are no others, rounding given the doubt; see :attr:`exact`."""
         return self._run.complete
+
+    @property
+    def exact(self) -> bool:
+        """Whether the list is complete, and its explanations are all those of the model itself."""
+        return self._run.complete and not self._doubts
 
 
 class _Asked:
@@ -808,7 +970,7 @@ def _as_table(x: Any) -> Any:
         return x.to_frame().T.infer_objects()
     if hasattr(x, "columns"):
         return x
-    array = np.asarray(x)
+    array = x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)
     return array[np.newaxis] if array.ndim == 1 else array
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from proofwood.explain import arguments
 from proofwood.explain.rule import DIGITS, Condition, conditions, value_text
 from proofwood.explain.search.counterfactual import TOLERANCE
 from proofwood.model.node_table import FloatArray, IntArray
@@ -52,8 +53,8 @@ class Explanation:
         of a contrastive one: ``"smallest"``, ``"minimal"``, ``"changing"`` (right, perhaps not minimal), ``"none"``
         (proved: the class cannot change), ``"unknown"``; of a counterfactual: ``"optimal"``, ``"feasible"``,
         ``"none"``, ``"unknown"``. In a table ``"impossible"`` where the question has no answer for the row.
-        ``"... up to rounding"`` where the model itself does not show some change that its
-        rounding might allow
+        ``"... up to rounding"`` where the claim leans on a change that the model's rounding might allow, and no row is
+        known for which the model itself shows it; without these words a status is exact, see :attr:`exact`
     seconds : taken
     calls : questions to the engine
     engine : its name
@@ -70,6 +71,11 @@ class Explanation:
     prices : per column price of each cell, of a counterfactual; None if each changed feature counts 1
     certificate : what :class:`proofwood.explain.proofs.certificate.Certifier` made, if asked for
     message : why there is no answer, of status ``"impossible"``
+    ranges : of an inflated explanation what is known of its ranges, else empty
+
+        - ``"widest"``: no range can take in one value more, given the others
+        - ``"widest up to rounding"``: nor this, unless rounding that the model does not show stands in the way
+        - ``"wide"``: right, but a limit was reached: a range may be narrower than it could be
     """
 
     kind: ExplanationKind
@@ -93,6 +99,12 @@ class Explanation:
     prices: tuple[FloatArray, ...] | None = field(default=None, repr=False)
     certificate: Mapping[str, Any] | None = field(default=None, repr=False)
     message: str = ""
+    ranges: str = ""
+
+    @property
+    def exact(self) -> bool:
+        """Whether status and ranges are so in the model itself, whatever its rounding does."""
+        return not self.status.endswith(UP_TO_ROUNDING) and not self.ranges.endswith(UP_TO_ROUNDING)
 
     # -------------------------------------------------------------------------------------------------------- in words
 
@@ -122,6 +134,7 @@ class Explanation:
         ----------
         digits : significant digits of thresholds; None for all, with which the rule is exact
         """
+        arguments.count(digits, "digits", least=1)
         return printable(self._rule(digits))
 
     def _rule(self, digits: int | None) -> str:
@@ -158,10 +171,13 @@ class Explanation:
         return label.item() if isinstance(label, np.generic) else label
 
     def __str__(self) -> str:
-        return f"{self.rule()}  [{self.kind}, {self.status}]"
+        return f"{self.rule()}  [{self._told()}]"
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.kind}, {self.status}: {self.rule()}>"
+        return f"<{type(self).__name__} {self._told()}: {self.rule()}>"
+
+    def _told(self) -> str:
+        return f"{self.kind}, {self.status}" + (f", ranges {self.ranges}" if self.ranges else "")
 
     # -------------------------------------------------------------------------------------------------------- witnesses
 
@@ -204,7 +220,8 @@ class Explanation:
         Returns
         -------
         Verified
-            ``ok`` if everything holds. ``minimal`` of a counterfactual: whether no row of another class is nearer.
+            ``ok`` if all that the status claims holds. ``minimal`` of a counterfactual: whether no row of another class
+            is nearer. Where the status says "up to rounding", ``minimal`` may be None, and ``doubts`` says why.
 
         Raises
         ------
@@ -213,9 +230,11 @@ class Explanation:
         ImportError
             If the solver of the engine is not installed.
         """
-        from proofwood.explain.oracles.engines import make_oracle, second_engine
+        from proofwood.explain.oracles.engines import ENGINES, make_oracle, second_engine
         from proofwood.explain.proofs.verify import verify
 
+        arguments.choice(engine, "engine", (None, *ENGINES))
+        seconds = arguments.seconds(seconds, "seconds")
         if self.status in ("none", "unknown", "impossible"):
             raise ValueError(f"an explanation of status {self.status!r} has no set of features to verify")
         if engine is None:
@@ -226,7 +245,17 @@ class Explanation:
             seconds = None if until is None else max(0.0, until - time.monotonic())
             if self.kind == "counterfactual":
                 return self._verify_distance(oracle, seconds)
-            return verify(self.model, self, oracle=oracle, x=self.row, targets=self.targets, seconds=seconds)
+            return verify(
+                self.model,
+                self,
+                oracle=oracle,
+                x=self.row,
+                targets=self.targets,
+                seconds=seconds,
+                witnesses=self.witness_cells,
+                exact=not self.status.endswith(UP_TO_ROUNDING),
+                minimal=self.status.removesuffix(UP_TO_ROUNDING) not in ("sufficient", "changing"),
+            )
         finally:
             close = getattr(oracle, "close", None)
             if close is not None:
@@ -237,10 +266,15 @@ class Explanation:
         from proofwood.explain.search.counterfactual import nearest
         from proofwood.explain.search.smallest import smallest
 
-        problems = []
-        changes = self._reached(self.witness_label)
+        problems, doubts = [], []
+        changes: bool | None = self._reached(self.witness_label)
         if not changes:
-            problems.append(f"the model gives the row class {self.witness_label}")
+            told = f"the model gives the row class {self.witness_label}"
+            if self.exact:
+                problems.append(told)
+            else:
+                changes = None
+                doubts.append(f"{told}, and another one only up to rounding")
         if self.prices is None:
             few = smallest(
                 oracle,
@@ -270,7 +304,7 @@ class Explanation:
             problems.append(f"no answer in time: proved is a distance of at least {bound:g}")
         elif not least:
             problems.append(f"a row at the distance {bound:g} has another class")
-        return Verified(changes, least, problems)
+        return Verified(changes, least, problems, doubts)
 
     def _reached(self, label: int) -> bool:
         """Whether a class is one that the explanation is about."""
@@ -287,6 +321,8 @@ class Explanation:
         return {
             "kind": self.kind,
             "status": self.status,
+            "exact": self.exact,
+            "ranges": self.ranges or None,
             "prediction": self.prediction,
             "features": list(self.features),
             "names": list(self.names),

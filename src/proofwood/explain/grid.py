@@ -25,6 +25,7 @@ import numpy as np
 
 from proofwood.data.columns import Kind
 from proofwood.explain.adapters.forest import OTHER, Codes, Forest
+from proofwood.explain.scores import NUMBERS, SET
 from proofwood.explain.space import GroupKind, Input, Source
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
@@ -70,6 +71,7 @@ class Grid:
     feature_names : one per feature
     clauses : what rows of the space satisfy
     of_input : grid columns of each input
+    ranges : see ``ScoreModel``; one per input that is in no group of 0/1 columns
     """
 
     inputs: tuple[Input, ...]
@@ -79,6 +81,7 @@ class Grid:
     feature_names: tuple[str, ...] = ()
     clauses: list[tuple[int, ...]] = field(default_factory=list)
     of_input: list[tuple[int, ...]] = field(default_factory=list)
+    ranges: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
 
     @property
     def n_thresholds(self) -> IntArray:
@@ -292,10 +295,16 @@ class GridBuilder:
             start = len(grid.columns)
             if given.kind is Kind.NOMINAL:
                 self._lay_codes(j)
+                if len(grid.columns) > start:
+                    grid.ranges.append((tuple(range(start, len(grid.columns))), SET))
             else:
                 if j in exclusive and given.low < given.high:
                     self._asked[j].low.add(0.0)  # the clauses of the group speak of every column of it
                 self._lay_numbers(j)
+                if j not in exclusive:
+                    mine = range(start, len(grid.columns))
+                    flags = [g for g in mine if grid.columns[g].role == "missing"]
+                    grid.ranges.append((tuple(g for g in mine if g not in flags), flags[0] if flags else NUMBERS))
             grid.of_input.append(tuple(range(start, len(grid.columns))))
         group_of = {j: name for name, (columns, _) in groups.items() for j in columns}
         features: dict[str, tuple[int, ...]] = {}

@@ -8,7 +8,8 @@ explanation is never about another function than the model.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from proofwood.data.columns import Kind
 from proofwood.exceptions import DataError
+from proofwood.explain import arguments
 from proofwood.explain.adapters.forest import OTHER
 from proofwood.explain.adapters.integers import integer_scores
 from proofwood.explain.adapters.leaves import Walker, score_model
@@ -36,10 +38,12 @@ from proofwood.explain.space import (
     with_bounds,
     with_integers,
 )
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
 
 CHECKED_ROWS = 1000
 """Random rows on which a conversion is compared with the model."""
+MOST_WIDER = 16
+"""Conversions with further columns of missing values that a conversion keeps."""
 
 
 @dataclass(eq=False)
@@ -61,6 +65,11 @@ class Explained:
     _adapted: Adapted
     _groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]
     _walker: Walker
+    _takes_missing: BoolArray
+    _wider: dict[frozenset[int], Explained] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_wider": {}}
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -131,19 +140,92 @@ class Explained:
         DataError
             On a wrong number of columns, unknown names, a missing value where the model takes none, a value outside
             the bounds, or a row that breaks a group; the message names the column and the row.
+
+        Notes
+        -----
+        A missing value is read wherever the model takes one. To ask for the cells of such a row, take the conversion
+        that :meth:`with_gaps_of` gives for it.
         """
         values = self._adapted.read(X)
-        check_rows(values, self.inputs, self._groups)
+        check_rows(values, self._readable, self._groups)
         return values
+
+    @cached_property
+    def _readable(self) -> tuple[Input, ...]:
+        """The inputs, with missing values wherever the model takes them."""
+        return _considering(self.inputs, self._adapted, self._takes_missing)
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Indices of the inputs in which a missing value is considered."""
+        return tuple(j for j, given in enumerate(self.inputs) if given.missing)
+
+    def with_missing(self, columns: Iterable[int]) -> Explained:
+        """The same model, where a missing value is considered in these inputs, too.
+
+        Parameters
+        ----------
+        columns : indices of inputs
+
+        Raises
+        ------
+        ValueError
+            If the model takes no missing value in one of them.
+        """
+        more = frozenset(columns) - set(self.missing)
+        refused = [self.inputs[j].name for j in sorted(more) if not self._takes_missing[j]]
+        if refused:
+            raise ValueError(_refusal(refused))
+        if not more:
+            return self
+        if more not in self._wider:
+            chosen = np.zeros(len(self.inputs), dtype=bool)
+            chosen[[*self.missing, *more]] = True
+            while len(self._wider) >= MOST_WIDER:
+                self._wider.pop(next(iter(self._wider)))
+            inputs = _considering(self.inputs, self._adapted, chosen)
+            self._wider[more] = _converted(self._adapted, inputs, self._groups, self.vote, self._takes_missing)
+        return self._wider[more]
+
+    def with_gaps_of(self, X: FloatArray) -> Explained:
+        """The same model, where a missing value is considered in the inputs that lack one in some of these rows, too.
+
+        Columns that no tree tests are left out: what they hold, also nothing, makes no difference.
+
+        Parameters
+        ----------
+        X : (n_rows, n_inputs) as :meth:`read` returns it
+        """
+        gaps = _gaps(X, self.inputs, self._adapted, self._takes_missing) & self._tested
+        return self.with_missing(np.flatnonzero(gaps).tolist())
+
+    @cached_property
+    def _tested(self) -> BoolArray:
+        """(n_inputs,) whether some tree tests the input."""
+        tested = np.zeros(len(self.inputs), dtype=bool)
+        for tree in self._adapted.forest.trees:
+            for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
+                tested[self._adapted.sources[feature].column] = True
+        return tested
 
     def predict_codes(self, X: FloatArray) -> IntArray:
         """(n_rows,) class codes of the real model, in the vote asked for, for rows as :meth:`read` returns them."""
         return self._adapted.predict(np.ascontiguousarray(X, dtype=np.float64))
 
     def cells_of(self, X: FloatArray) -> IntArray:
-        """(n_rows, n_columns of ``scores``) cells of rows as :meth:`read` returns them; DataError as there."""
+        """(n_rows, n_columns of ``scores``) cells of rows as :meth:`read` returns them; DataError as there.
+
+        Nor may a row lack a value in a column in which no missing value is considered, unless no tree tests it.
+        """
         values = np.asarray(X, dtype=np.float64)
-        check_rows(values, self.inputs, self._groups)
+        check_rows(values, self._readable, self._groups)
+        unseen = np.flatnonzero(_gaps(values, self.inputs, self._adapted, self._takes_missing) & self._tested)
+        if unseen.size:
+            raise DataError(
+                f"column {self.inputs[unseen[0]].name!r} has a missing value (or a category that the model does not "
+                "know, which it takes for one), and none is considered here: name the column in missing=, give rows in "
+                "which a value is missing as X=, or take with_gaps_of(rows)"
+            )
         return self.grid.cells_of(values)
 
     def cells(self, x: FloatArray) -> IntArray:
@@ -196,8 +278,8 @@ def explained(
     bounds : from a column, by name or index, to its least and greatest value: other values are not of the space
     feature_names : names of the columns, where the model does not know them
     integer : columns, by name or index, that hold integers only; integer columns of a frame ``X`` are found without it
-    missing : columns in which a missing value is part of the space. By default those of ``X`` that have one, and
-        without ``X`` all columns that the model treats missing values in.
+    missing : columns in which a missing value is part of the space, beside those in which a row of ``X`` has one. In
+        all others every row of the space has a value, whatever the model was learned from.
     X : rows that the conversion is checked on beside the random ones
     random_state : seed of the random rows
 
@@ -216,15 +298,38 @@ def explained(
     AssertionError
         If the conversion and the model disagree; the message names the row.
     """
-    if vote not in ("auto", "majority"):
-        raise ValueError(f"vote={vote!r}: expected 'auto' (what the model predicts) or 'majority'")
-    adapted = adapt(model, vote, feature_names)
+    arguments.choice(vote, "vote", ("auto", "majority"))
+    arguments.mapping(bounds, "bounds", "{'income': (0, math.inf)}")
+    arguments.mapping(feature_groups, "feature_groups", "{'colour': ['colour_red', 'colour_blue']}")
+    names = None if feature_names is None else arguments.several(feature_names, "feature_names")
+    integer = () if integer is None else arguments.several(integer, "integer")
+    missing = () if missing is None else arguments.several(missing, "missing")
+    adapted = adapt(model, vote, names)
     given = None if X is None else adapted.read(X)
-    inputs = _with_missing(kinds_from(X, adapted.inputs), adapted, missing, given)
-    inputs = with_bounds(with_integers(inputs, integer), bounds)
+    inputs = with_bounds(with_integers(kinds_from(X, adapted.inputs), integer), bounds)
     inputs, groups = resolved_groups(inputs, feature_groups)
+    takes = _takes_missing(adapted, groups)
+    chosen = np.zeros(len(inputs), dtype=bool)
+    for key in missing:
+        chosen[position(key, [column.name for column in inputs], "missing")] = True
+    if (chosen & ~takes).any():
+        raise ValueError("missing names " + _refusal([inputs[j].name for j in np.flatnonzero(chosen & ~takes)]))
     if given is not None:
-        check_rows(given, inputs, groups)
+        check_rows(given, _considering(inputs, adapted, takes), groups)
+        chosen |= _gaps(given, inputs, adapted, takes)
+    return _converted(adapted, _considering(inputs, adapted, chosen), groups, vote, takes, random_state, given)
+
+
+def _converted(
+    adapted: Adapted,
+    inputs: tuple[Input, ...],
+    groups: Mapping[str, tuple[tuple[int, ...], GroupKind]],
+    vote: str,
+    takes_missing: BoolArray,
+    random_state: int = 0,
+    given: FloatArray | None = None,
+) -> Explained:
+    """The model over the grid of these inputs, checked on the given and on random rows."""
     builder = GridBuilder(adapted.forest, inputs, adapted.sources)
     grid = builder.build(groups)
     literals = builder.literals()
@@ -232,7 +337,7 @@ def explained(
     integers = integer_scores(forest)
     scores = score_model(forest.trees, literals, integers, grid, ties_low=forest.ties_low)
     walker = Walker(forest.trees, literals, integers, grid)
-    result = Explained(scores, grid, np.asarray(forest.classes), vote, adapted, groups, walker)
+    result = Explained(scores, grid, np.asarray(forest.classes), vote, adapted, groups, walker, takes_missing)
     if given is not None and len(given):
         _check(result, given, "row {} of X")
     _check(result, sample_rows(result, CHECKED_ROWS, random_state), "the random row {}")
@@ -313,31 +418,48 @@ def _check(explained: Explained, rows: FloatArray, told: str, block: int = 8192)
                 raise AssertionError(f"the leaves do not add up on {told.format(row)}, {part[row].tolist()}")
 
 
-def _with_missing(
-    inputs: Sequence[Input], adapted: Adapted, missing: Iterable[Key] | None, given: FloatArray | None
-) -> tuple[Input, ...]:
+# ------------------------------------------------------------------------------------------------------ missing values
+
+
+def _takes_missing(adapted: Adapted, groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]) -> BoolArray:
+    """(n_inputs,) whether a missing value is no error: to the model, and to the group that the column is in."""
+    takes = np.zeros(len(adapted.inputs), dtype=bool)
+    if adapted.forest.takes_missing is not None:
+        for source, flag in zip(adapted.sources, adapted.forest.takes_missing.tolist(), strict=True):
+            takes[source.column] |= flag and source.level is None and not source.steps
+    for columns, kind in groups.values():
+        if kind != "together":
+            takes[list(columns)] = False
+    return takes
+
+
+def _refusal(names: Sequence[str]) -> str:
+    return (
+        f"{shown(names)}, where the model takes no missing value, or which is in a group of 0/1 columns: expected "
+        "other columns"
+    )
+
+
+def _gaps(X: FloatArray, inputs: Sequence[Input], adapted: Adapted, takes_missing: BoolArray) -> BoolArray:
+    """(n_inputs,) whether some row lacks a value where none is considered so far.
+
+    A category that the model does not know is to some models a missing one, and counts as such.
+    """
+    gaps = np.zeros(len(inputs), dtype=bool)
+    for j, column in enumerate(inputs):
+        if column.missing or not takes_missing[j]:
+            continue
+        lacks = np.isnan(X[:, j])
+        if adapted.unknown_missing and column.kind is Kind.NOMINAL and not column.other:
+            lacks |= (X[:, j] < 0) | (X[:, j] >= len(column.levels))
+        gaps[j] = lacks.any()
+    return gaps
+
+
+def _considering(inputs: Sequence[Input], adapted: Adapted, missing: BoolArray) -> tuple[Input, ...]:
     """The inputs with the columns in which missing values are part of the space."""
-    names = [column.name for column in inputs]
-    able, learns = np.zeros(len(inputs), dtype=bool), np.zeros(len(inputs), dtype=bool)
-    for flags, known in ((able, adapted.forest.takes_missing), (learns, adapted.forest.learns_missing)):
-        if known is not None:
-            for source, flag in zip(adapted.sources, known.tolist(), strict=True):
-                flags[source.column] |= flag and source.level is None and not source.steps
-    if missing is not None:
-        chosen = np.zeros(len(inputs), dtype=bool)
-        for key in missing:
-            chosen[position(key, names, "missing")] = True
-        refused = np.flatnonzero(chosen & ~able)
-        if refused.size:
-            raise ValueError(
-                f"missing names {shown([names[j] for j in refused])}, where the model takes no missing value"
-            )
-    elif given is not None:
-        chosen = able & np.isnan(given).any(axis=0)
-    else:
-        chosen = able & learns
     unknown = adapted.unknown_missing
     return tuple(
         replace(column, missing=m, other=column.other or (unknown and m and column.kind is Kind.NOMINAL))
-        for column, m in zip(inputs, chosen.tolist(), strict=True)
+        for column, m in zip(inputs, missing.tolist(), strict=True)
     )

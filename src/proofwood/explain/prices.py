@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from proofwood.data.columns import Kind
+from proofwood.explain import arguments
 from proofwood.explain.models import Explained
 from proofwood.explain.rule import inputs_of, is_choice
 from proofwood.explain.space import Key, position
@@ -75,9 +76,8 @@ def weights_of(model: Explained, weights: Mapping[Key, float] | None) -> FloatAr
             width = given.high - given.low
         per_unit[j] = 1.0 / width if width > 0 else 1.0
     names = [given.name for given in model.inputs]
-    for key, weight in (weights or {}).items():
-        if not (np.isfinite(weight) and weight >= 0):
-            raise ValueError(f"weights[{key!r}]={weight!r}: expected a finite number from 0")
+    for key, value in arguments.mapping(weights, "weights", "{'income': 2.0}").items():
+        weight = arguments.weight(value, f"weights[{key!r}]")
         if isinstance(key, str) and key not in names and key in model.feature_names:
             per_unit[inputs_of(model, model.feature_names.index(key))] = weight
         else:

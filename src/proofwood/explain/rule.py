@@ -163,8 +163,7 @@ def _of_input(model: Explained, low: IntArray, high: IntArray, feature: int, j: 
             ends[2:] = at_most, high_open
         if at_least == at_most:  # such as 0 or 1 of a 0/1 column, where an end may be a bound of the space
             ends = [at_least, False, at_most, False]
-    fits = all(low[g] <= model.grid.columns[g].missing_cell <= high[g] for g in values)
-    missing = any(high[g] == 1 for g in flags) and fits
+    missing = any(high[g] == 1 for g in flags)  # the cells of numbers are about rows that have one
     unlimited = not math.isfinite(ends[0]) and not math.isfinite(ends[2])
     if unlimited and (missing or not flags):
         return []

@@ -16,6 +16,9 @@ import numpy as np
 
 from proofwood.model.node_table import IntArray
 
+NUMBERS, SET = -1, -2
+"""In place of the column that says that a value is missing, in ``ScoreModel.ranges``."""
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreModel:
@@ -36,6 +39,9 @@ class ScoreModel:
     clauses : of literals; every row of the space satisfies them (one-hot groups, bounds, missing values)
     margin : rounding, in the model and here, changes no difference of two class sums by more
     ties_low : who wins ties
+    ranges : columns that belong to one column of the table, and the 0/1 column that says that its value is missing,
+        ``NUMBERS`` if there is none, or ``SET`` if the columns are 0/1 and stand for categories. What a rule permits
+        of them is an interval of numbers, with or without a missing value, or a set of categories
     """
 
     n_thresholds: IntArray
@@ -48,6 +54,7 @@ class ScoreModel:
     clauses: tuple[tuple[int, ...], ...] = ()
     margin: int = 0
     ties_low: bool = True
+    ranges: tuple[tuple[tuple[int, ...], int], ...] = ()
 
     @property
     def n_columns(self) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 
 from proofwood.data.columns import Kind
 from proofwood.exceptions import DataError
+from proofwood.explain import arguments
 from proofwood.model.node_table import FloatArray
 
 GroupKind = Literal["one_hot", "at_most_one", "together"]
@@ -37,9 +38,8 @@ class Group:
     kind: GroupKind = "one_hot"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(self.columns))
-        if self.kind not in get_args(GroupKind):
-            raise ValueError(f"kind={self.kind!r}: expected one of {', '.join(map(repr, get_args(GroupKind)))}")
+        object.__setattr__(self, "columns", tuple(arguments.several(self.columns, "columns")))
+        arguments.choice(self.kind, "kind", get_args(GroupKind))
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,10 @@ def with_bounds(inputs: Sequence[Input], bounds: Bounds | None) -> tuple[Input, 
         j = position(key, names, "bounds")
         column = result[j]
         try:
+            if isinstance(pair, str):
+                raise TypeError
             low, high = (float(value) for value in pair)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"bounds[{key!r}]={pair!r}: expected a pair (low, high) of numbers") from error
         if not low <= high:
             raise ValueError(f"bounds[{key!r}]={pair!r}: expected low <= high")
@@ -204,9 +206,9 @@ def resolved_groups(
     resolved: dict[str, tuple[tuple[int, ...], GroupKind]] = {}
     owner: dict[int, str] = {}
     for name, given in (groups or {}).items():
-        if isinstance(given, str):
-            raise ValueError(f"feature_groups[{name!r}]={given!r}: expected a list of columns, or a Group")
-        group = given if isinstance(given, Group) else Group(tuple(given))
+        if not isinstance(given, Group):
+            given = Group(tuple(arguments.several(given, f"feature_groups[{name!r}]")))
+        group = given
         columns = tuple(position(key, names, f"feature_groups[{name!r}]") for key in group.columns)
         if not columns:
             raise ValueError(f"feature_groups[{name!r}] names no column")
@@ -247,8 +249,7 @@ def check_rows(X: FloatArray, inputs: Sequence[Input], groups: Mapping[str, tupl
         if missing.any() and not column.missing:
             raise DataError(
                 f"column {column.name!r} has a missing value (NaN) in row {int(np.argmax(missing))}, where this model "
-                "takes none (or missing= leaves the column out): fill the gap, for example with "
-                "sklearn.impute.SimpleImputer"
+                "(or a group of 0/1 columns) takes none: fill the gap, for example with sklearn.impute.SimpleImputer"
             )
         present = values[~missing]
         if not np.all(np.isfinite(present)):

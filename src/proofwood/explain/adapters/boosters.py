@@ -94,7 +94,6 @@ def from_xgboost(model: Any) -> tuple[Forest, Categories | None]:
         n_columns=n_columns,
         noise=noise,
         predict=predict,
-        learns_missing=np.ones(n_columns, dtype=bool),
         takes_missing=np.ones(n_columns, dtype=bool),
         names=None if booster.feature_names is None else tuple(map(str, booster.feature_names)),
     )
@@ -202,15 +201,17 @@ def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
     """``lightgbm.LGBMClassifier`` or ``Booster``: ``x <= threshold`` in float64, sums in float64.
 
     Missing values take the default side where the training rows of the column had some (missing type NaN), else they
-    count as 0, as do numbers of magnitude up to ``ZERO``. The comparison of probabilities can merge sums that differ
-    by a few units of float64 at 1, which the noise covers as for XGBoost; if the sums are averaged before, by as many
-    more. Categories of the set of a node go low, all others and missing values high.
+    count as 0, as do numbers of magnitude up to ``ZERO``. Where zeros stand for missing values (missing type Zero),
+    both take the default side. The thresholds come from the text of the model: its JSON has 1e300 for infinity, which
+    is the threshold of a test that tells missing values from all others. The comparison of probabilities can merge
+    sums that differ by a few units of float64 at 1, which the noise covers as for XGBoost; if the sums are averaged
+    before, by as many more. Categories of the set of a node go low, all others and missing values high.
 
     Raises
     ------
     TypeError
-        If the model has linear leaves, zeros as missing values, or another objective than binary or softmax, or if it
-        is not clear which columns are categories.
+        If the model has linear leaves, or another objective than binary or softmax, or if it is not clear which
+        columns are categories.
     """
     import lightgbm
 
@@ -223,14 +224,14 @@ def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
     n = 2 if binary else int(dumped["num_class"])
     per_round = int(dumped["num_tree_per_iteration"])
     n_columns = int(dumped["max_feature_idx"]) + 1
-    categories = _lightgbm_categories(booster, dumped)
+    text = booster.model_to_string()
+    categories = _lightgbm_categories(text, booster, dumped)
     trees = []
-    seen = np.zeros(n_columns, dtype=bool)
-    for at, info in enumerate(dumped["tree_info"]):
+    for at, (info, thresholds) in enumerate(zip(dumped["tree_info"], _lightgbm_thresholds(text), strict=True)):
         if "leaf_coeff" in json.dumps(info["tree_structure"]):
             raise TypeError("the model has linear leaves: expected linear_tree=False")
         code = 1 if binary else at % per_round
-        trees.append(merged(_lightgbm_tree(info["tree_structure"], code, n, seen, categories)))
+        trees.append(merged(_lightgbm_tree(info["tree_structure"], thresholds, code, n, categories)))
     base = np.zeros(n)
     sigmoid = _sigmoid(str(dumped.get("objective", "")))
     rounds = max(1, len(trees) // per_round) if dumped.get("average_output") else 1
@@ -251,17 +252,27 @@ def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
         noise=noise,
         predict=predict,
         takes_missing=np.ones(n_columns, dtype=bool),
-        learns_missing=seen,
         names=tuple(dumped["feature_names"]),
     )
     return forest, categories
 
 
-def _lightgbm_categories(booster: Any, dumped: dict[str, Any]) -> Categories | None:
+def _lightgbm_thresholds(text: str) -> list[list[float]]:
+    """Per tree the thresholds of its splits, in the order of their numbers: the text of a model has infinite ones."""
+    found: list[list[float]] = []
+    for line in text.splitlines():
+        if line.startswith("Tree="):
+            found.append([])
+        elif line.startswith("threshold=") and found:
+            found[-1] = [float(word) for word in line.removeprefix("threshold=").split()]
+    return found
+
+
+def _lightgbm_categories(text: str, booster: Any, dumped: dict[str, Any]) -> Categories | None:
     """Columns of categories: named by the frame that the model was learned from, or the numbers that it has seen."""
     tested: dict[int, set[int]] = {}
     names = dumped["feature_names"]
-    for line in booster.model_to_string().splitlines():
+    for line in text.splitlines():
         if line.startswith("[categorical_feature: ") and not line.endswith(": ]"):
             given = line.removeprefix("[categorical_feature: ").removesuffix("]").removeprefix("name:")
             tested = {names.index(word) if word in names else int(word): set() for word in given.split(",")}
@@ -301,58 +312,91 @@ def _sigmoid(objective: str) -> float:
     return 1.0
 
 
+class _Nodes:
+    """The nodes of a tree as they are found, each with the place that its parent keeps for it."""
+
+    def __init__(self) -> None:
+        self.feature: list[int] = []
+        self.threshold: list[float] = []
+        self.low: list[int] = []
+        self.high: list[int] = []
+        self.missing_low: list[bool] = []
+        self.score: list[float] = []
+        self.levels: list[Codes | None] = []
+
+    def add(
+        self, feature: int, threshold: float, missing_low: bool, *, score: float = 0.0, levels: Codes | None = None
+    ) -> int:
+        """A node whose children are still unknown."""
+        self.feature.append(feature)
+        self.threshold.append(threshold)
+        self.missing_low.append(missing_low)
+        self.score.append(score)
+        self.levels.append(levels)
+        self.low.append(LEAF)
+        self.high.append(LEAF)
+        return len(self.feature) - 1
+
+
+Edge = tuple[list[int], int]
+"""A list of children, and the place in it that a node goes to."""
+
+
 def _lightgbm_tree(
-    root: dict[str, Any], code: int, n_classes: int, seen: npt.NDArray[np.bool_], categories: Categories | None
+    root: dict[str, Any], thresholds: list[float], code: int, n_classes: int, categories: Categories | None
 ) -> ScoredTree:
-    """The tree, its nodes in the order of a walk; marks in ``seen`` the columns with a side for missing values."""
-    feature: list[int] = []
-    threshold: list[float] = []
-    low: list[int] = []
-    high: list[int] = []
-    missing_low: list[bool] = []
-    scores: list[float] = []
-    levels: list[Codes | None] = []
-    pending: list[tuple[dict[str, Any], int, list[int]]] = [(root, 0, [0])]
+    """The tree, its nodes in the order of a walk; a node that three tests stand for has children with two parents."""
+    nodes = _Nodes()
+    pending: list[tuple[dict[str, Any], list[Edge]]] = [(root, [])]
     while pending:
-        node, parent, edges = pending.pop()
-        edges[parent] = here = len(feature)
-        low.append(LEAF)
-        high.append(LEAF)
-        levels.append(None)
+        node, edges = pending.pop()
+        here = len(nodes.feature)
+        for children, place in edges:
+            children[place] = here
         if "split_feature" not in node:
-            feature.append(LEAF)
-            threshold.append(math.nan)
-            missing_low.append(True)
-            scores.append(float(node["leaf_value"]))
+            nodes.add(LEAF, math.nan, True, score=float(node["leaf_value"]))
             continue
-        kind = node["missing_type"]
-        if kind == "Zero":
-            raise TypeError("the model takes zeros for missing values: expected zero_as_missing=False")
-        column = int(node["split_feature"])
-        seen[column] |= kind == "NaN"
-        feature.append(column)
-        scores.append(0.0)
-        pending += [(node["right_child"], here, high), (node["left_child"], here, low)]
         if node["decision_type"] != "<=":
             assert categories is not None
-            levels[here] = categories.codes(column, _lightgbm_set(node))
-            threshold.append(math.nan)
-            missing_low.append(False)
-            continue
-        t = float(node["threshold"])
-        threshold.append(math.nextafter(-ZERO, -math.inf) if -ZERO <= t < 0 else ZERO if 0 <= t < ZERO else t)
-        missing_low.append(bool(node["default_left"]) if kind == "NaN" else t >= 0)
-    value = np.zeros((len(feature), n_classes))
-    value[:, code] = scores
+            column = int(node["split_feature"])
+            nodes.add(column, math.nan, False, levels=categories.codes(column, _lightgbm_set(node)))
+            lows, highs = [(nodes.low, here)], [(nodes.high, here)]
+        else:
+            lows, highs = _lightgbm_test(nodes, node, thresholds[int(node["split_index"])])
+        pending += [(node["right_child"], highs), (node["left_child"], lows)]
+    value = np.zeros((len(nodes.feature), n_classes))
+    value[:, code] = nodes.score
     return ScoredTree(
-        feature=np.array(feature),
-        threshold=np.array(threshold),
-        low=np.array(low),
-        high=np.array(high),
-        missing_low=np.array(missing_low),
+        feature=np.array(nodes.feature),
+        threshold=np.array(nodes.threshold),
+        low=np.array(nodes.low),
+        high=np.array(nodes.high),
+        missing_low=np.array(nodes.missing_low),
         value=value,
-        levels=tuple(levels) if any(codes is not None for codes in levels) else None,
+        levels=tuple(nodes.levels) if any(codes is not None for codes in nodes.levels) else None,
     )
+
+
+def _lightgbm_test(nodes: _Nodes, node: dict[str, Any], threshold: float) -> tuple[list[Edge], list[Edge]]:
+    """Add the test of a node; returns the edges that lead to its left and to its right child.
+
+    One threshold is enough, unless zeros take the default side (missing type Zero) and that is not the side on which
+    the threshold has them: then the numbers below, around and above zero are told apart.
+    """
+    column, kind, default_low = int(node["split_feature"]), node["missing_type"], bool(node["default_left"])
+    below = math.nextafter(-ZERO, -math.inf)  # the last number that does not count as 0
+    t = below if -ZERO <= threshold < 0 else ZERO if 0 <= threshold < ZERO else threshold
+    zero_low = t >= 0
+    tests = [(t, default_low if kind == "NaN" else zero_low)]  # threshold, and whether a missing value goes low
+    if kind == "Zero" and zero_low and not default_low:  # low below zero, zero high, low up to the threshold
+        tests = [(below, False), (ZERO, True), (t, True)] if t > ZERO else [(below, False)]
+    elif kind == "Zero" and default_low and not zero_low:  # low up to the threshold, high below zero, zero low
+        tests = [(t, False), (below, False), (ZERO, True)] if t < below else [(ZERO, True)]
+    at = [nodes.add(column, *test) for test in tests]
+    if len(at) == 1:
+        return [(nodes.low, at[0])], [(nodes.high, at[0])]
+    nodes.high[at[0]], nodes.high[at[1]] = at[1], at[2]
+    return [(nodes.low, at[0]), (nodes.low, at[2])], [(nodes.low, at[1]), (nodes.high, at[2])]
 
 
 def _predict_quietly(model: Any, classes: npt.NDArray[Any], X: Any) -> IntArray:

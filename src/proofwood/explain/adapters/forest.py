@@ -67,7 +67,6 @@ class Forest:
     predict : class codes that the real model gives to a matrix (n_rows, n_columns)
     ties_low : whether the lowest class wins a tie, else the highest
     takes_missing : (n_columns,) whether a missing value is no error; None: it always is
-    learns_missing : (n_columns,) whether missing values are of the space unless the user or the rows say otherwise
     majority : whether the trees vote where the model itself does not
     names : names of the columns, None if the model does not know them
     """
@@ -80,7 +79,6 @@ class Forest:
     predict: Callable[[FloatArray], IntArray]
     ties_low: bool = True
     takes_missing: BoolArray | None = None
-    learns_missing: BoolArray | None = None
     majority: bool = False
     names: tuple[str, ...] | None = None
 

@@ -52,7 +52,6 @@ def from_hist_gradient_boosting(model: Any, feature_names: Sequence[str] | None)
         noise=summing_noise(tuple(trees), base, DOUBLE),
         predict=predict,
         takes_missing=np.ones(n_columns, dtype=bool),
-        learns_missing=np.ones(n_columns, dtype=bool),
     )
     read = partial(mixed, names=names, known=known) if known else partial(numbers, names=names)
     return Adapted(forest, inputs, tuple(Source(int(j)) for j in order), read, predict)

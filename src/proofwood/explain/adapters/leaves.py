@@ -33,6 +33,7 @@ def score_model(
         clauses=tuple(grid.clauses),
         margin=scores.margin,
         ties_low=ties_low,
+        ranges=tuple(grid.ranges),
     )
 
 

@@ -74,7 +74,6 @@ def from_pipeline(pipeline: Any, inner: Adapted, feature_names: Sequence[str] | 
         forest,
         classes=np.asarray(pipeline.classes_),
         takes_missing=None if forest.takes_missing is None else forest.takes_missing & ~filled,
-        learns_missing=None if forest.learns_missing is None else forest.learns_missing & ~filled,
         predict=predict,
     )
     if inner.forest.majority:

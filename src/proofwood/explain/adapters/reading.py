@@ -69,9 +69,13 @@ def numbers(X: Any, names: Sequence[str]) -> FloatArray:
             if column.kind in (Kind.NOMINAL, Kind.ORDERED):
                 raise DataError(f"column {column.name!r} holds text or categories, and this model takes numbers")
         return np.ascontiguousarray(columns.values)
+    if np.iscomplexobj(X):
+        raise DataError("X holds complex numbers: expected real ones")
     try:
+        if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
+            X = np.ma.filled(X.astype(np.float64), np.nan)
         array = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"X holds something that is no number: {error}") from error
     if array.ndim != 2:
         raise DataError(f"X has shape {array.shape}: expected (n_rows, n_columns). For one row, pass X.reshape(1, -1).")

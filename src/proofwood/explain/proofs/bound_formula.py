@@ -140,6 +140,7 @@ def bound_formula(
     max_clauses: int,
     also: Iterable[int] = (),
     deadline: float | None = None,
+    limits: Iterable[Iterable[int]] = (),
 ) -> BoundFormula:
     """Clauses satisfied by every row of a box that has ``against`` before ``label``.
 
@@ -153,6 +154,7 @@ def bound_formula(
     max_clauses : TooLargeError beyond
     also : order variables that further clauses are going to be about
     deadline : time of ``time.monotonic()``; OutOfTimeError if it passes
+    limits : clauses that limit the rows beside the box, literals as the model has them
 
     Returns
     -------
@@ -167,7 +169,7 @@ def bound_formula(
     formula = BoundFormula(against, order, int(scores.first[-1]))
 
     formula.clauses += [[limit] for limit in box_literals(scores, low, high)]
-    formula.clauses += [[_literal(coded) for coded in clause] for clause in scores.clauses]
+    formula.clauses += [[_literal(coded) for coded in clause] for clause in (*scores.clauses, *limits)]
     parts = []
     for place, tree in enumerate(order):
         maker = _TreeClauses(scores, boxes, leaves[tree], leads[leaves[tree]], low, high, deadline)

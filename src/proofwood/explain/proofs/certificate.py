@@ -12,7 +12,8 @@ compare, no model.
 - **Enumeration**: every abductive explanation with its proof, every contrastive one with its row, and a proof that no
   set of features avoids both kinds. Minimality of each, and completeness of both lists, follow from these
   (docs/theory/explanations.md).
-- **Inflated**: no row of the box can change its class, and one row beyond each end of each range does.
+- **Inflated**: no row of the region can change its class, and for each value that a range could take in next a row
+  with it does.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from proofwood.explain.proofs.recheck import (
 )
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError, Refuter, refuted
 from proofwood.explain.scores import ScoreModel
-from proofwood.explain.search.boxes import group_values
+from proofwood.explain.search.boxes import Unit, ask_region, box_and_clauses, in_region, units
 from proofwood.explain.search.extract import Kind
 from proofwood.explain.search.questions import Questions, members
 from proofwood.explain.search.smallest import smallest
@@ -83,7 +84,7 @@ class Certifier:
     Raises
     ------
     ValueError
-        If the row is of another class. The methods raise it if a claim is wrong.
+        If the row is of another class by more than rounding. The methods raise it if a claim is wrong.
     NoCertificateError
         If rounding leaves the class of the row in doubt. The methods raise it if the time is over, a formula gets too
         large, or (OnlyRoundingError) a row changes its class only up to rounding.
@@ -108,10 +109,13 @@ class Certifier:
         self.model, self.x = model, x
         self.known = [np.asarray(row) for row in known]
         self._told_rows: dict[bytes, dict[str, Any] | None] = {}
-        if scores.winner(self.cells) != label:
+        if not scores.may_be_first(scores.sums(self.cells), self.label):
             raise ValueError(f"the row has class {scores.winner(self.cells)} and not {label}")
-        if self._class_in(self.cells) is not None:
-            raise OnlyRoundingError(f"{NONE}: the class of the row is one only up to rounding")
+        if self._class_in(self.cells) is not None:  # the sums may even put another class first, by less than the margin
+            raise OnlyRoundingError(
+                f"{NONE}: the class of the row is {label} in the model, and one only up to rounding: another class has "
+                "a sum that differs by no more than rounding may"
+            )
         self.refuter = Refuter(scores, self.label, seconds)
         self.names = None if model is None else [str(name) for name in model.feature_names]
 
@@ -202,30 +206,32 @@ class Certifier:
     def inflated(
         self, features: Iterable[int], low: IntArray, high: IntArray, *, maximal: bool = True
     ) -> dict[str, Any]:
-        """No row of the box can change its class and, if ``maximal``, no range of the features can take in more.
+        """No row of the region can change its class and, if ``maximal``, no range of the features can take in more.
 
         Parameters
         ----------
-        features : those that the box limits
-        low, high : (n_columns,) cells
-        maximal : ranges are those of columns or, for a feature of 0/1 columns only, the set of its values
+        features : those that the region limits
+        low, high : (n_columns,) cells of a region, see :mod:`proofwood.explain.search.boxes`
+        maximal : ranges are an interval of numbers, with or without a missing value, or a set of values
         """
         chosen = sorted(int(feature) for feature in features)
         low, high = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
         ends: list[dict[str, Any]] = []
         valued: list[dict[str, Any]] = []
         for feature in chosen if maximal else ():
-            values = group_values(self.scores, feature)
-            if values is not None:
-                valued.append(self._values(feature, values, low, high))
-                continue
-            for column in self.scores.features[feature]:
-                for side, step in (("low", low[column] > 0), ("high", high[column] < self.scores.n_thresholds[column])):
-                    if step:
-                        wide_low, wide_high = low.copy(), high.copy()
-                        (wide_low if side == "low" else wide_high)[column] += -1 if side == "low" else 1
-                        ends.append({"column": column, "side": side, **self._beyond(feature, wide_low, wide_high)})
-        proofs = self.refuter.box(low, high)
+            for unit in units(self.scores, feature):
+                changes = [
+                    {
+                        "value": None if value is None else value.tolist(),
+                        **self._beyond(feature, unit, low, high, value),
+                    }
+                    for value in unit.next(low, high)
+                ]
+                if unit.numbers:
+                    ends += [{"column": unit.columns[0], **change} for change in changes]
+                else:
+                    valued.append(self._values(feature, unit, low, high, changes))
+        proofs = self.refuter.box(*box_and_clauses(self.scores, low, high))
         if proofs is None:
             raise ValueError(
                 f"the ranges of the features {chosen} do not suffice: another class is possible in the box"
@@ -241,15 +247,11 @@ class Certifier:
             groups=valued,
         )
 
-    def _values(self, feature: int, values: IntArray, low: IntArray, high: IntArray) -> dict[str, Any]:
-        """A row of another class for each value of a feature of 0/1 columns that its range does not hold."""
-        columns = list(self.scores.features[feature])
-        changes = []
-        for value in values[np.any((values < low[columns]) | (values > high[columns]), axis=1)]:
-            wide_low, wide_high = low.copy(), high.copy()
-            wide_low[columns] = np.minimum(low[columns], value)
-            wide_high[columns] = np.maximum(high[columns], value)
-            changes.append({"value": value.tolist(), **self._beyond(feature, wide_low, wide_high)})
+    def _values(
+        self, feature: int, unit: Unit, low: IntArray, high: IntArray, changes: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Rows of another class for each value of some 0/1 columns that their range does not hold."""
+        columns = list(unit.columns)
         clauses = value_clauses(
             self.scores.first.tolist(),
             self.scores.clauses,
@@ -260,7 +262,7 @@ class Certifier:
         )
         proof = refuted(clauses, self.refuter.left, f"{NONE}: that feature {self._told(feature)} has no other value")
         assert proof is not None
-        return {"feature": feature, "changes": changes, "proof": proof}
+        return {"feature": feature, "columns": columns, "changes": changes, "proof": proof}
 
     # ------------------------------------------------------------------------------------------- regions without change
 
@@ -312,11 +314,15 @@ class Certifier:
         ask = self.oracle.ask
         return self._change(low, high, lambda left: ask(self.cells, self.label, fixed, seconds=left), what)
 
-    def _beyond(self, feature: int, low: IntArray, high: IntArray) -> dict[str, Any]:
-        """A row of another class in the box whose range of a feature is wider."""
-        ask = self.oracle.ask_box
+    def _beyond(
+        self, feature: int, unit: Unit, low: IntArray, high: IntArray, value: IntArray | None
+    ) -> dict[str, Any]:
+        """A row of another class in the region whose range of a feature holds one value more."""
+        low, high = unit.with_value(low, high, value)
         what = f"row beyond the range of feature {self._told(feature)}"
-        change = self._change(low, high, lambda left: ask(low, high, self.label, seconds=left), what)
+        change = self._change(
+            low, high, lambda left: ask_region(self.oracle, low, high, self.label, seconds=left), what
+        )
         if change is None:
             raise ValueError(f"the explanation is not maximal: the range of feature {self._told(feature)} can grow")
         return change
@@ -324,9 +330,9 @@ class Certifier:
     def _change(
         self, low: IntArray, high: IntArray, ask: Callable[[float | None], Answer], what: str
     ) -> dict[str, Any] | None:
-        """A row of another class in a box, one that is known or the one that is asked for; None if there is none."""
+        """A row of another class in a region, one that is known or the one that is asked for; None if there is none."""
         for row in self.known:
-            if np.all((low <= row) & (row <= high)) and (change := self._as_change(row)) is not None:
+            if in_region(self.scores, row, low, high) and (change := self._as_change(row)) is not None:
                 return change
         answer = ask(self.refuter.left)
         if answer.changes is False:
@@ -336,7 +342,7 @@ class Certifier:
         witness: IntArray | None = answer.witness
         change = self._as_change(answer.witness)
         if change is None and self.scores.margin:
-            witness = self._sure.ask_box(low, high, self.label, seconds=self.refuter.left).witness
+            witness = ask_region(self._sure, low, high, self.label, seconds=self.refuter.left).witness
             change = None if witness is None else self._as_change(witness)
         if change is None or witness is None:
             raise OnlyRoundingError(f"{NONE}: the {what} changes the class only up to rounding")
@@ -390,6 +396,7 @@ class Certifier:
             "classes": None if self.model is None else [str(name) for name in self.model.classes],
             "label": self.label,
             "row": self._row(self.cells, given=True),
+            "missing": [] if self.model is None else [int(j) for j in getattr(self.model, "missing", ())],
             "model": model_content(self.scores),
             **parts,
         }
@@ -407,6 +414,11 @@ def _least(masks: Iterable[int]) -> list[int]:
 
 
 def write_certificate(path: str | Path, content: Mapping[str, Any]) -> None:
-    """Write a certificate as a JSON file."""
+    """Write a certificate as a JSON file; TypeError if the content is none, as without ``certificate=True``."""
+    if not isinstance(content, Mapping):
+        raise TypeError(
+            f"content is a {type(content).__name__}: expected the attribute certificate of an explanation made "
+            "with certificate=True"
+        )
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     write_whole(path, (text + "\n").encode("ascii"))

@@ -22,14 +22,14 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.explain.proofs.recheck_trees import Cells, Formula, Trees, limits, proof_fault
+from proofwood.explain.proofs.recheck_trees import NUMBERS, SET, Cells, Formula, Trees, limits, proof_fault
 from proofwood.files import read_bounded
 from proofwood.solvers.proof import CertificateError
 
 MAX_BYTES = 2**32
 """Most bytes of a certificate that is read."""
 FORMAT = "proofwood-certificate"
-VERSION = 2
+VERSION = 3
 
 
 class RealModel(Protocol):
@@ -89,6 +89,10 @@ def check_certificate(certificate: str | Path | Mapping[str, Any], model: RealMo
         If the file is no certificate of this version, or cannot be read as one.
     """
     content = _read(certificate)
+    if model is not None and not all(hasattr(model, name) for name in ("scores", "cells_of", "predict_codes")):
+        raise TypeError(
+            f"model is a {type(model).__name__}: expected the model as explained(model) gives it, or explainer.model"
+        )
     try:
         return list(_checks(content, model))
     except CertificateError:
@@ -152,6 +156,11 @@ def _told_range(content: Mapping[str, Any], feature: int) -> str:
 def _read(certificate: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(certificate, Mapping):
         content: Any = certificate
+    elif not isinstance(certificate, str | Path):
+        raise TypeError(
+            f"certificate is a {type(certificate).__name__}: expected the path of a file, or the content, which an "
+            "explanation made with certificate=True has as its attribute certificate"
+        )
     else:
         try:
             read = read_bounded(certificate, MAX_BYTES)
@@ -189,6 +198,8 @@ def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Che
         return
     trees = Trees(content["model"])
     fault = trees.fault()
+    if not all(type(j) is int for j in content["missing"]):
+        fault = "the columns in which missing values are considered are no numbers of columns"
     yield _told("trees", fault, f"{len(trees.leaves)} trees, every row reaches one leaf of each")
     if fault is not None:
         return
@@ -265,10 +276,10 @@ def _parts(
 def _change(
     content: Mapping[str, Any], trees: Trees, row: Mapping[str, Any], low: Cells, high: Cells, name: str
 ) -> Check:
-    """That a row of a box may have another class."""
+    """That a row of a region may have another class."""
     label, k, cells = content["label"], row["label"], trees.row(row["cells"])
-    outside = np.flatnonzero((cells < low) | (cells > high)).tolist()
-    if outside:
+    if not trees.in_region(cells, low, high):
+        outside = np.flatnonzero((cells < low) | (cells > high)).tolist()
         return Check(name, False, f"column {outside[0]} of the row is changed too far")
     if not trees.in_space(row["cells"]):
         return Check(name, False, "the row is outside the space")
@@ -438,7 +449,7 @@ def _inflated(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
     row, features = trees.row(content["row"]["cells"]), content["features"]
     free = [c for feature in _outside(trees, features) for c in trees.features[feature]]
     fault = None
-    if np.any(row < low) or np.any(row > high):
+    if not trees.in_region(row, low, high):
         fault = "the row is outside the box"
     elif np.any(low[free] > 0) or np.any(high[free] < trees.q[free]):
         fault = "the box limits another feature"
@@ -450,56 +461,77 @@ def _inflated(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
         yield from _maximal(content, trees, low, high)
 
 
+def _next(trees: Trees, columns: list[int], flag: int, low: Cells, high: Cells) -> list[list[int] | None]:
+    """Numbers that a range could take in next, None for a missing value."""
+    values = trees.values(columns, flag)
+    inside = np.all((low[columns] <= values) & (values <= high[columns]), axis=1)
+    if flag >= 0 and low[flag] == 1:
+        found: list[list[int] | None] = values.tolist()
+    elif not np.any(inside):
+        raise CertificateError("a range has no number")
+    else:
+        first, last = np.flatnonzero(inside)[[0, -1]].tolist()
+        found = values[[at for at in (first - 1, last + 1) if 0 <= at < len(values)]].tolist()
+    return [*found, None] if flag >= 0 and high[flag] == 0 else found
+
+
+def _with_value(columns: list[int], flag: int, low: Cells, high: Cells, value: list[int] | None) -> tuple[Cells, Cells]:
+    """The region whose range holds this number, too, and those between, or a missing value."""
+    low, high = low.copy(), high.copy()
+    if value is None:
+        high[flag] = 1
+    elif flag >= 0 and low[flag] == 1:
+        low[flag] = 0
+        low[columns] = high[columns] = value
+    else:
+        low[columns], high[columns] = np.minimum(low[columns], value), np.maximum(high[columns], value)
+    return low, high
+
+
 def _maximal(content: Mapping[str, Any], trees: Trees, low: Cells, high: Cells) -> Iterator[Check]:
-    """That no range of a column, and no set of values of a feature of 0/1 columns, can grow."""
-    valued = {one["feature"]: one for one in content["groups"]}
-    ends = [
-        [c, side]
-        for feature in content["features"]
-        if feature not in valued
-        for c in trees.features[feature]
-        for side, open_end in (("low", low[c] > 0), ("high", high[c] < trees.q[c]))
-        if open_end
-    ]
-    fault = None if [[e["column"], e["side"]] for e in content["ends"]] == ends else "not one row per end of a range"
-    if len(valued) != len(content["groups"]):
-        fault = "a feature occurs twice"
+    """That no range of numbers, and no set of values of 0/1 columns, can grow."""
+    valued = {tuple(one["columns"]): one for one in content["groups"]}
+    ranges: dict[int, tuple[list[int], int]] = {}
+    sets: dict[tuple[int, ...], int] = {}
+    for feature in content["features"]:
+        numbers, groups = trees.units(feature)
+        sets.update((tuple(group), feature) for group in groups if tuple(group) in valued)
+        numbers += [([c], NUMBERS) for group in groups if tuple(group) not in valued for c in group]
+        ranges.update((columns[0], (columns, flag)) for columns, flag in numbers)
+    ends = [[c, value] for c, unit in ranges.items() for value in _next(trees, *unit, low, high)]
+    told = sorted(([e["column"], e["value"]] for e in content["ends"]), key=repr)
+    fault = None if told == sorted(ends, key=repr) else "not one row per end of a range"
+    if len(valued) != len(content["groups"]) or sets != {columns: one["feature"] for columns, one in valued.items()}:
+        fault = "a set of values is of no feature of the box, or occurs twice"
     yield _told("ends", fault, f"a row beyond each of {len(ends)} ends")
-    for end in content["ends"] if fault is None else ():
-        column, wide_low, wide_high = end["column"], low.copy(), high.copy()
-        if end["side"] == "low":
-            wide_low[column] -= 1
-        else:
-            wide_high[column] += 1
-        name = f"column {column} cannot go {'lower' if end['side'] == 'low' else 'higher'}"
-        yield _change(content, trees, end, wide_low, wide_high, name)
-    for feature, one in valued.items():
-        yield from _values(content, trees, one, feature, low, high)
-    limited = {e["column"] for e in content["ends"]} | {c for f in valued for c in trees.features[f]}
+    if fault is not None:
+        return
+    for end in content["ends"]:
+        column, value = end["column"], end["value"]
+        wide = _with_value(*ranges[column], low, high, value)
+        named = "a missing value" if value is None else f"the cells {value}"
+        yield _change(content, trees, end, *wide, f"column {column} cannot take in {named}")
+    for one in valued.values():
+        yield from _values(content, trees, one, low, high)
+    limited = {c for e in content["ends"] for c in ranges[e["column"]][0]}
+    limited |= {c for columns, one in valued.items() if one["changes"] for c in columns}
     spare = [f for f in content["features"] if limited.isdisjoint(trees.features[f])]
-    spare += [f for f, one in valued.items() if f in content["features"] and not one["changes"]]
     fault = f"feature {_name(content, spare[0])!r} limits nothing" if spare else None
     yield _told("needed", fault, f"each of {len(content['features'])} features limits the box")
 
 
 def _values(
-    content: Mapping[str, Any], trees: Trees, one: Mapping[str, Any], feature: int, low: Cells, high: Cells
+    content: Mapping[str, Any], trees: Trees, one: Mapping[str, Any], low: Cells, high: Cells
 ) -> Iterator[Check]:
-    """That a feature of several 0/1 columns has no value more that its range could take in."""
-    name = f"feature {_name(content, feature)!r}"
-    columns = trees.features[feature]
-    if feature not in content["features"] or np.any(trees.q[columns] > 1):
-        yield Check(f"values of {name}", False, "it is no feature of the box with 0/1 columns only")
-        return
+    """That several 0/1 columns have no value more that their range could take in."""
+    name, columns = f"feature {_name(content, one['feature'])!r}", one["columns"]
     for number, change in enumerate(one["changes"]):
         value = change["value"]
         if len(value) != len(columns) or any(cell not in (0, 1) for cell in value):
             yield Check(f"values of {name}", False, f"{value} is not one 0 or 1 for each of its columns")
             return
-        wide_low, wide_high = low.copy(), high.copy()
-        wide_low[columns] = np.minimum(low[columns], value)
-        wide_high[columns] = np.maximum(high[columns], value)
-        yield _change(content, trees, change, wide_low, wide_high, f"{name} cannot take value {number}")
+        wide = _with_value(columns, SET, low, high, value)
+        yield _change(content, trees, change, *wide, f"{name} cannot take value {number}")
     values = [change["value"] for change in one["changes"]]
     clauses = value_clauses(trees.first, trees.clauses, columns, low[columns].tolist(), high[columns].tolist(), values)
     told = f"none but {len(values)} beyond its range"
@@ -527,7 +559,7 @@ def _changes(content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any
         for number, one in enumerate(content.get(kind, ())):
             yield f"change {number}", one
     for end in content.get("ends", ()):
-        yield f"{end['side']} end of column {end['column']}", end
+        yield f"end of column {end['column']}", end
     for one in content.get("groups", ()):
         for number, change in enumerate(one["changes"]):
             yield f"value {number} of feature {_name(content, one['feature'])!r}", change
@@ -535,6 +567,8 @@ def _changes(content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any
 
 def _real_checks(content: Mapping[str, Any], model: RealModel) -> Iterator[Check]:
     """That the trees are those of the model, and what the model says of the rows."""
+    if content["missing"]:  # the model itself, with missing values where the certificate considers them
+        model = model.with_missing(content["missing"])  # type: ignore[attr-defined]
     stored, real = content["model"], model_content(model.scores)
     differing = [name for name in real if stored.get(name) != real[name]]
     if content["names"] is not None and content["names"] != list(model.feature_names):
@@ -570,6 +604,7 @@ def model_content(scores: Any) -> dict[str, Any]:
         "clauses": [[int(literal) for literal in clause] for clause in scores.clauses],
         "margin": int(scores.margin),
         "ties_low": bool(scores.ties_low),
+        "ranges": [[[int(c) for c in columns], int(flag)] for columns, flag in scores.ranges],
     }
 
 

@@ -20,6 +20,9 @@ from proofwood.solvers.proof import Certificate, CertificateError
 
 Cells = npt.NDArray[np.int64]
 
+NUMBERS, SET = -1, -2
+"""Ranges without a column for missing values: of numbers, and sets of values of 0/1 columns."""
+
 
 class Trees:
     """The stored model: boxes and scores of leaves, tree by tree."""
@@ -34,6 +37,7 @@ class Trees:
         self.margin: int = model["margin"]
         self.ties_low: bool = model["ties_low"]
         self.clauses: list[list[int]] = model["clauses"]
+        self.ranges: list[tuple[list[int], int]] = [(columns, flag) for columns, flag in model["ranges"]]
         self.leaves: list[list[tuple[list[int], list[int]]]] = [
             [(needs, scores) for needs, scores in tree] for tree in model["trees"]
         ]
@@ -68,6 +72,9 @@ class Trees:
             type(literal) is int and 0 <= literal < 2 * len(self.column) for one in self.clauses for literal in one
         ):
             return "a clause about all rows is about no threshold of the model"
+        fault = self._ranges_fault()
+        if fault is not None:
+            return fault
         everything = prod(q + 1 for q in self.q.tolist())
         for number, (tree, (low, high)) in enumerate(zip(self.leaves, self.boxes, strict=True)):
             if any(len(scores) != self.n_classes for _, scores in tree):
@@ -80,6 +87,85 @@ class Trees:
             if not apart.all():
                 return f"two leaves of tree {number} overlap"
         return None
+
+    def _ranges_fault(self) -> str | None:
+        """Why the columns of ranges are none: they overlap, belong to several features, or have too many cells."""
+        seen: set[int] = set()
+        feature_of = {c: f for f, feature in enumerate(self.features) for c in feature}
+        for columns, flag in self.ranges:
+            mine = [*columns, *([] if flag in (NUMBERS, SET) else [flag])]
+            if not columns or not all(type(c) is int and c in feature_of for c in mine):
+                return "a range is in no columns of the grid"
+            if seen & {*mine} or len({*mine}) < len(mine) or len({feature_of[c] for c in mine}) > 1:
+                return "columns of ranges overlap, or belong to several features"
+            if len(columns) > 2 and flag != SET:
+                return "numbers are in more than two columns"
+            if np.any(self.q[columns] > 1) if flag == SET else flag != NUMBERS and self.q[flag] != 1:
+                return "a 0/1 column of a range has more than two cells"
+            seen |= {*mine}
+        return None
+
+    def units(self, feature: int) -> tuple[list[tuple[list[int], int]], list[list[int]]]:
+        """Columns of numbers of a feature, each with that for a missing value or NUMBERS, and sets of 0/1 columns."""
+        own = self.features[feature]
+        mine = [(columns, flag) for columns, flag in self.ranges if columns[0] in own]
+        taken = {c for columns, flag in mine for c in (*columns, flag)}
+        rest = [c for c in own if c not in taken]
+        sets = [columns for columns, flag in mine if flag == SET]
+        if np.all(self.q[rest] <= 1):
+            return [one for one in mine if one[1] != SET], [*sets, rest]
+        return [*(one for one in mine if one[1] != SET), *(([c], NUMBERS) for c in rest)], sets
+
+    def values(self, columns: Sequence[int], flag: int) -> Cells:
+        """(n, n_columns) cells of all numbers in one or two columns, ascending: of two what the clauses allow."""
+        if len(columns) == 1:
+            return np.arange(int(self.q[columns[0]]) + 1)[:, None]
+        shape = tuple(int(self.q[c]) + 1 for c in columns)
+        allowed = np.ones(shape, dtype=bool)
+        for clause in self.clauses:
+            about = [self.column[literal >> 1] for literal in clause]
+            if any(c not in columns and c != flag for c in about):
+                continue
+            holds = np.zeros(shape, dtype=bool)
+            for literal, c in zip(clause, about, strict=True):
+                threshold = (literal >> 1) - self.first[c]
+                if c == flag:
+                    holds |= literal & 1 == 1  # a row that has a number
+                    continue
+                cells = np.arange(int(self.q[c]) + 1)
+                true = cells <= threshold if literal & 1 else cells > threshold
+                holds |= true[:, None] if c == columns[0] else true[None, :]
+            allowed &= holds
+        found = np.argwhere(allowed)
+        if np.any(np.diff(found, axis=0) < 0):
+            raise CertificateError("the columns of a number do not ascend together")
+        return np.asarray(found, dtype=np.int64)
+
+    def guards(self, low: Cells, high: Cells) -> list[tuple[list[int], int]]:
+        """Columns of numbers whose ranges in a region hold a missing value as well."""
+        return [(columns, flag) for columns, flag in self.ranges if flag >= 0 and low[flag] == 0 and high[flag] == 1]
+
+    def in_region(self, row: Cells, low: Cells, high: Cells) -> bool:
+        """Whether a row is between ``low`` and ``high``, the columns of numbers aside where it has a missing value."""
+        outside = (row < low) | (row > high)
+        for columns, flag in self.guards(low, high):
+            if row[flag] == 1:
+                outside[columns] = False
+        return not np.any(outside)
+
+    def box_of_region(self, low: Cells, high: Cells) -> tuple[Cells, Cells, set[tuple[int, int]]]:
+        """A box around a region, and clauses of two literals, +v or -v, that cut the region out of it."""
+        box_low, box_high = low.copy(), high.copy()
+        clauses = set()
+        for columns, flag in self.guards(low, high):
+            missing = self.first[flag] + 1
+            for c in columns:
+                if low[c] > 0:
+                    clauses.add((missing, self.first[c] + int(low[c])))
+                if high[c] < self.q[c]:
+                    clauses.add((missing, -(self.first[c] + int(high[c]) + 1)))
+                box_low[c], box_high[c] = 0, self.q[c]
+        return box_low, box_high, clauses
 
     def sums(self, cells: Sequence[int]) -> list[int]:
         """Score of each class for a row, leaf by leaf."""
@@ -126,9 +212,10 @@ class Trees:
 
 
 class Formula:
-    """The clauses against one class in a box of rows that is not empty, and what their variables mean."""
+    """The clauses against one class in a region of rows that is not empty, and what their variables mean."""
 
     def __init__(self, trees: Trees, part: Mapping[str, Any], low: Cells, high: Cells, label: int) -> None:
+        low, high, self.limits = trees.box_of_region(low, high)
         self.trees, self.part = trees, part
         self.order: list[int] = part["order"]
         self.low, self.high = low, high
@@ -181,6 +268,8 @@ class Formula:
                 reached.append(self.counters[-literal])
             else:
                 wanted.append(self.counters[literal])
+        if len(clause) == 2 and tuple(clause) in self.limits:
+            return True  # it says what the region is
         self.trees.narrow(low, high, denied)
         if np.any(low > high):
             return True  # no row of the box denies the clause

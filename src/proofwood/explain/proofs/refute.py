@@ -72,11 +72,14 @@ class Refuter:
         """Rest of the limit, None without one."""
         return None if self.deadline is None else self.deadline - time.monotonic()
 
-    def box(self, low: IntArray, high: IntArray) -> list[dict[str, Any]] | None:
-        """One formula and one proof per other class: no row of the box can have it. None if one can."""
+    def box(self, low: IntArray, high: IntArray, clauses: Sequence[Sequence[int]] = ()) -> list[dict[str, Any]] | None:
+        """One formula and one proof per other class: no row of the box can have it. None if one can.
+
+        ``clauses``, literals as the model has them, limit the rows beside the box.
+        """
         found = []
         for against in self.others:
-            formula, proofs = self._proofs(low, high, against, [[]])
+            formula, proofs = self._proofs(low, high, against, [[]], clauses)
             if proofs is None:
                 return None
             found.append({**_content(formula), "proof": proofs[0]})
@@ -103,7 +106,12 @@ class Refuter:
         return found
 
     def _proofs(
-        self, low: IntArray, high: IntArray, against: int, cases: Sequence[Clauses]
+        self,
+        low: IntArray,
+        high: IntArray,
+        against: int,
+        cases: Sequence[Clauses],
+        clauses: Sequence[Sequence[int]] = (),
     ) -> tuple[BoundFormula, list[list[str]] | None]:
         """A formula that ``against`` comes before the label, and a proof with each of some further sets of clauses."""
         what = f"no certificate for this explanation: the formula against class {against}"
@@ -124,6 +132,7 @@ class Refuter:
                     max_clauses=MAX_CLAUSES,
                     also=also,
                     deadline=self.deadline,
+                    limits=clauses,
                 )
             except OutOfTimeError:
                 raise NoCertificateError(f"{what} was not refuted in time") from None

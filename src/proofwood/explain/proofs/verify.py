@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle, check_answer
+from proofwood.explain.oracles.oracle import UNKNOWN, Oracle, check_answer
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -66,16 +66,20 @@ class Verified:
     sufficient : whether the features do what the kind of explanation says; None if that could not be decided
     minimal : whether they no longer do with any one of them less; None if that could not be decided
     problems : what is wrong or undecided, for people; empty if all is well
+    doubts : what holds only up to rounding, which the status of the explanation says as well
     """
 
     sufficient: bool | None
     minimal: bool | None
     problems: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
-        """Whether everything was confirmed."""
-        return self.sufficient is True and self.minimal is True and not self.problems
+        """Whether all that the status claims was confirmed."""
+        if self.problems:
+            return False
+        return bool(self.doubts) or (self.sufficient is True and self.minimal is True)
 
     @property
     def status(self) -> Literal["confirmed", "refuted", "undecided"]:
@@ -94,6 +98,9 @@ def verify(
     x: npt.ArrayLike | None = None,
     targets: Sequence[int] | None = None,
     seconds: float | None = None,
+    witnesses: Mapping[int, IntArray] | None = None,
+    exact: bool = True,
+    minimal: bool = True,
 ) -> Verified:
     """Ask an oracle whether an explanation is right, and the model whether the oracle's witnesses are.
 
@@ -108,12 +115,17 @@ def verify(
     x : (n_columns,) the row in the units of the model
     targets : the other classes that the explanation is about, all by default
     seconds : limit of all questions together
+    witnesses : for features the cells of rows of other classes that came with the explanation. They are trusted no more
+        than those of the oracle, but may show in the model itself what the oracle's show only up to rounding
+    exact : whether the claim is one about the model itself; else what holds only up to rounding is a doubt, and no
+        problem
+    minimal : whether it is claimed that no feature can be spared; else that is not looked at
 
     Returns
     -------
     Verified
         A class that changes only up to the rounding of the model's own sums, and not in the model, decides nothing:
-        None, and a problem that says so.
+        None, and a problem (or a doubt) that says so. ``minimal`` is True if it was not claimed.
 
     Raises
     ------
@@ -124,7 +136,7 @@ def verify(
         raise ValueError(f"kind={claim.kind!r} cannot be verified: expected 'abductive' or 'contrastive'")
     if not np.array_equal(oracle.scores.n_thresholds, model.scores.n_thresholds):
         raise ValueError("the oracle is about another model: its threshold grid differs")
-    return _Verification(model, claim, oracle, x, targets, seconds).run()
+    return _Verification(model, claim, oracle, x, targets, seconds, witnesses or {}, exact).run(minimal)
 
 
 class _Verification:
@@ -138,6 +150,8 @@ class _Verification:
         x: npt.ArrayLike | None,
         targets: Sequence[int] | None,
         seconds: float | None,
+        witnesses: Mapping[int, IntArray],
+        exact: bool,
     ) -> None:
         self.model, self.claim, self.oracle = model, claim, oracle
         self.x = None if x is None else np.asarray(x, dtype=np.float64)
@@ -145,9 +159,12 @@ class _Verification:
         self.deadline = None if seconds is None else time.monotonic() + seconds
         self.cells = np.asarray(claim.cells, dtype=np.int64)
         self.features = [int(feature) for feature in claim.features]
+        self.witnesses = [np.asarray(cells, dtype=np.int64) for cells in witnesses.values()]
+        self.exact = exact
         self.problems: list[str] = []
+        self.doubts: list[str] = []
 
-    def run(self) -> Verified:
+    def run(self, claims_minimal: bool) -> Verified:
         scores, label = self.model.scores, self.claim.label
         if not self._speaks_of_the_row():
             return Verified(None, None, self.problems)
@@ -163,7 +180,7 @@ class _Verification:
                 else f"no other class than {label} is possible with only these features changed"
             )
         minimal: bool | None = True
-        for feature in self.features:
+        for feature in self.features if claims_minimal else ():
             name = self.model.feature_names[feature]
             less = [f for f in fixed if f != feature] if abductive else [*fixed, feature]
             changes = self._changes(less, f"the feature {name}")
@@ -172,7 +189,7 @@ class _Verification:
             elif changes is not abductive:
                 minimal = False
                 self.problems.append(f"the feature {name} is not needed")
-        return Verified(sufficient, minimal, self.problems)
+        return Verified(sufficient, minimal, self.problems, self.doubts)
 
     def _speaks_of_the_row(self) -> bool:
         """Whether features, cells and class belong together."""
@@ -189,6 +206,9 @@ class _Verification:
 
     def _changes(self, fixed: Sequence[int], about: str) -> bool | None:
         """Whether the class can change; None and a problem if there is no sure answer."""
+        scores = self.model.scores
+        if len(set(fixed)) == scores.n_features and self.x is not None:
+            return False  # all rows of these cells are one to the model, which was just asked about it
         left = None if self.deadline is None else self.deadline - time.monotonic()
         if left is not None and left <= 0:
             answer = UNKNOWN
@@ -199,18 +219,23 @@ class _Verification:
             return None
         if not answer.changes:
             return False
-        check_answer(self.model.scores, self.cells, self.claim.label, fixed, answer)
-        if self._is_real(answer):
+        check_answer(scores, self.cells, self.claim.label, fixed, answer)
+        columns = [c for feature in fixed for c in scores.features[feature]]
+        own = [
+            row for row in self.witnesses if scores.allows(row) and np.array_equal(row[columns], self.cells[columns])
+        ]
+        assert answer.witness is not None
+        if any(self._is_real(row) for row in (answer.witness, *own)):
             return True
-        self.problems.append(f"{about}: the class changes only up to rounding, and not in the model")
+        told = f"{about}: the class changes only up to rounding, and not in the model"
+        (self.problems if self.exact else self.doubts).append(told)
         return None
 
-    def _is_real(self, answer: Answer) -> bool:
-        """Whether the witness has another class (of the targets), by the model if there is a row to start from."""
-        assert answer.witness is not None
+    def _is_real(self, witness: IntArray) -> bool:
+        """Whether a row has another class (of the targets), by the model if there is a row to start from."""
         if self.x is None:
-            code = self.model.scores.winner(answer.witness)
+            code = self.model.scores.winner(witness)
         else:
-            row = np.asarray(self.model.row(answer.witness, like=self.x))
+            row = np.asarray(self.model.row(witness, like=self.x))
             code = int(self.model.predict_codes(row[np.newaxis])[0])
         return code != self.claim.label if self.targets is None else code in self.targets

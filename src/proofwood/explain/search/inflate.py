@@ -1,7 +1,8 @@
 """Sufficient features with ranges: each kept value widened as far as the class allows [1]_.
 
-A column keeps an interval of cells, a group of 0/1 columns a set of values. Features are widened one after another,
-each as far as possible given those before it, so the result is maximal: no range can grow by a single cell or value.
+A column of the table keeps an interval of numbers, with or without a missing value, a group of 0/1 columns a set of
+values. Features are widened one after another, each as far as possible given those before it, so the result is
+maximal: no range can take in one value more.
 
 .. [1] Izza, Ignatiev, Stuckey, Marques-Silva (2024), Delivering Inflated Explanations, AAAI.
 """
@@ -10,30 +11,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.search.boxes import group_values
+from proofwood.explain.search.boxes import Unit, ask_region, in_region, units
 from proofwood.model.node_table import IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Inflated:
-    """A box of cells in which every row of the space has the class.
+    """A region of cells in which every row of the space has the class; see :mod:`proofwood.explain.search.boxes`.
 
     Parameters
     ----------
     low, high : (n_columns,) least and greatest cell of each column
-    complete : whether the box is proved to be maximal
+    complete : whether the region is known to be maximal, rows that may change their class by rounding given the doubt
     calls : questions to the oracle
+    against : cells of rows of other classes, of which one is in every region with a wider range, if it is maximal
     """
 
     low: IntArray
     high: IntArray
     complete: bool
     calls: int
+    against: Sequence[IntArray] = field(default=(), repr=False)
 
 
 def inflate(
@@ -65,11 +68,11 @@ def inflate(
     for feature in dict.fromkeys([*(order or ()), *sorted(kept)]):
         if feature in kept:
             widening.widen(feature)
-    return Inflated(widening.low, widening.high, widening.complete, widening.calls)
+    return Inflated(widening.low, widening.high, widening.complete, widening.calls, widening.against)
 
 
 class _Widening:
-    """The box so far."""
+    """The region so far."""
 
     def __init__(
         self,
@@ -94,20 +97,28 @@ class _Widening:
 
     def widen(self, feature: int) -> None:
         """Widen one feature as far as possible."""
-        values = group_values(self.scores, feature)
-        if values is not None:
-            columns = list(self.scores.features[feature])
-            for value in values:
-                low, high = self.low.copy(), self.high.copy()
-                low[columns] = np.minimum(low[columns], value)
-                high[columns] = np.maximum(high[columns], value)
-                self._take(low, high)
-            return
-        for column in self.scores.features[feature]:
-            last = int(self.scores.n_thresholds[column])
-            self._gallop(int(self.high[column]), last, lambda cell, c=column: self._with(c, None, cell))  # type: ignore[misc]
-            own = int(self.low[column])
-            self._gallop(0, own, lambda steps, c=column, o=own: self._with(c, o - steps, None))  # type: ignore[misc]
+        for unit in units(self.scores, feature):
+            if not unit.numbers:
+                for value in unit.values:
+                    self._take(*unit.with_value(self.low, self.high, value))
+                continue
+            if not unit.inside(self.low, self.high).any():
+                self._anchor(unit, 0, len(unit.values) - 1)
+            inside = np.flatnonzero(unit.inside(self.low, self.high)).tolist()
+            if inside:
+                self._gallop(inside[-1], len(unit.values) - 1, lambda at, u=unit: self._with(u, at))  # type: ignore[misc]
+                first = inside[0]
+                self._gallop(0, first, lambda steps, u=unit, f=first: self._with(u, f - steps))  # type: ignore[misc]
+            if unit.flag >= 0:
+                self._take(*unit.with_value(self.low, self.high, None))
+
+    def _anchor(self, unit: Unit, first: int, last: int) -> bool:
+        """Take in numbers, where so far there is a missing value only: all from ``first`` to ``last``, or a part."""
+        low, high = unit.with_value(self.low, self.high, unit.values[first])
+        if self._take(*unit.with_value(low, high, unit.values[last])):
+            return True
+        middle = (first + last) // 2
+        return first < last and (self._anchor(unit, first, middle) or self._anchor(unit, middle + 1, last))
 
     def _gallop(self, start: int, last: int, take: Callable[[int], bool]) -> None:
         """Go from ``start`` as far towards ``last`` as ``take`` says yes; it says yes up to some point."""
@@ -122,26 +133,21 @@ class _Widening:
             else:
                 bad = middle
 
-    def _with(self, column: int, low_cell: int | None, high_cell: int | None) -> bool:
-        low, high = self.low.copy(), self.high.copy()
-        if low_cell is not None:
-            low[column] = low_cell
-        if high_cell is not None:
-            high[column] = high_cell
-        return self._take(low, high)
+    def _with(self, unit: Unit, at: int) -> bool:
+        return self._take(*unit.with_value(self.low, self.high, unit.values[at]))
 
     def _take(self, low: IntArray, high: IntArray) -> bool:
-        """Make this the box if the class cannot change in it."""
+        """Make this the region if the class cannot change in it."""
         if np.array_equal(low, self.low) and np.array_equal(high, self.high):
             return True
-        if any((low <= row).all() and (row <= high).all() for row in self.against):
+        if any(in_region(self.scores, row, low, high) for row in self.against):
             return False
         left = None if self.deadline is None else self.deadline - time.monotonic()
         if left is not None and left <= 0:
             self.complete = False
             return False
         self.calls += 1
-        answer = self.oracle.ask_box(low, high, self.label, targets=self.targets, seconds=left)
+        answer = ask_region(self.oracle, low, high, self.label, targets=self.targets, seconds=left)
         if answer.changes is None:
             self.complete = False
             return False

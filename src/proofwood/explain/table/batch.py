@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from proofwood.explain import arguments
 from proofwood.explain.explainer import Explainer, ReadRow
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.search.extract import NotSufficientError
@@ -117,19 +118,25 @@ def explain_rows(
     WorkersLostError
         If workers die again and again.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind={kind!r}: expected one of {', '.join(map(repr, KINDS))}")
+    arguments.choice(kind, "kind", KINDS)
     if "certificate" in options:
         raise ValueError("certificate is not for tables: ask explainer.abductive(x, certificate=True) row by row")
     known = inspect.signature(getattr(explainer, kind)).parameters.keys() - {"x", "certificate", "time_limit"}
     if options.keys() - known:
         raise TypeError(f"options {sorted(options.keys() - known)} are not for {kind!r}, which has {sorted(known)}")
     options = {key: list(value) if isinstance(value, Iterator) else value for key, value in options.items()}
-    if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit={time_limit!r}: expected seconds above 0, or None")
+    time_limit = arguments.seconds(time_limit)
+    arguments.flags(**{name: options[name] for name in ("smallest", "inflate", "greedy") if name in options})
+    arguments.instance(path, "path", (str, os.PathLike, type(None)), "the name of a file, or None")
+    arguments.instance(verbose, "verbose", (int, np.integer), "an integer")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback is a {type(callback).__name__}: expected a function of a Progress, or None")
+    if not hasattr(executor, "run"):
+        arguments.choice(executor, "executor", ("joblib", "dask", "serial"))
     runner = make_executor(executor, n_jobs, client)
     limit = explainer.time_limit if time_limit is None else time_limit
     rows = explainer.model.read(X)
+    explainer = explainer.with_gaps_of(rows)
     header = {
         "format": FORMAT,
         "kind": kind,
@@ -228,9 +235,8 @@ def _asked(explainer: Explainer, task: Task, row: ReadRow) -> Explanation:
     model = explainer.model
     target = task.options.get("target")
     if target is not None:
-        wanted = target if isinstance(target, list | tuple | set | frozenset | np.ndarray) else [target]
         label = model.classes.tolist()[row.label]
-        if label in list(wanted):
+        if label in arguments.classes_of(target):
             return _impossible(explainer, task.kind, row, f"the model predicts {label!r} already")
     try:
         found: Explanation = getattr(explainer, task.kind)(row, **task.options)

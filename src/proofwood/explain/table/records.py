@@ -88,6 +88,8 @@ def record_of(index: int, explanation: Explanation) -> Record:
     for key, number in (("distance", e.distance), ("lower_bound", e.lower_bound)):
         if math.isfinite(number):
             record[key] = float(number)
+    if e.ranges:
+        record["ranges"] = e.ranges
     if e.targets is not None:
         record["targets"] = list(e.targets)
     if e.keep:
@@ -157,6 +159,7 @@ def explanation_of(
         lower_bound=record.get("lower_bound", math.nan),
         prices=_prices(model, row, cells, options) if kind == "counterfactual" and witnesses else None,
         message=record.get("message", ""),
+        ranges=record.get("ranges", ""),
     )
 
 

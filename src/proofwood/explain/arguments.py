@@ -1,0 +1,109 @@
+"""What users pass to the explainer, looked at in one place: what was wrong, what was expected, what to do."""
+
+from __future__ import annotations
+
+import numbers
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+
+def seconds(value: Any, name: str = "time_limit") -> float | None:
+    """A limit of time as a float, None for none; TypeError or ValueError if it is no number above 0."""
+    if value is None:
+        return None
+    number = _real(value, name, "seconds above 0, or None for no limit")
+    if not number > 0:
+        raise ValueError(f"{name}={value!r}: expected seconds above 0, or None for no limit")
+    return number if number < np.inf else None
+
+
+def count(value: Any, name: str, *, least: int = 0) -> int | None:
+    """A greatest number as an int, None for none; TypeError or ValueError if it is no integer from ``least``."""
+    if value is None:
+        return None
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name}={_shown(value)}: expected an integer from {least}, or None for no limit")
+    if value < least:
+        raise ValueError(f"{name}={value!r}: expected an integer from {least}, or None for no limit")
+    return min(int(value), sys.maxsize)
+
+
+def flags(**values: Any) -> None:
+    """TypeError unless each is True or False."""
+    for name, value in values.items():
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{name}={_shown(value)}: expected True or False")
+
+
+def instance(value: Any, name: str, kinds: tuple[type, ...], expected: str) -> None:
+    """TypeError unless the value is of one of some types."""
+    if not isinstance(value, kinds):
+        raise TypeError(f"{name}={_shown(value)}: expected {expected}")
+
+
+def choice(value: Any, name: str, options: Collection[str | None]) -> None:
+    """ValueError unless the value is one of some words."""
+    if not isinstance(value, str | None) or value not in options:
+        raise ValueError(f"{name}={_shown(value)}: expected one of {', '.join(map(repr, options))}")
+
+
+def several(value: Any, name: str, example: str = "'income'") -> list[Any]:
+    """The members of a list, array, or other iterable; TypeError or ValueError if the value is one thing."""
+    if isinstance(value, str):
+        raise ValueError(f"{name}={value!r}: expected a list, such as [{value!r}]")
+    if isinstance(value, Mapping | bytes) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) != 1:
+        raise TypeError(f"{name}={_shown(value)}: expected a list of names or indices, such as [{example}]")
+    return list(value)
+
+
+def mapping(value: Any, name: str, example: str) -> Mapping[Any, Any]:
+    """A mapping, empty for None; TypeError if the value is none."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name}={_shown(value)}: expected a mapping, such as {example}")
+    return value
+
+
+def classes_of(target: Any) -> list[Any]:
+    """The classes that a user names: one, or several in a list, set, array or other iterable.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    told = target.tolist() if hasattr(target, "tolist") else target
+    if isinstance(told, str | bytes | Mapping) or not isinstance(told, Iterable):
+        return [told]
+    wanted = list(told)
+    if not wanted:
+        raise ValueError(
+            f"target={_shown(target)} names no class: expected a class or a list of classes, or None for all others"
+        )
+    return wanted
+
+
+def weight(value: Any, name: str) -> float:
+    """A finite number from 0; TypeError or ValueError if the value is none."""
+    number = _real(value, name, "a finite number from 0")
+    if not (np.isfinite(number) and number >= 0):
+        raise ValueError(f"{name}={value!r}: expected a finite number from 0")
+    return number
+
+
+def _real(value: Any, name: str, expected: str) -> float:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name}={_shown(value)}: expected {expected}")
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise ValueError(f"{name} is too large: expected {expected}") from error
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:50]}... ({type(value).__name__})"

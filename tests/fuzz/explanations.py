@@ -1,0 +1,459 @@
+"""Explanations of random models of the kinds that people have, against the model's predictions for its whole grid.
+
+A case is a small table, a model learned from it, and an explainer. The grid is listed in the units of the table: for
+each column a value in every interval between its thresholds, each category, and a missing value where one is
+considered. What the model itself predicts for all these rows decides what an explanation should have said.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from proofwood import Explainer, OptimalTreeClassifier
+from proofwood.data.columns import Kind
+from proofwood.exceptions import DataError
+from proofwood.explain.explainer import ReadRow
+from proofwood.explain.explanation import Explanation
+from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
+from proofwood.explain.rule import Condition
+
+MOST_ROWS = 3000
+"""Rows of the largest grid that is listed."""
+TINY = (0.0, 1e-36, -1e-36, 2e-35, -2e-35)
+"""Numbers that LightGBM takes for 0, and such that it does not."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, the rows it was learned from, and what it was made of."""
+
+    model: Any
+    X: Any
+    told: str
+
+
+# --------------------------------------------------------------------------------------------------------- the tables
+
+
+def table(rng: np.random.Generator, *, categories: bool, gaps: float) -> tuple[Any, Any]:
+    """A small table, a frame if it has categories, and labels of two to four classes that depend on it."""
+    n, width = int(rng.integers(8, 70)), int(rng.integers(1, 5))
+    columns: dict[str, Any] = {}
+    score = rng.normal(size=n) * rng.choice([0.0, 0.3])
+    for j in range(width):
+        kind = rng.choice(["number", "integer", "tiny", "wide"])
+        if categories and rng.random() < 0.4:
+            codes = rng.integers(0, rng.integers(2, 6), n)
+            columns[f"c{j}"] = np.array(list("uvwxyz"))[codes].astype(object)
+            score = score + rng.normal(size=6)[codes]
+            continue
+        if kind == "number":
+            values = rng.normal(size=n).round(int(rng.integers(0, 3)))
+        elif kind == "integer":
+            values = rng.integers(-2, 4, n).astype(float)
+        elif kind == "tiny":
+            values = rng.choice([*TINY, 1.0, -1.0], n)
+        else:
+            values = rng.normal(size=n) * 10.0 ** rng.integers(-3, 6)
+        score = score + rng.normal() * np.sign(values - np.median(values)) * (1 + (values > np.max(values) / 2))
+        columns[f"x{j}"] = values
+    for name, values in columns.items():
+        lost = rng.random(n) < gaps * rng.integers(0, 2)
+        if lost.any() and not lost.all():
+            score = score + rng.normal() * lost
+            columns[name] = np.where(lost, None if values.dtype == object else np.nan, values)
+    n_classes = int(rng.choice([2, 2, 3, 4]))
+    y = np.searchsorted(np.quantile(score, np.arange(1, n_classes) / n_classes), score)
+    if len(np.unique(y)) < 2:
+        y = np.arange(n) % 2
+    _, y = np.unique(y, return_inverse=True)
+    frame = pd.DataFrame(columns)
+    return (frame, y) if categories else (frame.to_numpy(float), y)
+
+
+def _weights(rng: np.random.Generator) -> Any:
+    return rng.choice(np.array([None, "balanced"], dtype=object))
+
+
+def histogram_boosting(rng: np.random.Generator) -> Case:
+    """HistGradientBoosting with gaps, categories and class weights."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    X, y = table(rng, categories=rng.random() < 0.5, gaps=float(rng.choice([0.0, 0.3])))
+    named = [name for name in X.columns if name[0] == "c"] if hasattr(X, "columns") else None
+    model = HistGradientBoostingClassifier(
+        max_iter=int(rng.integers(1, 5)), max_leaf_nodes=int(rng.integers(2, 6)), min_samples_leaf=1,
+        learning_rate=float(rng.choice([0.1, 0.5, 1.0])), categorical_features=named, class_weight=_weights(rng),
+        early_stopping=False,
+    )  # fmt: skip
+    return Case(model.fit(X, y), X, "histogram boosting")
+
+
+def xgboost(rng: np.random.Generator) -> Case:
+    """XGBoost, also with dart, gaps, and categories."""
+    from xgboost import XGBClassifier
+
+    X, y = table(rng, categories=False, gaps=float(rng.choice([0.0, 0.3])))
+    booster = str(rng.choice(["gbtree", "dart"]))
+    more: dict[str, Any] = {"rate_drop": 0.4} if booster == "dart" else {}
+    model = XGBClassifier(
+        n_estimators=int(rng.integers(1, 5)), max_depth=int(rng.integers(1, 4)), min_child_weight=0, booster=booster,
+        learning_rate=float(rng.choice([0.3, 1.0])), n_jobs=1, random_state=0, **more,
+    )  # fmt: skip
+    return Case(model.fit(X, y), X, f"xgboost {booster}")
+
+
+def lightgbm(rng: np.random.Generator) -> Case:
+    """LightGBM with gaps, zeros as missing values, no missing values at all, and categories."""
+    from lightgbm import LGBMClassifier
+    from lightgbm.basic import LightGBMError
+
+    categories = rng.random() < 0.4
+    X, y = table(rng, categories=categories, gaps=float(rng.choice([0.0, 0.3, 0.6])))
+    if categories:
+        X = X.astype({name: "category" for name in X.columns if name[0] == "c"})
+    model = LGBMClassifier(
+        n_estimators=int(rng.integers(1, 5)), num_leaves=int(rng.integers(2, 7)), min_child_samples=1,
+        min_data_in_bin=1, min_child_weight=0, min_data_per_group=1, cat_smooth=0,
+        max_cat_to_onehot=int(rng.choice([1, 4])), zero_as_missing=bool(rng.random() < 0.3),
+        use_missing=bool(rng.random() < 0.8), n_jobs=1, verbose=-1, class_weight=_weights(rng),
+        boosting_type=str(rng.choice(["gbdt", "gbdt", "dart"])),
+    )  # fmt: skip
+    try:
+        return Case(model.fit(X, y), X, "lightgbm")
+    except LightGBMError:  # LightGBM itself fails on some tables of equal values: another table
+        return lightgbm(rng)
+
+
+def forest(rng: np.random.Generator) -> Case:
+    """Trees and forests of scikit-learn that take missing values."""
+    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = table(rng, categories=False, gaps=float(rng.choice([0.0, 0.3])))
+    depth, weights = int(rng.integers(1, 4)), _weights(rng)
+    model: Any = DecisionTreeClassifier(max_depth=depth, class_weight=weights, random_state=0)
+    if rng.random() < 0.6:
+        kind = RandomForestClassifier if rng.random() < 0.6 else ExtraTreesClassifier
+        model = kind(int(rng.integers(1, 6)), max_depth=depth, class_weight=weights, random_state=0, n_jobs=1)
+    return Case(model.fit(X, y), X, type(model).__name__)
+
+
+def pipeline(rng: np.random.Generator) -> Case:
+    """A forest or boosted trees behind an imputer, a one-hot or ordinal encoder and a scaler."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+    X, y = table(rng, categories=True, gaps=0.3)
+    named, numbers = ([name for name in X.columns if name[0] == kind] for kind in "cx")
+    X[named] = X[named].fillna("u")
+    encoder = OneHotEncoder(handle_unknown="ignore") if rng.random() < 0.6 else OrdinalEncoder()
+    filled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler() if rng.random() < 0.5 else "passthrough")
+    parts = [part for part in ((filled, numbers), (encoder, named)) if part[1]]
+    last: Any = RandomForestClassifier(int(rng.integers(1, 5)), max_depth=3, random_state=0, class_weight=_weights(rng))
+    if rng.random() < 0.3:
+        last = HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=4, min_samples_leaf=1)
+    return Case(make_pipeline(make_column_transformer(*parts, sparse_threshold=0), last).fit(X, y), X, "pipeline")
+
+
+def own(rng: np.random.Generator) -> Case:
+    """A tree of this package."""
+    X, y = table(rng, categories=False, gaps=0.0)
+    return Case(OptimalTreeClassifier(max_depth=int(rng.integers(1, 3)), time_limit=5).fit(X, y), X, "own tree")
+
+
+MODELS: tuple[Callable[[np.random.Generator], Case], ...] = (
+    histogram_boosting, xgboost, lightgbm, forest, pipeline, own,
+)  # fmt: skip
+
+
+# ----------------------------------------------------------------------------------------------------------- the grid
+
+
+class Grid:
+    """Every row of the space of an explainer, one in each cell, and what the model predicts for it.
+
+    Parameters
+    ----------
+    explainer : of the model; only the names, thresholds and categories of its columns are read
+    predict : class codes of rows as ``explainer.model.read`` gives them
+    """
+
+    def __init__(self, explainer: Explainer, rng: np.random.Generator) -> None:
+        model = explainer.model
+        self.values = [list(_values(explainer, j, rng)) for j in range(len(model.inputs))]
+        self.size = math.prod(map(len, self.values))
+        self.columns_of = [sorted({model.grid.columns[g].column for g in columns}) for columns in model.scores.features]
+        if self.size <= MOST_ROWS:
+            self.places = np.array(list(product(*(range(len(values)) for values in self.values))), dtype=np.int64)
+            self.rows = np.array(
+                [[self.values[j][at] for j, at in enumerate(places)] for places in self.places.tolist()], dtype=float
+            ).reshape(len(self.places), len(self.values))
+            self.codes = model.predict_codes(self.rows)
+
+    def agreeing(self, at: int, features: Any) -> Any:
+        """Which rows agree with one on some features."""
+        columns = [j for f in features for j in self.columns_of[f]]
+        return (self.places[:, columns] == self.places[at][columns]).all(axis=1)
+
+    def suffices(self, at: int, features: Any) -> bool:
+        """Whether all rows that agree with one on some features have its class."""
+        return bool((self.codes[self.agreeing(at, features)] == self.codes[at]).all())
+
+
+def _values(explainer: Explainer, j: int, rng: np.random.Generator) -> Iterator[float]:
+    """A value of an input in each of its cells; NaN for a missing one."""
+    model = explainer.model
+    given, mine = model.inputs[j], [model.grid.columns[g] for g in model.grid.of_input[j]]
+    if given.kind is Kind.NOMINAL:
+        yield from map(float, range(len(given.levels) + given.other))
+    else:
+        cuts = np.unique(np.concatenate([[], *(one.thresholds for one in mine if one.role.startswith("value"))]))
+        low = max(given.low, cuts[0] - 1.0) if cuts.size else min(max(0.0, given.low), given.high)
+        ends = [low, *(min(np.nextafter(cut, np.inf), given.high) for cut in cuts)]
+        if given.whole:
+            ends = [math.ceil(end) if np.isfinite(end) else end for end in ends]
+        for place, start in enumerate(ends):
+            yield float(cuts[place] if place < cuts.size and rng.random() < 0.5 else start)
+    if given.missing:
+        yield math.nan
+
+
+def holds(condition: Condition, explainer: Explainer, rows: Any) -> Any:
+    """Which rows satisfy a condition of a rule."""
+    names = [given.name for given in explainer.model.inputs]
+    values = rows[:, names.index(condition.name)]
+    missing = np.isnan(values)
+    if condition.only_missing:
+        return missing
+    if condition.values is not None:
+        levels = explainer.model.inputs[names.index(condition.name)].levels
+        texts = [
+            "(missing)" if lost or not 0 <= v < len(levels) else levels[int(v)]
+            for v, lost in zip(values, missing, strict=True)
+        ]
+        other = any(text.startswith("(") for text in condition.values)
+        return np.array([text in condition.values or (other and text == "(missing)") for text in texts])
+    with np.errstate(invalid="ignore"):
+        above = values > condition.low if condition.low_open else values >= condition.low
+        below = values < condition.high if condition.high_open else values <= condition.high
+    return np.where(missing, condition.missing, above & below)
+
+
+# ---------------------------------------------------------------------------------------------------------- the checks
+
+
+class Checks:
+    """What is asked about one row of a grid, and what must be so; the first fault is an AssertionError."""
+
+    def __init__(self, explainer: Explainer, grid: Grid, at: int, counts: Counter[str]) -> None:
+        self.explainer, self.grid, self.at, self.counts = explainer, grid, at, counts
+        self.x = grid.rows[at]
+        self.n = len(explainer.feature_names)
+        self.row = ReadRow(self.x, explainer.model.cells(self.x), int(grid.codes[at]))
+
+    def ask(self, method: str, **options: Any) -> Explanation:
+        """An explanation of the row, which must be about the class that the model predicts."""
+        found: Explanation = getattr(self.explainer, method)(self.row, **options)
+        self.counts[f"{method} {found.status}"] += 1
+        assert found.label == self.grid.codes[self.at]
+        return found
+
+    def abductive(self, certificate: bool, **options: Any) -> None:
+        """The features suffice, none can go, and no fewer do where that is claimed."""
+        found = self.certified("abductive", certificate, **options)
+        grid, at = self.grid, self.at
+        assert grid.suffices(at, found.features), "the features do not suffice"
+        if found.status in ("minimal", "smallest"):
+            for feature in found.features:
+                assert not grid.suffices(at, set(found.features) - {feature}), f"feature {feature} can go"
+        if found.status == "smallest" and found.features:
+            for fewer in combinations(range(self.n), len(found.features) - 1):
+                assert not grid.suffices(at, fewer), f"{fewer} suffice"
+        self.verified(found)
+
+    def inflated(self, certificate: bool) -> None:
+        """Every row that the rule is about has the class, and no range can take in more where that is claimed."""
+        found = self.certified("abductive", certificate, inflate=True)
+        grid, explainer = self.grid, self.explainer
+        inside = np.ones(len(grid.rows), dtype=bool)
+        by_name = {}
+        for condition in found.conditions:
+            by_name[condition.name] = holds(condition, explainer, grid.rows)
+            inside &= by_name[condition.name]
+        assert inside[self.at], "the row is not inside its own rule"
+        assert (grid.codes[inside] == found.label).all(), f"the rule {found.rule(None)} has rows of another class"
+        self.counts[f"ranges {found.ranges}"] += 1
+        if found.ranges != "widest":
+            return
+        for j, given in enumerate(explainer.model.inputs):
+            if given.name not in by_name:
+                continue
+            others = np.ones(len(grid.rows), dtype=bool)
+            for name, chosen in by_name.items():
+                others &= chosen if name != given.name else True
+            taken = sorted({int(p) for p in grid.places[by_name[given.name], j]})
+            for place in self.next_to(j, taken):
+                wider = others & (grid.places[:, j] == place)
+                assert (grid.codes[wider] != found.label).any(), (
+                    f"{found.rule(None)}: {given.name} can take in {grid.values[j][place]}"
+                )
+                self.counts["ends"] += 1
+
+    def next_to(self, j: int, taken: list[int]) -> list[int]:
+        """Values of an input that a range could take in next."""
+        values = self.grid.values[j]
+        if self.explainer.model.inputs[j].kind is Kind.NOMINAL:
+            return [place for place in range(len(values)) if place not in taken]
+        missing = [place for place, value in enumerate(values) if math.isnan(value)]
+        numbers = [place for place in taken if place not in missing]
+        if not numbers:
+            return [place for place in range(len(values)) if place not in missing]
+        near = [place for place in (min(numbers) - 1, max(numbers) + 1) if 0 <= place < len(values)]
+        return [place for place in {*near, *missing} if place not in taken]
+
+    def contrastive(self, certificate: bool, **options: Any) -> None:
+        """A change of the features changes the class, and no change of fewer of them does."""
+        found = self.certified("contrastive", certificate, **options)
+        grid, at, everything = self.grid, self.at, set(range(self.n))
+        if found.status == "none":
+            assert grid.suffices(at, ()), "the class can change"
+            return
+        if found.status in ("minimal", "smallest"):
+            assert not grid.suffices(at, everything - set(found.features)), "the features change nothing"
+        for feature in found.features:
+            assert grid.suffices(at, everything - set(found.features) | {feature}), f"feature {feature} can stay"
+        if found.status == "smallest":
+            for fewer in combinations(everything, len(found.features) - 1):
+                assert grid.suffices(at, everything - set(fewer)), f"{fewer} change the class"
+        self.verified(found)
+
+    def counterfactual(self, metric: str) -> None:
+        """The row has another class, and no row of the grid with another class changes fewer features."""
+        found = self.ask("counterfactual", metric=metric)
+        if found.status == "none":
+            lost = np.isnan(self.grid.rows) & ~np.isnan(self.x)  # a value that is there does not become a missing one
+            able = self.grid.codes[~lost.any(axis=1)] if metric == "l1" else self.grid.codes
+            assert (able == found.label).all(), "the class can change"
+        elif found.status == "optimal":
+            assert found.witness_label != found.label
+            if metric == "changes":
+                fewest = min(
+                    sum(
+                        len({*columns} & {*np.flatnonzero(other != self.grid.places[self.at]).tolist()}) > 0
+                        for columns in self.grid.columns_of
+                    )
+                    for other in self.grid.places[self.grid.codes != found.label]
+                )
+                assert found.distance <= fewest
+            self.verified(found)
+
+    def enumeration(self) -> None:
+        """All explanations, where the list says that it is complete without a doubt."""
+        listing = self.explainer.enumerate(self.row)
+        found = list(listing)
+        self.counts[f"enumerate {'exact' if listing.exact else 'complete' if listing.complete else 'stopped'}"] += 1
+        if not listing.exact:
+            return
+        sets = [frozenset(one) for k in range(self.n + 1) for one in combinations(range(self.n), k)]
+        enough = [one for one in sets if self.grid.suffices(self.at, one)]
+        minimal = {one for one in enough if not any(other < one for other in enough)}
+        assert {frozenset(one.features) for one in found if one.kind == "abductive"} == minimal
+
+    def certified(self, method: str, certificate: bool, **options: Any) -> Explanation:
+        """An explanation whose certificate, if one is asked for and can be made, passes every check."""
+        if not certificate:
+            return self.ask(method, **options)
+        try:
+            found = self.ask(method, certificate=True, **options)
+        except NoCertificateError as error:
+            if "rounding" not in str(error):
+                raise
+            self.counts["no certificate"] += 1
+            return self.ask(method, **options)
+        assert found.certificate is not None
+        failed = [check for check in check_certificate(found.certificate, found.model) if not check.passed]
+        assert not failed, failed
+        self.counts[f"certificate {found.certificate['kind']} {found.certificate['status']}"] += 1
+        return found
+
+    def verified(self, found: Explanation) -> None:
+        """A second look confirms what the status claims."""
+        second = found.verify()
+        assert second.ok, (found.status, second.problems)
+
+
+def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:
+    """Ask everything about some rows of a case."""
+    explainer = Explainer(case.model, X=case.X if rng.random() < 0.5 else None)
+    if rng.random() < 0.5:  # rows as people have them, with their gaps
+        explainer = explainer.with_gaps_of(explainer.model.read(case.X[:3]))
+    grid = Grid(explainer, rng)
+    counts["models"] += 1
+    if grid.size > MOST_ROWS:
+        counts["models too large"] += 1
+        return
+    for at in rng.choice(len(grid.rows), min(3, len(grid.rows)), replace=False).tolist():
+        checks = Checks(explainer, grid, at, counts)
+        counts["rows"] += 1
+        checks.abductive(certificate=bool(rng.random() < 0.4))
+        checks.abductive(certificate=bool(rng.random() < 0.2), smallest=True)
+        checks.inflated(certificate=bool(rng.random() < 0.6))
+        checks.contrastive(certificate=bool(rng.random() < 0.3))
+        checks.contrastive(certificate=bool(rng.random() < 0.2), smallest=True)
+        checks.counterfactual(str(rng.choice(["l1", "changes"])))
+        checks.enumeration()
+
+
+def make(seed: int, number: int) -> tuple[Case, np.random.Generator]:
+    """The case of a number, and the generator with which to go on."""
+    rng = np.random.default_rng([seed, number])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return MODELS[number % len(MODELS)](rng), rng
+
+
+def campaign(seed: int, seconds: float, first: int = 0) -> Counter[str]:
+    """Random cases until the time is over.
+
+    Parameters
+    ----------
+    seed : of the cases
+    seconds : of this process, wall clock
+    first : number of the first case
+
+    Returns
+    -------
+    Counter
+        How many models, rows, and explanations of each status there were.
+
+    Raises
+    ------
+    AssertionError
+        At the first fault; it names the seed and the number of the case, for :func:`make`.
+    """
+    counts: Counter[str] = Counter()
+    end, number = time.monotonic() + seconds, first
+    while time.monotonic() < end:
+        case, rng = make(seed, number)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                check(case, rng, counts)
+            except (AssertionError, ValueError, TypeError, LookupError, RuntimeError, DataError) as error:
+                raise AssertionError(f"case {number} of seed {seed}, {case.told}: {error!r}") from error
+        number += 1
+    return counts
