@@ -218,6 +218,9 @@ class _Search:
             dear_first = sorted(np.flatnonzero(row != self.own).tolist(), key=lambda c: -float(self.prices[c][row[c]]))
             for column in dear_first:
                 near, far = int(self.own[column]), int(row[column])
+                if self._over():  # what is reached so far counts
+                    moved = False
+                    break
                 while near != far:  # the nearest cell on the way at which some other class is reached
                     middle = (near + far) // 2 if near < far else -((-near - far) // 2)
                     row[column] = middle
@@ -281,6 +284,9 @@ class _Search:
             inside = low[column] + np.flatnonzero(fits)
             low[column], high[column] = inside[0], inside[-1]
         return low, high
+
+    def _over(self) -> bool:
+        return self.deadline is not None and time.monotonic() >= self.deadline
 
     def _ask(self, low: IntArray, high: IntArray) -> Answer:
         left = None if self.deadline is None else self.deadline - time.monotonic()
