@@ -514,7 +514,10 @@ class Explainer:
 
     @about_a_row
     def necessary(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
-        """By name of feature: whether it is in every abductive explanation of the row; None where time ran out."""
+        """By name of feature: whether it is in every abductive explanation of the row; None where time ran out.
+
+        Of those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
+        """
         q = self._questions(x, target)
         answers = relevance.necessary(
             self.oracle, q.cells, q.label, seconds=self._limit(time_limit), questions=q.questions
@@ -523,7 +526,10 @@ class Explainer:
 
     @about_a_row
     def relevant(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
-        """By name of feature: whether it is in some abductive explanation of the row; None where time ran out."""
+        """By name of feature: whether it is in some abductive explanation of the row; None where time ran out.
+
+        Of those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
+        """
         q = self._questions(x, target)
         answers = relevance.relevant(
             self.oracle, q.cells, q.label, seconds=self._limit(time_limit), questions=q.questions
@@ -535,6 +541,8 @@ class Explainer:
         self, x: Any, *, limit: int | None = None, target: Any = None, time_limit: float | None = None
     ) -> shares.Attribution:
         """In which share of the abductive explanations of the row each feature occurs, with bounds.
+
+        The explanations are those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
 
         Parameters
         ----------
