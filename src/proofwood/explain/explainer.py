@@ -584,7 +584,10 @@ class Explainer:
     @_within_memory
     @about_a_row
     def necessary(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
-        """By name of feature: whether it is in every abductive explanation of the row; None where time ran out."""
+        """By name of feature: whether it is in every abductive explanation of the row; None where time ran out.
+
+        Of those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
+        """
         begin = time.monotonic()
         q = self._questions(x, target)
         left = self._left(self._limit(time_limit), begin)
@@ -594,7 +597,10 @@ class Explainer:
     @_within_memory
     @about_a_row
     def relevant(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
-        """By name of feature: whether it is in some abductive explanation of the row; None where time ran out."""
+        """By name of feature: whether it is in some abductive explanation of the row; None where time ran out.
+
+        Of those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
+        """
         begin = time.monotonic()
         q = self._questions(x, target)
         left = self._left(self._limit(time_limit), begin)
@@ -607,6 +613,8 @@ class Explainer:
         self, x: Any, *, limit: int | None = None, target: Any = None, time_limit: float | None = None
     ) -> shares.Attribution:
         """In which share of the abductive explanations of the row each feature occurs, with bounds.
+
+        The explanations are those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
 
         Parameters
         ----------
