@@ -10,6 +10,7 @@
 #include "bindings.hpp"
 #include "layered.hpp"
 #include "running.hpp"
+#include "settings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -25,23 +26,23 @@ using Cuts = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::devi
 using Integers = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Reals = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-layered::Skeleton read_skeleton(const nb::dict& given) {
-  layered::Skeleton skeleton(nb::cast<std::vector<u32>>(given["widths"]));
-  skeleton.node_price = nb::cast<double>(given["node_price"]);
-  skeleton.min_weight = nb::cast<double>(given["min_weight"]);
-  skeleton.max_splits = std::min(skeleton.slots(), nb::cast<u32>(given["max_splits"]));
-  skeleton.tree = nb::cast<bool>(given["tree"]);
+layered::Skeleton read_skeleton(proofwood::SettingsReader& given) {
+  layered::Skeleton skeleton(given.list<u32>("widths"));
+  skeleton.node_price = given.need<double>("node_price");
+  skeleton.min_weight = given.need<double>("min_weight");
+  skeleton.max_splits = std::min(skeleton.slots(), given.need<u32>("max_splits"));
+  skeleton.tree = given.need<bool>("tree");
   return skeleton;
 }
 
 layered::Table read_table(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
-                          const nb::dict& given) {
+                          proofwood::SettingsReader& given) {
   const std::size_t n = ranks.shape(0);
   if (prices.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("ranks, prices and weights differ in length");
   if (prices.shape(1) != weights.shape(1) || prices.shape(1) == 0) throw std::invalid_argument("prices and weights differ in their classes");
   if (tests_of.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and tests_of differ in their number of columns");
-  const auto positive = nb::cast<std::vector<u32>>(given["positive"]);
-  const auto least = nb::cast<std::vector<double>>(given["least"]);
+  const auto positive = given.list<u32>("positive");
+  const auto least = given.list<double>("least");
   if (coefficients.shape(0) != positive.size() || least.size() != positive.size() || coefficients.shape(1) != n)
     throw std::invalid_argument("the fairness constraints do not fit the rows");
   return layered::make_table(ranks.data(), n, ranks.shape(1), tests_of.data(), prices.data(), weights.data(), prices.shape(1),
@@ -75,13 +76,15 @@ nb::dict told(const layered::Best& best, const layered::Table& table, const laye
 }
 
 nb::dict construct_layered(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
-                           const nb::dict& given, std::optional<double> seconds) {
+                           const nb::dict& settings, std::optional<double> seconds) {
+  proofwood::SettingsReader given(settings);
   const layered::Skeleton skeleton = read_skeleton(given);
-  const auto seed = nb::cast<std::uint64_t>(given["seed"]);
-  const auto starts = nb::cast<std::uint64_t>(given["starts"]);
-  const auto share = nb::cast<double>(given["share"]);
+  const auto seed = given.need<std::uint64_t>("seed");
+  const auto starts = given.need<std::uint64_t>("starts");
+  const auto share = given.need<double>("share");
   std::atomic<int> stop{kRunning};
   layered::Table table = read_table(ranks, tests_of, prices, weights, coefficients, given);
+  given.finish();
   layered::Best best;
   const double took = proofwood::run_watched([&] { best = layered::construct_many(table, skeleton, seed, starts, share, stop); }, stop, seconds, {});
   nb::dict result = told(best, table, skeleton);
@@ -97,15 +100,15 @@ int read_target(int target, const std::vector<u32>& slot_of, u32 classes) {
   return target >= 0 ? static_cast<int>(slot_of[static_cast<u32>(target)]) : target;
 }
 
-layered::Shape read_shape(const nb::dict& given, const layered::Table& table, const layered::Skeleton& skeleton) {
-  const auto layer = nb::cast<std::vector<u32>>(given["layer"]);
-  const auto low = nb::cast<std::vector<int>>(given["low"]);
-  const auto high = nb::cast<std::vector<int>>(given["high"]);
-  const auto column = nb::cast<std::vector<int>>(given["column"]);
-  const auto cut = nb::cast<std::vector<int>>(given["cut"]);
+layered::Shape read_shape(proofwood::SettingsReader& given, const layered::Table& table, const layered::Skeleton& skeleton) {
+  const auto layer = given.list<u32>("layer");
+  const auto low = given.list<int>("low");
+  const auto high = given.list<int>("high");
+  const auto column = given.list<int>("column");
+  const auto cut = given.list<int>("cut");
   layered::Shape shape;
   shape.nodes.resize(skeleton.slots());
-  shape.constant = nb::cast<int>(given["constant"]);
+  shape.constant = given.need<int>("constant");
   std::vector<u32> slot_of, filled(skeleton.layers(), 0);
   for (const u32 l : layer) {
     if (l >= skeleton.layers() || filled[l] == skeleton.widths[l]) throw std::invalid_argument("the start does not fit the skeleton");
@@ -123,13 +126,16 @@ layered::Shape read_shape(const nb::dict& given, const layered::Table& table, co
 }
 
 nb::dict improve_layered(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
-                         const nb::dict& given, const nb::dict& start, std::optional<double> seconds) {
+                         const nb::dict& settings, const nb::dict& start, std::optional<double> seconds) {
+  proofwood::SettingsReader given(settings), begin(start);
   const layered::Skeleton skeleton = read_skeleton(given);
-  const auto seed = nb::cast<std::uint64_t>(given["seed"]);
-  const layered::Effort effort{nb::cast<std::uint64_t>(given["rounds"]), nb::cast<double>(given["target"])};
+  const auto seed = given.need<std::uint64_t>("seed");
+  const layered::Effort effort{given.need<std::uint64_t>("rounds"), given.need<double>("target")};
   std::atomic<int> stop{kRunning};
   layered::Table table = read_table(ranks, tests_of, prices, weights, coefficients, given);
-  const layered::Shape shape = read_shape(start, table, skeleton);
+  given.finish();
+  const layered::Shape shape = read_shape(begin, table, skeleton);
+  begin.finish();
   layered::Progressed found;
   const double took =
       proofwood::run_watched([&] { found = layered::improve(table, skeleton, shape, seed, effort, stop); }, stop, seconds, {});

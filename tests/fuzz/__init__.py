@@ -1,0 +1,1 @@
+"""Random campaigns against enumeration, outside the default run."""
