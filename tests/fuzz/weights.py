@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 
 from proofwood import (
     MinimalTreeClassifier,
@@ -100,18 +101,16 @@ def check(number: int) -> Counter[str]:
     try:
         facts(learner, rows)
     except AssertionError as false:
-        raise AssertionError(f"problem {number}, {learner}, X={X.tolist()}, y={y.tolist()}, w={given}: {false}") from false
+        raise AssertionError(
+            f"problem {number}, {learner}, X={X.tolist()}, y={y.tolist()}, w={given}: {false}"
+        ) from false
     return counts
 
 
 def assert_refused(learner: Any, X: Any, y: Any, weights: list[float]) -> None:
     """A negative weight is a ValueError in words."""
-    try:
+    with pytest.raises(ValueError, match="negative"):
         learner.fit(X, y, sample_weight=weights)
-    except ValueError as refused:
-        assert "negative" in str(refused)
-        return
-    raise AssertionError("a negative weight was taken")
 
 
 def read(learner: Any, y: Any, given: list[float]) -> list[Fraction]:
@@ -212,7 +211,9 @@ def tree(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
 
 def minimal(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
     most = chance.choice([0, 1, 5])
-    learner = MinimalTreeClassifier(chance.choice(["depth", "nodes"]), max_errors=most, engine=chance.choice(["search", "sat"]))
+    learner = MinimalTreeClassifier(
+        chance.choice(["depth", "nodes"]), max_errors=most, engine=chance.choice(["search", "sat"])
+    )
 
     def facts(fitted: Any, rows: Rows) -> None:
         assert rows.wrong(fitted) <= most, "wrong on more than is permitted"
@@ -243,7 +244,7 @@ def diagram(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
     engines = ["auto", "search", "milp", "heuristic"]
     engines += ["cpsat"] if importlib.util.find_spec("ortools") else []
     learner = OptimalDiagramClassifier(
-        widths, alpha=alpha, engine=chance.choice(engines), class_weight=class_weight, time_limit=20.0
+        widths, alpha=alpha, engine=chance.choice(engines), class_weight=class_weight, time_limit=2.0
     )
 
     def facts(fitted: Any, rows: Rows) -> None:
@@ -258,7 +259,7 @@ def diagram(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
             if everything & test and everything - test
         ]
         optimum = min([free, *roots])
-        proves = fitted.engine in ("auto", "search", "cpsat")
+        proves = fitted.result_.stats.stopped_by is None and fitted.engine in ("auto", "search", "cpsat")
         assert_claims(fitted, cost / rows.total, optimum / rows.total, Fraction(1), proves=proves)
 
     return learner, facts
