@@ -96,7 +96,7 @@ def check(number: int) -> Counter[str]:
         except DataError as refused:
             counts[f"refused: {str(refused)[:12]}"] += 1
             return counts
-    rows = Rows(X, y, read(learner, y, given))
+    rows = Rows(X, y, *read(learner, y, given))
     counts[str(learner.status_)] += 1
     try:
         facts(learner, rows)
@@ -113,25 +113,26 @@ def assert_refused(learner: Any, X: Any, y: Any, weights: list[float]) -> None:
         learner.fit(X, y, sample_weight=weights)
 
 
-def read(learner: Any, y: Any, given: list[float]) -> list[Fraction]:
-    """The weights of the rows, as the documentation says that they are read."""
+def read(learner: Any, y: Any, given: list[float]) -> tuple[list[Fraction], bool]:
+    """The weights of the rows, as the documentation says that they are read, and whether the search rounds them."""
     weights = np.asarray(given)
     if learner.class_weight is not None:
         weights = learner._row_weights(np.array([0, 1]), y, weights)
     told = integer_weights(weights, weights.size)
     if told.rounding is not None:
-        return [Fraction(float(weight)) for weight in weights]
+        return [Fraction(float(weight)) for weight in weights], True
     fractions = [int(value) * told.unit for value in told.values]
     assert [float(f) for f in fractions] == weights.tolist(), "a weight was changed in silence"
-    return fractions
+    return fractions, False
 
 
 class Rows:
     """Rows, labels and exact weights, with what enumeration says of them."""
 
-    def __init__(self, X: Any, y: Any, weights: list[Fraction]) -> None:
+    def __init__(self, X: Any, y: Any, weights: list[Fraction], rounded: bool) -> None:
         self.kept = [i for i, weight in enumerate(weights) if weight > 0]
         self.X, self.y, self.weights = X, y.tolist(), weights
+        self.rounded = rounded
         self.total = sum(weights, Fraction(0))
         everything = frozenset(self.kept)
         sides = {
@@ -220,8 +221,10 @@ def minimal(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
         depth = next(d for d in range(9) if rows.best(d, Fraction(0)) <= most)
         told = fitted.result_.part("depth")
         assert told.lower_bound <= depth <= told.objective, (told, depth)
-        assert fitted.status_ == "optimal", fitted.status_
-        assert told.objective == depth
+        if not rows.rounded or most == 0:  # rounding may leave open which of two depths is possible
+            assert fitted.status_ == "optimal", fitted.status_
+        if fitted.status_ == "optimal":
+            assert told.objective == depth
 
     return learner, facts
 
