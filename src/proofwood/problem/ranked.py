@@ -267,6 +267,10 @@ class RankedRows:
     def refresh(self, table: NodeTable, *, relabel: bool = False) -> NodeTable:
         """``table``, a model over the tests, with the weights and numbers of these rows at its nodes."""
         short, bits = self._over_used_tests(table)
+        if relabel and (self.rounding is not None or self.unit != 1):  # labels are those that integers make heaviest
+            whole = self.weights.astype(np.float64)
+            short = refresh(short, bits, self.codes, self.n_classes, whole, relabel=True)
+            relabel = False
         told = refresh(short, bits, self.codes, self.n_classes, self.real_weights, relabel=relabel)
         return replace(told, feature=table.feature)
 
