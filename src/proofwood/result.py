@@ -14,7 +14,7 @@ class Status(StrEnum):
     """What is proved. Members compare equal to their strings."""
 
     OPTIMAL = "optimal"  # objective == lower_bound, proved
-    WITHIN_GAP = "within_gap"  # finished: proved to be within the permitted gap
+    WITHIN_GAP = "within_gap"  # finished: proved to be within the permitted gap, or the rounding of the weights
     FEASIBLE = "feasible"  # a model, not proved best: a limit was reached
     INFEASIBLE = "infeasible"  # proved: no model meets the constraints
     UNKNOWN = "unknown"  # a limit was reached before the first model

@@ -515,11 +515,19 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         gap = f"gap {_shown(result.gap)}{_relative(result)}"
         said = {
             Status.OPTIMAL: ["proved optimal: " + bound],
-            Status.WITHIN_GAP: ["proved to be within the permitted gap: " + objective, bound, gap],
+            Status.WITHIN_GAP: [f"proved to be {self._within()}: {objective}", bound, gap],
         }.get(result.status, [f"not proved, {_stopped(result)}: {objective}", bound, gap])
         if result.status is Status.OPTIMAL and result.unit not in ("errors", "weighted errors"):
             said = [f"proved optimal: {objective}", bound]
         return ", ".join(said + effort)
+
+    def _within(self) -> str:
+        """What a model that is within a gap is within, in words."""
+        permitted = getattr(self, "max_gap", 0)
+        most = permitted if is_integer(permitted) else permitted * float(self.model_.weight[0].sum())
+        if permitted and self.result_.gap <= most:
+            return "within the permitted gap"
+        return "best up to rounding (the weights, or alpha, have more digits than sums of 64 bits hold)"
 
     def _unproved(self) -> str:
         result = self.result_
@@ -749,6 +757,11 @@ def _part_text(part: Part, scope: str) -> str:
     shown = f"{part.unit} {_shown(part.objective)}"
     if part.status is Status.OPTIMAL:
         return f"{shown} proved optimal{scope}"
+    if part.status is Status.WITHIN_GAP:
+        return (
+            f"{shown} proved best up to rounding (lower bound {_shown(part.lower_bound)}; the weights, or alpha, have "
+            "more digits than sums of 64 bits hold)"
+        )
     return f"{shown} not proved best (lower bound {_shown(part.lower_bound)})"
 
 

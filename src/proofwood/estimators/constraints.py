@@ -151,7 +151,10 @@ class MinSamples(Constraint):
 
     def check(self) -> None:
         """Raise ValueError unless ``amount`` is a share in (0, 0.5] or an integer from 1."""
-        number = None if isinstance(self.amount, (bool, np.bool_)) else decimal(self.amount)
+        if is_integer(self.amount):
+            number: Fraction | None = Fraction(int(self.amount))
+        else:
+            number = None if isinstance(self.amount, (bool, np.bool_)) else decimal(self.amount)
         if number is None or not (number >= 1 if is_integer(self.amount) else 0 < number <= Fraction(1, 2)):
             raise ValueError(
                 f"{self!r}: expected a float above 0 and up to 0.5, a share of the training weight, or an integer "

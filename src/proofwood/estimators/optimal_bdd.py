@@ -196,7 +196,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
             ("engine", ENGINES),
         ):
             value = getattr(self, name)
-            if value not in known or not isinstance(value, (str, type(None))):
+            if not isinstance(value, (str, type(None))) or value not in known:
                 raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, known))}")
         if not is_integer(self.max_features) or self.max_features < 0:
             raise ValueError(

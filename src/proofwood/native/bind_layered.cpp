@@ -10,6 +10,7 @@
 #include "bindings.hpp"
 #include "layered.hpp"
 #include "running.hpp"
+#include "settings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -25,12 +26,12 @@ using Cuts = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::devi
 using Integers = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Reals = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-layered::Skeleton read_skeleton(const nb::dict& given) {
-  layered::Skeleton skeleton(nb::cast<std::vector<u32>>(given["widths"]));
-  skeleton.node_price = nb::cast<double>(given["node_price"]);
-  skeleton.min_weight = nb::cast<double>(given["min_weight"]);
-  skeleton.max_splits = std::min(skeleton.slots(), nb::cast<u32>(given["max_splits"]));
-  skeleton.tree = nb::cast<bool>(given["tree"]);
+layered::Skeleton read_skeleton(proofwood::SettingsReader& given) {
+  layered::Skeleton skeleton(given.list<u32>("widths"));
+  skeleton.node_price = given.need<double>("node_price");
+  skeleton.min_weight = given.need<double>("min_weight");
+  skeleton.max_splits = std::min(skeleton.slots(), given.need<u32>("max_splits"));
+  skeleton.tree = given.need<bool>("tree");
   return skeleton;
 }
 
@@ -78,15 +79,17 @@ nb::dict told(const layered::Best& best, const layered::Table& table, const laye
 }
 
 nb::dict construct_layered(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
-                           const nb::dict& given, std::optional<double> seconds) {
+                           const nb::dict& settings, std::optional<double> seconds) {
+  proofwood::SettingsReader given(settings);
   const layered::Skeleton skeleton = read_skeleton(given);
-  const auto seed = nb::cast<std::uint64_t>(given["seed"]);
-  const auto starts = nb::cast<std::uint64_t>(given["starts"]);
-  const auto share = nb::cast<double>(given["share"]);
+  const auto seed = given.need<std::uint64_t>("seed");
+  const auto starts = given.need<std::uint64_t>("starts");
+  const auto share = given.need<double>("share");
   std::atomic<int> stop{kRunning};
-  const auto positive = nb::cast<std::vector<u32>>(given["positive"]);
-  const auto least = nb::cast<std::vector<double>>(given["least"]);
+  const auto positive = given.list<u32>("positive");
+  const auto least = given.list<double>("least");
   check_table(ranks, tests_of, prices, weights, coefficients, positive, least);
+  given.finish();
   layered::Table table;
   layered::Best best;
   bool begun = false;
@@ -122,9 +125,11 @@ struct Start {
 };
 
 Start read_start(const nb::dict& given) {
-  const auto numbers = [&](const char* name) { return nb::cast<std::vector<int>>(given[name]); };
-  return {nb::cast<std::vector<u32>>(given["layer"]), numbers("low"), numbers("high"), numbers("column"), numbers("cut"),
-          nb::cast<int>(given["constant"])};
+  proofwood::SettingsReader reader(given);
+  Start start{reader.list<u32>("layer"), reader.list<int>("low"), reader.list<int>("high"),
+              reader.list<int>("column"), reader.list<int>("cut"), reader.need<int>("constant")};
+  reader.finish();
+  return start;
 }
 
 layered::Shape read_shape(const Start& start, const layered::Table& table, const layered::Skeleton& skeleton) {
@@ -149,14 +154,16 @@ layered::Shape read_shape(const Start& start, const layered::Table& table, const
 }
 
 nb::dict improve_layered(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
-                         const nb::dict& given, const nb::dict& start, std::optional<double> seconds) {
+                         const nb::dict& settings, const nb::dict& start, std::optional<double> seconds) {
+  proofwood::SettingsReader given(settings);
   const layered::Skeleton skeleton = read_skeleton(given);
-  const auto seed = nb::cast<std::uint64_t>(given["seed"]);
-  const layered::Effort effort{nb::cast<std::uint64_t>(given["rounds"]), nb::cast<double>(given["target"])};
+  const auto seed = given.need<std::uint64_t>("seed");
+  const layered::Effort effort{given.need<std::uint64_t>("rounds"), given.need<double>("target")};
   std::atomic<int> stop{kRunning};
-  const auto positive = nb::cast<std::vector<u32>>(given["positive"]);
-  const auto least = nb::cast<std::vector<double>>(given["least"]);
+  const auto positive = given.list<u32>("positive");
+  const auto least = given.list<double>("least");
   check_table(ranks, tests_of, prices, weights, coefficients, positive, least);
+  given.finish();
   const Start begin = read_start(start);
   layered::Table table;
   layered::Progressed found;

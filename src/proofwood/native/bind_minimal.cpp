@@ -10,6 +10,7 @@
 #include "bindings.hpp"
 #include "minimal.hpp"
 #include "running.hpp"
+#include "settings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -31,16 +32,17 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
     throw std::invalid_argument("ranks, tests_of and costs do not fit together");
   if (ranks.shape(0) == 0 || costs.shape(1) == 0) throw std::invalid_argument("no rows or no classes");
   minimal::Settings settings;
-  settings.minimize = static_cast<minimal::Minimize>(nb::cast<int>(given["minimize"]));
-  settings.strategy = static_cast<minimal::Strategy>(nb::cast<int>(given["strategy"]));
-  settings.max_depth = std::min(nb::cast<int>(given["max_depth"]), minimal::kAnyDepth);
-  settings.slack = nb::cast<minimal::i64>(given["slack"]);
-  settings.memory = nb::cast<std::size_t>(given["memory"]);
-  settings.start_only = nb::cast<bool>(given["start_only"]);
+  proofwood::SettingsReader reader(given);
+  settings.minimize = static_cast<minimal::Minimize>(reader.need<int>("minimize", 0, 2));
+  settings.strategy = static_cast<minimal::Strategy>(reader.need<int>("strategy", 0));
+  settings.max_depth = std::min(reader.need<int>("max_depth", 0), minimal::kAnyDepth);
+  settings.slack = reader.need<minimal::i64>("slack", 0);
+  settings.memory = reader.need<std::size_t>("memory");
+  settings.start_only = reader.need<bool>("start_only");
   if (seconds) settings.turns_until = *seconds / 2;
-  const double form_least = nb::cast<double>(given["form_least"]), form_most = nb::cast<double>(given["form_most"]);
+  const double form_least = reader.need<double>("form_least", 0), form_most = reader.need<double>("form_most", 0);
   auto& rules = settings.rules;
-  const auto rule = [&](const char* name, bool& value) { value = nb::cast<bool>(given[name]); };
+  const auto rule = [&](const char* name, bool& value) { value = reader.need<bool>(name); };
   rule("boxes", rules.boxes);
   rule("cache", rules.cache);
   rule("same_split", rules.same_split);
@@ -51,6 +53,7 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   rule("depth_bound", rules.depth_bound);
   rule("last_leaf", rules.last_leaf);
   rule("canonical", rules.canonical);
+  reader.finish();
 
   std::atomic<int> stop{proofwood::kRunning};
   minimal::Board board(settings, stop);

@@ -13,6 +13,7 @@
 
 #include "bindings.hpp"
 #include "running.hpp"
+#include "settings.hpp"
 #include "search.hpp"
 #include "simd.hpp"
 #include "sized.hpp"
@@ -33,10 +34,9 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   const std::size_t n = x.shape(0);
   if (labels.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("x, labels and weights differ in length");
   proofwood::Settings settings;
-  const auto number = [&](const char* name, auto fallback) {
-    return given.contains(name) ? nb::cast<decltype(fallback)>(given[name]) : fallback;
-  };
-  settings.max_depth = number("max_depth", settings.max_depth);
+  proofwood::SettingsReader reader(given);
+  const auto number = [&](const char* name, auto fallback) { return reader.get(name, fallback); };
+  settings.max_depth = reader.get("max_depth", settings.max_depth, 0);
   settings.prices.error = number("error_price", settings.prices.error);
   settings.prices.leaf = number("leaf_price", settings.prices.leaf);
   settings.minimum.rows = number("min_rows", settings.minimum.rows);
@@ -44,7 +44,7 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   settings.gap = number("gap", settings.gap);
   settings.start_upper = number("start_upper", settings.start_upper);
   settings.bound_only = number("bound_only", settings.bound_only);
-  settings.threads = number("threads", settings.threads);
+  settings.threads = reader.get("threads", settings.threads, 1);
   settings.isa = proofwood::chosen_isa(number("isa", static_cast<int>(proofwood::kAuto)));
   settings.lane_bits = number("lane_bits", settings.lane_bits);
   settings.canonical = number("canonical", settings.canonical);
@@ -57,6 +57,7 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   settings.rules.cache = number("cache", true);
   settings.rules.affordable = number("affordable", true);
   const bool merge = number("merge_rows", true);
+  reader.finish();
 
   // The walk that writes the tree comes after the search: about 10 ns per value, at most a fifth of the limit.
   if (seconds) seconds = *seconds - std::min(0.2 * *seconds, 1e-8 * static_cast<double>(n) * static_cast<double>(x.shape(1)));
@@ -134,17 +135,17 @@ nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights&
   const std::size_t n = x.shape(0);
   if (labels.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("x, labels and weights differ in length");
   proofwood::SizedSettings settings;
-  settings.splits = nb::cast<int>(given["splits"]);
-  settings.depth = nb::cast<int>(given["depth"]);
-  settings.below = nb::cast<i64>(given["below"]);
-  settings.threads = nb::cast<int>(given["threads"]);
-  settings.eta = nb::cast<double>(given["eta"]);
-  settings.similarity = nb::cast<bool>(given["similarity"]);
-  settings.monotone = nb::cast<bool>(given["monotone"]);
-  settings.cache = nb::cast<bool>(given["cache"]);
+  proofwood::SettingsReader reader(given);
+  settings.splits = reader.need<int>("splits", 0, proofwood::kMostSplits);
+  settings.depth = reader.need<int>("depth", 0);
+  settings.below = reader.need<i64>("below");
+  settings.threads = reader.need<int>("threads", 1);
+  settings.eta = reader.need<double>("eta");
+  settings.similarity = reader.need<bool>("similarity");
+  settings.monotone = reader.need<bool>("monotone");
+  settings.cache = reader.need<bool>("cache");
+  reader.finish();
   settings.isa = proofwood::chosen_isa(proofwood::kAuto);
-  if (settings.splits < 0 || settings.splits > proofwood::kMostSplits) throw std::invalid_argument("splits must be 0 to 16");
-  if (settings.depth < 0 || settings.threads < 1) throw std::invalid_argument("depth or threads is too small");
   std::atomic<int> stop{kRunning};
   proofwood::SizedSearch::Answer answer{0, false};
   i64 evaluated = 0;

@@ -12,6 +12,7 @@
 
 #include "bindings.hpp"
 #include "running.hpp"
+#include "settings.hpp"
 #include "simd.hpp"
 #include "subset.hpp"
 
@@ -31,9 +32,8 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   if (weights.shape(0) != ranks.shape(0)) throw std::invalid_argument("ranks and weights differ in length");
   if (cuts.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and cuts differ in their number of columns");
   subset::Settings settings;
-  const auto number = [&](const char* name, auto fallback) {
-    return given.contains(name) ? nb::cast<decltype(fallback)>(given[name]) : fallback;
-  };
+  proofwood::SettingsReader reader(given);
+  const auto number = [&](const char* name, auto fallback) { return reader.get(name, fallback); };
   settings.size = number("size", settings.size);
   settings.upper = number("upper", settings.upper);
   settings.collect = number("collect", settings.collect);
@@ -53,6 +53,7 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   settings.rules.equivalent_points = number("equivalent_points", true);
   settings.rules.sweep = number("sweep", true);
   settings.rules.greedy = number("greedy", true);
+  reader.finish();
 
   using Clock = std::chrono::steady_clock;
   const auto started = Clock::now();

@@ -9,6 +9,7 @@
 
 #include "bindings.hpp"
 #include "running.hpp"
+#include "settings.hpp"
 #include "topology.hpp"
 
 namespace nb = nanobind;
@@ -28,6 +29,7 @@ nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weight
                           std::optional<double> seconds) {
   if (weights.shape(0) != bits.shape(0) || rates.shape(0) != bits.shape(0)) throw std::invalid_argument("bits, weights and rates differ in length");
   if (sets.shape(1) > kMostTests) throw std::invalid_argument("a set has more than 16 tests");
+  proofwood::SettingsReader reader(given);
   topology::Batch batch;
   batch.n_groups = static_cast<int>(bits.shape(0));
   batch.n_tests = static_cast<int>(bits.shape(1));
@@ -36,20 +38,20 @@ nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weight
   batch.bits = bits.data();
   batch.weights = weights.data();
   batch.rates = rates.data();
-  batch.positive = nb::cast<std::vector<int>>(given["positive"]);
-  batch.penalty = nb::cast<std::vector<int>>(given["penalty"]);
-  batch.gain = nb::cast<std::vector<std::int64_t>>(given["gain"]);
-  batch.prices = nb::cast<std::vector<std::int64_t>>(given["prices"]);
-  batch.widths = nb::cast<std::vector<int>>(given["widths"]);
-  batch.error_price = nb::cast<std::int64_t>(given["error_price"]);
-  batch.node_price = nb::cast<std::int64_t>(given["node_price"]);
-  batch.max_nodes = nb::cast<int>(given["max_nodes"]);
-  batch.min_weight = nb::cast<std::int64_t>(given["min_weight"]);
-  batch.tree = nb::cast<bool>(given["tree"]);
-  batch.merge_bound = nb::cast<bool>(given["merge_bound"]);
-  batch.pure_flows = nb::cast<bool>(given["pure_flows"]);
-  batch.stumps = nb::cast<bool>(given["stumps"]);
-  batch.reach = nb::cast<bool>(given["reach"]);
+  batch.positive = reader.list<int>("positive");
+  batch.penalty = reader.list<int>("penalty");
+  batch.gain = reader.list<std::int64_t>("gain");
+  batch.prices = reader.list<std::int64_t>("prices");
+  batch.widths = reader.list<int>("widths");
+  batch.error_price = reader.need<std::int64_t>("error_price");
+  batch.node_price = reader.need<std::int64_t>("node_price");
+  batch.max_nodes = reader.need<int>("max_nodes");
+  batch.min_weight = reader.need<std::int64_t>("min_weight");
+  batch.tree = reader.need<bool>("tree");
+  batch.merge_bound = reader.need<bool>("merge_bound");
+  batch.pure_flows = reader.need<bool>("pure_flows");
+  batch.stumps = reader.need<bool>("stumps");
+  batch.reach = reader.need<bool>("reach");
   if (static_cast<int>(batch.positive.size()) != batch.n_rates) throw std::invalid_argument("one positive class per rate");
   if (static_cast<int>(batch.penalty.size()) != batch.n_rates || static_cast<int>(batch.gain.size()) != batch.n_rates)
     throw std::invalid_argument("one penalty and one gain per rate");
@@ -61,15 +63,16 @@ nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weight
     batch.idle_root = batch.idle_root || most > static_cast<std::size_t>(batch.widths[l - 1]);
     most *= 2;
   }
-  batch.constant_side = nb::cast<int>(given["constant_side"]);
+  batch.constant_side = reader.need<int>("constant_side");
   batch.idle_root = batch.idle_root && (!batch.tree || batch.constant_side >= 0);
   const std::size_t n_sets = sets.shape(0), n_tests = sets.shape(1);
   for (std::size_t i = 0; i < n_sets * n_tests; ++i)
     if (sets.data()[i] < 0 || sets.data()[i] >= batch.n_tests) throw std::invalid_argument("a set names a test that is not there");
 
   topology::Shared shared;
-  shared.upper = nb::cast<std::int64_t>(given["upper"]);
-  const int threads = nb::cast<int>(given["threads"]);
+  shared.upper = reader.need<std::int64_t>("upper");
+  const int threads = reader.need<int>("threads", 1);
+  reader.finish();
   std::atomic<int> stop{kRunning};
   std::atomic<std::size_t> next{0};
   std::vector<std::uint8_t> searched(n_sets, 0);

@@ -400,6 +400,10 @@ class RankedRows:
     def refresh(self, table: NodeTable, *, relabel: bool = False) -> NodeTable:
         """``table``, a model over the tests, with the weights and numbers of these rows at its nodes."""
         short, ranks = self._over_ranks(table)
+        if relabel and (self.rounding is not None or self.unit != 1):  # labels are those that integers make heaviest
+            whole = self.weights.astype(np.float64)
+            short = refresh(short, ranks, self.codes, self.n_classes, whole, relabel=True)
+            relabel = False
         told = refresh(short, ranks, self.codes, self.n_classes, self.real_weights, relabel=relabel)
         return replace(told, feature=table.feature, threshold=table.threshold)
 

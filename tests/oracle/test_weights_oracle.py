@@ -1,0 +1,125 @@
+"""Weights of every kind against enumeration in exact fractions, and what is claimed where integers cannot hold them."""
+
+from __future__ import annotations
+
+import math
+import time
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fuzz import weights as fuzz
+from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
+from proofwood.model.sums import exact_sum, exact_sums, rounded_down, rounded_up
+from proofwood.problem.objectives import LARGEST_TOTAL, integer_weights
+
+X = np.arange(6.0)[:, None]
+Y = np.array([0, 1, 0, 1, 1, 0])
+
+
+@pytest.mark.parametrize("number", range(2 * len(fuzz.REGIMES)))
+def test_no_claim_is_false(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz, "LEARNERS", (fuzz.tree, fuzz.minimal, fuzz.bdd))  # the diagrams take seconds
+    for step in range(5):
+        fuzz.check(number + step * len(fuzz.REGIMES))
+
+
+def test_a_campaign_counts_its_problems() -> None:
+    told = fuzz.campaign(seed=3, seconds=0.5)
+    assert told["problems"] >= 1
+
+
+def test_weights_whose_sum_passes_all_integers() -> None:
+    given = [2.0**53, 1, 7, 1, 1, 1]
+    tree = OptimalTreeClassifier(max_depth=1).fit(X, Y, sample_weight=given)
+    assert tree.objective_ == sum(w for w, p, t in zip(given, tree.predict(X), Y, strict=True) if p != t)
+    assert tree.lower_bound_ <= 2 <= tree.objective_
+    assert tree.status_ == "within_gap"
+    assert "best up to rounding" in tree.summary()
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        OptimalTreeClassifier(1),
+        OptimalBDDClassifier(1),
+        OptimalBDDClassifier(1, engine="maxsat"),
+        OptimalDiagramClassifier((1,), alpha=0.0, engine="search"),
+    ],
+)
+def test_real_weights_are_proved_up_to_rounding(learner: Any) -> None:
+    given = np.random.default_rng(1).random(6)
+    learner.fit(X, Y, sample_weight=given)
+    wrong = learner.predict(X) != Y
+    whole = sum(map(Fraction, given.tolist())) if isinstance(learner, OptimalDiagramClassifier) else 1
+    assert learner.objective_ == float(sum(map(Fraction, given[wrong].tolist()), Fraction(0)) / whole)
+    assert learner.status_ == "within_gap"
+    assert 0 < learner.gap_ < 1e-12
+    assert learner.result_.stats.stopped_by is None
+    assert "rounding" in learner.summary()
+    assert learner.recount(X, Y, sample_weight=given) == learner.objective_
+
+
+def test_max_errors_counts_real_weight() -> None:
+    given = np.array([0.1234567890123, 1, 1, 1, 1, 0.8765432109877]) + np.random.default_rng(0).random(6) * 1e-9
+    tree = MinimalTreeClassifier(max_errors=1).fit(X, Y, sample_weight=given)
+    assert exact_sum(given[tree.predict(X) != Y]) <= 1
+    assert tree.status_ == "optimal"
+
+
+def test_too_large_and_too_small_weights_are_refused_in_words() -> None:
+    with pytest.raises(ValueError, match="divide all of them by one number"):
+        OptimalTreeClassifier(1).fit(X, Y, sample_weight=np.full(6, 1e308))
+    for factor, weight in ((1e-200, 1e-200), (1e200, 1e200)):
+        learner = OptimalTreeClassifier(1, class_weight={0: factor, 1: 1})
+        with pytest.raises(ValueError, match="beyond what float64 holds"):
+            learner.fit(X, Y, sample_weight=np.full(6, weight))
+
+
+def test_equal_rows_whose_majority_rounding_hides_are_refused() -> None:
+    rows, labels = [[0.0], [0.0], [1.0]], [0, 1, 1]
+    for learner in (OptimalBDDClassifier(objective="features"), MinimalTreeClassifier(on_conflict="majority")):
+        with pytest.raises(ValueError, match="which label of these rows is the heavier"):
+            learner.fit(rows, labels, sample_weight=[1e-30, 2e-30, 1.0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_integers_bracket_real_sums(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    given = chance.random(200) * 10.0 ** chance.integers(-30, 1, 200)
+    told = integer_weights(given, 200)
+    assert told.rounding is not None
+    assert 0 < told.values.min() <= told.values.sum() < LARGEST_TOTAL
+    for _ in range(20):
+        some = chance.random(200) < 0.3
+        real = sum(map(Fraction, given[some].tolist()), Fraction(0))
+        whole = int(told.values[some].sum()) * told.unit
+        assert whole - told.rounding.above <= real <= whole + told.rounding.below
+        assert told.rounding.sum(some) == real
+    order = chance.permutation(200)
+    again = integer_weights(given[order], 200)
+    np.testing.assert_array_equal(again.values, told.values[order])
+    assert again.unit == told.unit
+
+
+def test_exact_sums_of_cells() -> None:
+    chance = np.random.default_rng(0)
+    given = np.ldexp(chance.random(300), chance.integers(-1070, 990, 300))
+    given[:3] = 0.0, 5e-324, 1e300
+    cell = chance.integers(0, 4, 300)
+    told = exact_sums(given, cell, 5)
+    assert told == [sum(map(Fraction, given[cell == c].tolist()), Fraction(0)) for c in range(5)]
+    third = Fraction(1, 3)
+    assert Fraction(rounded_down(third)) < third < Fraction(rounded_up(third))
+    assert rounded_up(third) == math.nextafter(rounded_down(third), 1)
+
+
+def test_a_million_real_weights_take_little_time() -> None:
+    given = np.random.default_rng(0).random(10**6)
+    started = time.process_time()
+    assert integer_weights(given, given.size).rounding is not None
+    assert time.process_time() - started < 0.6  # 0.13 s on an idle machine
+    cents = np.round(given * 1e4) / 100
+    assert integer_weights(cents, cents.size).rounding is None
