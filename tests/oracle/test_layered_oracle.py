@@ -168,9 +168,9 @@ def test_sets_of_tests_one_size_after_the_other(rule: str):
 
 
 def test_no_engine_claims_what_is_false():
-    """A slice of the long campaign, by the engines that need no process of their own."""
+    """A slice of the long campaign."""
     counts: Counter[str] = Counter()
-    for number in range(150):
+    for number in range(60):
         skeletons.check(5, number, counts)
-    assert counts["problems"] == 150
-    assert counts["proved"] > 100
+    assert counts["problems"] == 60
+    assert counts["proved"] > 30

@@ -44,6 +44,8 @@ def search_univariate(run: LayeredRun, engine: str, random_state: int) -> None:
 def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None:
     """Work on ``run`` until it is done or the time is up; what stopped a solver."""
     problem = run.problem
+    if run.over:
+        return "time_limit"
     run.prove(least_cost_of_equal_rows(problem), by="equal rows")
     _univariate_first(run, engine, random_state)
     _bounds(run)
@@ -88,7 +90,7 @@ def _univariate_first(run: LayeredRun, engine: str, random_state: int) -> None:
     from proofwood.engines.layered.oblique.heuristic import as_oblique
 
     axis = replace(run.problem, columns=None)
-    if run.done or axis.rows.n_tests == 0 or not converts(run.problem):
+    if run.done or run.over or axis.rows.n_tests == 0 or not converts(run.problem):
         return
     inner = LayeredRun(axis, Limits(run.share_of_time(*UNIVARIATE), run.limits.threads), lower=run.lower)
     try:
@@ -132,6 +134,8 @@ def _bounds(run: LayeredRun) -> None:
     """Bounds by number of nodes; the short chains that a closed bound comes from are offered."""
     from proofwood.engines.layered.oblique.bounds import least_cost, lower_bounds
 
+    if run.over:
+        return
     errors = lower_bounds(
         run.problem,
         seconds=run.share_of_time(*BOUNDS),
