@@ -119,7 +119,7 @@ class RankedRows:
         values = X if kept.size == X.shape[0] else X[kept]
         n = kept.size
         parts: list[FloatArray | list[int]] = []
-        ranks: list[RankArray] = []  # of one column of X: (n,), or (n, n_levels)
+        places: list[tuple[IntArray, int]] = []  # ranks of a column; or level of each row, and how many have a test
         tests_of: list[int] = []
         for j in range(values.shape[1]):
             require_time(deadline)
@@ -127,11 +127,9 @@ class RankedRows:
             if j in nominal:
                 tested = tested_levels(distinct)
                 parts.append(tested)
-                for first in range(0, len(tested), _LEVELS_AT_ONCE):
-                    require_time(deadline)
-                    some = np.arange(first, min(len(tested), first + _LEVELS_AT_ONCE))
-                    ranks.append((place[:, np.newaxis] != some).astype(np.int32))
-                tests_of += [1] * len(tested)
+                if tested:
+                    places.append((place, len(tested)))
+                    tests_of += [1] * len(tested)
                 continue
             cuts = midpoints(distinct[:-1], distinct[1:])
             if max_thresholds is not None:
@@ -140,15 +138,20 @@ class RankedRows:
                 place = np.searchsorted(chosen, np.arange(distinct.size), side="left")[place]
             parts.append(cuts)
             if cuts.size:
-                ranks.append(place.astype(np.int32)[:, np.newaxis])
+                places.append((place, 0))
                 tests_of.append(cuts.size)
         require_time(deadline)
         joined = np.empty((n, len(tests_of)), dtype=np.int32)
         start = 0
-        for block in ranks:
+        for place, n_levels in places:
             require_time(deadline)
-            joined[:, start : start + block.shape[1]] = block
-            start += block.shape[1]
+            if n_levels == 0:
+                joined[:, start] = place
+            for first in range(0, n_levels, _LEVELS_AT_ONCE):
+                require_time(deadline)
+                some = np.arange(first, min(n_levels, first + _LEVELS_AT_ONCE))
+                joined[:, start + first : start + first + some.size] = place[:, np.newaxis] != some
+            start += max(1, n_levels)
         binarizer = Binarizer.from_parts(parts)
         labels = np.asarray(codes, dtype=np.int64)
         rows = cls(
