@@ -25,8 +25,8 @@ from proofwood.model.reshape import refresh
 from proofwood.problem.objectives import integer_weights
 
 RankArray = npt.NDArray[np.int32]
-_LEVELS_AT_ONCE = 256
-"""Level tests made between two looks at the clock."""
+_CELLS_AT_ONCE = 1_000_000
+"""Ranks written between two looks at the clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,16 +142,17 @@ class RankedRows:
                 tests_of.append(cuts.size)
         require_time(deadline)
         joined = np.empty((n, len(tests_of)), dtype=np.int32)
-        start = 0
-        for place, n_levels in places:
+        together = max(1, _CELLS_AT_ONCE // max(1, len(tests_of)))
+        for first in range(0, n, together):  # rows lie together in memory, which is not touched before it is written
             require_time(deadline)
-            if n_levels == 0:
-                joined[:, start] = place
-            for first in range(0, n_levels, _LEVELS_AT_ONCE):
-                require_time(deadline)
-                some = np.arange(first, min(n_levels, first + _LEVELS_AT_ONCE))
-                joined[:, start + first : start + first + some.size] = place[:, np.newaxis] != some
-            start += max(1, n_levels)
+            some = slice(first, first + together)
+            start = 0
+            for place, n_levels in places:
+                if n_levels == 0:
+                    joined[some, start] = place[some]
+                else:
+                    joined[some, start : start + n_levels] = place[some, np.newaxis] != np.arange(n_levels)
+                start += max(1, n_levels)
         binarizer = Binarizer.from_parts(parts)
         labels = np.asarray(codes, dtype=np.int64)
         rows = cls(
