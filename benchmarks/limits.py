@@ -115,6 +115,7 @@ def measure(learner: str, size: str, limit: float | None, press_after: float | N
         pressed.append((time.perf_counter(), _seconds()))
         os.kill(os.getpid(), signal.SIGINT)
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background
     timer = None if press_after is None else threading.Timer(press_after, press)
     wall, cpu = time.perf_counter(), _seconds()
     status, facts = "", {}

@@ -146,3 +146,20 @@ def test_a_secondary_goal_has_a_small_share_of_the_limit():
     assert splits.lower_bound <= splits.objective
     assert diagram.result_.stats.seconds < 6
     assert "proved optimal" in diagram.summary()
+
+
+@pytest.mark.parametrize("engine", ["search", "sat"])
+def test_a_limit_that_ends_the_first_tree_still_leaves_one(engine):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 10))
+    y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.5) ^ (rng.random(3000) < 0.02)).astype(int)
+    tree = MinimalTreeClassifier(engine=engine, time_limit=0.3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OptimalityWarning)
+        try:
+            tree.fit(X, y)
+        except TimeoutError as error:  # on a slow machine there is no time to prepare the rows
+            assert "ended the preparation" in str(error)  # noqa: PT017
+            return
+    assert tree.score(X, y) == 1.0
+    assert 0 <= tree.lower_bound_ <= tree.objective_ == tree.model_.depth

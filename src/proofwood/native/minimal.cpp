@@ -333,7 +333,7 @@ class Greedy {
   // Without looking for good cuts: the first column that tells the groups apart is cut in the middle. False if the tree
   // grows too large to be of use.
   bool quick(std::vector<int> groups, const Open& above) {
-    constexpr std::size_t kMostNodes = 100'000;
+    constexpr std::size_t kMostNodes = 30'000;  // writing a node and counting its rows takes some ten microseconds
     struct Part {
       std::size_t begin, end, column;
       bool sorted;

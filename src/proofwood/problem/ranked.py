@@ -29,8 +29,8 @@ from proofwood.problem.objectives import Rounding, integer_weights
 RankArray = npt.NDArray[np.int32]
 MANY_CUTS = 1_000
 """Thresholds of one column from which values are sorted before they are looked up."""
-_LEVELS_AT_ONCE = 256
-"""Level tests made between two looks at the clock."""
+_CELLS_AT_ONCE = 1_000_000
+"""Ranks written between two looks at the clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ class RankedRows:
         values = X if kept.size == X.shape[0] else X[kept]
         n = kept.size
         parts: list[FloatArray | list[int]] = []
-        ranks: list[RankArray] = []  # of one column of X: (n,), or (n, n_levels)
+        places: list[tuple[IntArray, int]] = []  # ranks of a column; or level of each row, and how many have a test
         tests_of: list[int] = []
         for j in range(values.shape[1]):
             require_time(deadline)
@@ -133,11 +133,9 @@ class RankedRows:
             if j in nominal:
                 tested = tested_levels(distinct)
                 parts.append(tested)
-                for first in range(0, len(tested), _LEVELS_AT_ONCE):
-                    require_time(deadline)
-                    some = np.arange(first, min(len(tested), first + _LEVELS_AT_ONCE))
-                    ranks.append((place[:, np.newaxis] != some).astype(np.int32))
-                tests_of += [1] * len(tested)
+                if tested:
+                    places.append((place, len(tested)))
+                    tests_of += [1] * len(tested)
                 continue
             cuts = midpoints(distinct[:-1], distinct[1:])
             if max_thresholds is not None:
@@ -146,15 +144,21 @@ class RankedRows:
                 place = np.searchsorted(chosen, np.arange(distinct.size), side="left")[place]
             parts.append(cuts)
             if cuts.size:
-                ranks.append(place.astype(np.int32)[:, np.newaxis])
+                places.append((place, 0))
                 tests_of.append(cuts.size)
         require_time(deadline)
         joined = np.empty((n, len(tests_of)), dtype=np.int32)
-        start = 0
-        for block in ranks:
+        together = max(1, _CELLS_AT_ONCE // max(1, len(tests_of)))
+        for first in range(0, n, together):  # rows lie together in memory, which is not touched before it is written
             require_time(deadline)
-            joined[:, start : start + block.shape[1]] = block
-            start += block.shape[1]
+            some = slice(first, first + together)
+            start = 0
+            for place, n_levels in places:
+                if n_levels == 0:
+                    joined[some, start] = place[some]
+                else:
+                    joined[some, start : start + n_levels] = place[some, np.newaxis] != np.arange(n_levels)
+                start += max(1, n_levels)
         binarizer = Binarizer.from_parts(parts)
         labels = np.asarray(codes, dtype=np.int64)
         rows = cls(

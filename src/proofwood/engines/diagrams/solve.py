@@ -293,6 +293,10 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
 
     try:
         for size in range(1, min(problem.max_features, rows.n_tests) + 1):
+            if clock.over():  # larger diagrams cost more
+                stopped_by = "time_limit"
+                open_bounds.append(cost.error_price * rows.unavoidable + cost.leaf_price * size)
+                break
             least = best_subset(rows, size, limits=clock.rest())
             raise_ended(least.stopped_by)
             bound = cost.error_price * least.lower_bound + cost.leaf_price * size

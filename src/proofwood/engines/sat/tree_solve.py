@@ -89,6 +89,8 @@ def solve(
         stopped_by = str(stop)
     except ENDED as error:
         stopped_by = cause_of(error)
+    if stopped_by is not None and run.best is None:
+        settled(run.hurry)
     return settled(lambda: run.result(stopped_by, infeasible=infeasible))
 
 
@@ -179,6 +181,14 @@ class _Run:
         if self.problem.admits(greedy):
             self.offer(greedy)
         self.check_time()
+
+    def hurry(self) -> None:
+        """Take up the tree that the search for smallest trees has at once, where there was no time for another."""
+        from proofwood.engines.minimal import solve as search
+
+        found = search(self.problem, limits=Limits(seconds=0.0))
+        if found.model is not None:
+            self.offer(found.model)
 
     # ---------------------------------------------------------------------------------------------------------- search
 
