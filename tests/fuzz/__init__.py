@@ -1,0 +1,1 @@
+"""Campaigns of random cases: everything together, for as long as one likes."""
