@@ -601,7 +601,7 @@ def is_integer(value: object) -> bool:
 
 def threads_of(n_jobs: int | None) -> int:
     """Threads for ``n_jobs``: never more than twice the processors, or eight, whatever is asked for."""
-    return max(1, min(int(effective_n_jobs(n_jobs)), max(8, 2 * cpu_count())))
+    return max(1, min(int(effective_n_jobs(n_jobs)), max(8, 2 * int(cpu_count()))))
 
 
 def _seconds(time_limit: float | None) -> float | None:
