@@ -15,7 +15,7 @@ import numpy as np
 ENGINES = {
     "tree": [{}],
     "minimal": [{}, {"engine": "sat"}],
-    "bdd": [{}, {"engine": "sat"}, {"engine": "heuristic"}, {"engine": "greedy"}],
+    "bdd": [{}, {"engine": "maxsat"}, {"engine": "heuristic"}, {"engine": "greedy"}],
     "odd": [{}, {"engine": "search"}, {"engine": "heuristic"}],
     "explainer": [{}],
 }
