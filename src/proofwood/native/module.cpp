@@ -2,8 +2,10 @@
 #include <nanobind/nanobind.h>
 
 #include "bindings.hpp"
+#include "threads.hpp"
 
 NB_MODULE(_native, module) {
+  (void)proofwood::thread_is_ready();
   module.doc() = "Counting loops of proofwood: arrays in, arrays out.";
   proofwood::bind_search(module);
   proofwood::bind_minimal(module);

@@ -69,10 +69,14 @@ inline double run_watched(const std::function<void()>& work, std::atomic<int>& s
   std::exception_ptr failure;
   JoiningThreads runner;
   const bool starts = runner.start([&] {
-    try {
-      while_memory_lasts(stop, work);
-    } catch (...) {
-      failure = std::current_exception();
+    if (thread_is_ready()) {
+      try {
+        while_memory_lasts(stop, work);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    } else {
+      stop = kMemory;
     }
     const std::lock_guard lock(mutex);
     finished = true;

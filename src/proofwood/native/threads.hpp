@@ -3,13 +3,29 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "memory.hpp"
+
 namespace proofwood {
+
+// Lets the C library make what it makes for a thread at first use, such as the store of its exceptions, while there is
+// memory for it: it would end the process otherwise. False if there is none; the thread must then do nothing.
+inline bool thread_is_ready() {
+  constexpr std::size_t kEnough = 1 << 16;
+  void* const room = std::malloc(kEnough);
+  if (room == nullptr) return false;
+  static_cast<volatile char*>(room)[0] = 1;
+  std::free(room);
+  [[maybe_unused]] volatile int used = std::uncaught_exceptions();  // volatile: the call must not be left out
+  (void)memory_ceiling();
+  return true;
+}
 
 // Joins on every way out: a std::thread that is still joinable when it is destroyed would end the process.
 class JoiningThreads {
@@ -62,7 +78,10 @@ void run_workers(int n, const Work& work, const OnFailure& on_failure) {
   {
     JoiningThreads threads;
     for (int worker = 1; worker < n; ++worker)
-      if (!threads.start([&guarded, worker] { guarded(worker); })) break;
+      if (!threads.start([&guarded, worker] {
+            if (thread_is_ready()) guarded(worker);
+          }))
+        break;
     guarded(0);
   }
   if (failure) std::rethrow_exception(failure);
