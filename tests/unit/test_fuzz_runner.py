@@ -16,7 +16,8 @@ PARTS = {
     "raises": "raise ValueError('no such case')",
     "crashes": "os.abort()",
     "hangs": "time.sleep(600)",
-    "forgets": "return {'cases': 1}",
+    "idles": "return {}",
+    "sums": "return {'read': 2, 'refused': 3}",
     "_helper": "return {}",
 }
 
@@ -37,32 +38,33 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_parts_are_found_by_listing(package: str) -> None:
-    assert _runner.parts_of(package) == ["crashes", "fails", "forgets", "hangs", "passes", "raises"]
+    assert _runner.parts_of(package) == ["crashes", "fails", "hangs", "idles", "passes", "raises", "sums"]
 
 
 def test_what_goes_wrong_is_told_apart_and_ends_nothing(package: str, tmp_path: Path) -> None:
     records = tmp_path / "records"
     lines: list[str] = []
-    parts = ["crashes", "fails", "raises", "forgets", "passes"]
+    parts = ["crashes", "fails", "raises", "idles", "passes", "sums"]
     tallies = _runner.campaign(package, parts, seconds=0, seed=1, grace=60, records=records, say=lines.append)
     tallies |= _runner.campaign(package, ["hangs"], seconds=0, seed=1, grace=1.5, records=records, say=lines.append)
     assert {part: tally.turns for part, tally in tallies.items()} == dict.fromkeys([*parts, "hangs"], 1)
-    assert {part: tally.failures for part, tally in tallies.items() if tally.failures == 0} == {"passes": 0}
+    assert {part: tally.failures for part, tally in tallies.items() if tally.failures == 0} == {"passes": 0, "sums": 0}
     assert tallies["passes"].counts == {"cases": 7, "failures": 0, "seed": _runner.derived(1, "passes", 0)}
     assert (tallies["fails"].counts["failures"], tallies["fails"].broken) == (1, [])
     assert tallies["crashes"].broken[0].startswith("crashed: SIGABRT: `python -m tests.fuzz._slice ")
     assert tallies["raises"].broken[0].startswith("raised: exit code 1")
-    assert tallies["forgets"].broken[0].startswith("did not count cases and failures")
+    assert tallies["idles"].broken[0].startswith("tried nothing")
+    assert tallies["sums"].counts["cases"] == 5
     assert tallies["hangs"].broken[0].startswith("hung: not back after 2 s")
     logs = {path.name.partition("-")[0]: path.read_text() for path in records.glob("*.log")}
-    assert sorted(logs) == ["crashes", "forgets", "hangs", "raises"]
+    assert sorted(logs) == ["crashes", "hangs", "idles", "raises"]
     assert "ValueError: no such case" in logs["raises"]
     assert "in campaign" in logs["crashes"]  # where it was
     page = _runner.report(tallies, "command", records)
-    assert "13 cases" in page
+    assert "17 cases" in page
     assert "5 failures" in page
     assert f"record fails-{_runner.derived(1, 'fails', 0)}-3.json" in page
-    assert len(lines) == 6
+    assert len(lines) == 7
 
 
 def test_turns_go_round_with_seeds_of_their_own(package: str, tmp_path: Path) -> None:
