@@ -41,6 +41,7 @@ Features = Iterable[Key]
 P = ParamSpec("P")
 R = TypeVar("R")
 
+
 def _within_memory(method: Callable[P, R]) -> Callable[P, R]:
     """A method of :class:`Explainer` that keeps its memory limit, and tells when that ended a search."""
 

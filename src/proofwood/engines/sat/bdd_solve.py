@@ -90,7 +90,7 @@ def solve(
     try:
         examples = Examples.of(problem.rows, reduce=options.reduce, settle=problem.fewest, check=in_time)
     except (Stopped, MemoryError, KeyboardInterrupt) as end:
-        by = str(end) if isinstance(end, Stopped) else "memory" if isinstance(end, MemoryError) else "interrupt"
+        by = str(end) if isinstance(end, Stopped) else "memory_limit" if isinstance(end, MemoryError) else "interrupt"
         return settled(lambda: _constant(problem, engine, by, clock))
     for_size = 0.0
     if limits.seconds is not None and problem.unknown is Unknown.SMALLEST:
