@@ -35,9 +35,47 @@ def test_weights_whose_sum_passes_all_integers() -> None:
     given = [2.0**53, 1, 7, 1, 1, 1]
     tree = OptimalTreeClassifier(max_depth=1).fit(X, Y, sample_weight=given)
     assert tree.objective_ == sum(w for w, p, t in zip(given, tree.predict(X), Y, strict=True) if p != t)
-    assert tree.lower_bound_ <= 2 <= tree.objective_
-    assert tree.status_ == "within_gap"
-    assert "best up to rounding" in tree.summary()
+    assert tree.status_ == "optimal"
+    assert tree.lower_bound_ == tree.objective_ == 2
+    diagram = OptimalBDDClassifier(1).fit(X, Y, sample_weight=given)
+    assert diagram.lower_bound_ <= 2 <= diagram.objective_
+    assert diagram.status_ == "within_gap"
+    assert "best up to rounding" in diagram.summary()
+
+
+def stump_cost(X: Any, y: Any, weights: list[Fraction], price: Fraction) -> Fraction:
+    """Least cost of a tree of depth 1."""
+
+    def wrong(rows: list[int]) -> Fraction:
+        sums = [sum((weights[i] for i in rows if y[i] == label), Fraction(0)) for label in set(y)]
+        return sum(sums) - max(sums)
+
+    best = wrong(list(range(len(y))))
+    for column, cut in ((j, v) for j in range(X.shape[1]) for v in set(X[:, j].tolist())):
+        low = [i for i in range(len(y)) if X[i, column] <= cut]
+        high = [i for i in range(len(y)) if X[i, column] > cut]
+        if low and high:
+            best = min(best, wrong(low) + wrong(high) + price)
+    return best
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.01])
+def test_rows_far_heavier_than_all_errors(alpha: float) -> None:
+    rng, proved = np.random.default_rng(5), 0
+    for number in range(150):
+        n = int(rng.integers(3, 9))
+        X, y = rng.integers(0, 5, (n, 2)).astype(float), rng.integers(0, 3, n)
+        heavy = np.where(rng.random(n) < 0.4, 2.0 ** rng.integers(40, 80, n), rng.integers(1, 9, n))
+        given = 10.0 ** rng.uniform(-12, 12, n) if number % 2 else heavy.astype(float)
+        tree = OptimalTreeClassifier(max_depth=1, alpha=alpha).fit(X, y, sample_weight=given)
+        real = [Fraction(w) for w in given.tolist()]
+        best = stump_cost(X, y.tolist(), real, Fraction(repr(alpha)) * sum(real))
+        assert Fraction(tree.lower_bound_) <= best * (1 + Fraction(1, 2**52))
+        assert tree.objective_ >= float(best)
+        if tree.status_ == "optimal":
+            proved += 1
+            assert tree.objective_ == float(best)
+    assert proved > 50
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     ) -> None:
         """What :meth:`_fit` does within the limit of memory."""
         started = time.monotonic()
-        seconds = _seconds(self.time_limit)
+        seconds = seconds_of(self.time_limit)
         self._deadline = None if seconds is None else started + seconds
         try:
             X, y = self._training_data(X, y)
@@ -682,7 +682,8 @@ def _finite(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _seconds(time_limit: float | None) -> float | None:
+def seconds_of(time_limit: float | None) -> float | None:
+    """Seconds that ``time_limit`` permits; None without a limit."""
     return None if time_limit is None or time_limit >= NO_LIMIT else float(time_limit)
 
 

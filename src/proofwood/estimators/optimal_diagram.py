@@ -22,7 +22,7 @@ from proofwood.engines.layered.milp.solve import UNCONFIRMED
 from proofwood.engines.layered.oblique.bounds import BY_MARGIN
 from proofwood.engines.layered.oblique.cuts import MARGIN
 from proofwood.engines.layered.solve import ENGINES, OBLIQUE_ENGINES, solve
-from proofwood.estimators.base import is_integer
+from proofwood.estimators.base import is_integer, seconds_of
 from proofwood.estimators.constraints import (
     Constraint,
     FairnessConstraint,
@@ -291,8 +291,9 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         counts = {j: np.bincount(X[~np.isnan(X[:, j]), j].astype(np.int64)) for j in nominal}
         n_levels = sum(int(np.count_nonzero(count)) for count in counts.values())
         most = n_levels
-        if self.time_limit is not None:
-            cells = min(MOST_CELLS, CELLS_PER_SECOND * float(self.time_limit))
+        seconds = seconds_of(self.time_limit)
+        if seconds is not None:
+            cells = min(MOST_CELLS, CELLS_PER_SECOND * seconds)
             most = max(LEAST_LEVELS, int(cells // X.shape[0]))
         if n_levels <= most:
             return *self._binarized(X, codes, n_classes, sample_weight), 0

@@ -74,6 +74,8 @@ def _within_memory(method: Callable[P, R]) -> Callable[P, R]:
     return limited
 
 
+LEAST_SECONDS = 1e-6
+"""Time for a question where none is left."""
 MOST_HOMES = 8
 """Explainers with further columns of missing values that an explainer keeps."""
 
@@ -434,7 +436,7 @@ class Explainer:
         if metric == "changes":
             if weights is not None:
                 raise ValueError("weights are for metric='l1': each changed feature counts 1 in metric='changes'")
-            left = self._left(limit, begin)
+            left = None if limit is None else max(LEAST_SECONDS, limit - (time.monotonic() - begin))
             few = self.contrastive(x, target=target, smallest=True, immutable=immutable, time_limit=left)
             status = {"smallest": "optimal", "minimal": "feasible", "changing": "feasible"}
             ending = UP_TO_ROUNDING if few.status.endswith(UP_TO_ROUNDING) else ""

@@ -122,6 +122,20 @@ class TreeCost:
                 f"(one of the {priced} must save everything). 0.01 asks one training row in a hundred."
             )
         price = number * (total * unit if rounding is None else rounding.total)
+        return cls.at_price(price, total=total, unit=unit, priced=priced, rounding=rounding, most=most)
+
+    @classmethod
+    def at_price(
+        cls,
+        price: Fraction,
+        *,
+        total: int,
+        unit: Fraction,
+        priced: Literal["leaves", "nodes"] = "leaves",
+        rounding: Rounding | None = None,
+        most: int = 2**20,
+    ) -> TreeCost:
+        """Prices for a real weight that a unit of size costs."""
         error_price, leaf_price = integer_prices(price / unit, total, LARGEST_TOTAL)
         exact = leaf_price * unit == price * error_price
         return cls(

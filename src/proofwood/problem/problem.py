@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -106,6 +106,21 @@ class TreeProblem:
             kept=kept,
             rounding=rounding,
         )
+
+    def capped(self, most: float) -> TreeProblem:
+        """The same rows and price of a leaf, none of them above ``most``: trees that cost less cost what they did.
+
+        Minimum weights of leaves are not looked at.
+        """
+        values, unit, rounding = integer_weights(np.minimum(self.real_weights, most), self.n_rows)
+        cost = TreeCost.at_price(
+            min(Fraction(most), self.cost.real_cost(Fraction(0), 1)),
+            total=int(values.sum()),
+            unit=unit,
+            rounding=rounding,
+            most=self.cost.most,
+        )
+        return replace(self, weights=values, cost=cost, rounding=rounding)
 
     @property
     def n_rows(self) -> int:

@@ -115,7 +115,7 @@ def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
         if ends_all(stopped_by):
             clock = clock.ended()
     if not problem.smallest_set:
-        clock = clock.main_over()
+        clock = settled(clock.main_over)
     table, size = settled(lambda: _sized(problem, sets, clock, in_order=engine == "greedy"))
     if not complete:  # a set that was not looked at may have a smaller diagram
         size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective > 0 else Status.OPTIMAL)

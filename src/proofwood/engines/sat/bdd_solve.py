@@ -96,7 +96,8 @@ def solve(
     if limits.seconds is not None and problem.unknown is Unknown.SMALLEST:
         for_size = min(FOR_SIZE[0] * limits.seconds, FOR_SIZE[1])
     budget = None if limits.seconds is None else limits.seconds - for_size
-    run = DiagramRun(problem, examples, budget, progress, started=clock, lower=_first_bound(problem, examples))
+    bound = settled(lambda: _first_bound(problem, examples))
+    run = settled(lambda: DiagramRun(problem, examples, budget, progress, started=clock, lower=bound))
     known = () if start is None else _features(start, problem, examples)
     stopped_by = None
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,11 @@ from proofwood.engines.search.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.model.reshape import canonical_thresholds, refresh
+from proofwood.model.sums import rounded_up
 from proofwood.problem.objectives import TreeCost, proof
 from proofwood.problem.problem import TreeProblem
 from proofwood.problem.recount import integer_cost, real_cost
-from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats
+from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status
 
 DEFAULT_OPTIONS = SearchOptions()
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
@@ -73,6 +74,61 @@ def solve(
     .. [1] Brita, van der Linden, Demirović (2025), Optimal Classification Trees for Continuous Feature Data Using
        Dynamic Programming with Branch-and-Bound, AAAI.
     """
+    result = _search(problem, options, limits, start, progress)
+    try:
+        return _lightened(result, problem, options, limits, progress)
+    except ENDED:  # what was found holds
+        return result
+
+
+def _lightened(
+    result: Result, problem: TreeProblem, options: SearchOptions, limits: Limits, progress: Progress | None
+) -> Result:
+    """``result`` where rounded weights leave it open, improved by searches in which heavy rows weigh less.
+
+    If a tree of cost ``U`` is known, no cheaper tree gets a row of weight ``U`` or more wrong. So such rows may weigh
+    ``U``: cheaper trees cost what they did, all others still ``U`` or more, and light rows lose less to rounding.
+    """
+    heaviest = float(problem.real_weights.max())
+    while result.status is Status.WITHIN_GAP and problem.rounding is not None and result.model is not None:
+        known = real_cost(result.model, problem)
+        most = rounded_up(known)
+        if not 0 < most <= heaviest / 2 or problem.min_leaf_weight > 0 or problem.max_gap > 0:
+            break
+        heaviest, capped = most, problem.capped(most)
+        left = None if limits.seconds is None else max(0.0, limits.seconds - result.stats.seconds)
+        again = _search(capped, options, replace(limits, seconds=left), None, None)
+        assert again.model is not None
+        model = refresh(again.model, problem.X, problem.codes, problem.n_classes, problem.real_weights, relabel=True)
+        cost = real_cost(model, problem)
+        if cost > known:
+            model, cost = result.model, known
+        objective = float(cost)
+        proved = again.status is Status.OPTIMAL
+        lower = objective if proved else min(objective, max(result.lower_bound, again.lower_bound))
+        seconds = result.stats.seconds + again.stats.seconds
+        result = replace(
+            result,
+            model=model,
+            objective=objective,
+            lower_bound=lower,
+            status=Status.OPTIMAL if proved else again.status,
+            trace=(*result.trace, ProgressEvent(seconds, objective, lower)),
+            stats=replace(result.stats, seconds=seconds, stopped_by=again.stats.stopped_by),
+        )
+        if progress is not None:
+            progress(result.trace[-1])
+    return result
+
+
+def _search(
+    problem: TreeProblem,
+    options: SearchOptions,
+    limits: Limits,
+    start: NodeTable | None,
+    progress: Progress | None,
+) -> Result:
+    """One run of the native search."""
     settings = _settings(problem, options, limits)
     if start is not None:
         settings["start_upper"] = _checked_start(start, problem)
