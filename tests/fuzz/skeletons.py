@@ -93,7 +93,10 @@ def weighted(rng: np.random.Generator, problem: LayeredProblem) -> LayeredProble
     weights = np.where(heavy, weights * ratio, weights).astype(np.int64)
     rows = replace(rows, weights=weights, unit=Fraction(1))
     alpha = float(rng.choice(ALPHAS)) / (ratio if rng.random() < 0.5 else 1)
-    return replace(problem, rows=rows, cost=LayeredCost.of(alpha=alpha, total=rows.total, widths=problem.widths))
+    cost = LayeredCost.of(alpha=alpha, total=rows.total, widths=problem.widths)
+    if not cost.exact:  # the enumeration counts in integers
+        cost = LayeredCost.of(alpha=0.0, total=rows.total, widths=problem.widths)
+    return replace(problem, rows=rows, cost=cost)
 
 
 def fault(one: Case, result: Result, least: int) -> str | None:

@@ -201,10 +201,10 @@ def test_too_many_thresholds_for_the_memory_leave_the_greedy_tree():
     X = random.random((30_000, 10))
     y = (X[:, 0] > 0.5) ^ (random.random(30_000) < 0.01)
     with pytest.warns(OptimalityWarning, match="max_thresholds"):
-        tree = MinimalTreeClassifier().fit(X, y)
+        tree = MinimalTreeClassifier(memory_limit="1GB").fit(X, y)
     assert tree.score(X, y) == 1.0
     assert tree.status_ == "feasible"
-    assert tree.result_.stats.stopped_by == "memory"
+    assert tree.result_.stats.stopped_by == "memory_limit"
     assert tree.lower_bound_ <= tree.objective_ == tree.recount(X, y)
 
 

@@ -62,7 +62,8 @@ def _require_labels(classes: Any) -> None:
 
 def _require_parameters(estimator: ProvedClassifier) -> None:
     """Let the learner itself look at its parameters, over the smallest table there is."""
-    X, codes = np.array([[0.0], [1.0]]), np.array([0, min(1, estimator.classes_.size - 1)])
+    X, codes = np.zeros((2, estimator.n_features_in_)), np.array([0, min(1, estimator.classes_.size - 1)])
+    X[1] = 1.0
     try:
         estimator._check_shared_parameters()
         if getattr(estimator, "class_weight", None) is not None:

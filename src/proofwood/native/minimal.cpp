@@ -424,8 +424,8 @@ void search(const Given& given, Board& board) {
   try {
     board.offer(greedy(given, settings.slack, board));
     if (settings.slack > 0) board.offer(greedy(given, 0, board));
-    if (settings.start_only) board.out_of_memory();
     board.check_stop();
+    if (settings.start_only) board.out_of_memory();
     const Rows rows(given, board);
     const bool few = rows.n_classes < 64 && rows.n < 1 << 14 && boxes_of(rows) <= kFewBoxes;
     if (settings.strategy == Strategy::kWitness) {
