@@ -50,6 +50,27 @@ def best_tree(problem: TreeProblem) -> tuple[int, Tree]:
     return best(frozenset(range(problem.n_rows)), problem.max_depth)
 
 
+def least_real_cost(problem: TreeProblem) -> Fraction:
+    """The same minimum in real weight, with nothing rounded but which leaves are heavy enough."""
+    weights = [int(weight) * problem.cost.unit for weight in problem.weights]
+    if problem.rounding is not None:
+        weights = [Fraction(weight) for weight in problem.rounding.weights.tolist()]
+    price = problem.cost.real_cost(Fraction(0), 1)
+    split_lists = cache(lambda rows: list(splits(problem, rows)))
+
+    @cache
+    def best(rows: Rows, depth: int) -> Fraction:
+        of_class = [Fraction(0)] * problem.n_classes
+        for row in rows:
+            of_class[int(problem.codes[row])] += weights[row]
+        least = sum(of_class, Fraction(0)) - max(of_class)
+        for _, _, low, high in split_lists(rows) if depth > 0 else []:
+            least = min(least, best(low, depth - 1) + best(high, depth - 1) + price)
+        return least
+
+    return best(frozenset(range(problem.n_rows)), problem.max_depth)
+
+
 def leaf(problem: TreeProblem, rows: Iterable[int]) -> tuple[int, int]:
     """Integer cost and class of a leaf that holds ``rows``."""
     weights = class_weights(problem, rows)
