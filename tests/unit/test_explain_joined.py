@@ -1,5 +1,6 @@
 """Limits of time and memory, missing values and second looks at explanations work together."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -40,8 +41,6 @@ def test_building_the_explainer_for_a_row_with_gaps_counts(case):
     build = explainer.model.with_gaps_of
 
     def slow(rows):
-        import time
-
         time.sleep(0.2)
         converted.append(1)
         return build(rows)

@@ -283,7 +283,9 @@ class _Verification:
             memory.note_lack()
             return UNKNOWN
 
-    def _doubtful(self, about: str, other: Callable[[], IntArray | None], *, expected: bool, exact: bool) -> bool | None:
+    def _doubtful(
+        self, about: str, other: Callable[[], IntArray | None], *, expected: bool, exact: bool
+    ) -> bool | None:
         """The class changes only up to rounding in the row at hand: whether another row shows it in the model."""
         witness = other()
         if witness is not None and self._is_real(witness):
