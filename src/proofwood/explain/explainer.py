@@ -7,7 +7,7 @@ import itertools
 import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast, get_args
 
 import numpy as np
@@ -85,8 +85,9 @@ def about_a_row(method: Callable[Concatenate[Explainer, Any, P], R]) -> Callable
 
     @functools.wraps(method)
     def asked(self: Explainer, x: Any, *args: P.args, **options: P.kwargs) -> R:
+        begin = time.monotonic()
         home, row = self._at_home(x)
-        return method(home, row, *args, **options)
+        return method(home, replace(row, begin=begin), *args, **options)
 
     return cast("Callable[Concatenate[Explainer, Any, P], R]", asked)
 
@@ -193,7 +194,8 @@ class Explainer:
 
     def forget(self) -> None:
         """Give back the memory of what the engine has learned; it begins anew with the next question."""
-        self._oracle, self._last = None, None
+        self._oracle = self._sure = self._last = None
+        self._homes.clear()
 
     @property
     def oracle(self) -> Oracle:
@@ -256,7 +258,7 @@ class Explainer:
         NotSufficientError
             If the features outside ``free`` do not suffice.
         """
-        begin = time.monotonic()
+        begin = x.begin
         arguments.flags(smallest=smallest, inflate=inflate, greedy=greedy, certificate=certificate)
         arguments.choice(method, "method", get_args(Method))
         q = self._questions(x, target)
@@ -300,7 +302,7 @@ class Explainer:
             assert best is not None, "some set suffices"
             found, lower = best.found, float(best.lower_bound)
             status = "smallest" if best.optimal else _status(found, "sufficient")
-            if best.optimal and (real := self._least_size(q, kept, left_free)) < lower:
+            if best.optimal and self.model.scores.margin and (real := self._least_size(q, kept, left_free)) < lower:
                 status, lower = status + UP_TO_ROUNDING, float(real)
         low, high = np.zeros_like(q.cells), np.array(self.model.scores.n_thresholds)
         for feature in found.features:
@@ -354,7 +356,7 @@ class Explainer:
         Explanation
             Of status ``"none"`` if it is proved that no change leads there.
         """
-        begin = time.monotonic()
+        begin = x.begin
         arguments.flags(smallest=smallest, certificate=certificate)
         q = self._questions(x, target)
         calls, limit = q.calls, self._limit(time_limit)
@@ -429,7 +431,7 @@ class Explainer:
             Its ``witness`` is the row, its ``distance`` the price, ``lower_bound`` what is proved about all such rows.
         """
         arguments.choice(metric, "metric", ("l1", "changes"))
-        begin = time.monotonic()
+        begin = x.begin
         q = self._questions(x, target)
         calls, limit = q.calls, self._limit(time_limit)
         prices, per_unit = cell_prices(self.model, q.row, q.cells, weights)
@@ -437,7 +439,9 @@ class Explainer:
             if weights is not None:
                 raise ValueError("weights are for metric='l1': each changed feature counts 1 in metric='changes'")
             left = None if limit is None else max(LEAST_SECONDS, limit - (time.monotonic() - begin))
-            few = self.contrastive(x, target=target, smallest=True, immutable=immutable, time_limit=left)
+            few = self.contrastive(
+                replace(x, begin=time.monotonic()), target=target, smallest=True, immutable=immutable, time_limit=left
+            )
             status = {"smallest": "optimal", "minimal": "feasible", "changing": "feasible"}
             ending = UP_TO_ROUNDING if few.status.endswith(UP_TO_ROUNDING) else ""
             plain = few.status.removesuffix(UP_TO_ROUNDING)
@@ -513,7 +517,7 @@ class Explainer:
         arguments.choice(kind, "kind", (None, "abductive", "contrastive"))
         arguments.choice(first, "first", ("abductive", "contrastive"))
         most = arguments.count(limit, "limit")
-        begin, until = time.monotonic(), self._limit(time_limit)
+        begin, until = x.begin, self._limit(time_limit)
         q = self._questions(x, target)
         run = Enumeration(
             self.oracle, q.cells, q.label, first=first, seconds=self._left(until, begin), questions=q.questions
@@ -543,7 +547,7 @@ class Explainer:
         """
         from proofwood.explain.proofs.certificate import NoCertificateError
 
-        begin = time.monotonic()
+        begin = x.begin
         q, limit = self._questions(x, None), self._limit(time_limit)
         run = Enumeration(self.oracle, q.cells, q.label, seconds=self._left(limit, begin), questions=q.questions)
         found = list(run)
@@ -573,7 +577,7 @@ class Explainer:
         None if the time was too short to know, or if a change of the class is possible only up to rounding, and the
         model itself shows none.
         """
-        begin = time.monotonic()
+        begin = x.begin
         q = self._questions(x, target)
         q.questions.limit(self._left(self._limit(time_limit), begin))
         fixed = self.features(features, "features")
@@ -591,7 +595,7 @@ class Explainer:
 
         Of those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
         """
-        begin = time.monotonic()
+        begin = x.begin
         q = self._questions(x, target)
         left = self._left(self._limit(time_limit), begin)
         answers = relevance.necessary(self.oracle, q.cells, q.label, seconds=left, questions=q.questions)
@@ -604,7 +608,7 @@ class Explainer:
 
         Of those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
         """
-        begin = time.monotonic()
+        begin = x.begin
         q = self._questions(x, target)
         left = self._left(self._limit(time_limit), begin)
         answers = relevance.relevant(self.oracle, q.cells, q.label, seconds=left, questions=q.questions)
@@ -627,7 +631,7 @@ class Explainer:
         time_limit : seconds; that of the explainer by default
         """
         most = arguments.count(limit, "limit", least=1)
-        begin = time.monotonic()
+        begin = x.begin
         q = self._questions(x, target)
         left = self._left(self._limit(time_limit), begin)
         found = shares.attribution(self.oracle, q.cells, q.label, limit=most, seconds=left, questions=q.questions)
@@ -666,8 +670,10 @@ class Explainer:
         if model.missing not in self._homes:
             while len(self._homes) >= MOST_HOMES:
                 self._homes.pop(next(iter(self._homes)))
-            self._homes[model.missing] = Explainer(model, engine=self.engine, time_limit=self.time_limit)
-        return self._homes[model.missing]
+            self._homes[model.missing] = Explainer(model, engine=self.engine)
+        home = self._homes[model.missing]
+        home.time_limit, home.memory_limit = self.time_limit, self.memory_limit
+        return home
 
     def _questions(self, x: ReadRow, target: Any) -> _Asked:
         row, cells, label = x.row, x.cells, x.label
@@ -918,11 +924,15 @@ class Explainer:
 
 @dataclass(frozen=True, slots=True)
 class ReadRow:
-    """A row that is read already, in place of a row: numbers as ``model.read`` gives them, cells, and class code."""
+    """A row that is read already, in place of a row: numbers as ``model.read`` gives them, cells, and class code.
+
+    ``begin`` is the time of ``time.monotonic()`` from which on a limit counts.
+    """
 
     row: FloatArray
     cells: IntArray
     label: int
+    begin: float = field(default_factory=time.monotonic)
 
 
 class Listing(Iterator[Explanation]):

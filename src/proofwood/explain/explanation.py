@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from proofwood import memory
 from proofwood.explain import arguments
 from proofwood.explain.rule import DIGITS, Condition, conditions, value_text
 from proofwood.explain.search.counterfactual import TOLERANCE
@@ -220,7 +221,9 @@ class Explanation:
         Returns
         -------
         Verified
-            ``ok`` if all that the status claims holds. ``minimal`` of a counterfactual: whether no row of another class
+            ``ok`` if the explanation holds, no feature of it can be spared (unless its status does not say so), and its
+            ranges are what :attr:`ranges` says. That no other is smaller is not asked again: the certificate of a
+            "smallest" explanation proves it. ``minimal`` of a counterfactual: whether no row of another class
             is nearer. Where the status says "up to rounding", ``minimal`` may be None, and ``doubts`` says why.
 
         Raises
@@ -231,7 +234,6 @@ class Explanation:
             If the solver of the engine is not installed.
         """
         from proofwood.explain.oracles.engines import ENGINES, make_oracle, second_engine
-        from proofwood.explain.proofs.verify import verify
 
         arguments.choice(engine, "engine", (None, *ENGINES))
         seconds = arguments.seconds(seconds, "seconds")
@@ -241,6 +243,13 @@ class Explanation:
             engine = "box" if self.kind == "counterfactual" else second_engine(self.engine, self.model.scores)
         until = None if seconds is None else time.monotonic() + seconds
         oracle = make_oracle(engine, self.model.scores)
+        with memory.within(None):
+            return self._verified(oracle, until)
+
+    def _verified(self, oracle: Oracle, until: float | None) -> Verified:
+        from proofwood.explain.proofs.verify import verify
+
+        plain = self.status.removesuffix(UP_TO_ROUNDING)
         try:
             seconds = None if until is None else max(0.0, until - time.monotonic())
             if self.kind == "counterfactual":
@@ -254,7 +263,10 @@ class Explanation:
                 seconds=seconds,
                 witnesses=self.witness_cells,
                 exact=not self.status.endswith(UP_TO_ROUNDING),
-                minimal=self.status.removesuffix(UP_TO_ROUNDING) not in ("sufficient", "changing"),
+                minimal=plain not in ("sufficient", "changing"),
+                region=(self.low, self.high) if self.low is not None and self.high is not None else None,
+                widest=self.ranges.startswith("widest"),
+                exact_ranges=not self.ranges.endswith(UP_TO_ROUNDING),
             )
         finally:
             close = getattr(oracle, "close", None)

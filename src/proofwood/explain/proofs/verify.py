@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.explain.oracles.oracle import UNKNOWN, Oracle, check_answer
+from proofwood import memory
+from proofwood.explain.oracles.engines import make_oracle
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle, check_answer
 from proofwood.explain.scores import ScoreModel
+from proofwood.explain.search.boxes import ask_region, in_region, units
 from proofwood.model.node_table import FloatArray, IntArray
 
 
@@ -63,8 +66,10 @@ class Verified:
 
     Parameters
     ----------
-    sufficient : whether the features do what the kind of explanation says; None if that could not be decided
-    minimal : whether they no longer do with any one of them less; None if that could not be decided
+    sufficient : whether the features (and their ranges) do what the kind of explanation says; None if that could not be
+        decided
+    minimal : whether they no longer do with any one of them less, nor, if that is claimed, with a wider range; None if
+        that could not be decided
     problems : what is wrong or undecided, for people; empty if all is well
     doubts : what holds only up to rounding, which the status of the explanation says as well
     """
@@ -101,6 +106,9 @@ def verify(
     witnesses: Mapping[int, IntArray] | None = None,
     exact: bool = True,
     minimal: bool = True,
+    region: tuple[IntArray, IntArray] | None = None,
+    widest: bool = False,
+    exact_ranges: bool = True,
 ) -> Verified:
     """Ask an oracle whether an explanation is right, and the model whether the oracle's witnesses are.
 
@@ -120,6 +128,10 @@ def verify(
     exact : whether the claim is one about the model itself; else what holds only up to rounding is a doubt, and no
         problem
     minimal : whether it is claimed that no feature can be spared; else that is not looked at
+    region : least and greatest cells (n_columns,) of an abductive explanation with ranges, in all rows of which the
+        class has to stay; see :mod:`proofwood.explain.search.boxes`
+    widest : whether it is claimed that no range of the region can take in one value more
+    exact_ranges : whether that is claimed of the model itself, see ``exact``
 
     Returns
     -------
@@ -136,7 +148,8 @@ def verify(
         raise ValueError(f"kind={claim.kind!r} cannot be verified: expected 'abductive' or 'contrastive'")
     if not np.array_equal(oracle.scores.n_thresholds, model.scores.n_thresholds):
         raise ValueError("the oracle is about another model: its threshold grid differs")
-    return _Verification(model, claim, oracle, x, targets, seconds, witnesses or {}, exact).run(minimal)
+    asked = _Verification(model, claim, oracle, x, targets, seconds, witnesses or {}, exact)
+    return asked.run(minimal, region, widest, exact_ranges)
 
 
 class _Verification:
@@ -164,14 +177,16 @@ class _Verification:
         self.problems: list[str] = []
         self.doubts: list[str] = []
 
-    def run(self, claims_minimal: bool) -> Verified:
+    def run(
+        self, claims_minimal: bool, region: tuple[IntArray, IntArray] | None, widest: bool, exact_ranges: bool
+    ) -> Verified:
         scores, label = self.model.scores, self.claim.label
         if not self._speaks_of_the_row():
             return Verified(None, None, self.problems)
         abductive = self.claim.kind == "abductive"
         everything = range(scores.n_features)
         fixed = self.features if abductive else [f for f in everything if f not in self.features]
-        changes = self._changes(fixed, "the explanation")
+        changes = self._changes(fixed, "the explanation", expected=not abductive)
         sufficient = None if changes is None else changes is not abductive
         if sufficient is False:
             self.problems.append(
@@ -183,13 +198,102 @@ class _Verification:
         for feature in self.features if claims_minimal else ():
             name = self.model.feature_names[feature]
             less = [f for f in fixed if f != feature] if abductive else [*fixed, feature]
-            changes = self._changes(less, f"the feature {name}")
+            changes = self._changes(less, f"the feature {name}", expected=abductive)
             if changes is None:
                 minimal = None if minimal else minimal
             elif changes is not abductive:
                 minimal = False
                 self.problems.append(f"the feature {name} is not needed")
+        if region is not None and abductive and sufficient:
+            low, high = (np.asarray(cells, dtype=np.int64) for cells in region)
+            sufficient = self._holds_in(low, high)
+            if sufficient and widest:
+                minimal = self._cannot_grow(low, high, minimal, exact_ranges)
         return Verified(sufficient, minimal, self.problems, self.doubts)
+
+    def _holds_in(self, low: IntArray, high: IntArray) -> bool | None:
+        """Whether the row is in the region, which limits its features only, and all rows of it have the class."""
+        scores = self.model.scores
+        free = [c for f in range(scores.n_features) if f not in self.features for c in scores.features[f]]
+        if not in_region(scores, self.cells, low, high):
+            self.problems.append("the row is outside the ranges")
+            return False
+        if np.any(low[free] > 0) or np.any(high[free] < scores.n_thresholds[free]):
+            self.problems.append("there are ranges of features that are not of the explanation")
+            return False
+        everything = [c for f in self.features for c in scores.features[f]]
+        if np.array_equal(low[everything], self.cells[everything]) and np.array_equal(
+            high[everything], self.cells[everything]
+        ):
+            return True  # what was asked already
+        changes = self._changes_in(low, high, "the ranges", expected=False, exact=True)
+        if changes:
+            self.problems.append(f"another class than {self.claim.label} is possible within the ranges")
+        return None if changes is None else not changes
+
+    def _cannot_grow(self, low: IntArray, high: IntArray, minimal: bool | None, exact: bool) -> bool | None:
+        """Whether, for each value that a range could take in next, a row of the wider region has another class."""
+        scores = self.model.scores
+        for feature in self.features:
+            told = f"the range of the feature {self.model.feature_names[feature]}"
+            for unit in units(scores, feature):
+                for value in unit.next(low, high):
+                    wider = unit.with_value(low, high, value)
+                    changes = self._changes_in(*wider, told, expected=True, exact=exact)
+                    if changes is None:
+                        minimal = None if minimal else minimal
+                    elif not changes:
+                        minimal = False
+                        self.problems.append(f"{told} can take in more")
+        return minimal
+
+    def _changes_in(self, low: IntArray, high: IntArray, about: str, *, expected: bool, exact: bool) -> bool | None:
+        """Whether the class can change in a region; None and a problem, or a doubt, if there is no sure answer."""
+        answer = self._answer(
+            lambda left: ask_region(self.oracle, low, high, self.claim.label, targets=self.targets, seconds=left)
+        )
+        if answer.changes is None:
+            self.problems.append(f"{about}: {_unanswered()}")
+            return None
+        if not answer.changes:
+            return False
+        witness = answer.witness
+        scores = self.model.scores
+        if witness is None or not scores.allows(witness) or not in_region(scores, witness, low, high):
+            raise AssertionError(f"{about}: the row that the oracle answers with is outside of what was asked")
+        if self._is_real(witness):
+            return True
+        return self._doubtful(about, lambda: self._sure_in(low, high), expected=expected, exact=exact)
+
+    def _sure_in(self, low: IntArray, high: IntArray) -> IntArray | None:
+        """A row of a region that has another class whatever rounding does."""
+        scores = self.model.scores
+        sure = make_oracle("auto", replace(scores, margin=-scores.margin))
+        return self._answer(
+            lambda left: ask_region(sure, low, high, self.claim.label, targets=self.targets, seconds=left)
+        ).witness
+
+    def _answer(self, ask: Callable[[float | None], Answer]) -> Answer:
+        left = None if self.deadline is None else self.deadline - time.monotonic()
+        if left is not None and left <= 0:
+            return UNKNOWN
+        try:
+            return ask(left)
+        except MemoryError:
+            memory.note_lack()
+            return UNKNOWN
+
+    def _doubtful(
+        self, about: str, other: Callable[[], IntArray | None], *, expected: bool, exact: bool
+    ) -> bool | None:
+        """The class changes only up to rounding in the row at hand: whether another row shows it in the model."""
+        witness = other()
+        if witness is not None and self._is_real(witness):
+            return True
+        told = f"{about}: the class changes only up to rounding, and not in the model"
+        # "Up to rounding" is said of changes that are claimed; that the class stays is claimed in spite of rounding.
+        (self.doubts if expected and not exact else self.problems).append(told)
+        return None
 
     def _speaks_of_the_row(self) -> bool:
         """Whether features, cells and class belong together."""
@@ -204,18 +308,16 @@ class _Verification:
             self.problems.append(f"the row has class {code} and not {self.claim.label}")
         return not self.problems
 
-    def _changes(self, fixed: Sequence[int], about: str) -> bool | None:
-        """Whether the class can change; None and a problem if there is no sure answer."""
+    def _changes(self, fixed: Sequence[int], about: str, *, expected: bool) -> bool | None:
+        """Whether the class can change; None and a problem, or a doubt, if there is no sure answer."""
         scores = self.model.scores
         if len(set(fixed)) == scores.n_features and self.x is not None:
             return False  # all rows of these cells are one to the model, which was just asked about it
-        left = None if self.deadline is None else self.deadline - time.monotonic()
-        if left is not None and left <= 0:
-            answer = UNKNOWN
-        else:
-            answer = self.oracle.ask(self.cells, self.claim.label, fixed, targets=self.targets, seconds=left)
+        answer = self._answer(
+            lambda left: self.oracle.ask(self.cells, self.claim.label, fixed, targets=self.targets, seconds=left)
+        )
         if answer.changes is None:
-            self.problems.append(f"{about}: no answer in time")
+            self.problems.append(f"{about}: {_unanswered()}")
             return None
         if not answer.changes:
             return False
@@ -227,9 +329,7 @@ class _Verification:
         assert answer.witness is not None
         if any(self._is_real(row) for row in (answer.witness, *own)):
             return True
-        told = f"{about}: the class changes only up to rounding, and not in the model"
-        (self.problems if self.exact else self.doubts).append(told)
-        return None
+        return self._doubtful(about, lambda: None, expected=expected, exact=self.exact)
 
     def _is_real(self, witness: IntArray) -> bool:
         """Whether a row has another class (of the targets), by the model if there is a row to start from."""
@@ -239,3 +339,7 @@ class _Verification:
             row = np.asarray(self.model.row(witness, like=self.x))
             code = int(self.model.predict_codes(row[np.newaxis])[0])
         return code != self.claim.label if self.targets is None else code in self.targets
+
+
+def _unanswered() -> str:
+    return "no answer for want of memory" if memory.lacked() else "no answer in time"

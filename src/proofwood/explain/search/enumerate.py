@@ -132,6 +132,7 @@ class Enumeration:
             raise ValueError(f"first={first!r}: expected 'abductive' or 'contrastive'")
         self.questions = begin(oracle, cells, label, targets, seconds, questions)
         self.first = first
+        self._deadline = self.questions.deadline
         self.complete = False
         self.abductive: list[int] = []
         self.contrastive: list[int] = []
@@ -147,6 +148,7 @@ class Enumeration:
         order = q.release_order()
         try:
             while True:
+                q.deadline = self._deadline  # other questions about the row between two steps have limits of their own
                 seed = explored.seed()
                 if seed is False:
                     self.complete = True
