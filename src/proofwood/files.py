@@ -39,6 +39,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """
     opened = _open_file(path)
     if opened is not None:
+        _require_open(opened, path)
         with os.fdopen(os.dup(opened), "wb") as stream:
             stream.write(content)
         return
@@ -74,7 +75,9 @@ def require_writable(path: str | os.PathLike[str]) -> None:
 
     What only the writing itself can show, such as a disk that gets full, is not found.
     """
-    if _open_file(path) is not None:
+    opened = _open_file(path)
+    if opened is not None:
+        _require_open(opened, path)
         return
     found = _require_place(path)
     if found is not None and not stat.S_ISREG(found.st_mode):
@@ -140,6 +143,18 @@ def _open_file(path: str | os.PathLike[str]) -> int | None:
     return None
 
 
+def _require_open(descriptor: int, path: str | os.PathLike[str]) -> None:
+    """OSError with words unless the descriptor is open for writing."""
+    import fcntl  # where descriptors have names, it is there
+
+    try:
+        mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+    except OSError:
+        raise OSError(errno.EBADF, f"descriptor {descriptor} is not open", os.fspath(path)) from None
+    if mode == os.O_RDONLY:
+        raise OSError(errno.EBADF, f"descriptor {descriptor} is open for reading only", os.fspath(path))
+
+
 def _require_place(path: str | os.PathLike[str]) -> os.stat_result | None:
     """What is at ``path``, or None; OSError with words if nothing can be written there."""
     shown = os.fspath(path)
@@ -187,7 +202,10 @@ def _sync_folder(folder: Path) -> None:
     """Make the new name of a file last: on POSIX, the folder is written to the disk, too."""
     if sys.platform == "win32":
         return
-    handle = os.open(folder, os.O_RDONLY)
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # a folder that may be written to and not read: the file is there, in its place
+        return
     try:
         os.fsync(handle)
     except OSError as error:

@@ -150,12 +150,23 @@ class Result:
 
 
 def bounded_by(relaxed: Result, result: Result) -> Result:
-    """``result`` with what a search that permits more models has proved: none of its models undercuts ``relaxed``."""
+    """``result`` with what a search that permits more models has proved: none of its models undercuts ``relaxed``.
+
+    Only if both searches came to their end, nothing but the rounding of the weights is between objective and bound.
+    """
+    seconds = relaxed.stats.seconds + result.stats.seconds
+    if result.objective == 0:  # nothing costs less
+        return replace(result, stats=replace(result.stats, seconds=seconds))
     lower = min(relaxed.lower_bound, result.objective)
     complete = result.status is not Status.FEASIBLE and relaxed.status is not Status.FEASIBLE
+    status = result.status
+    if result.model is not None:
+        status = Status.WITHIN_GAP if complete else Status.FEASIBLE
+    stopped_by = None if complete else relaxed.stats.stopped_by or result.stats.stopped_by
     return replace(
         result,
         lower_bound=lower,
-        status=Status.WITHIN_GAP if complete and result.model is not None else result.status,
-        trace=(ProgressEvent(result.stats.seconds, result.objective, lower),),
+        status=status,
+        stats=replace(result.stats, seconds=seconds, stopped_by=stopped_by),
+        trace=(ProgressEvent(seconds, result.objective, lower),),
     )

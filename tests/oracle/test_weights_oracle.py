@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from fuzz import weights as fuzz
-from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
+from proofwood import (
+    MinimalTreeClassifier,
+    MinSamples,
+    OptimalBDDClassifier,
+    OptimalDiagramClassifier,
+    OptimalityWarning,
+    OptimalTreeClassifier,
+    load,
+)
+from proofwood.estimators import optimal_diagram, optimal_tree
 from proofwood.model.sums import exact_sum, exact_sums, rounded_down, rounded_up
 from proofwood.problem.objectives import LARGEST_TOTAL, integer_weights
+from proofwood.result import Result, Status, bounded_by
 
 X = np.arange(6.0)[:, None]
 Y = np.array([0, 1, 0, 1, 1, 0])
@@ -41,6 +53,83 @@ def test_weights_whose_sum_passes_all_integers() -> None:
     assert diagram.lower_bound_ <= 2 <= diagram.objective_
     assert diagram.status_ == "within_gap"
     assert "best up to rounding" in diagram.summary()
+
+
+def test_floats_beside_a_heavy_row_are_not_read_as_decimals() -> None:
+    """0.18 + 0.16 is a little less than 0.34 as floats: a tie of the decimals is none."""
+    given = [1e25, 0.18, 0.34, 5.0, 0.16, 5.0]
+    X = np.array([[2, 2], [0, 1], [1, 0], [0, 0], [0, 1], [2, 2]], dtype=float)
+    y = np.array([1, 1, 1, 0, 1, 1])
+    best = min(Fraction(0.18) + Fraction(0.16), Fraction(0.34))
+    for columns in ([0, 1], [1, 0]):
+        tree = OptimalTreeClassifier(max_depth=1).fit(X[:, columns], y, sample_weight=given)
+        wrong = tree.predict(X[:, columns]) != y
+        cost = sum((Fraction(given[row]) for row in np.flatnonzero(wrong).tolist()), Fraction(0))
+        assert tree.objective_ == float(cost)
+        assert Fraction(tree.lower_bound_) <= best
+        assert tree.status_ != "optimal" or cost == best
+
+
+SLIPS = [1.0, 1.0 - 2**-53, 1.0, 1 + 2**-52, 1e-300]
+"""The first two rows have half of the weight but for a trifle that integers lose."""
+HALVES = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 0]], dtype=float), [0, 0, 1, 1, 1]
+
+
+def halves() -> OptimalTreeClassifier:
+    return OptimalTreeClassifier(max_depth=1, min_weight_fraction_leaf=0.5, time_limit=None)
+
+
+def test_a_leaf_that_slips_is_told_and_the_file_can_be_read(tmp_path: Path) -> None:
+    tree = halves().fit(*HALVES, sample_weight=SLIPS)
+    assert (tree.status_, tree.objective_, tree.lower_bound_) == ("within_gap", 2, 0)
+    tree.save(tmp_path / "tree.json")
+    assert load(tmp_path / "tree.json").lower_bound_ == 0
+
+
+@pytest.mark.parametrize("cause", ["interrupt", "memory_limit", "time_limit"])
+def test_a_search_that_was_ended_leaves_the_proof_open(cause: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = []
+
+    def ended(problem: Any, **given: Any) -> Result:
+        limits.append(given["limits"].seconds)
+        result = solve(problem, **given)
+        if len(limits) > 1:
+            return result
+        stats = replace(result.stats, stopped_by=cause)
+        return replace(result, status=Status.FEASIBLE, lower_bound=0.0, stats=stats)
+
+    solve = optimal_tree.solve
+    monkeypatch.setattr(optimal_tree, "solve", ended)
+    with pytest.warns(OptimalityWarning):
+        tree = halves().fit(*HALVES, sample_weight=SLIPS)
+    assert (tree.status_, tree.lower_bound_, tree.result_.stats.stopped_by) == ("feasible", 0, cause)
+    assert limits == [None, None if cause == "time_limit" else 0]
+
+
+@pytest.mark.parametrize("status", [Status.OPTIMAL, Status.WITHIN_GAP, Status.FEASIBLE])
+@pytest.mark.parametrize("of_relaxed", [Status.OPTIMAL, Status.WITHIN_GAP, Status.FEASIBLE])
+def test_bounds_of_a_relaxed_search(status: Status, of_relaxed: Status) -> None:
+    told = halves().fit(*HALVES, sample_weight=SLIPS).result_
+    result = replace(told, status=status, lower_bound=2.0 if status is Status.OPTIMAL else 1.0)
+    relaxed = replace(told, objective=0.5, lower_bound=0.5 if of_relaxed is Status.OPTIMAL else 0.25, status=of_relaxed)
+    open_still = Status.FEASIBLE in (status, of_relaxed)
+    joined = bounded_by(relaxed, result)
+    assert joined.lower_bound == relaxed.lower_bound
+    assert joined.status is (Status.FEASIBLE if open_still else Status.WITHIN_GAP)
+
+
+def test_levels_without_tests_leave_the_proof_open_with_rounded_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second column tells rows apart only in part, the rare levels of the first tell all."""
+    monkeypatch.setattr(optimal_diagram, "LEAST_LEVELS", 2)
+    monkeypatch.setattr(optimal_diagram, "CELLS_PER_SECOND", 1e-9)
+    names = np.array([["a", "p"], ["a", "p"], ["b", "q"], ["b", "q"], ["c", "p"], ["d", "q"]], dtype=object)
+    labels = [0, 0, 1, 1, 1, 0]
+    for least in ([], [MinSamples(1)]):
+        learner = OptimalDiagramClassifier((1, 2), alpha=0.0, constraints=least)
+        with pytest.warns(OptimalityWarning):
+            learner.fit(names, labels, sample_weight=[*SLIPS, 0.3])
+        assert (learner.status_, learner.lower_bound_) == ("feasible", 0)
+        assert "not proved" in learner.summary()
 
 
 def stump_cost(X: Any, y: Any, weights: list[Fraction], price: Fraction) -> Fraction:

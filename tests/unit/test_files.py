@@ -150,3 +150,33 @@ def test_reading_stops_at_the_limit(tmp_path: Path) -> None:
 @posix
 def test_an_endless_device_is_read_up_to_the_limit() -> None:
     assert read_bounded("/dev/zero", 1_000_000) is None
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc")
+def test_descriptors_that_cannot_be_written_to_are_found_before(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"old")
+    handle = os.open(tmp_path / "a", os.O_RDONLY)
+    try:
+        for check in (require_writable, lambda path: write_whole(path, b"new")):
+            with pytest.raises(OSError, match="open for reading only"):
+                check(f"/dev/fd/{handle}")
+    finally:
+        os.close(handle)
+    with pytest.raises(OSError, match="is not open"):
+        require_writable(f"/dev/fd/{handle}")
+    assert (tmp_path / "a").read_bytes() == b"old"
+
+
+@posix
+def test_a_folder_that_cannot_be_read_gets_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = os.open
+
+    def unreadable(path: str | Path, flags: int, mode: int = 0o777) -> int:
+        if Path(path) == tmp_path:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", unreadable)
+    write_whole(tmp_path / "a", b"new")
+    assert names(tmp_path) == ["a"]
+    assert (tmp_path / "a").read_bytes() == b"new"

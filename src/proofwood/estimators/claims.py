@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from proofwood.estimators.base import ProvedClassifier
-from proofwood.estimators.constraints import FairnessConstraint, checked
+from proofwood.estimators.constraints import FairnessConstraint, MinSamples, checked
 from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.result import Result, Status
@@ -173,7 +173,7 @@ def _require_status(estimator: ProvedClassifier) -> None:
             raise ValueError(f"status{where} is {str(status)!r}, but there is a model")
         if status is Status.OPTIMAL and bound != objective:
             raise ValueError(f"status{where} is 'optimal', but lower_bound is {bound!r} and objective {objective!r}")
-    if result.status is Status.WITHIN_GAP:
+    if result.status is Status.WITHIN_GAP and not _asks_least_weight(estimator):
         total, allowed = _total(estimator.model_), getattr(estimator, "max_gap", 0)
         share = allowed * total if isinstance(allowed, float) else allowed
         most = max(share, ROUNDING_SHARE * max(total, 1.0)) + _tolerance(estimator.model_)
@@ -181,6 +181,14 @@ def _require_status(estimator: ProvedClassifier) -> None:
             raise ValueError(f"status is 'within_gap', but the gap {result.gap!r} is more than max_gap={allowed!r}")
     if not math.isfinite(result.stats.seconds) or result.stats.seconds < 0:
         raise ValueError(f"seconds is {result.stats.seconds!r}, expected a time from 0")
+
+
+def _asks_least_weight(estimator: ProvedClassifier) -> bool:
+    """Whether parts of the model must hold some weight: one that rounding makes too light can cost any amount."""
+    constraints = checked(getattr(estimator, "constraints", None) or ())
+    return bool(getattr(estimator, "min_weight_fraction_leaf", 0)) or any(
+        isinstance(one, MinSamples) for one in constraints
+    )
 
 
 def _require_trace(result: Result, total: float) -> None:

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from proofwood.data.binarize import Binarizer, thresholds
 from proofwood.data.columns import Column, Columns, Kind
 from proofwood.data.scale import Scaling
+from proofwood.engines.interrupts import ends_all
 from proofwood.engines.layered.milp.solve import UNCONFIRMED
 from proofwood.engines.layered.oblique.bounds import BY_MARGIN
 from proofwood.engines.layered.oblique.cuts import MARGIN
@@ -377,14 +378,17 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise time_limit")
         model = self._lifted(result.model, problem)
         _require(model, problem, result)
+        result = _of_fewer_tests(dataclasses.replace(result, model=model), problem)
         if _holds_least(model, problem):
-            return _of_fewer_tests(dataclasses.replace(result, model=model), problem)
+            return result
         # Rounded weights let a split slip by a trifle. What no diagram undercuts that may be lighter by that trifle, no
         # permitted one undercuts.
         cost = problem.problem.cost
         heavier = least_integer(_least_real(problem.constraints, cost), cost, surely=True)
         sure = dataclasses.replace(problem, problem=dataclasses.replace(problem.problem, min_weight=heavier))
         left = None if limits.seconds is None else max(0.0, limits.seconds - result.stats.seconds)
+        if ends_all(result.stats.stopped_by):
+            left = 0.0
         return bounded_by(result, self._solve(sure, dataclasses.replace(limits, seconds=left), progress))
 
     def _lifted(self, model: NodeTable, posed: PosedDiagram) -> NodeTable:
@@ -681,8 +685,7 @@ def _of_fewer_tests(result: Result, posed: PosedDiagram) -> Result:
         return result
     stats = dataclasses.replace(result.stats, stopped_by=result.stats.stopped_by or LEFT_OUT, proved_by=None)
     trace = tuple(dataclasses.replace(event, lower_bound=0.0) for event in result.trace)
-    status = Status.FEASIBLE if result.status is Status.OPTIMAL else result.status
-    return dataclasses.replace(result, lower_bound=0.0, status=status, stats=stats, trace=trace)
+    return dataclasses.replace(result, lower_bound=0.0, status=Status.FEASIBLE, stats=stats, trace=trace)
 
 
 def _must_be_met(constraint: Constraint) -> bool:

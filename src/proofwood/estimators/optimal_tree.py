@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from proofwood.engines.interrupts import ends_all
 from proofwood.engines.search import SearchOptions, solve
 from proofwood.estimators.base import ProvedClassifier
 from proofwood.model.node_table import FloatArray, IntArray
@@ -131,6 +132,8 @@ class OptimalTreeClassifier(ProvedClassifier):
         # trifle, no permitted tree undercuts.
         heavier = problem.cost.leaf_weight(self.min_weight_fraction_leaf, surely=True)
         left = None if limits.seconds is None else max(0.0, limits.seconds - result.stats.seconds)
+        if ends_all(result.stats.stopped_by):
+            left = 0.0
         sure = dataclasses.replace(problem, min_leaf_weight=heavier)
         return bounded_by(
             result,

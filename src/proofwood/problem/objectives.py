@@ -336,7 +336,7 @@ def checked_weights(sample_weight: npt.ArrayLike, n_rows: int) -> FloatArray:
     return weights
 
 
-def integer_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> IntegerWeights:
+def integer_weights(sample_weight: npt.ArrayLike | None, n_rows: int, *, as_floats: bool = False) -> IntegerWeights:
     """Integers proportional to the weights, positive where these are, and the real weight of one of them.
 
     Nothing is rounded if the weights are whole numbers, multiples of one power of two, decimals of few digits, or few
@@ -344,6 +344,8 @@ def integer_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> Integer
     ``LARGEST_TOTAL`` of the common unit. Other weights are rounded down to multiples of a power of two, and those
     below this unit up to it; ``rounding`` says what that can change. The integer of a row depends on its weight and on
     the weights as a set, not on the order of the rows.
+
+    ``as_floats``: weights are the float64 numbers themselves, and 0.1 is not read as a tenth.
 
     Raises
     ------
@@ -356,7 +358,8 @@ def integer_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> Integer
     if not weights.any():
         return IntegerWeights(np.zeros(n_rows, dtype=np.int64), Fraction(1))
     total = exact_sum(weights)
-    for exactly in (_as_whole_numbers, _as_fractions, _as_decimals, _as_multiples):
+    readings = (_as_whole_numbers, _as_fractions, _as_decimals, _as_multiples)
+    for exactly in (_as_multiples,) if as_floats else readings:
         found = exactly(weights, total)
         if found is not None:
             values, unit = found

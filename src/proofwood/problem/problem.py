@@ -110,9 +110,10 @@ class TreeProblem:
     def capped(self, most: float) -> TreeProblem:
         """The same rows and price of a leaf, none of them above ``most``: trees that cost less cost what they did.
 
-        Minimum weights of leaves are not looked at.
+        Minimum weights of leaves are not looked at. Weights are the floats that they are here, and not read anew: as
+        decimals, 0.1 + 0.2 would cost what 0.3 does.
         """
-        values, unit, rounding = integer_weights(np.minimum(self.real_weights, most), self.n_rows)
+        values, unit, rounding = integer_weights(np.minimum(self.real_weights, most), self.n_rows, as_floats=True)
         cost = TreeCost.at_price(
             min(Fraction(most), self.cost.real_cost(Fraction(0), 1)),
             total=int(values.sum()),
