@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalTreeClassifier
+from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
 from proofwood.exceptions import OptimalityWarning
 from tests.fuzz import limits
 
@@ -163,3 +163,14 @@ def test_a_limit_that_ends_the_first_tree_still_leaves_one(engine):
             return
     assert tree.score(X, y) == 1.0
     assert 0 <= tree.lower_bound_ <= tree.objective_ == tree.model_.depth
+
+
+@pytest.mark.parametrize("splits", ["univariate", "oblique"])
+def test_a_limit_that_ends_the_preparation_leaves_a_leaf(splits):
+    X, y = np.arange(40.0)[:, None], np.arange(40) % 3 == 0
+    with pytest.warns(OptimalityWarning, match="time limit"):
+        diagram = OptimalDiagramClassifier((1, 2), time_limit=1e-6, splits=splits).fit(X, y)
+    assert diagram.status_ == "feasible"
+    assert diagram.result_.stats.stopped_by == "time_limit"
+    assert diagram.lower_bound_ == 0
+    assert diagram.objective_ == diagram.recount(X, y)

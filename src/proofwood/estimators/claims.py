@@ -175,7 +175,7 @@ def _require_status(estimator: ProvedClassifier) -> None:
             raise ValueError(f"status{where} is 'optimal', but lower_bound is {bound!r} and objective {objective!r}")
     if result.status is Status.WITHIN_GAP and not _asks_least_weight(estimator):
         total, allowed = _total(estimator.model_), getattr(estimator, "max_gap", 0)
-        share = allowed * total if isinstance(allowed, float) else allowed
+        share = allowed * total if isinstance(allowed, float) else min(allowed, total)
         most = max(share, ROUNDING_SHARE * max(total, 1.0)) + _tolerance(estimator.model_)
         if result.gap > most:
             raise ValueError(f"status is 'within_gap', but the gap {result.gap!r} is more than max_gap={allowed!r}")

@@ -172,7 +172,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
         if self.objective == "features" or self.unknown == "solver":
             return super()._unprepared(X, codes, n_classes, sample_weight, seconds)
-        cost = TreeCost.of(alpha=self.alpha, total=rows.total, unit=rows.unit, priced="nodes")
+        cost = TreeCost.of(alpha=self.alpha, total=rows.total, unit=rows.unit, priced="nodes", rounding=rows.rounding)
         problem = DiagramProblem(rows, int(self.max_features), False, cost, Unknown(self.unknown))
         posed = self._posed(problem, Binarizer.from_parts([[]] * X.shape[1]), rows, X, sample_weight)
         cells = CellTable.of(rows, ())

@@ -42,7 +42,7 @@ from proofwood.model.reshape import canonical_thresholds, refresh, unroll
 from proofwood.model.sums import exact_sums
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate, check_widths
 from proofwood.problem.objectives import least_integer
-from proofwood.problem.ranked import RankedRows
+from proofwood.problem.ranked import OutOfTime, RankedRows
 from proofwood.result import Limits, Progress, Result, Status, bounded_by
 
 LEFT_OUT = "levels"
@@ -77,7 +77,8 @@ class PosedDiagram:
     X : (n_rows, n_features) columns of the rows of positive weight
     codes, weights : (n_rows,) their true class codes and real weights
     n_given : number of rows given, of any weight
-    left_out : levels that no test asks for, since a time limit is too short for tests of all of them
+    left_out : levels that no test asks for, since a time limit is too short for tests of all of them; -1 if it ended
+        before there was any test
     constraints : that the problem has
     groups, classes : group of each row, if a constraint asks for it, and the labels
     """
@@ -267,7 +268,11 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         if self.splits == "oblique":
             tests, rows, columns = self._scaled(X, codes, n_classes, sample_weight)
         else:
-            tests, rows, left_out = self._tests(X, codes, n_classes, sample_weight)
+            try:
+                tests, rows, left_out = self._tests(X, codes, n_classes, sample_weight)
+            except OutOfTime:
+                tests, left_out = Binarizer.from_parts([[]] * X.shape[1]), -1
+                rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
         problem = LayeredProblem(
             rows=rows,
             widths=widths,
@@ -680,10 +685,11 @@ def _lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
 
 
 def _of_fewer_tests(result: Result, posed: PosedDiagram) -> Result:
-    """``result`` without the bounds that hold only for the levels that have tests."""
+    """``result`` without the bounds that hold only for the columns and levels that have tests."""
     if not posed.left_out or result.objective == 0:
         return result
-    stats = dataclasses.replace(result.stats, stopped_by=result.stats.stopped_by or LEFT_OUT, proved_by=None)
+    why = LEFT_OUT if posed.left_out > 0 else "time_limit"
+    stats = dataclasses.replace(result.stats, stopped_by=result.stats.stopped_by or why, proved_by=None)
     trace = tuple(dataclasses.replace(event, lower_bound=0.0) for event in result.trace)
     return dataclasses.replace(result, lower_bound=0.0, status=Status.FEASIBLE, stats=stats, trace=trace)
 
