@@ -14,6 +14,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from proofwood.engines.diagrams.cells import MOST_TESTS, CellTable, diagram
 from proofwood.engines.diagrams.fill import fill_merge, fill_parent
 from proofwood.engines.diagrams.filling import count_splits
@@ -145,8 +147,11 @@ def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     chosen = _Chosen(found.tests, value, found.lower_bound, "search", found.stopped_by, found.counters, trace)
     if ends_all(found.stopped_by):
         clock = clock.ended()
-    clock = clock.main_over()
+    clock = settled(clock.main_over)
     table, size = settled(lambda: _sized(problem, [chosen.tests], clock))
+    used = tuple(np.unique(table.feature[table.feature >= 0]).tolist())
+    if len(used) < value:  # a search that was stopped may keep tests that the diagram does without
+        chosen = replace(chosen, tests=used, value=len(used))
     return settled(lambda: _result(problem, table, chosen, size, clock))
 
 
