@@ -21,7 +21,7 @@ import numpy as np
 
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.model.sums import rounded_down, rounded_up
-from proofwood.problem.objectives import LARGEST_TOTAL, Rounding, integer_prices, share_of
+from proofwood.problem.objectives import LARGEST_TOTAL, Prices, Rounding, integer_prices, share_of
 from proofwood.problem.ranked import RankedRows
 
 LARGEST_SUM = 2**62
@@ -31,7 +31,7 @@ MOST_NODES = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class LayeredCost:
+class LayeredCost(Prices):
     """Eq. 18 in integers: ``error_price`` for each wrong weight, ``node_price`` for each node beyond the root.
 
     Parameters
@@ -90,14 +90,9 @@ class LayeredCost:
         )
 
     @property
-    def exact(self) -> bool:
-        """Whether integer costs stand for real ones without rounding."""
-        return self.price is None and not self.above and not self.below
-
-    @property
-    def real_total(self) -> Fraction:
-        """Sum of the real weights."""
-        return self.total * self.unit - self.above + self.below
+    def size_price(self) -> int:
+        """Integer price of a node beyond the root."""
+        return self.node_price
 
     def finer(self, penalties: Iterable[Fraction]) -> LayeredCost:
         """The same prices in a unit so small that each of ``penalties`` times ``error_price`` is an integer."""
@@ -118,12 +113,11 @@ class LayeredCost:
 
     def real_cost(self, wrong: Fraction, n_splits: int) -> Fraction:
         """Eq. 18 of a diagram that gets ``wrong`` real weight wrong, without penalties and without rounding."""
-        price = self.node_price * self.unit / self.error_price if self.price is None else self.price
-        return (wrong + price * max(0, n_splits - 1)) / self.real_total
+        return (wrong + self.real_price * max(0, n_splits - 1)) / self.real_total
 
     def least(self, lower: int) -> Fraction:
         """Share that no diagram undercuts if none undercuts the integer cost ``lower``."""
-        return max(Fraction(0), lower * self.unit / self.error_price - self.above) / self.real_total
+        return self.least_weight(lower) / self.real_total
 
     def reported(self, upper: int, lower: int) -> tuple[float, float]:
         """Shares for an integer cost that a diagram has and one that no diagram undercuts.
@@ -133,13 +127,7 @@ class LayeredCost:
         if self.exact:
             objective = self.share(upper)
             return objective, objective if lower == upper else rounded_down(self.least(lower))
-        if upper == 0 and self.price is None:
-            return 0.0, 0.0  # every wrong row costs
-        real = self.node_price * self.unit / self.error_price
-        size = self.most if self.node_price == 0 else min(self.most, upper // self.node_price)
-        left_out = Fraction(0) if self.price is None else self.price - real
-        most = upper * self.unit / self.error_price + self.below + left_out * size
-        return rounded_up(most / self.real_total), rounded_down(self.least(min(lower, upper)))
+        return rounded_up(self.most_weight(upper) / self.real_total), rounded_down(self.least(min(lower, upper)))
 
     def most_splits(self, below: int, wrong: int = 0) -> int:
         """Most nodes of a diagram that costs less than ``below`` and gets ``wrong`` wrong; 0 if there is none."""

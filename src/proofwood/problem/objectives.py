@@ -75,8 +75,72 @@ class IntegerWeights(NamedTuple):
     rounding: Rounding | None = None
 
 
+class Prices:
+    """What integer prices of errors and size stand for in real weight.
+
+    Parameters
+    ----------
+    total : sum of the integer weights of all rows
+    unit : real weight of one integer weight
+    error_price : integer price of one integer weight that is wrong
+    price : real weight that a unit of size costs; None if its integer price says it exactly
+    above, below : of the :class:`Rounding` of the weights
+    most : largest size of a model
+    """
+
+    __slots__ = ()
+
+    total: int
+    unit: Fraction
+    error_price: int
+    price: Fraction | None
+    above: Fraction
+    below: Fraction
+    most: int
+
+    @property
+    def size_price(self) -> int:
+        """Integer price of a unit of size."""
+        raise NotImplementedError
+
+    @property
+    def exact(self) -> bool:
+        """Whether integer costs stand for real ones without rounding."""
+        return self.price is None and not self.above and not self.below
+
+    @property
+    def real_total(self) -> Fraction:
+        """Sum of the real weights."""
+        return self.total * self.unit - self.above + self.below
+
+    @property
+    def real_price(self) -> Fraction:
+        """Real weight that a unit of size costs."""
+        return self.in_weight(self.size_price) if self.price is None else self.price
+
+    @property
+    def left_out(self) -> Fraction:
+        """Real price of a unit of size that the integer price leaves out."""
+        return self.real_price - self.in_weight(self.size_price)
+
+    def in_weight(self, cost: int) -> Fraction:
+        """An integer cost as real weight, if nothing is rounded."""
+        return cost * self.unit / self.error_price
+
+    def least_weight(self, lower: int) -> Fraction:
+        """Real weight that no model undercuts if none undercuts the integer cost ``lower``."""
+        return max(Fraction(0), self.in_weight(lower) - self.above)
+
+    def most_weight(self, upper: int) -> Fraction:
+        """Real weight that a model of the integer cost ``upper`` costs at most."""
+        if upper == 0 and self.price is None:
+            return Fraction(0)  # every wrong row costs
+        size = self.most if self.size_price == 0 else min(self.most, upper // self.size_price)
+        return self.in_weight(upper) + self.below + self.left_out * size
+
+
 @dataclass(frozen=True, slots=True)
-class TreeCost:
+class TreeCost(Prices):
     """Cost of a model in integers: ``error_price * wrong`` and ``leaf_price`` for each unit of its size.
 
     The size of a tree is its leaves beyond the first, the size of a diagram its inner nodes.
@@ -151,14 +215,9 @@ class TreeCost:
         )
 
     @property
-    def exact(self) -> bool:
-        """Whether integer costs stand for real ones without rounding."""
-        return self.price is None and not self.above and not self.below
-
-    @property
-    def real_total(self) -> Fraction:
-        """Sum of the real weights."""
-        return self.total * self.unit - self.above + self.below
+    def size_price(self) -> int:
+        """Integer price of a unit of size."""
+        return self.leaf_price
 
     def of_tree(self, wrong: int, n_leaves: int) -> int:
         """Integer cost of a tree with ``wrong`` integer weight misclassified."""
@@ -166,16 +225,15 @@ class TreeCost:
 
     def real(self, cost: int) -> float:
         """``cost`` in units of real weight: equal integers give equal floats."""
-        return float(cost * self.unit / self.error_price)
+        return float(self.in_weight(cost))
 
     def real_cost(self, wrong: Fraction, size: int) -> Fraction:
         """Cost of a model of this ``size`` that gets ``wrong`` real weight wrong."""
-        price = self.leaf_price * self.unit / self.error_price if self.price is None else self.price
-        return wrong + price * size
+        return wrong + self.real_price * size
 
     def least(self, lower: int) -> Fraction:
         """Real cost that no model undercuts if none undercuts the integer cost ``lower``."""
-        return max(Fraction(0), lower * self.unit / self.error_price - self.above)
+        return self.least_weight(lower)
 
     def reported(self, upper: int, lower: int) -> tuple[float, float]:
         """Real objective and bound for an integer cost that a model has and one that no model undercuts.
@@ -185,16 +243,7 @@ class TreeCost:
         if self.exact:
             objective = self.real(upper)
             return objective, objective if lower == upper else rounded_down(self.least(lower))
-        if upper == 0 and self.price is None:
-            return 0.0, 0.0  # every wrong row costs
-        size = self.most if self.leaf_price == 0 else min(self.most, upper // self.leaf_price)
-        most = upper * self.unit / self.error_price + self.below + self._left_out * size
-        return rounded_up(most), rounded_down(self.least(min(lower, upper)))
-
-    @property
-    def _left_out(self) -> Fraction:
-        """Real price of a unit of size that ``leaf_price`` leaves out."""
-        return Fraction(0) if self.price is None else self.price - self.leaf_price * self.unit / self.error_price
+        return rounded_up(self.most_weight(upper)), rounded_down(self.least(min(lower, upper)))
 
     def gap_units(self, max_gap: float) -> int:
         """``max_gap`` in integer cost, rounded down: an int counts weight, a float in [0, 1) is a share."""
@@ -210,7 +259,7 @@ class TreeCost:
                     "that is a share of the total weight"
                 )
             permitted = number * self.real_total
-        permitted -= self.above + self.below + self._left_out * self.most  # what rounding may add to the gap
+        permitted -= self.above + self.below + self.left_out * self.most  # what rounding may add to the gap
         return min(LARGEST_TOTAL, max(0, math.floor(permitted * self.error_price / self.unit)))
 
     def leaf_weight(self, share: float, *, surely: bool = False) -> int:
