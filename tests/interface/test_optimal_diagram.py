@@ -19,6 +19,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import ThreadpoolController
 
 from proofwood import (
     DataError,
@@ -152,6 +153,24 @@ def test_text_columns():
     assert small(alpha=0).fit(ordered, y).objective_ == 0
     with pytest.raises(DataError, match="column 'c' holds categories"):
         small(splits="oblique").fit(ordered, y)
+
+
+def test_linear_algebra_gets_no_more_threads_than_the_user_gives_it():
+    # one more would be started, and where memory lacks it looks for its buffer until the process is killed
+    pools = ThreadpoolController().select(user_api="blas")
+    seen = []
+
+    def note(*_: object) -> None:
+        seen.append({pool["num_threads"] for pool in pools.info()})
+
+    X, y = load_iris(return_X_y=True)
+    for blas, jobs, most in ((1, 4, 1), (2, 1, 1)):
+        with pools.limit(limits=blas):
+            OptimalDiagramClassifier((1, 2), splits="oblique", n_jobs=jobs, callback=note).fit(X, y)
+            assert {pool["num_threads"] for pool in pools.info()} == {blas}
+        assert seen
+        assert all(threads <= {most} for threads in seen)
+        seen.clear()
 
 
 def test_oblique_splits_in_the_unit_of_the_columns():

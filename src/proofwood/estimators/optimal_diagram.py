@@ -7,13 +7,14 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from proofwood.data.binarize import Binarizer, thresholds
 from proofwood.data.columns import Column, Columns, Kind
@@ -373,7 +374,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def _solve(self, problem: PosedDiagram, limits: Limits, progress: Progress | None) -> Result:
         seed = 0 if self.random_state is None else int(self.random_state)
-        with threadpool_limits(limits.threads, user_api="blas"):  # linear algebra takes all cores otherwise
+        with _few_blas_threads(limits.threads):  # linear algebra takes all cores otherwise
             result = solve(problem.problem, engine=self.engine, limits=limits, random_state=seed, progress=progress)
         if result.model is None:
             if result.status is Status.INFEASIBLE:
@@ -620,6 +621,14 @@ def _constrained(
 def _least_real(constraints: tuple[Constraint, ...], cost: LayeredCost) -> Fraction:
     """Least real weight of a split."""
     return max([Fraction(0), *(c.real(cost.real_total) for c in constraints if isinstance(c, MinSamples))])
+
+
+def _few_blas_threads(most: int) -> AbstractContextManager[Any]:
+    """Keep linear algebra to ``most`` threads, and to no more than it has: the user may have limited it further."""
+    pools = ThreadpoolController().select(user_api="blas")
+    fewest = {pool["filepath"]: min(most, pool["num_threads"]) for pool in pools.info()}
+    limited: AbstractContextManager[Any] = pools.limit(limits=fewest)
+    return limited
 
 
 def _holds_least(model: NodeTable, posed: PosedDiagram) -> bool:
