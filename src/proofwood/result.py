@@ -149,6 +149,31 @@ class Result:
         raise KeyError(f"no part {unit!r}; this result has {', '.join(part.unit for part in self.parts) or 'none'}")
 
 
+def unproved(result: Result, why: str, seconds: float | None = None) -> Result:
+    """``result`` of a search over fewer models than were asked for: nothing but 0 bounds the models left out.
+
+    ``why`` is the ``stopped_by`` of a search that had none; ``seconds``, if given, is the time of the whole answer.
+    """
+    taken = result.stats.seconds if seconds is None else seconds
+    stats = replace(result.stats, seconds=taken)
+    trace = tuple(
+        replace(event, seconds=event.seconds if seconds is None else seconds, lower_bound=0.0) for event in result.trace
+    )
+    if result.objective == 0:
+        return replace(result, stats=stats, trace=trace)
+    return replace(
+        result,
+        lower_bound=0.0,
+        status=Status.FEASIBLE,
+        stats=replace(stats, stopped_by=result.stats.stopped_by or why, proved_by=None),
+        trace=trace,
+        parts=tuple(
+            part if part.objective == 0 else replace(part, lower_bound=0.0, status=Status.FEASIBLE)
+            for part in result.parts
+        ),
+    )
+
+
 def bounded_by(relaxed: Result, result: Result) -> Result:
     """``result`` with what a search that permits more models has proved: none of its models undercuts ``relaxed``.
 

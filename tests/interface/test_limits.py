@@ -165,12 +165,32 @@ def test_a_limit_that_ends_the_first_tree_still_leaves_one(engine):
     assert 0 <= tree.lower_bound_ <= tree.objective_ == tree.model_.depth
 
 
-@pytest.mark.parametrize("splits", ["univariate", "oblique"])
-def test_a_limit_that_ends_the_preparation_leaves_a_leaf(splits):
+@pytest.mark.parametrize(
+    "diagram",
+    [
+        OptimalDiagramClassifier((1, 2), time_limit=1e-6),
+        OptimalDiagramClassifier((1, 2), time_limit=1e-6, splits="oblique"),
+        OptimalBDDClassifier(time_limit=1e-6),
+        OptimalBDDClassifier(time_limit=1e-6, alpha=0.01),
+        OptimalBDDClassifier(time_limit=1e-6, engine="maxsat", tie_break="size"),
+    ],
+    ids=lambda diagram: type(diagram).__name__,
+)
+def test_a_limit_that_ends_the_preparation_leaves_a_leaf(diagram):
     X, y = np.arange(40.0)[:, None], np.arange(40) % 3 == 0
     with pytest.warns(OptimalityWarning, match="time limit"):
-        diagram = OptimalDiagramClassifier((1, 2), time_limit=1e-6, splits=splits).fit(X, y)
+        diagram.fit(X, y)
+    result = diagram.result_
     assert diagram.status_ == "feasible"
-    assert diagram.result_.stats.stopped_by == "time_limit"
+    assert result.stats.stopped_by == "time_limit"
     assert diagram.lower_bound_ == 0
-    assert diagram.objective_ == diagram.recount(X, y)
+    assert diagram.objective_ == diagram.recount(X, y) > 0
+    assert [event.lower_bound for event in diagram.trace_] == [0]
+    assert all(part.status == "optimal" for part in result.parts if part.objective == 0)
+    assert all(part.lower_bound == 0 for part in result.parts)
+
+
+@pytest.mark.parametrize("kind", [OptimalDiagramClassifier, OptimalBDDClassifier])
+def test_one_class_needs_no_preparation(kind):
+    diagram = kind(time_limit=1e-6).fit(np.arange(40.0)[:, None], np.zeros(40))
+    assert (diagram.status_, diagram.objective_) == ("optimal", 0)

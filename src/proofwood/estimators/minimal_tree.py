@@ -141,7 +141,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         learned = rows
         if self.on_conflict == "majority":
             require_clear_majorities(rows, "on_conflict='majority'")
-            learned = _by_majority(rows)
+            learned = rows.by_majority()
         max_errors = learned.most_wrong(int(self.max_errors))
         if learned.unavoidable > max_errors:
             raise DataError(self._conflict(rows))
@@ -282,11 +282,3 @@ def _counted(model: NodeTable, posed: Posed[MinimalTreeProblem], max_errors: int
     rows = posed.problem.rows
     wrong = rows.real_sum(predict(model, posed.X) != rows.codes)
     return float(posed.problem.size(model)) if wrong <= max_errors else math.inf
-
-
-def _by_majority(rows: RankedRows) -> RankedRows:
-    """The rows with the label of largest weight in each group of equal rows."""
-    group, weights = rows.groups
-    learned = dataclasses.replace(rows, codes=weights.argmax(axis=1)[group])
-    learned._index.append(group)
-    return learned

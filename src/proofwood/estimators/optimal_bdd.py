@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from proofwood.data.binarize import Binarizer
-from proofwood.engines.diagrams.cells import CellTable, diagram
 from proofwood.engines.diagrams.solve import ENGINES, solve
 from proofwood.estimators.base import is_integer
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
@@ -22,7 +21,7 @@ from proofwood.model.reshape import refresh
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.objectives import TreeCost
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Stats, Status
+from proofwood.result import NO_LIMITS, Limits, Progress, Result, unproved
 
 OBJECTIVES = ("errors", "features")
 
@@ -153,7 +152,11 @@ class OptimalBDDClassifier(ClassifierOverTests):
         binarizer, rows = self._binarized(X, codes, n_classes, sample_weight)
         if self.objective == "features":
             require_clear_majorities(rows, "objective='features'")
-        problem = DiagramProblem(
+        return self._posed(self._over(rows), binarizer, rows, X, sample_weight)
+
+    def _over(self, rows: RankedRows) -> DiagramProblem:
+        """What is asked for, over the tests of ``rows``."""
+        return DiagramProblem(
             rows=rows,
             max_features=int(self.max_features),
             fewest=self.objective == "features",
@@ -163,30 +166,17 @@ class OptimalBDDClassifier(ClassifierOverTests):
             unknown=Unknown(self.unknown),
             smallest_set=self.tie_break == "size",
         )
-        return self._posed(problem, binarizer, rows, X, sample_weight)
 
     def _unprepared(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None, seconds: float
     ) -> tuple[Posed[DiagramProblem], Result]:
-        """A single leaf, whose errors are counted, and no bound but 0."""
-        rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
+        """The diagram without a test, and no bound but 0."""
         if self.objective == "features" or self.unknown == "solver":
             return super()._unprepared(X, codes, n_classes, sample_weight, seconds)
-        cost = TreeCost.of(alpha=self.alpha, total=rows.total, unit=rows.unit, priced="nodes", rounding=rows.rounding)
-        problem = DiagramProblem(rows, int(self.max_features), False, cost, Unknown(self.unknown))
-        posed = self._posed(problem, Binarizer.from_parts([[]] * X.shape[1]), rows, X, sample_weight)
-        cells = CellTable.of(rows, ())
-        table = rows.refresh(diagram((), cells.weights.argmax(axis=1), rows.n_classes))
-        objective = _counted(table, posed)
-        lower = min(0.0, objective)
-        status = Status.OPTIMAL if objective == lower else Status.FEASIBLE
-        parts: tuple[Part, ...] = (Part(cost.name if self.alpha else "errors", objective, lower, status),)
-        if not self.alpha:
-            parts += (Part("splits", 0.0, 0.0, Status.OPTIMAL),)
-        stopped_by = None if status is Status.OPTIMAL else "time_limit"
-        trace = (ProgressEvent(seconds, objective, lower),)
-        stats = Stats(seconds, "none", stopped_by)
-        return posed, Result(table, objective, cost.name, lower, status, stats, trace, parts)
+        rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
+        none = Binarizer.from_parts([[]] * X.shape[1])
+        posed = self._posed(self._over(rows), none, rows, X, sample_weight)
+        return posed, unproved(self._solve_by("search", posed, NO_LIMITS, None), "time_limit", seconds)
 
     def _check_parameters(self) -> None:
         for name, known in (
@@ -208,11 +198,16 @@ class OptimalBDDClassifier(ClassifierOverTests):
             )
 
     def _solve(self, problem: Posed[DiagramProblem], limits: Limits, progress: Progress | None) -> Result:
-        result = solve(problem.problem, engine=self.engine, limits=limits, progress=progress)
+        return self._solve_by(self.engine, problem, limits, progress)
+
+    def _solve_by(
+        self, engine: str, problem: Posed[DiagramProblem], limits: Limits, progress: Progress | None
+    ) -> Result:
+        result = solve(problem.problem, engine=engine, limits=limits, progress=progress)
         if result.model is None:
             if result.stats.stopped_by == "memory_limit":
-                raise MemoryLimitError(f"the {self.engine} engine found no diagram")
-            raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise time_limit")
+                raise MemoryLimitError(f"the {engine} engine found no diagram")
+            raise TimeoutError(f"the {engine} engine found no diagram within the time limit: raise time_limit")
         lifted = problem.binarizer.lift(result.model)
         model = refresh(lifted, problem.X, problem.codes, problem.problem.rows.n_classes, problem.weights)
         if _counted(model, problem) != result.objective:

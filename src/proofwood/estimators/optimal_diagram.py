@@ -44,7 +44,7 @@ from proofwood.model.sums import exact_sums
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate, check_widths
 from proofwood.problem.objectives import least_integer
 from proofwood.problem.ranked import OutOfTime, RankedRows
-from proofwood.result import Limits, Progress, Result, Status, bounded_by
+from proofwood.result import Limits, Progress, Result, Status, bounded_by, unproved
 
 LEFT_OUT = "levels"
 """What stopped a run that would have had nothing left to do, were there tests for all levels."""
@@ -695,12 +695,9 @@ def _lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
 
 def _of_fewer_tests(result: Result, posed: PosedDiagram) -> Result:
     """``result`` without the bounds that hold only for the columns and levels that have tests."""
-    if not posed.left_out or result.objective == 0:
+    if not posed.left_out:
         return result
-    why = LEFT_OUT if posed.left_out > 0 else "time_limit"
-    stats = dataclasses.replace(result.stats, stopped_by=result.stats.stopped_by or why, proved_by=None)
-    trace = tuple(dataclasses.replace(event, lower_bound=0.0) for event in result.trace)
-    return dataclasses.replace(result, lower_bound=0.0, status=Status.FEASIBLE, stats=stats, trace=trace)
+    return unproved(result, LEFT_OUT if posed.left_out > 0 else "time_limit")
 
 
 def _must_be_met(constraint: Constraint) -> bool:

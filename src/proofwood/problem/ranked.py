@@ -349,6 +349,13 @@ class RankedRows:
         bits = np.ascontiguousarray(self.bits(tests), dtype=np.int32)
         return replace(self, ranks=bits, tests_of=np.ones(bits.shape[1], dtype=np.int32))
 
+    def by_majority(self) -> RankedRows:
+        """The same rows, each with the class of largest integer weight among the rows that no test tells from it."""
+        index, weights = self.groups
+        relabelled = replace(self, codes=weights.argmax(axis=1)[index])
+        relabelled._index.append(index)  # the groups are the same
+        return relabelled
+
     def most_wrong(self, weight: int, *, surely: bool = False) -> int:
         """Integer weight of wrong rows that a model of at most the real ``weight`` wrong does not exceed.
 
