@@ -35,21 +35,40 @@ layered::Skeleton read_skeleton(proofwood::SettingsReader& given) {
   return skeleton;
 }
 
-layered::Table read_table(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
-                          const std::vector<u32>& positive, const std::vector<double>& least, const std::atomic<int>& stop) {
-  return layered::make_table(ranks.data(), ranks.shape(0), ranks.shape(1), tests_of.data(), prices.data(), weights.data(), prices.shape(1),
-                             coefficients.data(), positive, least, stop);
-}
+// The arrays that a table is made of, and the fairness constraints; checked here, made within the watch.
+class GivenTable {
+ public:
+  GivenTable(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
+             proofwood::SettingsReader& given)
+      : ranks_(ranks),
+        tests_of_(tests_of),
+        prices_(prices),
+        weights_(weights),
+        coefficients_(coefficients),
+        positive_(given.list<u32>("positive")),
+        least_(given.list<double>("least")) {
+    const std::size_t n = ranks.shape(0);
+    if (prices.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("ranks, prices and weights differ in length");
+    if (prices.shape(1) != weights.shape(1) || prices.shape(1) == 0) throw std::invalid_argument("prices and weights differ in their classes");
+    if (tests_of.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and tests_of differ in their number of columns");
+    if (coefficients.shape(0) != positive_.size() || least_.size() != positive_.size() || coefficients.shape(1) != n)
+      throw std::invalid_argument("the fairness constraints do not fit the rows");
+  }
 
-void check_table(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
-                 const std::vector<u32>& positive, const std::vector<double>& least) {
-  const std::size_t n = ranks.shape(0);
-  if (prices.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("ranks, prices and weights differ in length");
-  if (prices.shape(1) != weights.shape(1) || prices.shape(1) == 0) throw std::invalid_argument("prices and weights differ in their classes");
-  if (tests_of.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and tests_of differ in their number of columns");
-  if (coefficients.shape(0) != positive.size() || least.size() != positive.size() || coefficients.shape(1) != n)
-    throw std::invalid_argument("the fairness constraints do not fit the rows");
-}
+  layered::Table make(const std::atomic<int>& stop) const {
+    return layered::make_table(ranks_.data(), ranks_.shape(0), ranks_.shape(1), tests_of_.data(), prices_.data(), weights_.data(),
+                               prices_.shape(1), coefficients_.data(), positive_, least_, stop);
+  }
+
+ private:
+  const Ranks& ranks_;
+  const Cuts& tests_of_;
+  const Integers& prices_;
+  const Integers& weights_;
+  const Reals& coefficients_;
+  std::vector<u32> positive_;
+  std::vector<double> least_;
+};
 
 nb::dict told(const layered::Best& best, const layered::Table& table, const layered::Skeleton& skeleton) {
   if (best.shape.nodes.size() != skeleton.slots()) throw std::bad_alloc();  // memory ended before the first diagram
@@ -86,16 +105,14 @@ nb::dict construct_layered(const Ranks& ranks, const Cuts& tests_of, const Integ
   const auto starts = given.need<std::uint64_t>("starts");
   const auto share = given.need<double>("share");
   std::atomic<int> stop{kRunning};
-  const auto positive = given.list<u32>("positive");
-  const auto least = given.list<double>("least");
-  check_table(ranks, tests_of, prices, weights, coefficients, positive, least);
+  const GivenTable arrays(ranks, tests_of, prices, weights, coefficients, given);
   given.finish();
   layered::Table table;
   layered::Best best;
   bool begun = false;
   const auto work = [&] {
     try {
-      table = read_table(ranks, tests_of, prices, weights, coefficients, positive, least, stop);
+      table = arrays.make(stop);
     } catch (const layered::Unfinished&) {
       return;
     }
@@ -160,9 +177,7 @@ nb::dict improve_layered(const Ranks& ranks, const Cuts& tests_of, const Integer
   const auto seed = given.need<std::uint64_t>("seed");
   const layered::Effort effort{given.need<std::uint64_t>("rounds"), given.need<double>("target")};
   std::atomic<int> stop{kRunning};
-  const auto positive = given.list<u32>("positive");
-  const auto least = given.list<double>("least");
-  check_table(ranks, tests_of, prices, weights, coefficients, positive, least);
+  const GivenTable arrays(ranks, tests_of, prices, weights, coefficients, given);
   given.finish();
   const Start begin = read_start(start);
   layered::Table table;
@@ -170,7 +185,7 @@ nb::dict improve_layered(const Ranks& ranks, const Cuts& tests_of, const Integer
   bool begun = false;
   const auto work = [&] {
     try {
-      table = read_table(ranks, tests_of, prices, weights, coefficients, positive, least, stop);
+      table = arrays.make(stop);
     } catch (const layered::Unfinished&) {
       return;
     }
