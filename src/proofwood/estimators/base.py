@@ -40,7 +40,7 @@ from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.sums import exact_sums
 from proofwood.problem.objectives import checked_weights, simple_fraction, weight_products
 from proofwood.problem.ranked import OutOfTime
-from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Status
+from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Status, unproved
 
 if TYPE_CHECKING:
     from proofwood.show.labels import Labels
@@ -215,8 +215,18 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
                 problem = self._problem(X, codes, classes.size, weights)
                 if constrain is not None:
                     problem = constrain(problem, classes)
-            except OutOfTime:
-                problem, result = self._unprepared(X, codes, classes.size, weights, time.monotonic() - started)
+            except (OutOfTime, MemoryError) as error:
+                answer = self._untested(X, codes, classes.size, weights)
+                if answer is None and isinstance(error, MemoryError):
+                    raise
+                if answer is None:
+                    raise TimeoutError(
+                        f"the time limit of {self.time_limit} s ended the preparation of {X.shape[0]:,} rows with "
+                        f"{X.shape[1]:,} columns: raise time_limit"
+                    ) from None
+                problem, result = answer
+                stopped_by = "memory_limit" if isinstance(error, MemoryError) else "time_limit"
+                result = unproved(result, stopped_by, time.monotonic() - started)
             else:
                 if seconds is not None:  # what the preparation took counts, and what the end will take is kept
                     kept = min(_END_SHARE * seconds, _END_SECONDS * X.shape[0])
@@ -232,17 +242,14 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         self._keep(result, result.model)
         self._finish(problem)
 
-    def _unprepared(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None, seconds: float
-    ) -> tuple[Any, Result]:
-        """What to answer when the time limit came before there was a problem: a problem and a result, or TimeoutError.
+    def _untested(
+        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
+    ) -> tuple[Any, Result] | None:
+        """What to answer when a limit came before there was a problem: the problem without tests, and its result.
 
-        ``seconds`` is what the preparation took.
+        None if models without a test are no answer.
         """
-        raise TimeoutError(
-            f"the time limit of {self.time_limit} s ended the preparation of {X.shape[0]:,} rows with "
-            f"{X.shape[1]:,} columns: raise time_limit"
-        )
+        return None
 
     def _keep(self, result: Result, model: NodeTable) -> None:
         """Set the fitted attributes that the result decides."""

@@ -219,6 +219,8 @@ class MinimalTreeClassifier(ClassifierOverTests):
         if sure >= rows.unavoidable:
             left = None if limits.seconds is None else max(0.0, limits.seconds - relaxed.stats.seconds)
             result = solve(dataclasses.replace(problem, max_errors=sure), limits=Limits(left, limits.threads))
+            if result.status is Status.UNKNOWN:
+                return result
         if result is None or result.model is None:
             raise DataError(
                 f"max_errors={self.max_errors} is so close to the weight that trees get wrong that the weights of "

@@ -21,7 +21,7 @@ from proofwood.model.reshape import refresh
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.objectives import TreeCost
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import NO_LIMITS, Limits, Progress, Result, unproved
+from proofwood.result import NO_LIMITS, Limits, Progress, Result
 
 OBJECTIVES = ("errors", "features")
 
@@ -167,16 +167,14 @@ class OptimalBDDClassifier(ClassifierOverTests):
             smallest_set=self.tie_break == "size",
         )
 
-    def _unprepared(
-        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None, seconds: float
-    ) -> tuple[Posed[DiagramProblem], Result]:
-        """The diagram without a test, and no bound but 0."""
+    def _untested(
+        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
+    ) -> tuple[Posed[DiagramProblem], Result] | None:
         if self.objective == "features" or self.unknown == "solver":
-            return super()._unprepared(X, codes, n_classes, sample_weight, seconds)
+            return None
         rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
-        none = Binarizer.from_parts([[]] * X.shape[1])
-        posed = self._posed(self._over(rows), none, rows, X, sample_weight)
-        return posed, unproved(self._solve_by("search", posed, NO_LIMITS, None), "time_limit", seconds)
+        posed = self._posed(self._over(rows), Binarizer.from_parts([[]] * X.shape[1]), rows, X, sample_weight)
+        return posed, self._solve_by("search", posed, NO_LIMITS, None)
 
     def _check_parameters(self) -> None:
         for name, known in (

@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from proofwood import memory
 from proofwood.data.binarize import Binarizer, BitArray, midpoints, nearest_to_equal_shares, tested_levels
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray, NodeTable
@@ -29,6 +30,8 @@ from proofwood.problem.objectives import Rounding, integer_weights
 RankArray = npt.NDArray[np.int32]
 MANY_CUTS = 1_000
 """Thresholds of one column from which values are sorted before they are looked up."""
+CELL_BYTES = 16
+"""Memory that a rank takes, with the copies that searches make of it."""
 _CELLS_AT_ONCE = 1_000_000
 """Ranks written between two looks at the clock."""
 
@@ -78,8 +81,11 @@ class RankedRows:
         ------
         ValueError
             On shapes that do not fit, on bad weights, and if no row has a positive weight.
+        MemoryLimitError
+            If the ranks, with the copies that searches make of them, do not fit into the memory limit.
         """
         values = np.asarray(X, dtype=np.float64)
+        _require_room(values.shape[0], sum(1 for _ in pairwise(_groups(binarizer))))
         columns: list[npt.NDArray[np.int32]] = []
         tests_of: list[int] = []
         for first, end in pairwise(_groups(binarizer)):
@@ -117,6 +123,8 @@ class RankedRows:
         ------
         OutOfTime
             At the deadline.
+        MemoryLimitError
+            If the ranks, with the copies that searches make of them, do not fit into the memory limit.
         """
         weights, unit, rounding = integer_weights(sample_weight, X.shape[0])
         kept = np.flatnonzero(weights > 0)
@@ -147,6 +155,7 @@ class RankedRows:
                 places.append((place, 0))
                 tests_of.append(cuts.size)
         require_time(deadline)
+        _require_room(n, len(tests_of))
         joined = np.empty((n, len(tests_of)), dtype=np.int32)
         together = max(1, _CELLS_AT_ONCE // max(1, len(tests_of)))
         for first in range(0, n, together):  # rows lie together in memory, which is not touched before it is written
@@ -427,6 +436,10 @@ class RankedRows:
         feature, threshold = table.feature.copy(), table.threshold.copy()
         feature[inner], threshold[inner] = place, tests - self.offsets[column] + 0.5
         return replace(table, feature=feature, threshold=threshold), self.ranks[:, used].astype(np.float64)
+
+
+def _require_room(n_rows: int, n_columns: int) -> None:
+    memory.require(CELL_BYTES * n_rows * n_columns, f"a table of {n_rows:,} rows and {n_columns:,} columns of ranks")
 
 
 class OutOfTime(Exception):
