@@ -31,11 +31,19 @@ LEARNERS = {
 }
 
 
-def table(rows: int, columns: int, seed: int) -> tuple[Any, Any]:
-    """Values of three decimals and noisy labels."""
+def table(rows: int, columns: int, seed: int, *, ids: bool = False) -> tuple[Any, Any]:
+    """Values of three decimals and noisy labels; with ``ids``, one more column of texts that all differ."""
     rng = np.random.default_rng(seed)
-    X = rng.random((rows, columns)).round(3)
-    return X, (X[:, 0] + X[:, -1] + 0.3 * rng.random(rows) > 1).astype(int)
+    X: Any = rng.random((rows, columns)).round(3)
+    y = (X[:, 0] + X[:, -1] + 0.3 * rng.random(rows) > 1).astype(int)
+    if ids:
+        X = np.column_stack([X.astype(object), [f"id {row}" for row in range(rows)]])
+    return X, y
+
+
+def peak() -> int:
+    """Most bytes that this process has held in memory so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def limit_addresses(megabytes: int | None) -> None:
@@ -49,7 +57,7 @@ def limit_addresses(megabytes: int | None) -> None:
 
 def run(case: dict[str, Any]) -> dict[str, Any]:
     """What the case ends in: a status with its numbers, or a MemoryError."""
-    X, y = table(case.get("rows", 1500), case.get("columns", 8), case.get("seed", 0))
+    X, y = table(case.get("rows", 1500), case.get("columns", 8), case.get("seed", 0), ids=case.get("ids", False))
     limit = {"time_limit": case.get("time_limit", 1.0), "memory_limit": case.get("memory_limit")}
     if case["learner"] == "explainer":
         explainer = Explainer(RandomForestClassifier(50, max_depth=6, random_state=0).fit(X, y), **limit)
@@ -62,16 +70,19 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
     kind, settings = LEARNERS[case["learner"]]
     model = kind(**{**settings, **case.get("settings", {}), **limit, "n_jobs": case.get("jobs", 1)})
     limit_addresses(case.get("megabytes"))
+    before = peak()
     try:
         model.fit(X, y)
     except MemoryError as error:
-        return {"status": "MemoryError", "text": str(error)}
+        return {"status": "MemoryError", "text": str(error), "added": peak() - before}
+    added = peak() - before
     return {
         "status": str(model.status_),
         "objective": model.objective_,
         "lower": model.lower_bound_,
         "recount": model.recount(X, y) if case.get("megabytes") is None else model.objective_,
         "stopped_by": model.result_.stats.stopped_by,
+        "added": added,
     }
 
 

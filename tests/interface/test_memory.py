@@ -88,6 +88,23 @@ def test_control_groups_of_both_versions_are_read(tmp_path: Path) -> None:
     assert sorted(room for room in memory._group_rooms(root, own) if room is not None) == [7, 50, 700]
 
 
+@pytest.mark.parametrize("settings", [{}, {"time_limit": 5.0}], ids=["no time limit", "5 s"])
+@pytest.mark.parametrize(
+    ("learner", "ends"),
+    [("minimal", ("MemoryError",)), ("bdd", ("feasible",)), ("odd", ("feasible",))],
+)
+def test_identifiers_are_prepared_within_the_limit(
+    learner: str, ends: tuple[str, ...], settings: dict[str, float]
+) -> None:
+    # a test for every identifier makes 6,000 x 6,000 ranks
+    limit = 60_000_000
+    case = {"learner": learner, "rows": 6000, "ids": True, "memory_limit": limit, "time_limit": None}
+    found = outcome({**case, **settings})
+    assert found["added"] < limit
+    assert found["status"] in ends
+    assert found.get("stopped_by", "memory_limit") == "memory_limit"
+
+
 @linux
 @pytest.mark.parametrize(
     ("learner", "megabytes", "jobs"),

@@ -251,6 +251,10 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         """
         return None
 
+    def _to_count(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> Any:
+        """A problem that tells what a model costs on these rows; one that needs no tests for it has none."""
+        return self._problem(X, codes, n_classes, sample_weight)
+
     def _keep(self, result: Result, model: NodeTable) -> None:
         """Set the fitted attributes that the result decides."""
         self.model_ = model
@@ -408,7 +412,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         if y.shape != (X.shape[0],) or np.any(self.classes_[codes] != y):
             raise ValueError(f"y must hold {X.shape[0]} of the labels seen in training: {self.classes_.tolist()}")
         weights = self._row_weights(self.classes_, codes, sample_weight)
-        problem = self._problem(X, codes, self.classes_.size, weights)
+        problem = self._to_count(X, codes, self.classes_.size, weights)
         return self._cost(problem if constrain is None else constrain(problem))
 
     # ------------------------------------------------------------------------------------------------------ show

@@ -172,9 +172,21 @@ class OptimalBDDClassifier(ClassifierOverTests):
     ) -> tuple[Posed[DiagramProblem], Result] | None:
         if self.objective == "features" or self.unknown == "solver":
             return None
-        rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
-        posed = self._posed(self._over(rows), Binarizer.from_parts([[]] * X.shape[1]), rows, X, sample_weight)
+        posed = self._without_tests(X, codes, n_classes, sample_weight)
         return posed, self._solve_by("search", posed, NO_LIMITS, None)
+
+    def _without_tests(
+        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
+    ) -> Posed[DiagramProblem]:
+        rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
+        return self._posed(self._over(rows), Binarizer.from_parts([[]] * X.shape[1]), rows, X, sample_weight)
+
+    def _to_count(
+        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
+    ) -> Posed[DiagramProblem]:
+        if self.objective == "features":  # which errors could be avoided depends on the tests
+            return self._problem(X, codes, n_classes, sample_weight)
+        return self._without_tests(X, codes, n_classes, sample_weight)
 
     def _check_parameters(self) -> None:
         for name, known in (
