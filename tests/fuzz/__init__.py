@@ -5,11 +5,13 @@ answers. A part has one function,
 
     campaign(seed: int, seconds: float) -> Mapping[str, int]
 
-which draws cases from ``seed`` until the seconds are over. It returns counts by name: ``cases`` (or ``problems``,
-``questions``, ``models``; where there is none of these, all counts together are the cases), ``failures``, and others
-for the reader. At a failure it writes a record from which the case can be repeated (seed, options, data) into the
-folder ``tests.fuzz._records.folder()``, counts it and goes on; or it raises AssertionError with what repeats the case,
-which ends its turn. The same seed draws the same cases; how many there are depends on the time.
+which draws cases from ``seed`` until the seconds are over. It returns counts by name: ``cases``, ``failures``, and
+others for the reader. A case that raises anything is a failure: a record with its message, its traceback and the line
+of Python that repeats it goes into the folder ``tests.fuzz._records.folder()``, it is counted, and the next case runs.
+The same seed draws the same cases; how many there are depends on the time.
+
+``tests.fuzz._records.cases`` does all this for a function ``one_case(number)``, which draws one case from its number
+alone, raises what is wrong with it, and returns counts.
 
 The runner (``_runner``) gives each part its turns, every one in a process of its own with a seed of its own. A process
 that dies, raises, or does not come back is a failure of its part, and the campaign goes on.

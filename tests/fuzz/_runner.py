@@ -172,12 +172,17 @@ def report(tallies: dict[str, Tally], command: str, records: Path) -> str:
     if failures:
         lines += ["", "## Failures", ""]
         lines += [f"- {part}: {text}" for part, tally in tallies.items() for text in tally.broken]
-        names = sorted(path.name for path in records.glob("*.json"))
-        lines += [f"- record {name}" for name in names[:200]]
-        if len(names) > 200:
-            lines.append(f"- and {len(names) - 200} records more")
+        paths = sorted(records.glob("*.json"))
+        lines += [f"- record {path.name}: `{_repeat(path)}`" for path in paths[:200]]
+        if len(paths) > 200:
+            lines.append(f"- and {len(paths) - 200} records more")
     lines += ["", "## Machine and versions", "", f"- {_machine()}", f"- {_versions()}", ""]
     return "\n".join(lines)
+
+
+def _repeat(path: Path) -> str:
+    """What repeats the case of a record."""
+    return str(json.loads(path.read_text(encoding="utf-8"))["repeat"])
 
 
 def _machine() -> str:

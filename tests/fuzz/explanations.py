@@ -8,7 +8,6 @@ considered. What the model itself predicts for all these rows decides what an ex
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,11 +20,11 @@ import pandas as pd
 
 from proofwood import Explainer, OptimalTreeClassifier
 from proofwood.data.columns import Kind
-from proofwood.exceptions import DataError
 from proofwood.explain.explainer import ReadRow
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
 from proofwood.explain.rule import Condition
+from tests.fuzz import _records
 
 MOST_ROWS = 3000
 """Rows of the largest grid that is listed."""
@@ -426,34 +425,16 @@ def make(seed: int, number: int) -> tuple[Case, np.random.Generator]:
         return MODELS[number % len(MODELS)](rng), rng
 
 
-def campaign(seed: int, seconds: float, first: int = 0) -> Counter[str]:
-    """Random cases until the time is over.
-
-    Parameters
-    ----------
-    seed : of the cases
-    seconds : of this process, wall clock
-    first : number of the first case
-
-    Returns
-    -------
-    Counter
-        How many models, rows, and explanations of each status there were.
-
-    Raises
-    ------
-    AssertionError
-        At the first fault; it names the seed and the number of the case, for :func:`make`.
-    """
+def one_case(number: int) -> Counter[str]:
+    """How many models, rows, and explanations of each status a case had; AssertionError at the first fault."""
     counts: Counter[str] = Counter()
-    end, number = time.monotonic() + seconds, first
-    while time.monotonic() < end:
-        case, rng = make(seed, number)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                check(case, rng, counts)
-            except (AssertionError, ValueError, TypeError, LookupError, RuntimeError, DataError) as error:
-                raise AssertionError(f"case {number} of seed {seed}, {case.told}: {error!r}") from error
-        number += 1
+    case, rng = make(*divmod(number, _records.CASES))
+    with _records.about(case.told), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(case, rng, counts)
     return counts
+
+
+def campaign(seed: int, seconds: float) -> Counter[str]:
+    """Random cases until the time is over."""
+    return _records.cases(one_case, seed, seconds)

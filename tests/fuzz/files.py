@@ -12,9 +12,10 @@ import json
 import math
 import random
 import tempfile
-import time
 import warnings
 from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from proofwood.data.tables import read_table, split_target
 from proofwood.explain.models import explained
 from proofwood.explain.table.records import read_explanations
 from proofwood.parallel.checkpoint import Checkpoint
+from tests.fuzz import _records
 
 ODD: tuple[Any, ...] = (
     *(None, True, False, 0, 1, -1, 2, 0.5, -0.0, 1e308, 1e-320, 2**53 + 1, 2**63, 2**70, -(2**63), 10**400),
@@ -43,43 +45,50 @@ ODD: tuple[Any, ...] = (
 """Values to put in the place of others."""
 
 
-def campaign(seed: int, seconds: float) -> dict[str, int]:
-    """Damage files for so long.
+def campaign(seed: int, seconds: float) -> Counter[str]:
+    """Damage files for so long: how many of each kind ended in what, ``"model refused"``, ``"model read"``, ..."""
+    return _records.cases(one_case, seed, seconds)
 
-    Parameters
-    ----------
-    seed : of the random numbers
-    seconds : wall clock
 
-    Returns
-    -------
-    dict
-        How many cases of each kind ended in what: ``"model refused"``, ``"model read"``, ...
+def one_case(number: int) -> Counter[str]:
+    """Damage one file.
 
     Raises
     ------
     AssertionError
-        If a damaged file was read as something that it does not say, or a refusal has no words; any other exception is
-        what the damaged file raised in place of a refusal.
+        If it was read as something that it does not say, or a refusal has no words; any other exception is what the
+        damaged file raised in place of a refusal.
     """
-    dice = random.Random(seed)
-    counts: Counter[str] = Counter()
-    end = time.monotonic() + seconds
+    seed, place = divmod(number, _records.CASES)
+    whole = _whole(seed)
+    dice = random.Random(number)
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        folder = Path(name)
-        models, X = _models(folder, seed)
-        batch = _batch(folder, models[0], X)
-        while time.monotonic() < end or not counts:
-            for kind, case in (("model", _model), ("table", _table), ("batch", _batch_case)):
-                given: Any = {"model": (models, X), "table": X, "batch": batch}[kind]
-                state = dice.getstate()
-                try:
-                    counts[f"{kind} {case(dice, folder, given)}"] += 1
-                except Exception as error:
-                    error.add_note(f"seed {seed}, case {sum(counts.values())}, random state {hash(state)}")
-                    raise
-    return dict(sorted(counts.items()))
+        kind = ("model", "table", "batch")[place % 3]
+        if kind == "model":
+            ended = _model(dice, Path(name), (whole.models, whole.X))
+        elif kind == "table":
+            ended = _table(dice, Path(name), whole.X)
+        else:
+            ended = _batch_case(dice, Path(name), whole.batch)
+    return Counter({f"{kind} {ended}": 1})
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What is damaged: texts of model files, and a table and explanations of the first of them."""
+
+    models: list[str]
+    X: np.ndarray
+    batch: tuple[Any, pl.DataFrame, bytes]
+
+
+@lru_cache(maxsize=1)
+def _whole(seed: int) -> Whole:
+    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        paths, X = _models(Path(name), seed)
+        return Whole([path.read_text("utf-8") for path in paths], X, _batch(Path(name), paths[0], X))
 
 
 def _refused(error: Exception) -> str:
@@ -144,10 +153,9 @@ def _digest(part: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _model(dice: random.Random, folder: Path, given: tuple[list[Path], np.ndarray]) -> str:
-    paths, X = given
-    origin = dice.choice(paths)
-    text = origin.read_text("utf-8")
+def _model(dice: random.Random, folder: Path, given: tuple[list[str], np.ndarray]) -> str:
+    texts, X = given
+    text = dice.choice(texts)
     damaged = folder / "damaged.json"
     if dice.random() < 0.2:
         damaged.write_bytes(_scratched(dice, text.encode()))
@@ -189,7 +197,8 @@ def _require_sound(model: Any, X: np.ndarray, folder: Path) -> None:
     rows: Any = np.resize(X, (10, model.n_features_in_)) if model.n_features_in_ < 1000 else None
     if rows is not None and not getattr(model, "categories_", None):
         if hasattr(model, "feature_names_in_"):
-            rows = pl.DataFrame(rows, schema=[str(name) for name in model.feature_names_in_])
+            names = map(str, model.feature_names_in_)  # by a dict, since a schema has no empty name
+            rows = pl.DataFrame(dict(zip(names, rows.T, strict=True)))
         assert np.isin(model.predict(rows), model.classes_).all()
         shares = model.predict_proba(rows)
         assert np.isfinite(shares).all()

@@ -11,10 +11,8 @@ from __future__ import annotations
 import importlib.util
 import math
 import pickle
-import re
 import tempfile
 import time
-import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +31,8 @@ from proofwood.engines.search import SearchOptions, solve
 from proofwood.exceptions import OptimalityWarning
 from proofwood.problem.problem import TreeProblem
 from proofwood.result import Limits
-from tests.fuzz._records import record
+from tests.fuzz import _records
+from tests.strategies import LANES, RULES
 
 EXACT = Fraction(1, 10**14)
 """Relative error of a float64 that stands for an exact sum of a few rows."""
@@ -83,6 +82,11 @@ class Case:
     sample_weight: np.ndarray | None
     options: dict[str, Any]
     tiny: bool
+
+    def __str__(self) -> str:
+        """All that ``fit`` is given."""
+        weights = None if self.sample_weight is None else self.sample_weight.tolist()
+        return f"{self.learner} {self.options}, X={self.X.tolist()}, y={self.y.tolist()}, sample_weight={weights}"
 
     @property
     def exact(self) -> Fraction:
@@ -451,19 +455,8 @@ def check_refused(case: Case, error: ValueError) -> None:
 def check_twins(fitted: Any, case: Case, rng: np.random.Generator, told: Counter[str]) -> None:
     """The claims of another engine, or of other switches and threads, do not contradict these."""
     if case.learner == "tree":
-        names = (
-            "similarity",
-            "interval_shrinking",
-            "sub_interval",
-            "depth_two",
-            "cache",
-            "feature_bounds",
-            "affordable",
-        )
-        switches: dict[str, Any] = {name: bool(rng.random() < 0.5) for name in (*names, "merge_rows")}
-        options = SearchOptions(
-            **switches, lanes=int(rng.choice([0, 16, 32, 64])), eta=float(rng.choice([0.0, 1.0, math.inf]))
-        )
+        switches: dict[str, Any] = {rule: bool(rng.random() < 0.5) for rule in RULES}
+        options = SearchOptions(**switches, lanes=int(rng.choice(LANES)), eta=float(rng.choice([0.0, 1.0, math.inf])))
         problem = fitted._problem(
             case.X, np.searchsorted(fitted.classes_, case.y), fitted.classes_.size, _row_weights(fitted, case)
         )
@@ -538,28 +531,17 @@ def run(case: Case, rng: np.random.Generator, told: Counter[str]) -> None:
         check_twins(fitted, case, rng, told)
 
 
+def one_case(number: int) -> Counter[str]:
+    """Draw, fit and check one case."""
+    rng = np.random.default_rng(number)
+    case, told = draw(rng), Counter[str]()
+    with _records.about(case), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", OptimalityWarning)
+        run(case, rng, told)
+    return told
+
+
 def campaign(seed: int, seconds: float) -> Counter[str]:
     """Draw, fit and check until the time is over."""
-    rng = np.random.default_rng(seed)
-    told: Counter[str] = Counter(cases=0, failures=0)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        number = told["cases"]
-        told["cases"] += 1
-        # each case has a generator of its own: one that draws more does not change the next
-        of_case = np.random.default_rng(rng.integers(2**63))
-        case = draw(of_case)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                warnings.simplefilter("ignore", OptimalityWarning)
-                run(case, of_case, told)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
-            told["failures"] += 1
-            told[f"failed: {case.learner}, {re.split(r'[0-9:,(]', str(error))[0].strip() or type(error).__name__}"] += 1
-            arrays = {} if case.sample_weight is None else {"sample_weight": case.sample_weight}
-            where = "".join(traceback.format_exception(error)[-3:])
-            message = f"{type(error).__name__}: {error}"
-            options = {"learner": case.learner, **case.options}
-            record("learners", seed, number, message, options | {"where": where}, X=case.X, y=case.y, **arrays)
-    return told
+    return _records.cases(one_case, seed, seconds)

@@ -10,19 +10,20 @@ import math
 import os
 import resource
 import signal
-import sys
 import threading
 import time
 import warnings
 from collections import Counter
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalTreeClassifier
+from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
 from proofwood.result import ProgressEvent
+from tests.fuzz import _records
 
 SPARE = 0.5, 0.05
 """A fit may take so many CPU seconds more than its limit, or this share of it, whichever is more."""
@@ -59,6 +60,25 @@ LEARNERS: tuple[tuple[str, type, dict[str, tuple[Any, ...]]], ...] = (
         {"objective": ("features",), "engine": ("search", "sat"), "max_thresholds": (None, 5)},
     ),
     ("bdd, priced", OptimalBDDClassifier, {"alpha": (0.001, 0.02), "max_features": (2, 4)}),
+    (
+        "diagram",
+        OptimalDiagramClassifier,
+        {
+            "widths": ((1,), (1, 2), (1, 2, 3)),
+            "alpha": (0.0, 0.01, 0.2),
+            "engine": ("auto", "search", "heuristic", "milp", *(["cpsat"] if find_spec("ortools") else [])),
+        },
+    ),
+    (
+        "diagram, oblique",
+        OptimalDiagramClassifier,
+        {
+            "splits": ("oblique",),
+            "widths": ((1,), (1, 2), (1, 2, 3)),
+            "alpha": (0.0, 0.01, 0.2),
+            "engine": ("auto", "heuristic"),
+        },
+    ),
 )
 
 
@@ -141,43 +161,43 @@ def run(estimator: Any, X: Any, y: np.ndarray, weights: Any, press_after: float 
     return Outcome(fitted, raised, took, limit, events)
 
 
-def check(outcome: Outcome, X: Any, y: np.ndarray, weights: Any, described: str) -> None:
-    """AssertionError, with the case in words, on the first thing that is not as it should be."""
+def check(outcome: Outcome, X: Any, y: np.ndarray, weights: Any) -> None:
+    """AssertionError on the first thing that is not as it should be."""
     most = outcome.limit + max(SPARE[0], SPARE[1] * outcome.limit)
-    assert outcome.cpu <= most, f"{outcome.cpu:.2f} CPU seconds for a limit of {outcome.limit:.3f}: {described}"
-    check_events(outcome.events, described)
+    assert outcome.cpu <= most, f"{outcome.cpu:.2f} CPU seconds for a limit of {outcome.limit:.3f}"
+    check_events(outcome.events)
     fitted = outcome.estimator
     if fitted is None:
         permitted = ("TimeoutError", "KeyboardInterrupt", "DataError: ")
-        assert outcome.raised.startswith(permitted), f"{outcome.raised}: {described}"
+        assert outcome.raised.startswith(permitted), outcome.raised
         return
     result = fitted.result_
-    assert result.lower_bound <= result.objective < math.inf, f"{result}: {described}"
-    assert (result.status == "optimal") == (result.lower_bound == result.objective), f"{result}: {described}"
-    assert result.status != "feasible" or result.stats.stopped_by or fitted.engine in ("heuristic", "greedy"), described
-    check_events(fitted.trace_, described)
+    assert result.lower_bound <= result.objective < math.inf, result
+    assert (result.status == "optimal") == (result.lower_bound == result.objective), result
+    assert result.status != "feasible" or result.stats.stopped_by or fitted.engine in ("heuristic", "greedy"), result
+    check_events(fitted.trace_)
     final = fitted.trace_[-1]
     told = (final.objective, final.lower_bound)
-    assert told == (result.objective, result.lower_bound), f"the trace ends with {told}: {described}"
+    assert told == (result.objective, result.lower_bound), f"the trace ends with {told}"
     counted = fitted.recount(X, y, weights)
-    assert math.isclose(counted, result.objective, rel_tol=1e-9), f"recount {counted}, {result.objective}: {described}"
-    assert fitted.predict(X).shape == y.shape, described
+    assert math.isclose(counted, result.objective, rel_tol=1e-9), f"recount {counted}, {result.objective}"
+    assert fitted.predict(X).shape == y.shape
 
 
-def check_events(events: Any, described: str) -> None:
+def check_events(events: Any) -> None:
     """Objectives fall, bounds rise, and a bound is never above its objective."""
     for one, other in pairwise(events):
-        assert other.objective <= one.objective, f"objective {one.objective} then {other.objective}: {described}"
-        assert other.lower_bound >= one.lower_bound, f"bound {one.lower_bound} then {other.lower_bound}: {described}"
+        assert other.objective <= one.objective, f"objective {one.objective} then {other.objective}"
+        assert other.lower_bound >= one.lower_bound, f"bound {one.lower_bound} then {other.lower_bound}"
     for event in events:
-        assert event.lower_bound <= event.objective, f"{event}: {described}"
+        assert event.lower_bound <= event.objective, event
 
 
-def one_case(seed: int) -> str:
-    """Draw, run and check one case; its name."""
-    rng = np.random.default_rng(seed)
+def one_case(number: int) -> Counter[str]:
+    """Draw, run and check one case; gives how its learner ended."""
+    rng = np.random.default_rng(number)
     name, learner, choices = LEARNERS[int(rng.integers(len(LEARNERS)))]
-    X, y = random_table(rng, numbers=name == "tree")
+    X, y = random_table(rng, numbers=name in ("tree", "diagram, oblique"))
     parameters = {key: values[int(rng.integers(len(values)))] for key, values in choices.items()}
     if name == "minimal":
         parameters["on_conflict"] = "majority"
@@ -186,28 +206,13 @@ def one_case(seed: int) -> str:
     weights = rng.integers(0, 3, len(y)).astype(float) if rng.random() < 0.2 else None
     if weights is not None and not weights.any():
         weights = None
-    described = f"seed {seed}, {name} {parameters}, {X.shape}, Ctrl-C after {press_after}"
-    try:
+    with _records.about(f"{name} {parameters}, {X.shape}, Ctrl-C after {press_after}"):
         outcome = run(learner(**parameters), X, y, weights, press_after)
-    except Exception as error:
-        raise AssertionError(f"{type(error).__name__} {error}: {described}") from error
-    check(outcome, X, y, weights, described)
+        check(outcome, X, y, weights)
     ended = outcome.raised.partition(":")[0] if outcome.estimator is None else str(outcome.estimator.status_)
-    return f"{name}: {ended}"
+    return Counter({f"{name}: {ended}": 1})
 
 
-def campaign(seed: int, seconds: float) -> dict[str, int]:
-    """Cases from ``seed`` on for so many seconds: how many, how many failed, and how often each learner ended how.
-
-    What failed is written to the standard error; ``one_case`` with the seed that it names repeats it.
-    """
-    counts: Counter[str] = Counter(cases=0, failures=0)
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        try:
-            counts[one_case(1_000_000 * seed + counts["cases"])] += 1
-        except AssertionError as error:
-            counts["failures"] += 1
-            sys.stderr.write(f"{error}\n")
-        counts["cases"] += 1
-    return dict(counts)
+def campaign(seed: int, seconds: float) -> Counter[str]:
+    """Cases for so many seconds: how many, how many failed, and how often each learner ended how."""
+    return _records.cases(one_case, seed, seconds)

@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
 from typing import Any
 
 import numpy as np
+
+from tests.fuzz import _records
 
 ENGINES = {
     "tree": [{}],
@@ -44,25 +45,26 @@ def outcome(case: dict[str, Any], seconds: float = 120.0) -> dict[str, Any]:
     return found
 
 
-def campaign(seed: int, seconds: float) -> dict[str, int]:
-    """Cases by what they ended in, for about ``seconds``; AssertionError, with the case, at the first that is wrong."""
-    rng = np.random.default_rng(seed)
-    counts: Counter[str] = Counter()
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        learner = str(rng.choice(list(ENGINES)))
-        case: dict[str, Any] = {
-            "learner": learner,
-            "settings": ENGINES[learner][int(rng.integers(len(ENGINES[learner])))],
-            "rows": int(rng.integers(20, 4000)),
-            "columns": int(rng.integers(2, 30)),
-            "seed": int(rng.integers(2**31)),
-            "jobs": int(rng.choice([1, 2, 64])),
-            "time_limit": float(rng.uniform(0.1, 2.0)),
-        }
-        if rng.random() < 0.5:
-            case["megabytes"] = int(2 ** rng.uniform(0, 10))
-        else:
-            case["memory_limit"] = int(2 ** rng.uniform(10, 30))
-        counts[f"{learner} {outcome(case)['status']}"] += 1
-    return dict(counts)
+def one_case(number: int) -> Counter[str]:
+    """One case at random, by what it ended in."""
+    rng = np.random.default_rng(number)
+    learner = str(rng.choice(list(ENGINES)))
+    case: dict[str, Any] = {
+        "learner": learner,
+        "settings": ENGINES[learner][int(rng.integers(len(ENGINES[learner])))],
+        "rows": int(rng.integers(20, 4000)),
+        "columns": int(rng.integers(2, 30)),
+        "seed": int(rng.integers(2**31)),
+        "jobs": int(rng.choice([1, 2, 64])),
+        "time_limit": float(rng.uniform(0.1, 2.0)),
+    }
+    if rng.random() < 0.5:
+        case["megabytes"] = int(2 ** rng.uniform(0, 10))
+    else:
+        case["memory_limit"] = int(2 ** rng.uniform(10, 30))
+    return Counter({f"{learner} {outcome(case)['status']}": 1})
+
+
+def campaign(seed: int, seconds: float) -> Counter[str]:
+    """Cases by what they ended in, for about ``seconds``."""
+    return _records.cases(one_case, seed, seconds)

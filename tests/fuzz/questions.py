@@ -9,7 +9,6 @@ the search on the way.
 from __future__ import annotations
 
 import itertools
-import time
 from collections import Counter
 from collections.abc import Sequence
 
@@ -18,6 +17,7 @@ import numpy as np
 from proofwood.explain.oracles.box import BoxOptions, BoxOracle
 from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import BoolArray, IntArray
+from tests.fuzz import _records
 
 MOST_ROWS = 4000
 """Cells of a small space, those that its clauses forbid included."""
@@ -264,31 +264,13 @@ def ask_some(random: np.random.Generator, n: int, counts: Counter[str], *, optio
     counts["conflicts"] += oracle.conflicts
 
 
-def campaign(seed: int, seconds: float, *, most_questions: int | None = None) -> dict[str, int]:
-    """Random models, 40 questions each, until the time is over.
-
-    Parameters
-    ----------
-    seed : of the first model; each model has a generator of its own, ``default_rng([seed, number])``
-    seconds : limit
-    most_questions : another limit
-
-    Returns
-    -------
-    Numbers of models, questions, and conflicts
-
-    Raises
-    ------
-    AssertionError
-        At the first wrong answer or broken invariant; it names seed and number of the model.
-    """
+def one_case(number: int) -> Counter[str]:
+    """One random model, asked 40 questions: numbers of models, questions, and conflicts."""
     counts: Counter[str] = Counter()
-    until = time.monotonic() + seconds
-    for number in itertools.count():
-        if time.monotonic() >= until or (most_questions is not None and counts["questions"] >= most_questions):
-            return dict(counts)
-        try:
-            ask_some(np.random.default_rng([seed, number]), 40, counts)
-        except (AssertionError, RuntimeError) as error:
-            raise AssertionError(f"seed {seed}, model {number}: {error}") from error
-    raise AssertionError("there is no last number")
+    ask_some(np.random.default_rng(divmod(number, _records.CASES)), 40, counts)
+    return counts
+
+
+def campaign(seed: int, seconds: float) -> Counter[str]:
+    """Random models until the time is over."""
+    return _records.cases(one_case, seed, seconds)

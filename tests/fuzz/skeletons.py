@@ -9,7 +9,6 @@ are the tests of a univariate problem. Points are far apart there, so that the m
 from __future__ import annotations
 
 import importlib.util
-import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,6 +22,7 @@ from proofwood.problem.layered import LayeredCost, LayeredProblem
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, Result, Status
 from tests import naive_layered as naive
+from tests.fuzz import _records
 from tests.layered_problems import layered_problem
 from tests.naive_oblique import separations
 
@@ -117,25 +117,14 @@ def fault(one: Case, result: Result, least: int) -> str | None:
     return None
 
 
-def campaign(seed: int, seconds: float) -> dict[str, int]:
-    """Problems drawn from ``seed`` for so many seconds; AssertionError names the first false claim.
-
-    Returns
-    -------
-    dict
-        Problems in all ("problems"), answers said to be optimal ("proved"), and problems by kind and engine.
-    """
-    until, number = time.perf_counter() + seconds, 0
-    counts: Counter[str] = Counter()
-    while time.perf_counter() < until:
-        check(seed, number, counts)
-        number += 1
-    return dict(counts)
+def campaign(seed: int, seconds: float) -> Counter[str]:
+    """Problems drawn from ``seed`` for so many seconds: by kind and engine, and how many were "proved" optimal."""
+    return _records.cases(one_case, seed, seconds)
 
 
-def check(seed: int, number: int, counts: Counter[str]) -> None:
-    """One problem by one engine; raises AssertionError on a false claim."""
-    rng = np.random.default_rng([seed, number, 11])
+def one_case(number: int) -> Counter[str]:
+    """One problem by one engine; AssertionError on a false claim."""
+    rng = np.random.default_rng([*divmod(number, _records.CASES), 11])
     one = case(rng)
     least = naive.cheapest(one.same)[0]
     assert least is not None
@@ -146,6 +135,6 @@ def check(seed: int, number: int, counts: Counter[str]) -> None:
         limit = float(rng.random() * 0.05)
     result = solve(one.problem, engine=engine, limits=Limits(limit), random_state=int(rng.integers(100)))
     wrong = fault(one, result, least)
-    assert wrong is None, f"seed {seed}, problem {number}, engine {engine!r}, limit {limit}: {wrong}"
+    assert wrong is None, f"{wrong}: engine {engine!r}, limit {limit}"
     kind = "univariate" if one.problem.columns is None else f"oblique in {one.problem.columns.shape[1]} columns"
-    counts.update(["problems", f"{kind} by {engine}", *(["proved"] if result.status is Status.OPTIMAL else [])])
+    return Counter([f"{kind} by {engine}", *(["proved"] if result.status is Status.OPTIMAL else [])])

@@ -13,12 +13,9 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.datasets import load_iris
-from typer.testing import CliRunner
 
 import proofwood
-from proofwood.cli import app
-
-COMMAND = [sys.executable, "-c", "from proofwood.cli import main; main()"]
+from tests.command_line import COMMAND, failed, invoke
 
 
 @pytest.fixture(scope="module")
@@ -43,23 +40,6 @@ def noise(tmp_path):
     frame = pl.DataFrame(random.random((1500, 12))).with_columns(y=pl.Series(random.integers(0, 2, 1500)))
     frame.write_csv(tmp_path / "noise.csv")
     return tmp_path / "noise.csv"
-
-
-def invoke(*arguments: object):
-    try:
-        runner = CliRunner(mix_stderr=False)
-    except TypeError:  # click from 8.2 on never mixes
-        runner = CliRunner()
-    return runner.invoke(app, [str(argument) for argument in arguments])
-
-
-def failed(*arguments: object) -> str:
-    """The one message of a command that must fail as wrong input does."""
-    result = invoke(*arguments)
-    assert result.exit_code == 2, result.output
-    assert "Traceback" not in result.output
-    assert result.stdout == ""
-    return " ".join(result.stderr.split())
 
 
 def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

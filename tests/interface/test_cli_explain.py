@@ -10,11 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.ensemble import RandomForestClassifier
-from typer.testing import CliRunner
 
 from proofwood import OptimalTreeClassifier
-from proofwood.cli import app
 from proofwood.explain.proofs.recheck import digest
+from tests.command_line import failed, invoke, worked
 
 NAMES = ["income", "debt", "age"]
 
@@ -34,27 +33,6 @@ def folder(tmp_path_factory):
     bare = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y)
     (path / "bare.pkl").write_bytes(pickle.dumps(bare))
     return path
-
-
-def invoke(*arguments: object):
-    try:
-        runner = CliRunner(mix_stderr=False)
-    except TypeError:  # click from 8.2 on never mixes
-        runner = CliRunner()
-    return runner.invoke(app, [str(argument) for argument in arguments])
-
-
-def worked(*arguments: object) -> str:
-    result = invoke(*arguments)
-    assert result.exit_code == 0, result.output + result.stderr
-    return result.stdout
-
-
-def failed(*arguments: object) -> str:
-    result = invoke(*arguments)
-    assert result.exit_code == 2, result.output
-    assert "Traceback" not in result.output
-    return " ".join(result.stderr.split())
 
 
 def told(text: str) -> dict[str, str]:

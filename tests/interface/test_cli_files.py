@@ -15,22 +15,12 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.ensemble import RandomForestClassifier
-from typer.testing import CliRunner
 
 import proofwood
 from proofwood import OptimalTreeClassifier
-from proofwood.cli import app
+from tests.command_line import COMMAND, invoke
 
-COMMAND = [sys.executable, "-c", "from proofwood.cli import main; main()"]
 no_kill = pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
-
-
-def invoke(*arguments: object):
-    try:
-        runner = CliRunner(mix_stderr=False)
-    except TypeError:  # click from 8.2 on never mixes
-        runner = CliRunner()
-    return runner.invoke(app, [str(argument) for argument in arguments])
 
 
 def failed(*arguments: object) -> str:

@@ -7,10 +7,9 @@ import re
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import proofwood
-from proofwood.cli import app
+from tests.command_line import failed, worked
 
 QUICK = ("--model", "odd", "--widths", "1,2", "--time-limit", 0.4)
 
@@ -34,28 +33,6 @@ def table(tmp_path_factory):
     path = tmp_path_factory.mktemp("odd") / "loans.csv"
     frame.write_csv(path)
     return path
-
-
-def invoke(*arguments: object):
-    try:
-        runner = CliRunner(mix_stderr=False)
-    except TypeError:  # click from 8.2 on never mixes
-        runner = CliRunner()
-    return runner.invoke(app, [str(argument) for argument in arguments])
-
-
-def worked(*arguments: object) -> str:
-    result = invoke(*arguments)
-    assert result.exit_code == 0, result.stderr
-    return result.stdout
-
-
-def failed(*arguments: object) -> str:
-    result = invoke(*arguments)
-    assert result.exit_code == 2, result.output
-    assert "Traceback" not in result.output
-    assert result.stdout == ""
-    return " ".join(result.stderr.split())
 
 
 def test_a_fair_and_stable_diagram(table, tmp_path):

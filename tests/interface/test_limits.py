@@ -99,7 +99,7 @@ def test_traces_of_smallest_trees_only_close_in(engine, minimize, max_errors):
         events = []
         tree.set_params(callback=events.append).fit(X, rng.integers(0, 2, 14))
         for told in (tree.trace_, events):
-            limits.check_events(told, f"seed {seed}")
+            limits.check_events(told)
             assert (told[-1].objective, told[-1].lower_bound) == (tree.objective_, tree.lower_bound_)
 
 

@@ -171,6 +171,5 @@ def test_no_engine_claims_what_is_false():
     """A slice of the long campaign."""
     counts: Counter[str] = Counter()
     for number in range(60):
-        skeletons.check(5, number, counts)
-    assert counts["problems"] == 60
+        counts.update(skeletons.one_case(5_000_000 + number))
     assert counts["proved"] > 30

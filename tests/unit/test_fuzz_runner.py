@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,7 @@ from tests.fuzz import _records, _runner
 PARTS = {
     "passes": "return {'cases': 7, 'failures': 0, 'seed': seed}",
     "fails": "from tests.fuzz import _records\n"
-    "    _records.record('fails', seed, 3, 'two is not three', {'two': 2}, X=[[1.0]])\n"
+    "    _records.record('fails', seed, 3, 'two is not three', repeat='fails.one_case(3)')\n"
     "    return {'cases': 5, 'failures': 1}",
     "raises": "raise ValueError('no such case')",
     "crashes": "os.abort()",
@@ -63,7 +67,7 @@ def test_what_goes_wrong_is_told_apart_and_ends_nothing(package: str, tmp_path: 
     page = _runner.report(tallies, "command", records)
     assert "17 cases" in page
     assert "5 failures" in page
-    assert f"record fails-{_runner.derived(1, 'fails', 0)}-3.json" in page
+    assert f"record fails-{_runner.derived(1, 'fails', 0)}-3.json: `fails.one_case(3)`" in page
     assert len(lines) == 7
 
 
@@ -75,9 +79,53 @@ def test_turns_go_round_with_seeds_of_their_own(package: str, tmp_path: Path) ->
     assert tallies["passes"].counts == {"cases": 21, "failures": 0, "seed": sum(seeds)}
 
 
-def test_a_record_holds_what_repeats_the_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def one_case(number: int) -> Counter[str]:
+    """A case that fails at the second and third number of a seed."""
+    place = number % _records.CASES
+    with _records.about(f"place {place}"):
+        if place == 1:
+            assert number == 0, f"the number is {number}"
+        if place == 2:
+            raise LookupError("lost")
+    if place == 3:
+        sys.exit(4)
+    return Counter({"passed": 1})
+
+
+def test_a_failed_case_is_recorded_with_what_repeats_it_and_the_next_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(_records.VARIABLE, str(tmp_path / "there"))
-    path = _records.record("part", 5, 6, "wrong", {"alpha": 0.5}, X=[[1.0, 2.0]])
-    assert path == tmp_path / "there" / "part-5-6.json"
-    assert '"alpha": 0.5' in path.read_text()
-    assert path.with_suffix(".npz").exists()
+    counts = _records.cases(one_case, 5, 0.05)
+    kinds = {name: number for name, number in counts.items() if name.startswith("failed")}
+    assert kinds == {"failed: the number is": 1, "failed: lost": 1, "failed: SystemExit": 1}
+    assert counts["failures"] == 3
+    assert counts["passed"] == counts["cases"] - 3 > 0
+    records = {path.name: json.loads(path.read_text()) for path in (tmp_path / "there").iterdir()}
+    part = __name__.rpartition(".")[2]
+    assert sorted(records) == [f"{part}-5-{place}.json" for place in (1, 2, 3)]
+    first = records[f"{part}-5-1.json"]
+    assert (first["part"], first["seed"], first["case"]) == (part, 5, 1)
+    assert first["message"].startswith("AssertionError: the number is 5000001")
+    assert first["message"].endswith("\nplace 1")
+    assert "in one_case" in first["traceback"]
+    with pytest.raises(LookupError, match="lost"):
+        exec(records[f"{part}-5-2.json"]["repeat"])
+
+
+def test_the_user_ends_a_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(_records.VARIABLE, str(tmp_path))
+
+    def stopped(number: int) -> Counter[str]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _records.cases(stopped, 1, 60)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_parts_have_one_form() -> None:
+    for name in _runner.parts_of("tests.fuzz"):
+        part = import_module(f"tests.fuzz.{name}")
+        assert part.campaign(1, 0) == {"cases": 0, "failures": 0}
+        assert callable(part.one_case)
