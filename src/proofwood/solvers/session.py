@@ -31,6 +31,10 @@ FIRST_SLICE = 100
 """Conflicts of the first slice, before the speed is known."""
 LARGEST_SLICE = 100_000
 CLAUSES_BETWEEN_LOOKS = 4096
+ADDRESSES_KEPT = 16 * 2**20
+"""Bytes of addresses that must be left where they are limited, beside those that a formula may need to grow."""
+GROWTH = 16
+"""Bytes for each literal of a formula that a solver may ask for at once: it doubles what it holds."""
 """Clauses that are added between two looks at the memory."""
 
 
@@ -131,7 +135,7 @@ class SatSession:
             self.n_literals += len(literals)
             if kept is not None:
                 kept.append(literals)
-            if self.n_clauses % CLAUSES_BETWEEN_LOOKS == 0 and _lacks_memory():
+            if self.n_clauses % CLAUSES_BETWEEN_LOOKS == 0 and _lacks_memory(self.n_literals):
                 raise MemoryLimitError(f"a formula of {self.n_clauses:,} clauses reaches the memory limit")
 
     def at_most(self, literals: Sequence[int], k: int) -> None:
@@ -172,7 +176,7 @@ class SatSession:
                     if answer:
                         self._values = self._solver.get_model()
                     return answer
-                if _lacks_memory():
+                if _lacks_memory(self.n_literals):
                     self.stopped_by = "memory_limit"
                     return None
                 if self._on_slice is not None:
@@ -242,9 +246,13 @@ class SatSession:
         return Certificate(claim, tuple(tuple(clause) for clause in (*self._clauses, *units)), tuple(lines))
 
 
-def _lacks_memory() -> bool:
+def _lacks_memory(n_literals: int = 0) -> bool:
     """Whether a solver should stop: early where addresses are limited, for it does not survive a failed allocation."""
-    lacks = memory.short() if memory.addresses_limited() else memory.full()
+    if memory.addresses_limited():
+        left = memory.room()
+        lacks = memory.short() or (left is not None and left < ADDRESSES_KEPT + GROWTH * n_literals)
+    else:
+        lacks = memory.full()
     if lacks:
         memory.note_lack()
     return lacks
