@@ -70,9 +70,12 @@ class Binarizer:
         """The tests of one column after the other: ascending thresholds, or a list of level codes, one test each."""
         sizes = [len(part) for part in parts]
         threshold = [np.full(len(part), np.nan) if isinstance(part, list) else part for part in parts]
-        levels: list[frozenset[int] | None] = []
-        for part in parts:
-            levels += [frozenset([code]) for code in part] if isinstance(part, list) else [None] * len(part)
+        levels: list[frozenset[int] | None] = [None] * sum(sizes)
+        start = 0
+        for part, size in zip(parts, sizes, strict=True):
+            if isinstance(part, list):
+                levels[start : start + size] = [frozenset([code]) for code in part]
+            start += size
         return cls(
             np.repeat(np.arange(len(parts), dtype=np.int64), sizes),
             np.concatenate([np.empty(0), *threshold]),

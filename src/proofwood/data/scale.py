@@ -6,6 +6,7 @@ speaks about the columns the user gave: :meth:`Scaling.lift` is to hyperplanes w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +16,9 @@ from proofwood.exceptions import DataError
 from proofwood.model.evaluate import goes_low, tested_values, walk
 from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable, Normals
 from proofwood.model.reshape import preorder
+
+_CELLS_AT_ONCE = 100_000
+"""Numbers scaled between two calls of ``check``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +54,21 @@ class Scaling:
             )
         return cls(minimum, span)
 
-    def transform(self, X: FloatArray) -> FloatArray:
-        """(n_rows, n_features) scaled columns; in [0, 1] for the rows that the scaling was made of."""
-        out = np.zeros_like(X)
-        np.divide(X - self.minimum, self.span, out=out, where=self.span > 0)
+    def transform(self, X: FloatArray, check: Callable[[], None] = lambda: None) -> FloatArray:
+        """(n_rows, n_features) scaled columns; in [0, 1] for the rows that the scaling was made of.
+
+        ``check`` is called again and again, and may raise what ends the work.
+        """
+        varying = self.span > 0
+        divisor = np.where(varying, self.span, 1.0)
+        out = np.empty(X.shape)
+        together = max(1, _CELLS_AT_ONCE // max(1, X.shape[1]))
+        for first in range(0, X.shape[0], together):  # blocks stay in the cache
+            check()
+            block = out[first : first + together]
+            np.subtract(X[first : first + together], self.minimum, out=block)
+            block /= divisor
+        out[:, ~varying] = 0.0
         return out
 
     def lift(self, table: NodeTable, X: FloatArray) -> NodeTable:

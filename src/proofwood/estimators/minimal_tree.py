@@ -188,7 +188,8 @@ class MinimalTreeClassifier(ClassifierOverTests):
         solve = _engine(self.engine, limits)
         result = solve(problem.problem, limits=limits, progress=progress)
         rows = problem.problem.rows
-        if result.model is not None and rows.real_errors(result.model) > self.max_errors:
+        rounded = rows.rounding is not None  # else the engine has counted the errors exactly
+        if rounded and result.model is not None and rows.real_errors(result.model) > self.max_errors:
             result = self._surely(solve, problem.problem, result, limits)
         if result.model is None:
             depth = f"no tree of depth at most {self.max_depth} is right on all rows"

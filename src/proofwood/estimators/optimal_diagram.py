@@ -16,8 +16,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from proofwood.data.binarize import Binarizer, thresholds
-from proofwood.data.columns import Column, Columns, Kind
+from proofwood.data.binarize import Binarizer
 from proofwood.data.scale import Scaling
 from proofwood.engines.interrupts import ends_all
 from proofwood.engines.layered.milp.solve import UNCONFIRMED
@@ -43,7 +42,7 @@ from proofwood.model.reshape import canonical_thresholds, refresh, unroll
 from proofwood.model.sums import exact_sums
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate, check_widths
 from proofwood.problem.objectives import least_integer
-from proofwood.problem.ranked import OutOfTime, RankedRows
+from proofwood.problem.ranked import OutOfTime, RankedRows, require_time
 from proofwood.result import Limits, Progress, Result, Status, bounded_by, unproved
 
 LEFT_OUT = "levels"
@@ -266,14 +265,14 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         tests: Binarizer | Scaling
         columns = None
         left_out = 0
-        if self.splits == "oblique":
-            tests, rows, columns = self._scaled(X, codes, n_classes, sample_weight)
-        else:
-            try:
+        try:
+            if self.splits == "oblique":
+                tests, rows, columns = self._scaled(X, codes, n_classes, sample_weight)
+            else:
                 tests, rows, left_out = self._tests(X, codes, n_classes, sample_weight)
-            except OutOfTime:
-                tests, left_out = Binarizer.from_parts([[]] * X.shape[1]), -1
-                rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
+        except OutOfTime:
+            tests, left_out = Binarizer.from_parts([[]] * X.shape[1]), -1
+            rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
         problem = LayeredProblem(
             rows=rows,
             widths=widths,
@@ -284,7 +283,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             tree=self.topology == "tree",
         )
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-        return PosedDiagram(problem, tests, X[rows.kept], rows.codes, weights[rows.kept], X.shape[0], left_out)
+        kept, weights = (X, weights) if rows.n_rows == X.shape[0] else (X[rows.kept], weights[rows.kept])
+        return PosedDiagram(problem, tests, kept, rows.codes, weights, X.shape[0], left_out)
 
     def _tests(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
@@ -308,7 +308,6 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             ((int(count[code]), j, code) for j, count in counts.items() for code in np.flatnonzero(count).tolist()),
             key=lambda level: (-level[0], *level[1:]),
         )
-        kinds = [Kind.NOMINAL if j in counts else Kind.NUMERIC for j in range(X.shape[1])]
         kept = {(j, code) for _, j, code in ranked[:most]}
         shown = X.copy()
         for j, count in counts.items():  # a code of no row stands for the levels without a test
@@ -316,19 +315,25 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             rare[[code for column, code in kept if column == j]] = False
             given = ~np.isnan(X[:, j])
             shown[given, j] = np.where(rare[X[given, j].astype(np.int64)], float(count.size), X[given, j])
-        described = Columns(shown, tuple(Column(f"x{j}", kind) for j, kind in enumerate(kinds)))
-        binarizer = Binarizer.of(described, max_thresholds=self.max_thresholds)
-        told = [
-            low is None or all((int(j), code) in kept for code in low)
-            for j, low in zip(binarizer.feature.tolist(), binarizer.levels, strict=True)
+        binarizer, rows = self._binarized(shown, codes, n_classes, sample_weight)
+        untold = [
+            test
+            for test in np.flatnonzero(np.isnan(binarizer.threshold)).tolist()
+            if not all((int(binarizer.feature[test]), code) in kept for code in binarizer.levels[test] or ())
         ]
+        levels = list(binarizer.levels)
+        for test in reversed(untold):
+            del levels[test]
         binarizer = Binarizer(
-            binarizer.feature[told],
-            binarizer.threshold[told],
-            tuple(itertools.compress(binarizer.levels, told)),
+            np.delete(binarizer.feature, untold),
+            np.delete(binarizer.threshold, untold),
+            tuple(levels),
             binarizer.n_features,
         )
-        rows = RankedRows.from_columns(binarizer, X, codes, n_classes=n_classes, sample_weight=sample_weight)
+        alone = np.searchsorted(rows.offsets, untold, side="right") - 1
+        rows = dataclasses.replace(
+            rows, ranks=np.delete(rows.ranks, alone, axis=1), tests_of=np.delete(rows.tests_of, alone)
+        )
         return binarizer, rows, n_levels - len(kept)
 
     def _scaled(
@@ -342,13 +347,18 @@ class OptimalDiagramClassifier(ClassifierOverTests):
                 f"column {name!r} holds categories{shown}, and oblique splits add up numbers: encode the column, for "
                 "example with sklearn.preprocessing.OneHotEncoder, drop it, or ask for splits='univariate'"
             )
-        counted = X if sample_weight is None else X[sample_weight > 0]
-        cuts = [thresholds(counted[:, j]) for j in range(X.shape[1])]
-        ranks = np.stack([np.searchsorted(cuts[j], X[:, j], side="left") for j in range(X.shape[1])], axis=1)
-        tests_of = [cut.size for cut in cuts]
-        rows = RankedRows.from_ranks(ranks, tests_of, codes, n_classes=n_classes, sample_weight=sample_weight)
-        scaling = Scaling.of(counted)
-        return scaling, rows, scaling.transform(X[rows.kept])
+        scaling = Scaling.of(X if sample_weight is None else X[sample_weight > 0])
+        rows = RankedRows.with_tests(
+            X,
+            (),
+            codes,
+            n_classes=n_classes,
+            sample_weight=sample_weight,
+            every_column=True,
+            deadline=self._deadline,
+        )[1]
+        kept = X if rows.n_rows == X.shape[0] else X[rows.kept]
+        return scaling, rows, scaling.transform(kept, lambda: require_time(self._deadline))
 
     def _check_parameters(self) -> None:
         for name, known in (("splits", SPLITS), ("engine", ENGINES), ("topology", TOPOLOGIES)):

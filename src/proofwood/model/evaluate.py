@@ -126,16 +126,34 @@ def goes_low(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -
     -------
     (k,) bool
     """
+    if nodes.size and table.feature[nodes[0]] >= 0 and np.all(nodes == nodes[0]):
+        return _all_at(table, int(nodes[0]), X[:, table.feature[nodes[0]]][rows])
     value = tested_values(table, X, rows, nodes)
     low: BoolArray = value <= table.threshold[nodes]
     if table.levels is not None:
-        named = np.fromiter((level is not None for level in table.levels), dtype=bool, count=table.n_nodes)
-        for node, at in _groups(nodes, named[nodes]):
-            low[at] = np.isin(value[at], np.array(sorted(table.levels[node] or ()), dtype=np.float64))
+        for node, at in _groups(nodes, table.by_levels[nodes]):
+            low[at] = _holds(table, node, value[at])
     missing = np.isnan(value)
     if missing.any():
         low[missing] = table.missing_low[nodes[missing]]
     return low
+
+
+def _all_at(table: NodeTable, node: int, value: FloatArray) -> BoolArray:
+    """The same where all rows stand at one node, as in a chain of tests, which is long and so has to be fast."""
+    low = _holds(table, node, value)
+    missing = np.isnan(value)
+    if missing.any():
+        low[missing] = table.missing_low[node]
+    return low
+
+
+def _holds(table: NodeTable, node: int, value: FloatArray) -> BoolArray:
+    """Whether the values pass the test of one node."""
+    if table.levels is None or (level := table.levels[node]) is None:
+        return np.asarray(value <= table.threshold[node], dtype=np.bool_)
+    codes = np.array(sorted(level), dtype=np.float64)
+    return np.asarray(value == codes if codes.size == 1 else np.isin(value, codes), dtype=np.bool_)
 
 
 def tested_values(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -> FloatArray:

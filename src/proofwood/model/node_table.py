@@ -136,6 +136,11 @@ class NodeTable:
         return int(self.weight.shape[1])
 
     @cached_property
+    def by_levels(self) -> BoolArray:
+        """(n_nodes,) whether each node is a level test."""
+        return np.array([low is not None for low in self.levels or [None] * self.n_nodes], dtype=np.bool_)
+
+    @cached_property
     def depth(self) -> int:
         """Most tests on a path from the root to a leaf; a lone leaf has depth 0."""
         return int(self.node_depths.max())

@@ -109,6 +109,7 @@ class RankedRows:
         n_classes: int,
         sample_weight: npt.ArrayLike | None = None,
         max_thresholds: int | None = None,
+        every_column: bool = False,
         deadline: float | None = None,
     ) -> tuple[Binarizer, RankedRows]:
         """The tests of :meth:`Binarizer.of` on the rows of positive weight, and these rows: each column is sorted once.
@@ -117,6 +118,7 @@ class RankedRows:
         ----------
         X : (n_samples, n_features) finite numbers, level codes in the columns ``nominal``
         max_thresholds : as for :meth:`Binarizer.of`
+        every_column : give a column without tests ranks too, all 0, so that ranks stand where the columns of ``X`` do
         deadline : moment of ``time.monotonic()`` at which to give up, looked at after every column
 
         Raises
@@ -151,7 +153,7 @@ class RankedRows:
                 cuts = cuts[chosen]
                 place = np.searchsorted(chosen, np.arange(distinct.size), side="left")[place]
             parts.append(cuts)
-            if cuts.size:
+            if cuts.size or every_column:
                 places.append((place, 0))
                 tests_of.append(cuts.size)
         require_time(deadline)
@@ -168,7 +170,9 @@ class RankedRows:
                 else:
                     joined[some, start : start + n_levels] = place[some, np.newaxis] != np.arange(n_levels)
                 start += max(1, n_levels)
+        require_time(deadline)
         binarizer = Binarizer.from_parts(parts)
+        require_time(deadline)
         labels = np.asarray(codes, dtype=np.int64)
         rows = cls(
             ranks=joined,

@@ -20,7 +20,7 @@ from proofwood.engines.diagrams.cells import MOST_TESTS, CellTable, diagram
 from proofwood.engines.diagrams.fill import fill_merge, fill_parent
 from proofwood.engines.diagrams.filling import count_splits
 from proofwood.engines.diagrams.smallest import Smallest, best_order, smallest_diagram
-from proofwood.engines.diagrams.sparse import sparse_diagram
+from proofwood.engines.diagrams.sparse import no_time_for_table, sparse_diagram
 from proofwood.engines.interrupts import ENDED, cause_of, ends_all, raise_ended, settled
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
@@ -33,9 +33,6 @@ SOLVERS = ("sat", "maxsat", "rc2", "cpsat")
 
 FOR_SIZE = 0.1, 2.0
 """Share of the time limit, and most seconds, that the search for tests leaves for the size of the diagram."""
-CELL_SECONDS, FEW_TESTS = 1e-5, 10
-"""What a cell of a truth table takes, about: where the time left is less than for all, and there are more than a few
-tests, no table is made."""
 MAX_SETS = 10_000
 """Most sets of tests that are compared by the size of their diagrams, or by their priced cost."""
 
@@ -213,8 +210,7 @@ def _smallest_of(
 
     ``in_order``: the tests were chosen in the order they have, which a rule that fills cells branch by branch keeps.
     """
-    left = clock.for_size().seconds
-    hurry = left is not None and len(sets[0]) > FEW_TESTS and left < CELL_SECONDS * 2 ** len(sets[0])
+    hurry = no_time_for_table(len(sets[0]), clock.for_size().seconds)
     if len(sets[0]) > MOST_TESTS or (hurry and problem.unknown in (Unknown.SMALLEST, Unknown.MERGE)):
         return _sparse(problem, sets[0], clock)
     best: Smallest | None = None

@@ -11,6 +11,14 @@ from proofwood.problem.ranked import RankedRows
 
 MOST_LEVELS = 900
 """Most tests: the recursion goes one level deeper with each."""
+CELL_SECONDS, FEW_TESTS = 1e-5, 10
+"""What a cell of a truth table takes, about: where the time left is less than for all, and there are more than a few
+tests, no table is made."""
+
+
+def no_time_for_table(n_tests: int, seconds: float | None) -> bool:
+    """Whether the cells of so many tests would take more than the ``seconds`` that are left; None is no limit."""
+    return seconds is not None and n_tests > FEW_TESTS and seconds < CELL_SECONDS * 2**n_tests
 
 
 def sparse_diagram(rows: RankedRows, tests: Sequence[int]) -> NodeTable:

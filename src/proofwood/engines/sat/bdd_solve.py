@@ -14,7 +14,8 @@ import numpy as np
 from proofwood.engines.diagrams.cells import MOST_TESTS, CellTable, diagram
 from proofwood.engines.diagrams.fill import fill_merge, fill_parent
 from proofwood.engines.diagrams.smallest import essential_tests, smallest_diagram
-from proofwood.engines.interrupts import ENDED, cause_of, settled
+from proofwood.engines.diagrams.sparse import no_time_for_table, sparse_diagram
+from proofwood.engines.interrupts import ENDED, cause_of, ends_all, settled
 from proofwood.engines.sat import maxsat_anytime, maxsat_cpsat, maxsat_rc2
 from proofwood.engines.sat.bdd_canonical import first_features
 from proofwood.engines.sat.bdd_clauses import BddVariables, Encoding, classified, structure
@@ -113,6 +114,8 @@ def solve(
     except ENDED as error:
         stopped_by = cause_of(error)
     name = f"{engine} ({options.solver})" if engine in ("sat", "maxsat") else engine
+    if ends_all(stopped_by):  # no time is left for the size of the diagram
+        limits = replace(limits, seconds=0.0)
     return settled(lambda: _result(run, name, options, None if run.done else stopped_by, limits))
 
 
@@ -339,13 +342,13 @@ def _result(run: DiagramRun, engine: str, options: BddSatOptions, stopped_by: st
         stats = Stats(time.monotonic() - run.started, engine, stopped_by, dict(run.counters))
         return Result(None, math.inf, unit, lower, Status.UNKNOWN, stats, tuple(run.trace))
     table, size = _diagram(run, options, limits)
+    upper = run.upper
+    if problem.fewest:  # a run that was stopped may keep tests that the diagram does without
+        upper = np.unique(table.feature[table.feature >= 0]).size
     errors = problem.rows.errors(table)
     expected = problem.rows.unavoidable if problem.fewest else int(run.upper)
     if errors != expected:
         raise AssertionError(f"the diagram gets {errors} wrong, the solver counted {expected}")
-    upper = run.upper
-    if problem.fewest:  # a search that was stopped may keep tests that the diagram does without
-        upper = min(upper, np.unique(table.feature[table.feature >= 0]).size)
     objective, lower = run.reported(upper, run.lower)
     status = Status.OPTIMAL if objective == lower else Status.FEASIBLE
     if not problem.fewest:
@@ -364,7 +367,7 @@ def _result(run: DiagramRun, engine: str, options: BddSatOptions, stopped_by: st
     if not trace or (trace[-1].objective, trace[-1].lower_bound) != (objective, lower):
         trace.append(ProgressEvent(seconds, objective, lower))
     part = Part("features" if problem.fewest else "errors", objective, lower, status)
-    stats = Stats(seconds, engine, stopped_by, dict(run.counters))
+    stats = Stats(seconds, engine, None if status is Status.OPTIMAL else stopped_by, dict(run.counters))
     return Result(table, objective, unit, lower, status, stats, tuple(trace), (part, size))
 
 
@@ -372,7 +375,13 @@ def _diagram(run: DiagramRun, options: BddSatOptions, limits: Limits) -> tuple[N
     """Node table over the best tests by the rule for unknown cells, and what is known of its size."""
     assert run.features is not None
     rows, unknown = run.problem.rows, run.problem.unknown
-    cells = CellTable.of(rows, run.examples.tests[list(run.features)].tolist())
+    chosen = run.examples.tests[list(run.features)].tolist()
+    left = limits.secondary(time.monotonic() - run.started).seconds
+    if unknown in (Unknown.SMALLEST, Unknown.MERGE) and no_time_for_table(len(chosen), left):
+        table = rows.refresh(sparse_diagram(rows, chosen))
+        status = Status.OPTIMAL if table.n_splits == 0 else Status.FEASIBLE
+        return table, Part("splits", float(table.n_splits), 0.0, status)
+    cells = CellTable.of(rows, chosen)
     tests, lower = cells.tests, essential_tests(cells)
     if unknown is Unknown.SMALLEST:
         found = smallest_diagram(cells, limits=limits.secondary(time.monotonic() - run.started))

@@ -6,6 +6,7 @@ the price of all rows on the low side, is the sum of the extra prices of the row
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,16 @@ class Cuts:
     flipped: BoolArray
     offset: FloatArray
     gap: FloatArray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Cuts]) -> Cuts:
+        """The cuts along the normals of all parts, in turn."""
+        return cls(
+            np.concatenate([part.loss for part in parts]),
+            np.concatenate([part.flipped for part in parts]),
+            np.concatenate([part.offset for part in parts]),
+            np.concatenate([part.gap for part in parts]),
+        )
 
 
 def best_cuts(sums: FloatArray, extra: IntArray, *, margin: float = MARGIN) -> Cuts:

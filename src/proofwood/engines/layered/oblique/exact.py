@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -75,14 +75,22 @@ class Relaxed:
         return replace(found, test=(), normals=planes, offsets=offsets)
 
 
-def converts(problem: LayeredProblem) -> bool:
-    """Whether scaling keeps all values of the columns apart, so that each threshold is a hyperplane of one column."""
+def converts(problem: LayeredProblem, late: Callable[[], bool] = lambda: False) -> bool:
+    """Whether scaling keeps all values of the columns apart, so that each threshold is a hyperplane of one column.
+
+    False also if ``late``, which is asked at each column, says that no time is left to find out.
+    """
     columns, ranks = problem.columns, problem.rows.ranks
     assert columns is not None
     for column in range(columns.shape[1]):
-        order = np.argsort(ranks[:, column], kind="stable")
-        steps, values = np.diff(ranks[order, column]), np.diff(columns[order, column])
-        if np.any((steps > 0) & ~(values > 0)):
+        if late():
+            return False
+        place, values = ranks[:, column], columns[:, column]
+        least, largest = np.full((2, int(problem.rows.tests_of[column]) + 1), np.nan)
+        least[place[::-1]] = values[::-1]  # rows of one rank have one value, but for columns that are no scaled ones
+        largest[place] = values
+        there = ~np.isnan(largest)
+        if not np.all(least[there][1:] > largest[there][:-1]):
             return False
     return True
 

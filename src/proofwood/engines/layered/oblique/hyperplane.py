@@ -13,18 +13,21 @@ References
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.layered.oblique.cuts import MARGIN, NO_CUT, best_cuts, weighted_sums
+from proofwood.engines.layered.oblique.cuts import MARGIN, NO_CUT, Cuts, best_cuts, weighted_sums
 from proofwood.engines.layered.oblique.margin import separate
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
 DIRECTIONS = 24
 """Line searches per round."""
+
+CELLS_AT_ONCE = 1_000_000
+"""Weighted sums that are sorted between two looks at the clock."""
 
 PATIENCE = 100
 """Line searches in a row that bring nothing, after which a walk begins elsewhere; 15 more for each column."""
@@ -83,17 +86,17 @@ def best_hyperplane(
     Returns
     -------
     Hyperplane
-        Never worse than the best cut of a single column, nor than sending all rows to one side; no proof that it is
-        best, except that nothing beats the sum of the smaller prices.
+        Never worse than the best cut of a single column, if there is time to look at all, nor than sending all rows to
+        one side; no proof that it is best, except that nothing beats the sum of the smaller prices.
     """
     extra = np.asarray(price_high - price_low, dtype=np.int64)
     base, d = int(price_low.sum()), columns.shape[1]
     total = int(extra.sum())
     best = one_way(d, high=total < 0, loss=base + min(total, 0))
     floor = base + int(np.minimum(extra, 0).sum())
-    if best.loss == floor or len(columns) < 2 or d == 0:
+    if best.loss == floor or len(columns) < 2 or d == 0 or (deadline is not None and time.perf_counter() >= deadline):
         return best
-    search = _Search(columns, extra, base, margin, best)
+    search = _Search(columns, extra, base, margin, best, deadline)
     heads = search.offer_normals(search.first_normals(starts, fits=fits))
     for share in (2, 1):  # a second half begins at what the first half and the margin have left
         if not heads or search.best.loss == floor or rounds <= 0:
@@ -113,7 +116,7 @@ def best_hyperplane(
             seconds if share == 1 else seconds / 2,
         )
         for loss, head in found:
-            if base + loss >= search.best.loss:
+            if base + loss >= search.best.loss or search.late():
                 break
             search.offer(np.array(head))
         heads = [search.best_head(heads[0]), *(np.array(head) for _, head in found[:1])]
@@ -123,12 +126,25 @@ def best_hyperplane(
 class _Search:
     """The rows of one search, centred for the line searches; a *head* is a normal and an offset in one vector."""
 
-    def __init__(self, columns: FloatArray, extra: IntArray, base: int, margin: float, best: Hyperplane) -> None:
+    def __init__(
+        self,
+        columns: FloatArray,
+        extra: IntArray,
+        base: int,
+        margin: float,
+        best: Hyperplane,
+        deadline: float | None = None,
+    ) -> None:
         self.columns, self.extra, self.base, self.margin, self.best = columns, extra, base, margin, best
+        self.deadline = deadline
         self.middle = columns.mean(axis=0)
         self.rows = np.column_stack([columns - self.middle, np.full(len(columns), -1.0)])
         self.told = extra != 0
         self.rows_told, self.extra_told = self.rows[self.told], extra[self.told]
+
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def loss_of(self, head: FloatArray) -> int:
         """Loss of a head, less that of all rows on the low side, margins aside."""
@@ -145,13 +161,25 @@ class _Search:
             means = [np.average(rows[sign == s, :d], axis=0, weights=weight[sign == s]) for s in (1.0, -1.0)]
             found.append(means[0] - means[1])
             kinds = [(strength, hinge) for strength in (1.0, 100.0) for hinge in (False, True)] if fits else []
-            found += [fit(rows, sign, weight, strength, hinge)[:d] for strength, hinge in kinds]
+            found += [fit(rows, sign, weight, strength, hinge, late=self.late)[:d] for strength, hinge in kinds]
         normals = np.array([normal for normal in found if np.abs(normal).sum() > 1e-9])
         return np.asarray((normals / np.abs(normals).sum(axis=1, keepdims=True)).T)
 
     def offer_normals(self, normals: FloatArray) -> list[FloatArray]:
-        """Keep the best cut along ``normals``; the three best heads, the best first."""
-        cuts = best_cuts(self.columns @ normals, self.extra, margin=self.margin)
+        """Keep the best cut along ``normals``; the three best heads, the best first.
+
+        Once the time is over, the normals that are left are passed over.
+        """
+        together = max(1, CELLS_AT_ONCE // len(self.columns))
+        parts: list[Cuts] = []
+        for first in range(0, normals.shape[1], together):
+            if self.late():
+                break
+            some = normals[:, first : first + together]
+            parts.append(best_cuts(self.columns @ some, self.extra, margin=self.margin))
+        if not parts:
+            return []
+        cuts = Cuts.joined(parts)
         heads: list[FloatArray] = []
         for at in np.argsort(cuts.loss, kind="stable")[:3].tolist():
             if cuts.loss[at] == NO_CUT:
@@ -193,7 +221,15 @@ class _Search:
         return np.append(normal, self.best.offset - normal @ self.middle) if normal.any() else otherwise
 
 
-def fit(rows: FloatArray, sign: FloatArray, weight: FloatArray, strength: float, hinge: bool) -> FloatArray:
+def fit(
+    rows: FloatArray,
+    sign: FloatArray,
+    weight: FloatArray,
+    strength: float,
+    hinge: bool,
+    *,
+    late: Callable[[], bool] = lambda: False,
+) -> FloatArray:
     """Minimize ``|a|^2 / 2 + strength * mean weighted loss`` by Newton's method with halved steps.
 
     Parameters
@@ -202,12 +238,15 @@ def fit(rows: FloatArray, sign: FloatArray, weight: FloatArray, strength: float,
     sign : (n_rows,) 1 or -1, the side wanted
     weight : (n_rows,) of mean 1
     hinge : squared hinge loss (a linear support vector machine) if true, else logistic loss
+    late : whether to return the head as it is, asked before each step
 
     Returns
     -------
     (n_features + 1,) normal and offset
     """
     size = rows.shape[1]
+    if late():
+        return np.zeros(size)
     signed = rows * sign[:, None]
     ridge = np.append(np.ones(size - 1), 1e-6)
     weight = weight * strength
@@ -220,6 +259,8 @@ def fit(rows: FloatArray, sign: FloatArray, weight: FloatArray, strength: float,
     head = np.zeros(size)
     now = value(head)
     for _ in range(12):
+        if late():
+            break
         reach = signed @ head
         if hinge:
             short = np.maximum(0.0, 1.0 - reach)

@@ -90,7 +90,7 @@ def _univariate_first(run: LayeredRun, engine: str, random_state: int) -> None:
     from proofwood.engines.layered.oblique.heuristic import as_oblique
 
     axis = replace(run.problem, columns=None)
-    if run.done or run.over or axis.rows.n_tests == 0 or not converts(run.problem):
+    if run.done or run.over or axis.rows.n_tests == 0 or not converts(run.problem, lambda: run.over):
         return
     inner = LayeredRun(axis, Limits(run.share_of_time(*UNIVARIATE), run.limits.threads), lower=run.lower)
     try:

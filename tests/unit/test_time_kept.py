@@ -1,0 +1,143 @@
+"""What comes before and after a search keeps to the time limit: preparation, and the diagram of a stopped run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from proofwood import OptimalDiagramClassifier
+from proofwood.data.binarize import Binarizer
+from proofwood.data.scale import Scaling
+from proofwood.engines.layered.oblique import hyperplane
+from proofwood.engines.sat import bdd_solve
+from proofwood.exceptions import OptimalityWarning
+from proofwood.model.evaluate import goes_low
+from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.problem import ranked
+from proofwood.problem.diagram import DiagramProblem
+from proofwood.problem.objectives import TreeCost
+from proofwood.problem.ranked import OutOfTime, RankedRows
+from proofwood.result import Limits, Status
+
+
+@pytest.mark.parametrize("splits", ["univariate", "oblique"])
+def test_a_limit_between_two_columns_leaves_a_leaf(splits, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)), rng.integers(0, 2, 60)
+    looks = []
+
+    def third_look(deadline):
+        looks.append(deadline)
+        if len(looks) == 3:
+            raise OutOfTime
+
+    monkeypatch.setattr(ranked, "require_time", third_look)
+    with pytest.warns(OptimalityWarning, match="time limit"):
+        fitted = OptimalDiagramClassifier((1, 2), splits=splits, time_limit=60).fit(X, y)
+    assert len(looks) == 3
+    assert looks[0] is not None
+    assert fitted.model_.n_splits == 0
+    assert (fitted.status_, fitted.lower_bound_) == ("feasible", 0.0)
+    assert fitted.result_.stats.stopped_by == "time_limit"
+
+
+def test_ranks_for_every_column_stand_where_the_columns_do():
+    X = np.array([[1.0, 7.0, 3.0], [2.0, 7.0, 1.0], [1.0, 7.0, 2.0]])
+    rows = RankedRows.with_tests(X, (), [0, 1, 0], n_classes=2, every_column=True)[1]
+    np.testing.assert_array_equal(rows.ranks, [[0, 0, 2], [1, 0, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(rows.tests_of, [1, 0, 2])
+    assert RankedRows.with_tests(X, (), [0, 1, 0], n_classes=2)[1].n_columns == 2
+
+
+def test_scaling_asks_before_each_block(monkeypatch):
+    monkeypatch.setattr("proofwood.data.scale._CELLS_AT_ONCE", 6)
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=10), np.full(10, 3.0), rng.integers(0, 9, 10)])
+    scaling, asked = Scaling.of(X), []
+    scaled = scaling.transform(X, lambda: asked.append(1))
+    assert len(asked) == 5
+    np.testing.assert_array_equal(scaled[:, 0], (X[:, 0] - X[:, 0].min()) / np.ptp(X[:, 0]))
+    np.testing.assert_array_equal(scaled[:, 1], 0.0)
+    assert (scaled.min(), scaled.max()) == (0.0, 1.0)
+
+
+def test_tests_of_levels_and_thresholds_side_by_side():
+    made = Binarizer.from_parts([np.array([0.5]), [3, 4, 5], np.array([1.5, 2.5]), []])
+    assert made.levels == (None, frozenset([3]), frozenset([4]), frozenset([5]), None, None)
+    np.testing.assert_array_equal(made.feature, [0, 1, 1, 1, 2, 2])
+
+
+def test_rows_at_one_node_go_as_they_go_among_others():
+    table = NodeTable(
+        feature=np.array([0, 0, 1, LEAF, LEAF]),
+        threshold=np.array([np.nan, np.nan, 0.5, np.nan, np.nan]),
+        low=np.array([1, 2, 3, LEAF, LEAF]),
+        high=np.array([2, 3, 4, LEAF, LEAF]),
+        label=np.zeros(5, dtype=np.int64),
+        weight=np.ones((5, 1)),
+        rows=np.ones(5, dtype=np.int64),
+        missing_low=np.array([True, False, True, True, True]),
+        levels=(frozenset([2]), frozenset([1, 3]), None, None, None),
+    )
+    X = np.array([[2.0, 0.5], [1.0, 0.6], [3.0, np.nan], [np.nan, 0.0], [7.0, 1.0]])
+    np.testing.assert_array_equal(table.by_levels, [True, True, False, False, False])
+    rows = np.arange(5)
+    together = goes_low(table, X, np.repeat(rows, 3), np.tile([0, 1, 2], 5)).reshape(5, 3)
+    for node in range(3):
+        np.testing.assert_array_equal(goes_low(table, X, rows, np.full(5, node)), together[:, node])
+    expected = [[True, False, True], [False, True, False], [False, True, True], [True, False, True], [False] * 3]
+    np.testing.assert_array_equal(together, expected)
+
+
+def test_cuts_in_blocks_are_those_of_all_normals_and_end_with_the_time(monkeypatch):
+    rng = np.random.default_rng(2)
+    columns, low, high = rng.random((80, 4)), rng.integers(0, 9, 80), rng.integers(0, 9, 80)
+
+    def search(**more):
+        return hyperplane.best_hyperplane(columns, low, high, rng=np.random.default_rng(0), rounds=0, **more)
+
+    whole = search()
+    monkeypatch.setattr(hyperplane, "CELLS_AT_ONCE", 80)
+    assert search().loss == whole.loss
+    cut = []
+    real = hyperplane.best_cuts
+    monkeypatch.setattr(hyperplane, "best_cuts", lambda *a, **k: cut.append(1) or real(*a, **k))
+    monkeypatch.setattr(hyperplane._Search, "late", lambda _: len(cut) >= 2)
+    stopped = search()
+    assert len(cut) == 2
+    assert whole.loss <= stopped.loss == int(np.where(stopped.high(columns), high, low).sum())
+    assert search(deadline=time.perf_counter() - 1).loss == min(low.sum(), high.sum())
+
+
+def _fewest_problem() -> DiagramProblem:
+    rng = np.random.default_rng(3)
+    bits = rng.integers(0, 2, size=(60, 14))
+    rows = RankedRows.from_bits(bits, (bits[:, 0] + bits[:, 5] * bits[:, 9]) % 2)
+    return DiagramProblem(rows, 14, True, TreeCost.of(alpha=0, total=rows.total, unit=rows.unit, priced="nodes"))
+
+
+def test_a_stopped_sat_run_makes_no_table_that_takes_longer_than_the_time_left(monkeypatch):
+    monkeypatch.setattr(bdd_solve, "no_time_for_table", lambda n_tests, seconds: True)
+    problem = _fewest_problem()
+    result = bdd_solve.solve(problem, options=replace(bdd_solve.DEFAULT_OPTIONS, engine="sat"))
+    used = np.unique(result.model.feature[result.model.feature >= 0])
+    assert problem.rows.errors(result.model) == 0
+    assert result.objective == used.size
+    assert result.part("splits").status is Status.FEASIBLE
+
+
+def test_ctrl_c_leaves_a_sat_run_no_time_for_the_size(monkeypatch):
+    def press(*_):
+        raise KeyboardInterrupt
+
+    given = []
+    real = bdd_solve.smallest_diagram
+    monkeypatch.setattr(bdd_solve, "_fewest", press)
+    monkeypatch.setattr(bdd_solve, "no_time_for_table", lambda n_tests, seconds: False)
+    monkeypatch.setattr(bdd_solve, "smallest_diagram", lambda c, limits: given.append(limits) or real(c, limits=limits))
+    result = bdd_solve.solve(_fewest_problem(), options=replace(bdd_solve.DEFAULT_OPTIONS, engine="sat"))
+    assert given == [Limits(0.0)]
+    assert result.stats.stopped_by == "interrupt"
