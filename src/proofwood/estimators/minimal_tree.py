@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from proofwood.engines.interrupts import raise_ended
 from proofwood.estimators.base import is_integer
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
 from proofwood.exceptions import DataError
@@ -197,6 +198,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
                 raise ValueError(f"{depth}, which is proved: raise max_depth, or permit errors with max_errors")
             if result.stats.stopped_by == "memory_limit":
                 raise MemoryLimitError("no tree without too many errors was found")
+            raise_ended(result.stats.stopped_by)
             raise TimeoutError(
                 f"the time limit ended the search before it was known whether {depth}: raise either limit"
             )

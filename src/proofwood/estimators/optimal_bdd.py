@@ -12,6 +12,7 @@ import numpy as np
 
 from proofwood.data.binarize import Binarizer
 from proofwood.engines.diagrams.solve import ENGINES, solve
+from proofwood.engines.interrupts import raise_ended
 from proofwood.estimators.base import is_integer
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
 from proofwood.memory import MemoryLimitError
@@ -217,6 +218,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         if result.model is None:
             if result.stats.stopped_by == "memory_limit":
                 raise MemoryLimitError(f"the {engine} engine found no diagram")
+            raise_ended(result.stats.stopped_by)
             raise TimeoutError(f"the {engine} engine found no diagram within the time limit: raise time_limit")
         lifted = problem.binarizer.lift(result.model)
         model = refresh(lifted, problem.X, problem.codes, problem.problem.rows.n_classes, problem.weights)

@@ -16,9 +16,10 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
+from proofwood import memory
 from proofwood.data.binarize import Binarizer
 from proofwood.data.scale import Scaling
-from proofwood.engines.interrupts import ends_all
+from proofwood.engines.interrupts import ends_all, raise_ended
 from proofwood.engines.layered.milp.solve import UNCONFIRMED
 from proofwood.engines.layered.oblique.bounds import BY_MARGIN
 from proofwood.engines.layered.oblique.cuts import MARGIN
@@ -42,7 +43,7 @@ from proofwood.model.reshape import canonical_thresholds, refresh, unroll
 from proofwood.model.sums import exact_sums
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate, check_widths
 from proofwood.problem.objectives import least_integer
-from proofwood.problem.ranked import OutOfTime, RankedRows, require_time
+from proofwood.problem.ranked import CELL_BYTES, OutOfTime, RankedRows, require_time
 from proofwood.result import Limits, Progress, Result, Status, bounded_by, unproved
 
 LEFT_OUT = "levels"
@@ -77,8 +78,8 @@ class PosedDiagram:
     X : (n_rows, n_features) columns of the rows of positive weight
     codes, weights : (n_rows,) their true class codes and real weights
     n_given : number of rows given, of any weight
-    left_out : levels that no test asks for, since a time limit is too short for tests of all of them; -1 if it ended
-        before there was any test
+    incomplete : what kept levels from having a test, or ended the preparation before there was any test, as the
+        ``stopped_by`` of a result; None if all tests are there
     constraints : that the problem has
     groups, classes : group of each row, if a constraint asks for it, and the labels
     """
@@ -89,7 +90,7 @@ class PosedDiagram:
     codes: IntArray
     weights: FloatArray
     n_given: int
-    left_out: int = 0
+    incomplete: str | None = None
     constraints: tuple[Constraint, ...] = ()
     groups: Groups | None = None
     classes: npt.NDArray[Any] | None = None
@@ -261,18 +262,35 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
     ) -> PosedDiagram:
         self._check_parameters()
-        widths = _widths(self.widths)
         tests: Binarizer | Scaling
-        columns = None
-        left_out = 0
+        columns = incomplete = None
         try:
             if self.splits == "oblique":
                 tests, rows, columns = self._scaled(X, codes, n_classes, sample_weight)
             else:
-                tests, rows, left_out = self._tests(X, codes, n_classes, sample_weight)
-        except OutOfTime:
-            tests, left_out = Binarizer.from_parts([[]] * X.shape[1]), -1
-            rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
+                tests, rows, incomplete = self._tests(X, codes, n_classes, sample_weight)
+        except (OutOfTime, MemoryError) as error:
+            posed = self._to_count(X, codes, n_classes, sample_weight)
+            stopped_by = "memory_limit" if isinstance(error, MemoryError) else "time_limit"
+            return dataclasses.replace(posed, incomplete=stopped_by)
+        return dataclasses.replace(self._over(tests, rows, X, sample_weight, columns), incomplete=incomplete)
+
+    def _to_count(
+        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
+    ) -> PosedDiagram:
+        rows = RankedRows.without_tests(codes, n_classes=n_classes, sample_weight=sample_weight)
+        return self._over(Binarizer.from_parts([[]] * X.shape[1]), rows, X, sample_weight)
+
+    def _over(
+        self,
+        tests: Binarizer | Scaling,
+        rows: RankedRows,
+        X: FloatArray,
+        sample_weight: FloatArray | None,
+        columns: FloatArray | None = None,
+    ) -> PosedDiagram:
+        """What is asked for, over these tests."""
+        widths = _widths(self.widths)
         problem = LayeredProblem(
             rows=rows,
             widths=widths,
@@ -284,26 +302,28 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         )
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         kept, weights = (X, weights) if rows.n_rows == X.shape[0] else (X[rows.kept], weights[rows.kept])
-        return PosedDiagram(problem, tests, kept, rows.codes, weights, X.shape[0], left_out)
+        return PosedDiagram(problem, tests, kept, rows.codes, weights, X.shape[0])
 
     def _tests(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> tuple[Binarizer, RankedRows, int]:
-        """The tests, the rows as ranks, and how many levels have no test.
+    ) -> tuple[Binarizer, RankedRows, str | None]:
+        """The tests, the rows as ranks, and what kept levels from having a test; None if all have one.
 
-        A level is a column of its own, so that a column of 20,000 names makes gigabytes. Within a time limit nothing
-        could be done with them: the levels of the most rows have tests then, and the answer claims no proof.
+        A level is a column of its own, so that a column of 20,000 names makes gigabytes, and within a time limit
+        nothing could be done with them. The levels of the most rows have tests then, and the answer claims no proof.
         """
         nominal = [j for j, category in self.categories_.items() if not category.ordered]
         counts = {j: np.bincount(X[~np.isnan(X[:, j]), j].astype(np.int64)) for j in nominal}
         n_levels = sum(int(np.count_nonzero(count)) for count in counts.values())
-        most = n_levels
-        seconds = seconds_of(self.time_limit)
+        most, why = n_levels, None
+        seconds, room = seconds_of(self.time_limit), memory.room()
         if seconds is not None:
             cells = min(MOST_CELLS, CELLS_PER_SECOND * seconds)
-            most = max(LEAST_LEVELS, int(cells // X.shape[0]))
+            most, why = max(LEAST_LEVELS, int(cells // X.shape[0])), LEFT_OUT
+        if room is not None and room // (CELL_BYTES * X.shape[0]) < min(most, n_levels) + X.shape[1]:
+            most, why = max(LEAST_LEVELS, room // (2 * CELL_BYTES * X.shape[0])), "memory_limit"
         if n_levels <= most:
-            return *self._binarized(X, codes, n_classes, sample_weight), 0
+            return *self._binarized(X, codes, n_classes, sample_weight), None
         ranked = sorted(
             ((int(count[code]), j, code) for j, count in counts.items() for code in np.flatnonzero(count).tolist()),
             key=lambda level: (-level[0], *level[1:]),
@@ -334,7 +354,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         rows = dataclasses.replace(
             rows, ranks=np.delete(rows.ranks, alone, axis=1), tests_of=np.delete(rows.tests_of, alone)
         )
-        return binarizer, rows, n_levels - len(kept)
+        return binarizer, rows, why
 
     def _scaled(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
@@ -391,6 +411,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
                 raise InfeasibleError(_infeasible(problem), result)
             if result.stats.stopped_by == "memory_limit":
                 raise MemoryLimitError(f"the {self.engine} engine found no diagram")
+            raise_ended(result.stats.stopped_by)
             raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise time_limit")
         model = self._lifted(result.model, problem)
         _require(model, problem, result)
@@ -705,9 +726,7 @@ def _lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
 
 def _of_fewer_tests(result: Result, posed: PosedDiagram) -> Result:
     """``result`` without the bounds that hold only for the columns and levels that have tests."""
-    if not posed.left_out:
-        return result
-    return unproved(result, LEFT_OUT if posed.left_out > 0 else "time_limit")
+    return result if posed.incomplete is None else unproved(result, posed.incomplete)
 
 
 def _must_be_met(constraint: Constraint) -> bool:
