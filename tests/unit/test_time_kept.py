@@ -141,3 +141,11 @@ def test_ctrl_c_leaves_a_sat_run_no_time_for_the_size(monkeypatch):
     result = bdd_solve.solve(_fewest_problem(), options=replace(bdd_solve.DEFAULT_OPTIONS, engine="sat"))
     assert given == [Limits(0.0)]
     assert result.stats.stopped_by == "interrupt"
+
+
+def test_no_formula_is_made_for_the_empty_set_of_features(monkeypatch):
+    monkeypatch.setattr("proofwood.engines.sat.bdd_canonical.PairFormula", None)
+    problem = replace(_fewest_problem(), max_features=0, fewest=False)
+    result = bdd_solve.solve(problem, options=replace(bdd_solve.DEFAULT_OPTIONS, engine="maxsat"))
+    assert result.status is Status.OPTIMAL
+    assert result.model.n_splits == 0

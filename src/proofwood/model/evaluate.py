@@ -126,7 +126,7 @@ def goes_low(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -
     -------
     (k,) bool
     """
-    if nodes.size and table.feature[nodes[0]] >= 0 and np.all(nodes == nodes[0]):
+    if nodes.size and table.feature[nodes[0]] >= 0 and (nodes == nodes[0]).all():
         return _all_at(table, int(nodes[0]), X[:, table.feature[nodes[0]]][rows])
     value = tested_values(table, X, rows, nodes)
     low: BoolArray = value <= table.threshold[nodes]
@@ -152,8 +152,9 @@ def _holds(table: NodeTable, node: int, value: FloatArray) -> BoolArray:
     """Whether the values pass the test of one node."""
     if table.levels is None or (level := table.levels[node]) is None:
         return np.asarray(value <= table.threshold[node], dtype=np.bool_)
-    codes = np.array(sorted(level), dtype=np.float64)
-    return np.asarray(value == codes if codes.size == 1 else np.isin(value, codes), dtype=np.bool_)
+    if len(level) == 1:
+        return np.asarray(value == next(iter(level)), dtype=np.bool_)
+    return np.isin(value, np.array(sorted(level), dtype=np.float64))
 
 
 def tested_values(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -> FloatArray:
@@ -215,7 +216,10 @@ def walk(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]
         if not going.all():
             rows, nodes = rows[going], nodes[going]
         low = goes_low(table, X, rows, nodes)
-        nodes = np.where(low, table.low[nodes], table.high[nodes])
+        if nodes.size and (nodes == nodes[0]).all():
+            nodes = np.where(low, table.low[nodes[0]], table.high[nodes[0]])
+        else:
+            nodes = np.where(low, table.low[nodes], table.high[nodes])
 
 
 def _groups(nodes: IntArray, chosen: BoolArray) -> Iterator[tuple[int, IntArray]]:

@@ -32,6 +32,9 @@ def first_features(run: DiagramRun, most: int, solver: str) -> None:
     """
     examples, errors = run.examples, run.examples.errors(run.features or ())
     slack = errors - examples.constant
+    if examples.errors(()) == errors:  # no formula is needed to know that the empty set is the first
+        run.settle(())
+        return
     with SatSession(solver=solver, seconds=run.seconds_left, on_slice=run.report) as session:
         formula = PairFormula(ClockedSink(session, run), examples, most, lazy=True, errors=slack > 0)
         if slack > 0:

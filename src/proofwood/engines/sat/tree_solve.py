@@ -188,7 +188,7 @@ class _Run:
 
         found = search(self.problem, limits=Limits(seconds=0.0))
         if found.model is not None:
-            self.offer(found.model)
+            self._take(found.model)  # counted there, and without splits that send all rows one way
 
     # ---------------------------------------------------------------------------------------------------------- search
 
@@ -249,6 +249,10 @@ class _Run:
         table = prune(self.problem.rows.refresh(table, relabel=True), empty=True)
         if not self.problem.admits(table):
             raise AssertionError(f"a tree makes {self.problem.rows.errors(table)} errors, its formula permits fewer")
+        self._take(table)
+
+    def _take(self, table: NodeTable) -> None:
+        """Keep a tree that was counted, if it is better than the best."""
         self.least_depth = min(self.least_depth, table.depth)
         if self.best is None or self._key(table) < self._key(self.best):
             self.best = table
