@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
+from proofwood.engines.sat import bdd_solve
 from proofwood.exceptions import OptimalityWarning
 from tests.fuzz import limits
 
@@ -188,6 +189,23 @@ def test_a_limit_that_ends_the_preparation_leaves_a_leaf(diagram):
     assert [event.lower_bound for event in diagram.trace_] == [0]
     assert all(part.status == "optimal" for part in result.parts if part.objective == 0)
     assert all(part.lower_bound == 0 for part in result.parts)
+
+
+def test_a_stopped_search_for_fewest_tests_counts_what_its_diagram_uses(monkeypatch):
+    # at the end of the time limit, the greedy choice keeps tests that it would have dropped later
+    monkeypatch.setattr(bdd_solve, "enough_features", lambda examples, late: tuple(range(examples.n_features)))
+
+    def stop(event):
+        if event.objective < np.inf:
+            raise KeyboardInterrupt
+
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(30, 6))
+    diagram = OptimalBDDClassifier(objective="features", engine="sat", callback=stop)
+    with pytest.warns(OptimalityWarning, match="Ctrl-C"):
+        diagram.fit(X, X[:, 1] ^ X[:, 4])
+    assert diagram.objective_ == diagram.recount(X, X[:, 1] ^ X[:, 4]) == 2
+    assert [event.objective for event in diagram.trace_] == [np.inf, 6, 2]
 
 
 @pytest.mark.parametrize("kind", [OptimalDiagramClassifier, OptimalBDDClassifier])
