@@ -13,7 +13,7 @@ import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
@@ -363,7 +363,8 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         result = self._solve(problem, limits, tell)
         end = ProgressEvent(result.stats.seconds, result.objective, result.lower_bound)
         if not told or (told[-1].objective, told[-1].lower_bound) != (end.objective, end.lower_bound):
-            tell(end)
+            with suppress(KeyboardInterrupt):  # the search is over, so that nothing is left to stop
+                tell(end)
         return result
 
     # --------------------------------------------------------------------------------------------------- predict
