@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
-from click.testing import Result
 from typer.testing import CliRunner
 
 from proofwood.cli import app
@@ -12,8 +12,8 @@ from proofwood.cli import app
 COMMAND = [sys.executable, "-c", "from proofwood.cli import main; main()"]
 
 
-def invoke(*arguments: object) -> Result:
-    """What a call leaves, its two streams apart."""
+def invoke(*arguments: object) -> Any:
+    """What a call leaves, its two streams apart: the Result of click, which typer may bring with it."""
     try:
         runner = CliRunner(mix_stderr=False)
     except TypeError:  # click from 8.2 on never mixes
