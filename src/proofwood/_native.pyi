@@ -156,3 +156,26 @@ def memory_state() -> int:
 
 def trim_memory() -> None:
     """Gives freed memory back to the system where the C library can."""
+
+class Walker:
+    """Walks rows down a table of tests: the arrays of a NodeTable."""
+
+    def __init__(
+        self,
+        feature: npt.NDArray[np.int64],
+        threshold: npt.NDArray[np.float64],
+        low: npt.NDArray[np.int64],
+        high: npt.NDArray[np.int64],
+        missing_low: npt.NDArray[np.uint8],
+        by_levels: npt.NDArray[np.uint8],
+        codes_begin: npt.NDArray[np.int64],
+        codes: npt.NDArray[np.float64],
+        sum_begin: npt.NDArray[np.int64],
+        sum_columns: npt.NDArray[np.int64],
+        sum_values: npt.NDArray[np.float64],
+    ) -> None: ...
+    def leaves(self, x: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """(n_rows,) leaf of each row of (n_rows, n_columns) values."""
+
+    def paths(self, x: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Where the nodes of each row begin (n_rows + 1,), and the nodes that the rows visit, row by row."""

@@ -1,7 +1,6 @@
 """Walk rows down a node table: which node each row ends in, by which path, and what that node says.
 
-All rows take one step at a time together, so the number of numpy calls grows with the depth of the table and not with
-the number of rows or nodes. Values are compared in float64 as they are given.
+The native walker takes row after row; values are compared in float64 as they are given.
 
 Missing values (NaN) take the edge ``missing_low`` names. A level test sends the codes of its set low and every other
 code, also one never seen in training, high. The weighted sum of an oblique test is added up in the order in which its
@@ -19,8 +18,10 @@ from scipy import sparse
 
 from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable
 
-BLOCK = 16384
-"""Rows that :func:`apply` walks together: few enough for what a step needs to stay in the processor's cache."""
+BLOCK = 65536
+"""Most rows that walk together; a Ctrl-C is taken between two blocks."""
+VISITS = 4_000_000
+"""Nodes that the rows of a block may visit together, so that paths take tens of megabytes at most."""
 
 
 def apply(table: NodeTable, X: npt.ArrayLike) -> IntArray:
@@ -43,10 +44,8 @@ def apply(table: NodeTable, X: npt.ArrayLike) -> IntArray:
     """
     X = check_rows(table, X)
     end = np.zeros(X.shape[0], dtype=np.int64)
-    for start in range(0, X.shape[0], BLOCK):
-        block = end[start : start + BLOCK]
-        for rows, nodes in walk(table, X[start : start + BLOCK]):
-            block[rows] = nodes
+    for start, block in _blocks(X, BLOCK):
+        end[start : start + BLOCK] = table.walker.leaves(block)
     return end
 
 
@@ -87,16 +86,13 @@ def decision_path(table: NodeTable, X: npt.ArrayLike) -> sparse.csr_matrix:
         1 where the row visits the node, root and leaf included; indices sorted, which is also the order of the visit.
     """
     X = check_rows(table, X)
-    steps = list(walk(table, X))
-    visits = np.zeros(X.shape[0], dtype=np.int64)
-    for rows, _ in steps:
-        visits[rows] += 1
-    indptr = np.concatenate(([0], np.cumsum(visits)))
-    indices = np.empty(indptr[-1], dtype=np.int64)
-    for step, (rows, nodes) in enumerate(steps):
-        indices[indptr[rows] + step] = nodes  # a row is in the steps 0..visits-1, so this fills every place once
+    visits, indices = [np.zeros(1, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for begin, nodes in _paths(table, X):
+        visits.append(np.diff(begin))
+        indices.append(nodes)
+    indptr, found = np.cumsum(np.concatenate(visits)), np.concatenate(indices)
     shape = (X.shape[0], table.n_nodes)
-    return sparse.csr_matrix((np.ones(indices.size, dtype=np.int64), indices, indptr), shape=shape)
+    return sparse.csr_matrix((np.ones(found.size, dtype=np.int64), found, indptr), shape=shape)
 
 
 def path(table: NodeTable, x: npt.ArrayLike) -> list[int]:
@@ -111,7 +107,7 @@ def path(table: NodeTable, x: npt.ArrayLike) -> list[int]:
         raise ValueError(
             f"x has shape {row.shape}: expected one row of shape (n_features,). For many, use decision_path."
         )
-    return [int(nodes[0]) for _, nodes in walk(table, check_rows(table, row[np.newaxis]))]
+    return [node for _, nodes in _paths(table, check_rows(table, row[np.newaxis])) for node in nodes.tolist()]
 
 
 def goes_low(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -> BoolArray:
@@ -126,8 +122,6 @@ def goes_low(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -
     -------
     (k,) bool
     """
-    if nodes.size and table.feature[nodes[0]] >= 0 and (nodes == nodes[0]).all():
-        return _all_at(table, int(nodes[0]), X[:, table.feature[nodes[0]]][rows])
     value = tested_values(table, X, rows, nodes)
     low: BoolArray = value <= table.threshold[nodes]
     if table.levels is not None:
@@ -136,15 +130,6 @@ def goes_low(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -
     missing = np.isnan(value)
     if missing.any():
         low[missing] = table.missing_low[nodes[missing]]
-    return low
-
-
-def _all_at(table: NodeTable, node: int, value: FloatArray) -> BoolArray:
-    """The same where all rows stand at one node, as in a chain of tests, which is long and so has to be fast."""
-    low = _holds(table, node, value)
-    missing = np.isnan(value)
-    if missing.any():
-        low[missing] = table.missing_low[node]
     return low
 
 
@@ -206,20 +191,23 @@ def check_rows(table: NodeTable, X: npt.ArrayLike) -> FloatArray:
 
 
 def walk(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """The rows that are still walking and the node each stands at, step by step; all rows at the root first."""
-    rows = np.arange(X.shape[0], dtype=np.int64)
-    nodes = np.zeros(X.shape[0], dtype=np.int64)
-    inner = table.feature != LEAF
-    while rows.size:
-        yield rows, nodes
-        going = inner[nodes]
-        if not going.all():
-            rows, nodes = rows[going], nodes[going]
-        low = goes_low(table, X, rows, nodes)
-        if nodes.size and (nodes == nodes[0]).all():
-            nodes = np.where(low, table.low[nodes[0]], table.high[nodes[0]])
-        else:
-            nodes = np.where(low, table.low[nodes], table.high[nodes])
+    """The nodes that rows visit, and the row of each visit: some rows at a time, a row from its root to its leaf."""
+    first = 0
+    for begin, nodes in _paths(table, X):
+        visits = np.diff(begin)
+        yield np.repeat(np.arange(first, first + visits.size), visits), nodes
+        first += visits.size
+
+
+def _paths(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Where the nodes of each row begin, and the nodes, block by block."""
+    for _, block in _blocks(X, max(1, min(BLOCK, VISITS // (table.depth + 1)))):
+        yield table.walker.paths(block)
+
+
+def _blocks(X: FloatArray, size: int) -> Iterator[tuple[int, FloatArray]]:
+    for start in range(0, X.shape[0], size):
+        yield start, np.ascontiguousarray(X[start : start + size])
 
 
 def _groups(nodes: IntArray, chosen: BoolArray) -> Iterator[tuple[int, IntArray]]:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from proofwood import _native
+
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -139,6 +141,27 @@ class NodeTable:
     def by_levels(self) -> BoolArray:
         """(n_nodes,) whether each node is a level test."""
         return np.array([low is not None for low in self.levels or [None] * self.n_nodes], dtype=np.bool_)
+
+    @cached_property
+    def walker(self) -> _native.Walker:
+        """The native walk of rows down this table."""
+        sets = [sorted(codes or ()) for codes in self.levels or [None] * self.n_nodes]
+        normals = self.normals
+        if normals is None:
+            normals = Normals(np.zeros(self.n_nodes + 1, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
+        return _native.Walker(
+            feature=self.feature,
+            threshold=self.threshold,
+            low=self.low,
+            high=self.high,
+            missing_low=self.missing_low.view(np.uint8),
+            by_levels=self.by_levels.view(np.uint8),
+            codes_begin=np.concatenate([[0], np.cumsum([len(codes) for codes in sets], dtype=np.int64)]),
+            codes=np.array([code for codes in sets for code in codes], dtype=np.float64),
+            sum_begin=normals.indptr,
+            sum_columns=normals.indices,
+            sum_values=normals.values,
+        )
 
     @cached_property
     def depth(self) -> int:

@@ -13,5 +13,6 @@ void bind_votes(nanobind::module_& module);
 void bind_layered(nanobind::module_& module);
 void bind_hyperplane(nanobind::module_& module);
 void bind_memory(nanobind::module_& module);
+void bind_walk(nanobind::module_& module);
 
 }  // namespace proofwood

@@ -15,4 +15,5 @@ NB_MODULE(_native, module) {
   proofwood::bind_layered(module);
   proofwood::bind_hyperplane(module);
   proofwood::bind_memory(module);
+  proofwood::bind_walk(module);
 }

@@ -1,0 +1,46 @@
+// Rows that walk down a table of tests, as proofwood.model.evaluate describes it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace proofwood::walk {
+
+using i64 = std::int64_t;
+using u8 = std::uint8_t;
+
+constexpr i64 kLeaf = -1;
+constexpr i64 kOblique = -2;
+
+// The arrays of a NodeTable, not owned. The codes of node v that go low are codes[codes_begin[v]] up to
+// codes[codes_begin[v + 1]], ascending; the weighted sum of an oblique node is stored in the same way.
+struct Graph {
+  std::size_t nodes;
+  const i64* feature;
+  const double* threshold;
+  const i64* low;
+  const i64* high;
+  const u8* missing_low;
+  const u8* by_levels;
+  const i64* codes_begin;
+  const double* codes;
+  const i64* sum_begin;
+  const i64* sum_columns;
+  const double* sum_values;
+};
+
+// Throws std::invalid_argument if the walk of some row of this many columns could leave the arrays, or go on for ever.
+void check(const Graph& graph, std::size_t columns, std::size_t codes, std::size_t sums);
+
+// The leaf of each of `rows` rows, which lie one after the other in x.
+void leaves(const Graph& graph, const double* x, std::size_t rows, std::size_t columns, i64* leaf);
+
+// All nodes that the rows visit, from the root to the leaf, row by row; those of row r begin at begin[r].
+struct Paths {
+  std::vector<i64> begin;
+  std::vector<i64> nodes;
+};
+Paths paths(const Graph& graph, const double* x, std::size_t rows, std::size_t columns);
+
+}  // namespace proofwood::walk
