@@ -197,9 +197,7 @@ def _require_sound(model: Any, X: np.ndarray, folder: Path) -> None:
     rows: Any = np.resize(X, (10, model.n_features_in_)) if model.n_features_in_ < 1000 else None
     if rows is not None and not getattr(model, "categories_", None):
         names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-        if names and not any(
-            "\ud800" <= mark <= "\udfff" for mark in "".join(names)
-        ):
+        if names and not any("\ud800" <= mark <= "\udfff" for mark in "".join(names)):
             # by a dict, since a schema has no empty name
             rows = pl.DataFrame(dict(zip(names, rows.T, strict=True)))
         assert np.isin(model.predict(rows), model.classes_).all()

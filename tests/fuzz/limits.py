@@ -15,6 +15,7 @@ import time
 import warnings
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
@@ -114,6 +115,18 @@ def random_table(rng: np.random.Generator, *, numbers: bool) -> tuple[Any, np.nd
     return X, y
 
 
+@cache
+def warm() -> None:
+    """Let the process import what a first fit imports: that takes CPU seconds which no limit can bound."""
+    X, y = np.arange(8.0)[:, None], np.array([0, 1, 1, 0, 0, 1, 0, 1])
+    for _, learner, choices in LEARNERS:
+        for engine in choices.get("engine", (None,)):
+            parameters = {key: values[0] for key, values in choices.items() if key != "engine"}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                learner(**parameters, **({} if engine is None else {"engine": engine}), time_limit=5.0).fit(X, y)
+
+
 def run(estimator: Any, X: Any, y: np.ndarray, weights: Any, press_after: float | None) -> Outcome:
     """One fit, with Ctrl-C after some seconds if asked for; a Ctrl-C that comes too late is taken here."""
     events: list[ProgressEvent] = []
@@ -204,6 +217,7 @@ def check_events(events: Any) -> None:
 
 def one_case(number: int) -> Counter[str]:
     """Draw, run and check one case; gives how its learner ended."""
+    warm()
     rng = np.random.default_rng(number)
     name, learner, choices = LEARNERS[int(rng.integers(len(LEARNERS)))]
     X, y = random_table(rng, numbers=name in ("tree", "diagram, oblique"))

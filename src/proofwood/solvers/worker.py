@@ -31,6 +31,8 @@ GRACE_SECONDS = 0.5
 """Time between SIGTERM and SIGKILL."""
 LOOK_SECONDS = 0.1
 """Time between two looks at the clock while nothing arrives."""
+START_SECONDS = 0.2
+"""A child that imports a solver takes longer than this to start: where less time is left, none is started."""
 
 
 class WorkerError(RuntimeError):
@@ -69,7 +71,8 @@ def run(
     ----------
     function : defined in a module that the child can import; it may call ``send(message)`` at any time
     arguments : picklable
-    seconds : wall-clock limit, None for none; the child is gone about half a second later at the latest
+    seconds : wall-clock limit, None for none; the child is gone about half a second later at the latest, and none is
+        started for less than :data:`START_SECONDS`
     on_message : called here with every message; a KeyboardInterrupt that it raises counts as Ctrl-C
 
     Raises
@@ -99,6 +102,8 @@ def race(
     """
     if not jobs:
         raise ValueError("a race needs at least one job")
+    if seconds is not None and seconds < START_SECONDS:
+        return WorkerOutcome(None, None, "time_limit", 0.0, None)
     started = time.monotonic()
     lane = _Lane(on_message)
     stopped_by: str | None = None
