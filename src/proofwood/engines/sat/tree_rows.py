@@ -53,7 +53,7 @@ class Groups:
         if single:
             columns = [(1 * (rank > cut), tests[cut : cut + 1]) for rank, tests in columns for cut in range(tests.size)]
         if merge:
-            columns = _without_equal_columns(columns)
+            columns = _without_equal_columns(columns, check)
         columns = [(rank, tests) for rank, tests in columns if tests.size]
         merged = np.stack([rank for rank, _ in columns], axis=1) if columns else ranks[:, :0]
         return cls(merged, tuple(tests for _, tests in columns), weights)
@@ -145,16 +145,22 @@ def bare_table(feature: list[int], low: list[int], high: list[int], rows: Ranked
 def _without_equal_cuts(rank: IntArray, tests: IntArray, check: Callable[[], None]) -> tuple[IntArray, IntArray]:
     """One cut, the smallest, between each two neighbouring ranks that occur."""
     check()
+    if tests.size == 1 and rank.min() != rank.max():  # as the test of a level is
+        return rank, tests
     present, places = np.unique(rank, return_inverse=True)
     return np.asarray(places, dtype=np.int64), tests[present[:-1]]
 
 
-def _without_equal_columns(columns: list[tuple[IntArray, IntArray]]) -> list[tuple[IntArray, IntArray]]:
+def _without_equal_columns(
+    columns: list[tuple[IntArray, IntArray]], check: Callable[[], None]
+) -> list[tuple[IntArray, IntArray]]:
     """The first of columns that order the rows alike, or in reverse: swapping all sides makes the trees equal."""
     seen: set[bytes] = set()
     kept = []
     for rank, tests in columns:
-        if rank.tobytes() not in seen:
+        check()
+        same, reverse = rank.tobytes(), (tests.size - rank).tobytes()
+        if same not in seen:
             kept.append((rank, tests))
-        seen |= {rank.tobytes(), (tests.size - rank).tobytes()}
+        seen |= {same, reverse}
     return kept
