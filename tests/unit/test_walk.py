@@ -1,0 +1,157 @@
+"""The native walk of rows agrees with one in Python, test by test, and refuses arrays that it could not walk."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from proofwood import _native
+from proofwood.model.evaluate import apply, decision_path, goes_low, path, walk
+from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
+
+SPECIAL = (-math.inf, -1.5, -0.0, 0.0, 1.0, 2.0, 3.0, 1e300, math.inf, math.nan)
+
+
+def random_table(rng: np.random.Generator, n_splits: int, n_columns: int) -> NodeTable:
+    """A tree with tests of all kinds, its nodes numbered level by level."""
+    n = 2 * n_splits + 1
+    feature = np.full(n, LEAF)
+    low, high = np.full(n, LEAF), np.full(n, LEAF)
+    for node in range(n_splits):
+        low[node], high[node] = 2 * node + 1, 2 * node + 2
+        feature[node] = rng.integers(n_columns)
+    threshold = np.where(feature == LEAF, np.nan, rng.choice([*SPECIAL[1:-2], 0.5], n))
+    levels: list[frozenset[int] | None] = [None] * n
+    rows: list[tuple[list[int], list[float]]] = [([], []) for _ in range(n)]
+    for node in range(n_splits):
+        kind = rng.integers(3)
+        if kind == 1:
+            threshold[node] = np.nan
+            levels[node] = frozenset(rng.choice(4, size=int(rng.integers(1, 4)), replace=False).tolist())
+        elif kind == 2:
+            feature[node] = OBLIQUE
+            columns = rng.permutation(n_columns)[: int(rng.integers(1, n_columns + 1))].tolist()
+            rows[node] = columns, rng.choice([0.1, 0.3, -1.7, 1e300], len(columns)).tolist()
+    return NodeTable(
+        feature=feature,
+        threshold=threshold,
+        low=low,
+        high=high,
+        label=np.zeros(n, dtype=np.int64),
+        weight=np.zeros((n, 2)),
+        rows=np.zeros(n, dtype=np.int64),
+        missing_low=rng.random(n) < 0.5,
+        levels=tuple(levels),
+        normals=Normals(
+            np.cumsum([0, *(len(columns) for columns, _ in rows)]),
+            np.array([column for columns, _ in rows for column in columns], dtype=np.int64),
+            np.array([value for _, values in rows for value in values]),
+        ),
+    )
+
+
+def by_hand(table: NodeTable, row: np.ndarray) -> list[int]:
+    """The nodes that a row visits, by Python's own numbers."""
+    nodes = [0]
+    while (feature := int(table.feature[node := nodes[-1]])) != LEAF:
+        value = float(row[max(feature, 0)])
+        if feature == OBLIQUE:
+            assert table.normals is not None
+            value = 0.0
+            for column, factor in zip(*table.normals.row(node), strict=True):
+                value += float(factor) * float(row[column])
+        codes = None if table.levels is None else table.levels[node]
+        if math.isnan(value):
+            low = bool(table.missing_low[node])
+        else:
+            low = value <= table.threshold[node] if codes is None else value in codes
+        nodes.append(int(table.low[node] if low else table.high[node]))
+    return nodes
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rows_walk_as_by_hand(seed):
+    rng = np.random.default_rng(seed)
+    n_columns = int(rng.integers(1, 5))
+    table = random_table(rng, int(rng.integers(0, 12)), n_columns)
+    X = rng.choice([*SPECIAL, 0.7, -3.3], size=(60, n_columns))
+    X = X if seed % 2 else np.asfortranarray(X)
+    expected = [by_hand(table, row) for row in X]
+    assert apply(table, X).tolist() == [nodes[-1] for nodes in expected]
+    visits = decision_path(table, X)
+    assert [visits[r].indices.tolist() for r in range(len(X))] == expected
+    assert [path(table, row) for row in X[:5]] == expected[:5]
+    rows, nodes = (np.concatenate(parts) for parts in zip(*walk(table, X), strict=True))
+    assert rows.tolist() == [r for r, visited in enumerate(expected) for _ in visited]
+    assert nodes.tolist() == [node for visited in expected for node in visited]
+    inner = table.feature[nodes] != LEAF
+    went = nodes[1:][inner[:-1]]  # the next visit of a row that goes on is its own
+    assert np.array_equal(
+        np.where(goes_low(table, X, rows[inner], nodes[inner]), table.low[nodes[inner]], table.high[nodes[inner]]), went
+    )
+
+
+def test_long_chains_are_walked_in_blocks():
+    n = 3000
+    chain = NodeTable(
+        feature=np.array([0, LEAF] * n + [LEAF]),
+        threshold=np.array([0.5, np.nan] * n + [np.nan]) + np.repeat(np.arange(n + 1), 2)[: 2 * n + 1],
+        low=np.array([[2 * k + 1, LEAF] for k in range(n)] + [[LEAF]], dtype=object).sum(),
+        high=np.array([[2 * k + 2, LEAF] for k in range(n)] + [[LEAF]], dtype=object).sum(),
+        label=np.zeros(2 * n + 1, dtype=np.int64),
+        weight=np.zeros((2 * n + 1, 1)),
+        rows=np.zeros(2 * n + 1, dtype=np.int64),
+        missing_low=np.ones(2 * n + 1, dtype=bool),
+    )
+    X = np.arange(n + 500.0)[:, None]
+    steps = list(walk(chain, X))
+    assert len(steps) > 1
+    visits = np.bincount(np.concatenate([rows for rows, _ in steps]))
+    assert visits.tolist() == [min(k, n - 1) + 2 for k in range(n + 500)]
+    assert apply(chain, X).tolist() == [2 * k + 1 if k < n else 2 * n for k in range(n + 500)]
+
+
+GOOD = {
+    "feature": [0, LEAF, LEAF],
+    "threshold": [0.5, np.nan, np.nan],
+    "low": [1, LEAF, LEAF],
+    "high": [2, LEAF, LEAF],
+    "missing_low": [1, 1, 1],
+    "by_levels": [0, 0, 0],
+    "codes_begin": [0, 0, 0, 0],
+    "codes": [],
+    "sum_begin": [0, 0, 0, 0],
+    "sum_columns": [],
+    "sum_values": [],
+}
+KINDS = {"threshold": np.float64, "codes": np.float64, "sum_values": np.float64, "missing_low": np.uint8}
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        ({"low": [0, LEAF, LEAF]}, "does not come after"),
+        ({"high": [3, LEAF, LEAF]}, "does not come after"),
+        ({"feature": [1, LEAF, LEAF]}, "tests a column"),
+        ({"feature": [-3, LEAF, LEAF]}, "tests a column"),
+        ({"threshold": [0.5]}, "differ in length"),
+        ({"codes_begin": [0, 1, 1, 1]}, "do not fit the nodes"),
+        ({"codes_begin": [0, 1, 0, 0]}, "do not fit the nodes"),
+        ({"sum_begin": [0, 0, 0]}, "do not fit the nodes"),
+        ({"sum_begin": [0, 1, 1, 1], "sum_columns": [1], "sum_values": [1.0]}, "names a column"),
+        ({"sum_columns": [0]}, "do not fit the nodes"),
+    ],
+)
+def test_arrays_that_cannot_be_walked_are_refused(broken, says):
+    kinds = {**KINDS, "by_levels": np.uint8}
+    arrays = {name: np.array(part, dtype=kinds.get(name, np.int64)) for name, part in {**GOOD, **broken}.items()}
+    with pytest.raises(ValueError, match=says):
+        _native.Walker(**arrays).leaves(np.zeros((2, 1)))
+
+
+def test_good_arrays_are_walked():
+    kinds = {**KINDS, "by_levels": np.uint8}
+    arrays = {name: np.array(part, dtype=kinds.get(name, np.int64)) for name, part in GOOD.items()}
+    assert _native.Walker(**arrays).leaves(np.array([[0.0], [1.0]])).tolist() == [1, 2]
