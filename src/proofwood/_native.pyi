@@ -175,7 +175,7 @@ class Walker:
         sum_values: npt.NDArray[np.float64],
     ) -> None: ...
     def leaves(self, x: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        """(n_rows,) leaf of each row of (n_rows, n_columns) values."""
+        """(n_rows,) leaf of each row of (n_rows, n_columns) values, in any order in memory."""
 
     def paths(self, x: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Where the nodes of each row begin (n_rows + 1,), and the nodes that the rows visit, row by row."""

@@ -77,7 +77,7 @@ def test_rows_walk_as_by_hand(seed):
     n_columns = int(rng.integers(1, 5))
     table = random_table(rng, int(rng.integers(0, 12)), n_columns)
     X = rng.choice([*SPECIAL, 0.7, -3.3], size=(60, n_columns))
-    X = X if seed % 2 else np.asfortranarray(X)
+    X = (X, np.asfortranarray(X), X[::-2, ::-1], np.repeat(X, 2, axis=1)[:, ::2])[seed % 4]
     expected = [by_hand(table, row) for row in X]
     assert apply(table, X).tolist() == [nodes[-1] for nodes in expected]
     visits = decision_path(table, X)
@@ -91,6 +91,15 @@ def test_rows_walk_as_by_hand(seed):
     assert np.array_equal(
         np.where(goes_low(table, X, rows[inner], nodes[inner]), table.low[nodes[inner]], table.high[nodes[inner]]), went
     )
+
+
+def test_packed_records_are_walked():
+    records = np.zeros(4, dtype=np.dtype([("tag", np.int8), ("x", np.float64)]))
+    records["x"] = [0.0, 1.0, 2.0, np.nan]
+    X = records["x"][:, None]
+    assert not X.flags.aligned
+    table = random_table(np.random.default_rng(3), 4, 1)
+    assert apply(table, X).tolist() == [by_hand(table, row)[-1] for row in X]
 
 
 def test_long_chains_are_walked_in_blocks():

@@ -178,6 +178,8 @@ def check_rows(table: NodeTable, X: npt.ArrayLike) -> FloatArray:
         If ``X`` has not two dimensions, or fewer columns than the table tests.
     """
     array = np.asarray(X, dtype=np.float64)
+    if not array.flags.aligned:  # as a column of packed records may be
+        array = array.copy()
     if array.ndim != 2:
         raise ValueError(
             f"X has shape {array.shape}: expected (n_samples, n_features). For one row, pass X.reshape(1, -1)."
@@ -207,7 +209,7 @@ def _paths(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray
 
 def _blocks(X: FloatArray, size: int) -> Iterator[tuple[int, FloatArray]]:
     for start in range(0, X.shape[0], size):
-        yield start, np.ascontiguousarray(X[start : start + size])
+        yield start, X[start : start + size]
 
 
 def _groups(nodes: IntArray, chosen: BoolArray) -> Iterator[tuple[int, IntArray]]:

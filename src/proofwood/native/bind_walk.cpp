@@ -16,7 +16,7 @@ using walk::u8;
 
 namespace {
 
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
 using Reals = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Integers = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Flags = nb::ndarray<const u8, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -62,6 +62,8 @@ class Table {
   Reals sum_values_;
 };
 
+walk::Values values(const Matrix& x) { return {x.data(), x.shape(0), x.shape(1), x.stride(0), x.stride(1)}; }
+
 using Line = nb::ndarray<nb::numpy, i64, nb::ndim<1>>;
 
 Line owned(std::vector<i64>&& values) {
@@ -78,7 +80,7 @@ Line leaves(const Table& table, const Matrix& x) {
   std::vector<i64> leaf(x.shape(0));
   {
     const nb::gil_scoped_release release;
-    walk::leaves(graph, x.data(), x.shape(0), x.shape(1), leaf.data());
+    walk::leaves(graph, values(x), leaf.data());
   }
   return owned(std::move(leaf));
 }
@@ -88,7 +90,7 @@ nb::tuple paths(const Table& table, const Matrix& x) {
   walk::Paths found;
   {
     const nb::gil_scoped_release release;
-    found = walk::paths(graph, x.data(), x.shape(0), x.shape(1));
+    found = walk::paths(graph, values(x));
   }
   return nb::make_tuple(owned(std::move(found.begin)), owned(std::move(found.nodes)));
 }
@@ -99,6 +101,6 @@ void proofwood::bind_walk(nb::module_& module) {
   nb::class_<Table>(module, "Walker", "Walks rows down a table of tests: the arrays of a NodeTable.")
       .def(nb::init<Integers, Reals, Integers, Integers, Flags, Flags, Integers, Reals, Integers, Integers, Reals>(), "feature"_a, "threshold"_a,
            "low"_a, "high"_a, "missing_low"_a, "by_levels"_a, "codes_begin"_a, "codes"_a, "sum_begin"_a, "sum_columns"_a, "sum_values"_a)
-      .def("leaves", &leaves, "x"_a, "(n_rows,) leaf of each row of (n_rows, n_columns) values.")
+      .def("leaves", &leaves, "x"_a, "(n_rows,) leaf of each row of (n_rows, n_columns) values, in any order in memory.")
       .def("paths", &paths, "x"_a, "Where the nodes of each row begin (n_rows + 1,), and the nodes that the rows visit, row by row.");
 }

@@ -8,20 +8,21 @@ namespace proofwood::walk {
 
 namespace {
 
-bool goes_low(const Graph& graph, const double* row, i64 node) {
+// `row` is the first value of a row, and its columns lie `apart`.
+bool goes_low(const Graph& graph, const double* row, i64 apart, i64 node) {
   double value;
   if (graph.feature[node] == kOblique) {
     value = 0.0;  // summed up in this order, each product rounded: CMakeLists.txt forbids to contract them
-    for (i64 i = graph.sum_begin[node]; i < graph.sum_begin[node + 1]; ++i) value += graph.sum_values[i] * row[graph.sum_columns[i]];
+    for (i64 i = graph.sum_begin[node]; i < graph.sum_begin[node + 1]; ++i) value += graph.sum_values[i] * row[graph.sum_columns[i] * apart];
   } else {
-    value = row[graph.feature[node]];
+    value = row[graph.feature[node] * apart];
   }
   if (std::isnan(value)) return graph.missing_low[node] != 0;
   if (graph.by_levels[node] != 0) return std::binary_search(graph.codes + graph.codes_begin[node], graph.codes + graph.codes_begin[node + 1], value);
   return value <= graph.threshold[node];
 }
 
-i64 step(const Graph& graph, const double* row, i64 node) { return goes_low(graph, row, node) ? graph.low[node] : graph.high[node]; }
+i64 step(const Graph& graph, const double* row, i64 apart, i64 node) { return goes_low(graph, row, apart, node) ? graph.low[node] : graph.high[node]; }
 
 // Whether begin[0..nodes] are the bounds of pieces of an array of this size.
 bool parts(const i64* begin, std::size_t nodes, std::size_t size) {
@@ -46,22 +47,24 @@ void check(const Graph& graph, std::size_t columns, std::size_t codes, std::size
   }
 }
 
-void leaves(const Graph& graph, const double* x, std::size_t rows, std::size_t columns, i64* leaf) {
-  for (std::size_t r = 0; r < rows; ++r) {
+void leaves(const Graph& graph, const Values& x, i64* leaf) {
+  for (std::size_t r = 0; r < x.rows; ++r) {
+    const double* const row = x.first + static_cast<i64>(r) * x.row_step;
     i64 node = 0;
-    while (graph.feature[node] != kLeaf) node = step(graph, x + r * columns, node);
+    while (graph.feature[node] != kLeaf) node = step(graph, row, x.column_step, node);
     leaf[r] = node;
   }
 }
 
-Paths paths(const Graph& graph, const double* x, std::size_t rows, std::size_t columns) {
+Paths paths(const Graph& graph, const Values& x) {
   Paths found;
-  found.begin.reserve(rows + 1);
+  found.begin.reserve(x.rows + 1);
   found.begin.push_back(0);
-  for (std::size_t r = 0; r < rows; ++r) {
+  for (std::size_t r = 0; r < x.rows; ++r) {
+    const double* const row = x.first + static_cast<i64>(r) * x.row_step;
     i64 node = 0;
     found.nodes.push_back(node);
-    while (graph.feature[node] != kLeaf) found.nodes.push_back(node = step(graph, x + r * columns, node));
+    while (graph.feature[node] != kLeaf) found.nodes.push_back(node = step(graph, row, x.column_step, node));
     found.begin.push_back(static_cast<i64>(found.nodes.size()));
   }
   return found;

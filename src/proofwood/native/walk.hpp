@@ -33,14 +33,23 @@ struct Graph {
 // Throws std::invalid_argument if the walk of some row of this many columns could leave the arrays, or go on for ever.
 void check(const Graph& graph, std::size_t columns, std::size_t codes, std::size_t sums);
 
-// The leaf of each of `rows` rows, which lie one after the other in x.
-void leaves(const Graph& graph, const double* x, std::size_t rows, std::size_t columns, i64* leaf);
+// Values of rows: that of row r in column c is first[r * row_step + c * column_step].
+struct Values {
+  const double* first;
+  std::size_t rows;
+  std::size_t columns;
+  i64 row_step;
+  i64 column_step;
+};
+
+// The leaf of each row.
+void leaves(const Graph& graph, const Values& x, i64* leaf);
 
 // All nodes that the rows visit, from the root to the leaf, row by row; those of row r begin at begin[r].
 struct Paths {
   std::vector<i64> begin;
   std::vector<i64> nodes;
 };
-Paths paths(const Graph& graph, const double* x, std::size_t rows, std::size_t columns);
+Paths paths(const Graph& graph, const Values& x);
 
 }  // namespace proofwood::walk
