@@ -12,7 +12,7 @@ import os
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
@@ -227,6 +227,8 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
                 problem, result = answer
                 stopped_by = "memory_limit" if isinstance(error, MemoryError) else "time_limit"
                 result = unproved(result, stopped_by, time.monotonic() - started)
+                with _progress_lines(self.verbose):
+                    self._tell_end(result, self._listeners())
             else:
                 if seconds is not None:  # what the preparation took counts, and what the end will take is kept
                     kept = min(_END_SHARE * seconds, _END_SECONDS * X.shape[0])
@@ -348,9 +350,7 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
 
     def _solve_telling(self, problem: Any, limits: Limits) -> Result:
         """Solve, telling of progress: lines if verbose, and the user's callback. The end is always told."""
-        listeners: list[Progress] = [_log_improvements()] if self.verbose else []
-        if self.callback is not None:
-            listeners.append(self.callback)
+        listeners = self._listeners()
         if not listeners:
             return self._solve(problem, limits, None)
         told: list[ProgressEvent] = []
@@ -361,11 +361,20 @@ class ProvedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
                 listener(event)
 
         result = self._solve(problem, limits, tell)
-        end = ProgressEvent(result.stats.seconds, result.objective, result.lower_bound)
-        if not told or (told[-1].objective, told[-1].lower_bound) != (end.objective, end.lower_bound):
-            with suppress(KeyboardInterrupt):  # the search is over, so that nothing is left to stop
-                tell(end)
+        if not told or (told[-1].objective, told[-1].lower_bound) != (result.objective, result.lower_bound):
+            self._tell_end(result, listeners)
         return result
+
+    def _listeners(self) -> list[Progress]:
+        listeners: list[Progress] = [_log_improvements()] if self.verbose else []
+        if self.callback is not None:
+            listeners.append(self.callback)
+        return listeners
+
+    def _tell_end(self, result: Result, listeners: Iterable[Progress]) -> None:
+        with suppress(KeyboardInterrupt):  # the search is over, so that nothing is left to stop
+            for listener in listeners:
+                listener(ProgressEvent(result.stats.seconds, result.objective, result.lower_bound))
 
     # --------------------------------------------------------------------------------------------------- predict
 

@@ -44,7 +44,7 @@ from proofwood.model.sums import exact_sums
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate, check_widths
 from proofwood.problem.objectives import least_integer
 from proofwood.problem.ranked import CELL_BYTES, OutOfTime, RankedRows, require_time
-from proofwood.result import Limits, Progress, Result, Status, bounded_by, unproved
+from proofwood.result import Limits, Progress, ProgressEvent, Result, Status, bounded_by, unproved
 
 LEFT_OUT = "levels"
 """What stopped a run that would have had nothing left to do, were there tests for all levels."""
@@ -404,6 +404,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def _solve(self, problem: PosedDiagram, limits: Limits, progress: Progress | None) -> Result:
         seed = 0 if self.random_state is None else int(self.random_state)
+        if problem.incomplete is not None and progress is not None:
+            progress = _without_bounds(progress)
         with _few_blas_threads(limits.threads):  # linear algebra takes all cores otherwise
             result = solve(problem.problem, engine=self.engine, limits=limits, random_state=seed, progress=progress)
         if result.model is None:
@@ -727,6 +729,15 @@ def _lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
 def _of_fewer_tests(result: Result, posed: PosedDiagram) -> Result:
     """``result`` without the bounds that hold only for the columns and levels that have tests."""
     return result if posed.incomplete is None else unproved(result, posed.incomplete)
+
+
+def _without_bounds(progress: Progress) -> Progress:
+    """``progress`` of a search whose bounds hold only for the columns and levels that have tests."""
+
+    def tell(event: ProgressEvent) -> None:
+        progress(dataclasses.replace(event, lower_bound=0.0))
+
+    return tell
 
 
 def _must_be_met(constraint: Constraint) -> bool:
