@@ -30,6 +30,9 @@ EARLY = 0.75
 LATE = 0.95
 """Share of the limit at which a search ends: what it allocates between two looks must still fit."""
 
+ASKED = 2**20
+"""Bytes from which :func:`require` looks."""
+
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", re.IGNORECASE)
 
@@ -187,8 +190,11 @@ def room() -> int | None:
 
 
 def require(amount: int, what: str) -> None:
-    """Raise MemoryLimitError, naming ``what`` is to be made, unless ``amount`` bytes are left within the limit."""
-    left = room()
+    """Raise MemoryLimitError, naming ``what`` is to be made, unless ``amount`` bytes are left within the limit.
+
+    Up to a megabyte is not asked about: the process takes and gives back as much at any time.
+    """
+    left = None if amount <= ASKED else room()
     if left is not None and amount > left:
         raise MemoryLimitError(f"{what} would take {shown(amount)}, and {shown(left)} are left within the memory limit")
 

@@ -108,7 +108,8 @@ class Explainer:
         in which the row (or the table) that is asked about does. Everywhere else every row of the space has a value
     X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers
     engine : ``"auto"``, ``"box"``, ``"sat"`` (majority votes), ``"bound"``, ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
-    time_limit : seconds per explanation, None for no limit; an explanation that ran out of it says so in its status
+    time_limit : seconds per explanation, None for no limit; an explanation that ran out of it says so in its status.
+        Reading the model has no limit, and takes about ten seconds for a million nodes
     memory_limit : bytes that an explanation may add to the memory of the process, or a text such as "4GB"; None for
         80 % of what the process may still use. One that reached it says so in its status, as with the time, and in a
         warning; what the engine learned from earlier rows is forgotten then
@@ -178,7 +179,8 @@ class Explainer:
                 missing=missing,
                 X=X,
             )
-        self._oracle: Oracle | None = None
+        # The native engine needs a while to take in a large model, which is no part of the first question.
+        self._oracle: Oracle | None = make_oracle(engine, self.model.scores) if engine in ("auto", "box") else None
         self._last: Questions | None = None
         self._sure: Oracle | None = None
         self._homes: dict[tuple[int, ...], Explainer] = {}

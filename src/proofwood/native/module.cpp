@@ -6,6 +6,7 @@
 
 NB_MODULE(_native, module) {
   (void)proofwood::thread_is_ready();
+  nanobind::set_leak_warnings(false);  // what lives at the end of the interpreter is not worth a word
   module.doc() = "Counting loops of proofwood: arrays in, arrays out.";
   proofwood::bind_search(module);
   proofwood::bind_minimal(module);
