@@ -27,6 +27,8 @@ SCHEMA = 1
 
 MAX_BYTES = 2**29
 """Most bytes of a model file that is read; a larger one is refused before it fills the memory."""
+MOST_FEATURES = 2**24
+"""Most columns that a model of a file may say it has."""
 MAX_NESTING = 64
 """Most levels of lists and mappings inside each other in plain values, and of what a file may hold beside them."""
 
@@ -395,8 +397,8 @@ def _parse(text: str, name: str) -> Any:
 def _model_in(part: dict[str, Any]) -> SavedModel:
     nodes = _get(part, "nodes", dict, "model")
     n_features = _get(part, "n_features", int, "model")
-    if n_features < 0:
-        raise ValueError(f"model.n_features is {n_features}, expected a number of columns from 0")
+    if not 0 <= n_features <= MOST_FEATURES:
+        raise ValueError(f"model.n_features is {n_features}, expected a number of columns from 0 to {MOST_FEATURES:,}")
     estimator = _get(part, "estimator", dict, "model")
     names = _get(part, "feature_names", (list, type(None)), "model")
     result = _get(part, "result", (dict, type(None)), "model")

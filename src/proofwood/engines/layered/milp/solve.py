@@ -42,9 +42,9 @@ UNCONFIRMED = "unconfirmed"
 _LAST_WORDS = 0.5
 """Seconds that a solver is told to leave for its answer, at most a tenth of all it has."""
 FIRST_PACE = 1e-6
-"""Seconds to write a program per row and arc, before one was written."""
+"""Seconds to write a program per entry, before one was written."""
 MOST_CELLS = 20_000_000
-"""Rows times arcs of a program at most: more takes gigabytes to write and to send."""
+"""Entries of a program at most, about: more takes gigabytes to write and to send."""
 WRITE_AND_SEND = 2.0
 """Time to write a program and send it to its process, as a multiple of the time to write it."""
 STEP_SHARE = 0.4
@@ -200,7 +200,7 @@ class _Stages:
     problem, run, solver, threads, options : as in :func:`solve`
     deadline : on the clock of ``time.monotonic``
     least : diagrams with fewer nodes are known to cost no less than the best
-    pace : seconds that the last program took to write, per row and arc
+    pace : seconds that the last program took to write, per entry
     """
 
     problem: LayeredProblem
@@ -251,6 +251,12 @@ class _Stages:
             return shrunk(self.problem, self.run.upper)
         return replace(self.problem, max_splits=self.problem.most_nodes)
 
+    def _row_of_test(self, part: LayeredProblem) -> int:
+        """Entries of the rows of the program that send one row of the table one way at one node."""
+        if self.options.thresholds:
+            return part.rows.n_tests
+        return 2 * (part.rows.n_columns if part.columns is None else part.columns.shape[1])
+
     def _unseen(self, most: int) -> int:
         """Cost that a diagram of more than ``most`` nodes has at least, one of fewer than ``least`` apart."""
         return NO_DIAGRAM if most >= self._part().max_splits else self.problem.cost.of_diagram(0, most + 1)
@@ -263,7 +269,7 @@ class _Stages:
         run, options = self.run, self.options
         begun = time.monotonic()
         slots = Slots.of(part)
-        size = part.rows.n_rows * (len(slots.low) + len(slots.high))
+        size = part.rows.n_rows * (len(slots.low) + len(slots.high) + slots.n_inner * self._row_of_test(part))
         if seconds is not None and seconds <= WRITE_AND_SEND * self.pace * size:  # it would not arrive in time
             return "time_limit"
         if size > MOST_CELLS:
