@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+import proofwood
 from proofwood.cli.demo import demo as _demo
 from proofwood.cli.errors import readable
 from proofwood.cli.explain import explain as _explain
@@ -50,8 +51,6 @@ def main() -> None:
 
 def _print_version(value: bool) -> None:
     if value:
-        import proofwood
-
         typer.echo(f"proofwood {proofwood.__version__}")
         raise typer.Exit
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +36,6 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
             "runs whatever code is in it, with your rights, before anything can be checked. If you made it yourself, "
             "or trust who did, add --trust-pickle."
         )
-    import pickle
-
     import joblib
 
     try:
