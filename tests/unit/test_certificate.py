@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from proofwood import cli_verify
+from proofwood.cli.verify import verify_files
 from proofwood.explain.oracles.oracle import Answer
 from proofwood.explain.oracles.sat import SatOracle
 from proofwood.explain.proofs import refute
@@ -112,8 +112,8 @@ def test_running_example_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture
     assert made["claim"] == (
         "every row that agrees with this one on column 0, column 2 has class 1, and none of these features can go"
     )
-    assert cli_verify.verify_files([tmp_path / "patient.json"], model)
-    assert cli_verify.verify_files([tmp_path / "patient.json"])
+    assert verify_files([tmp_path / "patient.json"], model)
+    assert verify_files([tmp_path / "patient.json"])
     out = capsys.readouterr().out.splitlines()
     assert out[-1] == (
         f"{tmp_path / 'patient.json'}: proved for the trees in the file; --model compares them with a model"
@@ -121,7 +121,7 @@ def test_running_example_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture
     (tmp_path / "other.json").write_text("[]")
     made["label"] = 0
     write_certificate(tmp_path / "patient.json", made)
-    assert not cli_verify.verify_files([tmp_path / "patient.json", tmp_path / "other.json"])
+    assert not verify_files([tmp_path / "patient.json", tmp_path / "other.json"])
     out = capsys.readouterr().out
     assert "patient.json: NOT proved" in out
     assert "other.json: FAILED   this is no certificate" in out

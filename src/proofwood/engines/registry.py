@@ -1,4 +1,5 @@
-"""The table of learners, read by the command line and by ``load``. A new learner is one entry here.
+"""The table of learners, read by the command line and by ``load``. A new learner is one entry here,
+and a file with its options in ``cli/learners``.
 
 Entries name their class by path, so that listing the learners imports none of them.
 """

@@ -1,11 +1,18 @@
-"""What the command line says about diagrams of a skeleton, as the parameters of their learner."""
+"""Options of ``proofwood fit --model odd``, and the constraints that they stand for."""
+
+# Imports inside functions are of modules that load numpy, so that --help starts at once.
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from proofwood.cli.learners.option import FromTable, LearnerOptions, Option
+from proofwood.cli.options import count_or_share
 from proofwood.exceptions import DataError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FAIRNESS = {
     "demographic_parity": "DemographicParity",
@@ -28,15 +35,28 @@ def widths(text: str) -> tuple[int, ...]:
         ) from None
 
 
-def constraints(
-    given: Mapping[str, Any], positive: str | None, columns: Sequence[str], labels: Sequence[Any]
+def _with_table(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -> FromTable:
+    """The constraints; the sensitive column goes to ``fit``, and is no feature unless it is to be kept."""
+    found, sensitive = _constraints(given, features.columns, sorted(set(labels.tolist())))
+    if sensitive is None:
+        if "keep_sensitive" in given:
+            raise DataError("--keep-sensitive keeps the column of a fairness constraint, and none is given")
+        return FromTable({"constraints": found})
+    return FromTable(
+        {"constraints": found},
+        fit={"sensitive_features": features.get_column(sensitive)},
+        drop=() if "keep_sensitive" in given else (sensitive,),
+    )
+
+
+def _constraints(
+    given: Mapping[str, Any], columns: Sequence[str], labels: Sequence[Any]
 ) -> tuple[list[Any], str | None]:
     """The constraints that options ask for, and the sensitive column that they compare.
 
     Parameters
     ----------
-    given : value of each option that was given, by name: ``max_splits``, ``min_samples``, and those of ``FAIRNESS``
-    positive : ``--positive``, the text of the label of the favourable class
+    given : value of each option that was given, by name
     columns : of the table
     labels : distinct labels of the target
 
@@ -54,6 +74,7 @@ def constraints(
     if "min_samples" in given:
         made.append(kinds.MinSamples(_number(given["min_samples"])))
     named: dict[str, str] = {}
+    positive = given.get("positive")
     pos_label = None if positive is None else _label(positive, labels)
     for option, kind in FAIRNESS.items():
         if option not in given:
@@ -64,8 +85,8 @@ def constraints(
         named[column] = shown
         made.append(kinds.KINDS[kind](ratio=ratio, pos_label=pos_label, penalty=penalty))  # type: ignore[call-arg]
     if len(named) > 1:
-        told = " and ".join(f"{shown} {column!r}" for column, shown in named.items())
-        raise DataError(f"{told} compare different columns: all fairness constraints of a model compare one")
+        asked = " and ".join(f"{shown} {column!r}" for column, shown in named.items())
+        raise DataError(f"{asked} compare different columns: all fairness constraints of a model compare one")
     if positive is not None and not named:
         raise DataError(f"--positive {positive!r} is the favourable class of a fairness constraint, and none is given")
     return made, next(iter(named), None)
@@ -98,12 +119,10 @@ def _is_number(text: str) -> bool:
 
 def _number(text: str) -> float:
     """``--min-samples``: an int counts rows, a float is a share."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    raise DataError(f"--min-samples {text!r} is no number: expected rows (such as 20), or a share (such as 0.05)")
+    number = count_or_share(text)
+    if number is None:
+        raise DataError(f"--min-samples {text!r} is no number: expected rows (such as 20), or a share (such as 0.05)")
+    return number
 
 
 def _label(text: str, labels: Sequence[Any]) -> Any:
@@ -111,3 +130,31 @@ def _label(text: str, labels: Sequence[Any]) -> Any:
         if str(label) == text:
             return label
     raise DataError(f"--positive {text!r} is no label; the labels are {', '.join(map(str, labels[:20]))}")
+
+
+ODD = LearnerOptions(
+    (
+        Option("widths", str, "Most splits of each layer, such as 1,2,4,4.", "N,N,...", read=widths),
+        Option("alpha", float, "Price per node, as a share of all nodes; 0.1 by default."),
+        Option("splits", str, "univariate or oblique."),
+        Option("topology", str, "diagram or tree."),
+        Option("max_thresholds", int, "At most so many thresholds per column."),
+        Option("engine", str, "Which engine searches."),
+        Option("random_state", int, "Seed of the constructions."),
+        Option("max_splits", int, "Most splits in all.", needs_table=True),
+        Option("min_samples", str, "Rows through every split: a number (20) or a share (0.05).", "N", needs_table=True),
+        Option(
+            "demographic_parity",
+            str,
+            "Groups of a column are predicted positive equally often.",
+            FAIR,
+            needs_table=True,
+        ),
+        Option("equal_opportunity", str, "Equal true positive rates of groups.", FAIR, needs_table=True),
+        Option("predictive_equality", str, "Equal false positive rates of groups.", FAIR, needs_table=True),
+        Option("equalized_odds", str, "Equal true and false positive rates of groups.", FAIR, needs_table=True),
+        Option("positive", str, "The favourable class, if there are more than two.", "LABEL", needs_table=True),
+        Option("keep_sensitive", bool, "Let the model use the column of the groups, too.", needs_table=True),
+    ),
+    _with_table,
+)

@@ -1,4 +1,6 @@
-"""What ``proofwood explain`` does: a model from a file, rows from a table, explanations as text or JSON lines."""
+"""Explanations of rows, printed as text or written as JSON lines: what ``proofwood explain`` asks and shows."""
+
+# Imports inside functions are of modules that load numpy, so that --help starts at once.
 
 from __future__ import annotations
 
@@ -10,17 +12,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from proofwood.cli.files import writing
+from proofwood.cli.report import print_line
 from proofwood.exceptions import DataError
-from proofwood.printable import printable
 
 if TYPE_CHECKING:
     import polars as pl
 
     from proofwood.explain.explainer import Explainer
     from proofwood.explain.explanation import Explanation
-    from proofwood.explain.models import Explained
 
 
 class Kind(StrEnum):
@@ -30,13 +30,6 @@ class Kind(StrEnum):
     CONTRASTIVE = "contrastive"
     COUNTERFACTUAL = "counterfactual"
     ENUMERATION = "enumeration"
-
-
-class Vote(StrEnum):
-    """How the trees of a model decide."""
-
-    AUTO = "auto"
-    MAJORITY = "majority"
 
 
 MEANING = {
@@ -125,71 +118,6 @@ class Request:
         return explainer.counterfactual(x, target=target, immutable=self.immutable)
 
 
-# --------------------------------------------------------------------------------------------------------------- files
-
-
-def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
-    """A model of proofwood from JSON, or, if its file is trusted, any model from a pickle.
-
-    Raises
-    ------
-    DataError
-        If there is no such file, it is a pickle that nobody vouched for, or it cannot be read.
-    """
-    if not path.is_file():
-        raise DataError(f"no file {path}: expected a model, as 'proofwood fit --out', pickle or joblib write it")
-    with path.open("rb") as file:
-        is_json = file.read(64).lstrip()[:1] == b"{"
-    if is_json:
-        from proofwood.estimators.saving import load
-
-        return load(path)
-    if not trust_pickle:
-        raise DataError(
-            f"{path} is no JSON model of proofwood. If it is a model that pickle or joblib wrote: loading such a file "
-            "runs whatever code is in it, with your rights, before anything can be checked. If you made it yourself, "
-            "or trust who did, add --trust-pickle."
-        )
-    import pickle
-
-    import joblib
-
-    try:
-        return joblib.load(path)
-    except (pickle.UnpicklingError, EOFError, AttributeError, LookupError, ValueError, TypeError) as error:
-        raise DataError(f"{path} cannot be loaded as a pickle ({type(error).__name__}: {error})") from error
-
-
-def read_rows(path: Path, model: Any, drop: Sequence[str]) -> tuple[pl.DataFrame, list[str] | None]:
-    """The columns of a table that a model takes, and their names if the model does not know them itself."""
-    from proofwood.data.tables import drop_columns, read_table, select_columns
-
-    table = drop_columns(read_table(path), drop)
-    names = getattr(model, "feature_names_in_", None)
-    if names is None or [str(name) for name in names] == [f"Column_{j}" for j in range(len(names))]:
-        wanted = getattr(model, "n_features_in_", table.width)
-        if wanted != table.width:
-            raise DataError(
-                f"the model was learned from {wanted} columns without names, and {path} has {table.width}: leave "
-                "columns that are no features, such as the target, out with --drop"
-            )
-        return table, list(table.columns)
-    return select_columns(table, [str(name) for name in names]), None
-
-
-def convert(model: Any, **settings: Any) -> Explained:
-    """``explained(model)``; DataError where the model is of no supported kind."""
-    from proofwood.explain.models import explained
-
-    try:
-        return explained(model, **settings)
-    except TypeError as error:
-        raise DataError(str(error)) from error
-
-
-# -------------------------------------------------------------------------------------------------------------- answers
-
-
 def explain_one(
     explainer: Explainer, rows: pl.DataFrame, row: int, request: Request, *, verify: bool, certificate: Path | None
 ) -> bool:
@@ -220,15 +148,14 @@ def explain_one(
         found = request.answer(explainer, rows[row], certificate=certificate is not None)
     except NoCertificateError as error:
         raise DataError(str(error)) from error
-    for name, text in _told(found, row).items():
-        typer.echo(printable(f"{name:<12} {text}"))
+    for name, text in _report(found, row).items():
+        print_line(name, text)
     right = True
     if verify and found.status.removesuffix(" up to rounding") not in ("none", "unknown"):
         checked = found.verify(seconds=explainer.time_limit)
         right = checked.ok
-        told = "confirmed by a second look" if checked.ok else "; ".join(checked.problems) or "not confirmed"
-        told += "".join(f"; {doubt}" for doubt in checked.doubts)
-        typer.echo(f"{'verified':<12} {told}")
+        said = "confirmed by a second look" if checked.ok else "; ".join(checked.problems) or "not confirmed"
+        print_line("verified", said + "".join(f"; {doubt}" for doubt in checked.doubts))
     if certificate is not None:
         if found.certificate is None:
             raise DataError("no certificate: the explanation was not proved within the time limit")
@@ -244,12 +171,12 @@ def _explain_fully(explainer: Explainer, x: Any, request: Request, *, verify: bo
     listing = explainer.enumerate(x, target=request.targets(explainer))
     for found in listing:
         counted[found.kind] += 1
-        typer.echo(printable(f"{found.kind:<12} {found.rule()}"))
-    told = "complete: there are no others" if listing.complete else "stopped by the time limit: there may be others"
+        print_line(found.kind, found.rule())
+    status = "complete: there are no others" if listing.complete else "stopped by the time limit: there may be others"
     if listing.complete and not listing.exact:
-        told += ", where rounding is given the doubt"
-    typer.echo(f"{'found':<12} {counted['abductive']:,} abductive, {counted['contrastive']:,} contrastive")
-    typer.echo(f"{'status':<12} {told}")
+        status += ", where rounding is given the doubt"
+    print_line("found", f"{counted['abductive']:,} abductive, {counted['contrastive']:,} contrastive")
+    print_line("status", status)
     if certificate is not None:
         _write_certificate(certificate, explainer.enumeration_certificate(x))
     return True
@@ -258,11 +185,9 @@ def _explain_fully(explainer: Explainer, x: Any, request: Request, *, verify: bo
 def _write_certificate(path: Path, content: Mapping[str, Any]) -> None:
     from proofwood.explain.proofs.certificate import write_certificate
 
-    try:
+    with writing(path):
         write_certificate(path, content)
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror or error}") from error
-    typer.echo(printable(f"{'certificate':<12} {path}; check it with: proofwood verify {path}"))
+    print_line("certificate", f"{path}; check it with: proofwood verify {path}")
 
 
 def explain_all(explainer: Explainer, rows: pl.DataFrame, request: Request, out: Path) -> None:
@@ -275,12 +200,12 @@ def explain_all(explainer: Explainer, rows: pl.DataFrame, request: Request, out:
     )
     counted = Counter(str(record["status"]) for record in found.records)
     for status, count in counted.most_common():
-        typer.echo(f"{status:<12} {count:,} of {rows.height:,} rows")
+        print_line(status, f"{count:,} of {rows.height:,} rows")
 
 
-def _told(found: Explanation, row: int) -> Mapping[str, str]:
+def _report(found: Explanation, row: int) -> Mapping[str, str]:
     plain, rounding, _ = found.status.partition(" up to rounding")
-    told = {
+    report = {
         "row": str(row),
         "prediction": str(found.prediction),
         "rule" if found.kind == "abductive" else "change": found.rule(),
@@ -288,10 +213,10 @@ def _told(found: Explanation, row: int) -> Mapping[str, str]:
         "status": f"{found.status}: {MEANING[plain]}" + (", where rounding is given the doubt" if rounding else ""),
     }
     if found.ranges:
-        told["ranges"] = found.ranges
+        report["ranges"] = found.ranges
     if found.distance == found.distance:
-        told["distance"] = f"{found.distance:.6g}, at least {found.lower_bound:.6g}"
-    return {**told, "effort": f"{found.calls:,} questions to engine {found.engine}, {found.seconds:.2f} s"}
+        report["distance"] = f"{found.distance:.6g}, at least {found.lower_bound:.6g}"
+    return {**report, "effort": f"{found.calls:,} questions to engine {found.engine}, {found.seconds:.2f} s"}
 
 
 def _label(text: str, labels: Sequence[Any]) -> Any:

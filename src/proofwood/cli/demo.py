@@ -1,0 +1,54 @@
+"""The command ``proofwood demo``: a tree on bundled data, its proof, and why one row got its class."""
+
+# Imports inside functions are of modules that load numpy and polars, so that --help starts at once.
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from proofwood.cli.learning import learn
+from proofwood.cli.options import Jobs, MemoryLimit, TimeLimit, amount_of_memory, seconds
+from proofwood.cli.report import print_report
+from proofwood.printable import printable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def demo(
+    data: Annotated[str, typer.Option(metavar="NAME", help="Data set: breast_cancer, wine, iris or checkerboard.")] = (
+        "breast_cancer"
+    ),
+    max_depth: Annotated[int, typer.Option(help="Most tests on a path; 0 is a single leaf.")] = 3,
+    time_limit: TimeLimit = "60",
+    memory_limit: MemoryLimit = None,
+    n_jobs: Jobs = 1,
+) -> None:
+    """Learn an optimal tree on real data, prove it, and say why one row got its class."""
+    import polars as pl
+
+    from proofwood.data.catalog import CATALOG, load_dataset
+
+    dataset = load_dataset(data)
+    typer.echo(f"{dataset.name}: {CATALOG[data].about}\n")
+    frame = pl.DataFrame(dataset.X, schema=list(dataset.feature_names), orient="row")
+    settings = {
+        "max_depth": max_depth,
+        "time_limit": seconds(time_limit),
+        "memory_limit": amount_of_memory(memory_limit),
+        "n_jobs": n_jobs,
+    }
+    tree = learn("tree", settings, frame, dataset.y)
+    print_report(tree, frame, dataset.y)
+    typer.echo(f"\n{_why(tree, frame, dataset.y, dataset.target)}")
+
+
+def _why(model: Any, features: pl.DataFrame, labels: Any, target: str) -> str:
+    """In words, why the model gives a row its class: the first right row among those with the longest path."""
+    steps = model.model_.node_depths[model.apply(features)]
+    right = model.predict(features) == labels
+    row = int((steps * right).argmax())
+    said = f"Why row {row} gets its class ({target} in the data: {labels[row]})\n{model.explain(features[row])}"
+    return printable(said, keep="\n")

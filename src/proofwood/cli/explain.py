@@ -1,0 +1,82 @@
+"""The command ``proofwood explain``: why a model predicts what it predicts, with proof."""
+
+# Imports inside functions are of modules that load numpy, so that --help starts at once.
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proofwood.cli.errors import NOT_CONFIRMED
+from proofwood.cli.explanations import Kind, Request, explain_all, explain_one
+from proofwood.cli.files import require_out
+from proofwood.cli.foreign import convert, load_model
+from proofwood.cli.options import Integers, MemoryLimit, TimeLimit, TrustPickle, Vote, Votes, amount_of_memory, seconds
+from proofwood.cli.tables import read_rows
+from proofwood.exceptions import DataError
+
+
+def explain(
+    model: Annotated[Path, typer.Argument(help="Model file of proofwood, or a pickle (with --trust-pickle).")],
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet file; columns are matched by name.")],
+    row: Annotated[int | None, typer.Option(help="Row to explain; the first is 0.")] = None,
+    kind: Annotated[
+        Kind,
+        typer.Option(help="Why this class, what could change it, the nearest row of another class, or all of both."),
+    ] = Kind.ABDUCTIVE,
+    smallest: Annotated[bool, typer.Option("--smallest", help="Of the fewest features.")] = False,
+    inflate: Annotated[bool, typer.Option("--inflate", help="Widen the values as far as the class allows.")] = False,
+    target: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="Class to reach, or to rule out; all others by default.")
+    ] = None,
+    feature_order: Annotated[
+        str | None, typer.Option(metavar="COL,COL,...", help="Features to be left out first, if they can.")
+    ] = None,
+    immutable: Annotated[list[str], typer.Option(metavar="COL", help="Feature that does not change.")] = [],  # noqa: B006
+    integer: Integers = [],  # noqa: B006
+    drop: Annotated[list[str], typer.Option(metavar="COL", help="Column that is no feature; may be repeated.")] = [],  # noqa: B006
+    vote: Votes = Vote.AUTO,
+    engine: Annotated[str, typer.Option(help="auto, box, sat, bound, cpsat or smt.")] = "auto",
+    time_limit: TimeLimit = "60",
+    memory_limit: MemoryLimit = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Check the explanation with another engine.")] = False,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Save a proof that 'proofwood verify' can check.")
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Explain every row, in JSON lines to --out; goes on if stopped.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Of --all: where to write.")] = None,
+    trust_pickle: TrustPickle = False,
+) -> None:
+    """Explain what a model predicts for a row of a table, or for all rows: with proof.
+
+    Exit code 1 if --verify does not confirm the explanation.
+    """
+    from proofwood.explain.explainer import Explainer
+
+    if (row is None) is not every:
+        raise DataError("which row? Expected either --row NUMBER, or --all with --out FILE")
+    if every is not (out is not None):
+        raise DataError("--all and --out FILE belong together")
+    if every and (verify or certificate is not None):
+        raise DataError("--verify and --certificate are for one --row")
+    if every and kind is Kind.ENUMERATION:
+        raise DataError("--kind enumeration is for one --row")
+    require_out(out, model, data, option="--out")
+    require_out(certificate, model, data, option="--certificate")
+    order = None if feature_order is None else [name.strip() for name in feature_order.split(",")]
+    request = Request(kind, smallest, inflate, target, order, tuple(immutable))
+    fitted = load_model(model, trust_pickle=trust_pickle)
+    rows, names = read_rows(data, fitted, drop)
+    converted = convert(fitted, vote=str(vote), feature_names=names, integer=integer)
+    explainer = Explainer(
+        converted, engine=engine, time_limit=seconds(time_limit), memory_limit=amount_of_memory(memory_limit)
+    )
+    if row is None:
+        assert out is not None
+        explain_all(explainer, rows, request, out)
+    elif not explain_one(explainer, rows, row, request, verify=verify, certificate=certificate):
+        raise typer.Exit(NOT_CONFIRMED)

@@ -1,0 +1,54 @@
+"""Models of any package from files, as explanations take them."""
+
+# Imports inside functions are of modules that load numpy or joblib, so that --help starts at once.
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from proofwood.exceptions import DataError
+
+if TYPE_CHECKING:
+    from proofwood.explain.models import Explained
+
+
+def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
+    """A model of proofwood from JSON, or, if its file is trusted, any model from a pickle.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, it is a pickle that nobody vouched for, or it cannot be read.
+    """
+    if not path.is_file():
+        raise DataError(f"no file {path}: expected a model, as 'proofwood fit --out', pickle or joblib write it")
+    with path.open("rb") as file:
+        is_json = file.read(64).lstrip()[:1] == b"{"
+    if is_json:
+        from proofwood.estimators.saving import load
+
+        return load(path)
+    if not trust_pickle:
+        raise DataError(
+            f"{path} is no JSON model of proofwood. If it is a model that pickle or joblib wrote: loading such a file "
+            "runs whatever code is in it, with your rights, before anything can be checked. If you made it yourself, "
+            "or trust who did, add --trust-pickle."
+        )
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except (pickle.UnpicklingError, EOFError, AttributeError, LookupError, ValueError, TypeError) as error:
+        raise DataError(f"{path} cannot be loaded as a pickle ({type(error).__name__}: {error})") from error
+
+
+def convert(model: Any, **settings: Any) -> Explained:
+    """``explained(model)``; DataError where the model is of no supported kind."""
+    from proofwood.explain.models import explained
+
+    try:
+        return explained(model, **settings)
+    except TypeError as error:
+        raise DataError(str(error)) from error

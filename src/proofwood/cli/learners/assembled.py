@@ -1,0 +1,62 @@
+"""One command for all learners: its options are those that the learners declare, and its help lists them apart."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from proofwood.cli.learners import OPTIONS, all_options
+from proofwood.cli.learners.option import Option
+
+
+def with_learner_options(command: Callable[..., None]) -> Callable[..., None]:
+    """``command``, with the options of all learners in place of its ``**own``.
+
+    typer reads the options of a command off its signature, so this is where they are put.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    given = [it for it in signature.parameters.values() if it.kind is not inspect.Parameter.VAR_KEYWORD]
+    own = [_parameter(option) for option in all_options().values()]
+    command.__signature__ = signature.replace(parameters=[*given, *own])  # type: ignore[attr-defined]
+    return command
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    declared = typer.Option(option.flag, metavar=option.metavar, help=option.help)
+    kind: Any = bool if option.kind is bool else option.kind | None
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False if option.kind is bool else None,
+        annotation=Annotated[kind, declared],
+    )
+
+
+class LearnersCommand(TyperCommand):
+    """A command whose help lists the options of each learner under its name, in the words of that learner.
+
+    After ``--model NAME`` the help is about this learner alone.
+    """
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the lists of arguments and options; typer's class of ``ctx`` has another name in each version."""
+        shared = all_options()
+        lists: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        forms: dict[str, str] = {}
+        for parameter in self.get_params(ctx):
+            shown = parameter.get_help_record(ctx)
+            assert shown is not None, parameter.name  # none is hidden
+            if parameter.name in shared:
+                forms[parameter.name] = shown[0]
+            else:
+                lists["Arguments" if parameter.param_type_name == "argument" else "Options"].append(shown)
+        asked = ctx.params.get("model")
+        for name in [asked] if asked in OPTIONS else OPTIONS:
+            lists[f"Options of --model {name}"] = [(forms[it.name], it.help) for it in OPTIONS[name].options]
+        for title, rows in lists.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)

@@ -1,0 +1,17 @@
+"""Options of ``proofwood fit --model bdd``."""
+
+from __future__ import annotations
+
+from proofwood.cli.learners.option import LearnerOptions, Option
+
+BDD = LearnerOptions(
+    (
+        Option("max_features", int, "Most tests of the diagram; 4 by default."),
+        Option("objective", str, "errors or features."),
+        Option("unknown", str, "smallest, parent, merge or solver, for cells that no row reaches."),
+        Option("tie_break", str, "size, for the smallest diagram among sets of equal errors."),
+        Option("alpha", float, "Price per node, as a share of all rows; 0 by default."),
+        Option("max_thresholds", int, "At most so many thresholds per column."),
+        Option("engine", str, "Which engine searches."),
+    )
+)

@@ -1,0 +1,25 @@
+"""Options of ``proofwood fit --model tree``."""
+
+from __future__ import annotations
+
+from proofwood.cli.learners.option import LearnerOptions, Option
+from proofwood.cli.options import count_or_share
+from proofwood.exceptions import DataError
+
+
+def max_gap(text: str) -> float:
+    """``--max-gap`` as the estimator takes it: an int counts errors, a float is a share."""
+    gap = count_or_share(text)
+    if gap is None:
+        raise DataError(f"--max-gap {text!r} is no gap: expected errors (such as 5), or a share (such as 0.01)")
+    return gap
+
+
+TREE = LearnerOptions(
+    (
+        Option("max_depth", int, "Most tests on a path; 3 by default."),
+        Option("alpha", float, "Price per leaf, as a share of all rows; 0 by default."),
+        Option("min_samples_leaf", int, "Rows that every leaf must hold."),
+        Option("max_gap", str, "Permitted distance to the optimum: errors (5) or a share (0.01).", "GAP", read=max_gap),
+    )
+)

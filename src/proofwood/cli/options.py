@@ -1,0 +1,66 @@
+"""Options that several commands take, and what is typed for them as the library takes it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from proofwood.exceptions import DataError
+from proofwood.memory import bytes_of
+
+
+class Vote(StrEnum):
+    """How the trees of a model decide."""
+
+    AUTO = "auto"
+    MAJORITY = "majority"
+
+
+TimeLimit = Annotated[str, typer.Option(metavar="SECONDS", help="Seconds for the search, or 'none'.")]
+MemoryLimit = Annotated[
+    str | None, typer.Option(metavar="BYTES", help="Memory that may be added, such as 4GB; a share of what is free.")
+]
+Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
+TrustPickle = Annotated[
+    bool,
+    typer.Option(
+        "--trust-pickle",
+        help="Load the model from a pickle or joblib file, which runs the code in it: only for files of your own.",
+    ),
+]
+Votes = Annotated[Vote, typer.Option(help="auto: what the model predicts; majority: the class most trees predict.")]
+Integers = Annotated[
+    list[str], typer.Option(metavar="COL", help="Column that holds integers only; may be repeated.", show_default=False)
+]
+
+
+def seconds(text: str) -> float | None:
+    """``--time-limit`` as the estimators take it."""
+    if text.strip().lower() == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise DataError(f"--time-limit {text!r} is no time: expected seconds above 0, or 'none'") from None
+
+
+def amount_of_memory(text: str | None) -> int | None:
+    """``--memory-limit`` as the estimators take it."""
+    try:
+        return bytes_of(text)
+    except ValueError:
+        raise DataError(
+            f"--memory-limit {text!r} is no amount of memory: expected bytes, or a text such as 4GB or 500MB"
+        ) from None
+
+
+def count_or_share(text: str) -> float | None:
+    """An integer, which counts, or a float, which is a share; None if ``text`` is neither."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,107 @@
+"""What ``proofwood fit`` takes for each learner, and what the command line may not do."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import proofwood
+from proofwood.cli.learners import OPTIONS, all_options
+from proofwood.engines.registry import LEARNERS
+from tests.command_line import invoke, worked
+
+SOURCES = sorted(Path(sys.modules["proofwood.cli"].__file__).parent.rglob("*.py"))
+
+
+def parameters(name: str) -> set[str]:
+    return set(LEARNERS[name].estimator()().get_params())
+
+
+def test_every_learner_of_the_registry_has_its_options():
+    assert list(OPTIONS) == list(LEARNERS)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_are_parameters_of_the_learner(name):
+    own = {option.name for option in OPTIONS[name].options if not option.needs_table}
+    assert own <= parameters(name)
+    assert any(option.needs_table for option in OPTIONS[name].options) == (OPTIONS[name].with_table is not None)
+    others = {option.name for option in all_options().values() if not option.needs_table} - own
+    assert not others & parameters(name)  # no learner lacks the option of a parameter that others have one for
+
+
+def test_learners_read_an_option_that_they_share_in_the_same_way():
+    for own in OPTIONS.values():
+        for option in own.options:
+            first = all_options()[option.name]
+            assert (option.kind, option.metavar, option.needs_table) == (first.kind, first.metavar, first.needs_table)
+            assert option.read.__code__ is first.read.__code__
+
+
+def sections(text: str) -> dict[str, str]:
+    """Title -> lines of a list in a help text."""
+    blocks = [block.partition(":\n") for block in text.split("\n\n")]
+    return {title: rows for title, colon, rows in blocks if colon}
+
+
+def test_help_lists_the_options_of_each_model_apart():
+    lists = sections(worked("fit", "--help"))
+    titles = {name: f"Options of --model {name}" for name in OPTIONS}
+    assert list(lists) == ["Arguments", "Options", *titles.values()]
+    assert "--target" in lists["Options"]
+    assert "--max-depth" not in lists["Options"]
+    for name, own in OPTIONS.items():
+        listed = [word for word in lists[titles[name]].split() if word.startswith("--")]
+        assert listed == [option.flag for option in own.options]
+    assert "3 by default" in lists[titles["tree"]]  # of --max-depth, in the words of this learner
+    assert "no limit by default" in lists[titles["minimal"]]
+
+
+@pytest.mark.parametrize("arguments", [["--model", "odd", "--help"], ["--model=odd", "--target", "y", "--help"]])
+def test_help_after_a_model_is_about_this_model(arguments):
+    lists = sections(worked("fit", *arguments))
+    assert list(lists) == ["Arguments", "Options", "Options of --model odd"]
+    assert "--keep-sensitive" in lists["Options of --model odd"]
+
+
+def test_help_after_an_unknown_model_lists_all():
+    assert len(sections(worked("fit", "--model", "trees", "--help"))) == 2 + len(OPTIONS)
+
+
+@pytest.mark.parametrize("order", [["--model", "bdd", "DATA"], ["DATA", "--model", "bdd"], ["DATA", "--model=bdd"]])
+def test_the_model_may_stand_anywhere(tmp_path, order):
+    table = tmp_path / "table.csv"
+    table.write_text("a,b,y\n0,0,n\n0,1,p\n1,0,p\n1,1,n\n")
+    out = tmp_path / "model.json"
+    order = [str(table) if word == "DATA" else word for word in order]
+    worked("fit", *order, "--target", "y", "--max-features", 2, "--out", out)
+    assert isinstance(proofwood.load(out), proofwood.OptimalBDDClassifier)
+
+
+def test_the_command_line_reads_no_private_attribute():
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+                assert node.attr.startswith("__"), f"{path.name}:{node.lineno}: {ast.unparse(node)}"
+
+
+def test_help_loads_no_large_package():
+    code = (
+        "import sys; from typer.testing import CliRunner; from proofwood.cli import app\n"
+        "for call in (['--help'], ['fit', '--help'], ['explain', '--help'], ['verify', '--help']):\n"
+        "    assert CliRunner().invoke(app, call).exit_code == 0\n"
+        "print(*{'numpy', 'polars', 'sklearn', 'joblib', 'pysat'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "\n"
+
+
+def test_a_wrong_model_is_named_before_its_options(tmp_path):
+    (tmp_path / "table.csv").write_text("a,y\n0,n\n1,p\n")
+    result = invoke("fit", tmp_path / "table.csv", "--target", "y", "--model", "bd", "--max-features", 2)
+    assert result.exit_code == 2
+    assert "no learner 'bd': did you mean 'bdd'?" in result.stderr
