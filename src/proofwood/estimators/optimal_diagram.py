@@ -24,7 +24,6 @@ from proofwood.engines.layered.milp.solve import UNCONFIRMED
 from proofwood.engines.layered.oblique.bounds import BY_MARGIN
 from proofwood.engines.layered.oblique.cuts import MARGIN
 from proofwood.engines.layered.solve import ENGINES, OBLIQUE_ENGINES, solve
-from proofwood.estimators.base import is_integer, seconds_of
 from proofwood.estimators.constraints import (
     Constraint,
     FairnessConstraint,
@@ -35,6 +34,8 @@ from proofwood.estimators.constraints import (
     from_plain,
 )
 from proofwood.estimators.over_tests import ClassifierOverTests
+from proofwood.estimators.parameters import is_integer, seconds_of
+from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import DataError, InfeasibleError, OptimalityWarning
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import edge_weights, predict, walk
@@ -96,6 +97,7 @@ class PosedDiagram:
     classes: npt.NDArray[Any] | None = None
 
 
+@documented
 class OptimalDiagramClassifier(ClassifierOverTests):
     r"""Decision diagram that is provably the best within a skeleton of layers, fair and stable if asked to be.
 
@@ -126,46 +128,26 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         little.
     topology : {"diagram", "tree"}, default "diagram"
         ``"tree"``: branches do not meet; the ODT of the paper.
-    max_thresholds : int or None, default None
-        At most so many thresholds per ordered column; None takes all. A limited answer is optimal for these tests.
-    class_weight : dict from label to weight, "balanced" or None
-        Multiplies ``sample_weight``. ``"balanced"`` gives each class the same total weight.
-    time_limit : float or None, default 60.0
-        Seconds for the search. Reaching it keeps the best diagram and warns with :class:`OptimalityWarning`.
-    memory_limit : int, str or None, default None
-        What a fit may add to the memory of the process, in bytes or as text such as "4GB". Near it caches give back
-        what they hold; at it the search ends, the best model found is kept, and a warning says so. None: 80 % of what
-        the process may still use by free memory, control groups and resource limits.
-    n_jobs : int or None
-        Threads, as joblib counts them: None is 1, -1 is all cores.
+    max_thresholds, class_weight, time_limit, memory_limit, n_jobs : as in every learner
     random_state : int or None, default None
         Seed of the constructions; None is 0, so that equal calls give equal answers unless time runs out. What is
         proved does not depend on it.
-    callback : function of one ProgressEvent, or None
-        Called at each improvement; an exception it raises ends the fit.
-    verbose : int, default 0
-        1 writes lines of progress to standard error, by way of ``logging``.
+    callback, verbose : as in every learner
 
     Attributes
     ----------
-    classes_ : (n_classes,) labels, sorted
-    n_features_in_ : int
-    feature_names_in_ : (n_features_in_,) names, if the training data was a frame with text names
-    categories_ : dict from column index to the categories of that column
-    model_ : NodeTable
-        The diagram, in the unit of the columns; one leaf per class that is predicted (a tree has a leaf per branch).
-    result_ : Result
+    classes_, n_features_in_, feature_names_in_, categories_, model_ : as in every learner
+        One leaf per class that is predicted (a tree has a leaf per branch).
+    result_ : as in every learner
         ``result_.stats.proved_by`` names the bound or engine that closed the gap: "tests bound", "search", "cpsat",
         "conflict bound", ... (docs/theory/layered-diagrams.md has them all); None if it is open.
-    objective_, lower_bound_, gap_ : float
-        Share of eq. 18, penalties included.
-    status_ : Status
-        ``"optimal"`` if proved, else ``"feasible"``.
+    objective_ : as in every learner
+        It is the share of eq. 18, penalties included.
+    lower_bound_, gap_, status_ : as in every learner
     fairness_ : dict from text of a fairness constraint to the worst ratio of rates on the training rows
     shortfall_ : dict from text of a constraint that has a penalty to the training weight that its groups lack in all
     flow_ : (n_nodes, 2) training weight that takes the low and the high edge of each node
-    trace_ : tuple of ProgressEvent
-        Seconds, objective and lower bound at each improvement.
+    trace_, loaded_ : as in every learner
 
     References
     ----------
@@ -223,6 +205,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     # --------------------------------------------------------------------------------------------------------- fit
 
+    @documented
     def fit(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, sensitive_features: Any = None
     ) -> Self:
@@ -231,8 +214,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         Parameters
         ----------
         X : (n_samples, n_features) numbers or text: an array, or a pandas or polars frame whose names are kept
-        y : (n_samples,) labels of any type that can be sorted
-        sample_weight : (n_samples,) weight of each row, not negative; rows of weight 0 count for nothing
+        y, sample_weight : as in every learner
         sensitive_features : (n_samples,) group of each row, for fairness constraints; it need not be a column of ``X``
 
         Returns
