@@ -292,13 +292,12 @@ def flows(table: NodeTable, X: Rows) -> dict[str, Any]:
         for target in (table.low[node], table.high[node]):
             layer[target] = max(layer[target], layer[node] + 1)
     arcs: dict[tuple[int, int], int] = {}
-    before = np.zeros(X.shape[0], dtype=np.int64)
-    for step, (rows, nodes) in enumerate(walk(table, X)):
+    for rows, nodes in walk(table, X):
         np.add.at(through, nodes, 1)
-        for parent, node in zip(before[rows].tolist(), nodes.tolist(), strict=True) if step else ():
+        goes_on = rows[:-1] == rows[1:]  # the next visit is of the same row
+        for parent, node in zip(nodes[:-1][goes_on].tolist(), nodes[1:][goes_on].tolist(), strict=True):
             target = place.get(node, ~int(table.label[node]))
             arcs[place[parent], target] = arcs.get((place[parent], target), 0) + 1
-        before[rows] = nodes
     n = len(X)
     return {
         "nodes": [[int(layer[node]), float(through[node]) / n] for node in inner.tolist()],

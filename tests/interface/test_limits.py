@@ -179,9 +179,11 @@ def test_a_limit_that_ends_the_first_tree_still_leaves_one(engine):
 )
 def test_a_limit_that_ends_the_preparation_leaves_a_leaf(diagram):
     X, y = np.arange(40.0)[:, None], np.arange(40) % 3 == 0
+    events = []
     with pytest.warns(OptimalityWarning, match="time limit"):
-        diagram.fit(X, y)
+        diagram.set_params(callback=events.append).fit(X, y)
     result = diagram.result_
+    assert {event.lower_bound for event in events} == {0}
     assert diagram.status_ == "feasible"
     assert result.stats.stopped_by == "time_limit"
     assert diagram.lower_bound_ == 0

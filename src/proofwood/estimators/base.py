@@ -162,11 +162,11 @@ class ProvedClassifier(FittedClassifier):
                 if constrain is not None:
                     problem = constrain(problem, classes)
             except (OutOfTime, MemoryError) as error:
-                problem, result = self._answer_at_a_limit(error, started, columns, codes, classes.size, weights)
+                problem, answer = self._answer_at_a_limit(error, started, columns, codes, classes.size, weights)
+                result = self._reported(lambda _: answer)
             else:
                 limits = self._limits_left(started, columns.shape[0])
-                solve = partial(self._solve, problem, limits)
-                result = reporting.reported(solve, callback=self.callback, verbose=self.verbose)
+                result = self._reported(partial(self._solve, problem, limits))
         finally:
             del self._deadline
         if result.model is None:
@@ -204,6 +204,10 @@ class ProvedClassifier(FittedClassifier):
             f"the time limit of {self.time_limit} s ended the preparation of {X.shape[0]:,} rows with "
             f"{X.shape[1]:,} columns: raise time_limit"
         ) from None
+
+    def _reported(self, solve: Callable[[Progress | None], Result]) -> Result:
+        """The result of ``solve``, with its progress and end in lines and to the callback, as the user asked."""
+        return reporting.reported(solve, callback=self.callback, verbose=self.verbose)
 
     def _keep(self, result: Result, model: NodeTable) -> None:
         """Set the fitted attributes that the result decides."""

@@ -43,6 +43,7 @@ from proofwood.estimators.posed_diagram import (
     of_fewer_tests,
     require_as_reported,
     share_of,
+    without_bounds,
 )
 from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import DataError, InfeasibleError, OptimalityWarning
@@ -365,6 +366,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def _solve(self, problem: PosedDiagram, limits: Limits, progress: Progress | None) -> Result:
         seed = 0 if self.random_state is None else int(self.random_state)
+        if problem.incomplete is not None and progress is not None:
+            progress = without_bounds(progress)
         with _few_blas_threads(limits.threads):  # linear algebra takes all cores otherwise
             result = solve(problem.problem, engine=self.engine, limits=limits, random_state=seed, progress=progress)
         if result.model is None:

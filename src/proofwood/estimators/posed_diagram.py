@@ -19,7 +19,7 @@ from proofwood.model.reshape import refresh
 from proofwood.model.sums import exact_sums
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate
 from proofwood.problem.objectives import least_integer
-from proofwood.result import Result, unproved
+from proofwood.result import Progress, ProgressEvent, Result, unproved
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -164,6 +164,15 @@ def lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
 def of_fewer_tests(result: Result, posed: PosedDiagram) -> Result:
     """``result`` without the bounds that hold only for the columns and levels that have tests."""
     return result if posed.incomplete is None else unproved(result, posed.incomplete)
+
+
+def without_bounds(progress: Progress) -> Progress:
+    """``progress`` of a search whose bounds hold only for the columns and levels that have tests."""
+
+    def report(event: ProgressEvent) -> None:
+        progress(dataclasses.replace(event, lower_bound=0.0))
+
+    return report
 
 
 def infeasible_text(posed: PosedDiagram) -> str:
