@@ -55,6 +55,7 @@ from proofwood.problem.layered import LayeredCost, LayeredProblem, check_widths
 from proofwood.problem.objectives import least_integer
 from proofwood.problem.ranked import CELL_BYTES, OutOfTime, RankedRows, require_time
 from proofwood.result import Limits, Progress, Result, Status, bounded_by
+from proofwood.show.plot_layers import plot_layers
 
 LEFT_OUT = "levels"
 """What stopped a run that would have had nothing left to do, were there tests for all levels."""
@@ -449,8 +450,6 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         check_is_fitted(self)
         if self.model_.is_tree:
             return super().plot(ax)
-        from proofwood.show.plot_layers import plot_layers
-
         return plot_layers(self.model_, self._names(), ax, flow=self.flow_)
 
     def _size(self) -> str:
