@@ -611,8 +611,9 @@ def test_many_columns(splits):
 
 def test_a_proof_by_the_margin_says_so():
     X = np.array([[0, 1], [1, 0], [0.5, 0.50001], [0.25, 0.75001], [0, 0], [1, 1], [0.3, 0.70002]])
-    with pytest.warns(OptimalityWarning, match=r"among hyperplanes that separate by at least 0.0001 of the scaled"):
+    with pytest.warns(OptimalityWarning, match="among hyperplanes that separate by at least 0.0001") as warned:
         diagram = OptimalDiagramClassifier((1,), alpha=0, splits="oblique").fit(X, [0, 0, 1, 1, 0, 1, 1])
+    assert warned[0].filename == __file__  # the line that fits, not one of the package
     assert "proved optimal among hyperplanes that separate by at least 0.0001" in diagram.summary()
 
 

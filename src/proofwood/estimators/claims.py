@@ -17,6 +17,7 @@ import numpy as np
 from proofwood.estimators.base import ProvedClassifier
 from proofwood.estimators.constraints import FairnessConstraint, MinSamples, checked
 from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
+from proofwood.estimators.weights import class_factors
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.result import Result, Status
 
@@ -66,8 +67,8 @@ def _require_parameters(estimator: ProvedClassifier) -> None:
     X[1] = 1.0
     try:
         estimator._check_shared_parameters()
-        if getattr(estimator, "class_weight", None) is not None:
-            estimator._class_factors(estimator.classes_, [Fraction(1)] * estimator.classes_.size)
+        if estimator.class_weight is not None:
+            class_factors(estimator.class_weight, estimator.classes_, [Fraction(1)] * estimator.classes_.size)
         estimator._problem(X, codes, estimator.classes_.size, None)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"parameters of {type(estimator).__name__}: {error}") from error

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.data.columns import is_frame
-from proofwood.estimators.base import is_integer
+from proofwood.estimators.parameters import is_integer
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.problem.layered import Rate
 from proofwood.problem.objectives import decimal, integer_weights, share_of

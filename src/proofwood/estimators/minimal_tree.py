@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from proofwood.engines.interrupts import raise_ended
-from proofwood.estimators.base import is_integer
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
+from proofwood.estimators.parameters import is_integer
+from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import DataError
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
@@ -28,6 +29,7 @@ ON_CONFLICT = ("error", "majority")
 _SHOWN_CONFLICTS = 3
 
 
+@documented
 class MinimalTreeClassifier(ClassifierOverTests):
     r"""Smallest decision tree that is right on every training row, with the proof that none is smaller.
 
@@ -53,41 +55,21 @@ class MinimalTreeClassifier(ClassifierOverTests):
     engine : {"auto", "search", "sat"}, default "auto"
         ``"search"`` is dynamic programming over row sets, ``"sat"`` incremental satisfiability. ``"auto"`` is the
         search, which was faster at every width measured.
-    max_thresholds : int or None, default None
-        At most so many thresholds per ordered column, nearest to equal shares of the rows; None takes all. A limited
-        answer is optimal for these tests.
+    max_thresholds : as in every learner
     categorical_features : list of indices or names, boolean mask, or None
         Columns whose numbers are codes without order. Text columns, and the categories of pandas and polars, are
         recognised without it.
-    time_limit : float or None, default 60.0
-        Seconds for the search. Reaching it keeps the best tree and warns with :class:`OptimalityWarning`.
-    memory_limit : int, str or None, default None
-        What a fit may add to the memory of the process, in bytes or as text such as "4GB". Near it caches give back
-        what they hold; at it the search ends, the best model found is kept, and a warning says so. None: 80 % of what
-        the process may still use by free memory, control groups and resource limits.
-    n_jobs : int or None
-        Threads, as joblib counts them: None is 1, -1 is all cores.
-    callback : function of one ProgressEvent, or None
-        Called at each improvement and about five times a second; an exception it raises ends the fit.
-    verbose : int, default 0
-        1 writes lines of progress to standard error, by way of ``logging``.
+    time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
 
     Attributes
     ----------
-    classes_ : (n_classes,) labels, sorted
-    n_features_in_ : int
-    feature_names_in_ : (n_features_in_,) names, if the training data was a frame with text names
-    categories_ : dict from column index to the categories of that column
-    model_ : NodeTable
-        The tree, in the unit of the columns.
-    result_ : Result
+    classes_, n_features_in_, feature_names_in_, categories_, model_, result_ : as in every learner
         ``result_.parts`` tells depth and number of nodes apart: objective, lower bound and status of each.
-    objective_, lower_bound_, gap_ : float
-        What is minimised: the depth, or the number of all nodes.
-    status_ : Status
-        ``"optimal"`` if all that was asked for is proved, or ``"feasible"``.
-    trace_ : tuple of ProgressEvent
-        Seconds, objective and lower bound at each improvement.
+    objective_ : as in every learner
+        It is the depth, or the number of all nodes.
+    lower_bound_, gap_, status_ : as in every learner
+        It is ``"optimal"`` if all that was asked for is proved.
+    trace_, loaded_ : as in every learner
 
     References
     ----------

@@ -13,8 +13,9 @@ import numpy as np
 from proofwood.data.binarize import Binarizer
 from proofwood.engines.diagrams.solve import ENGINES, solve
 from proofwood.engines.interrupts import raise_ended
-from proofwood.estimators.base import is_integer
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
+from proofwood.estimators.parameters import is_integer
+from proofwood.estimators.shared_docs import documented
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
@@ -27,6 +28,7 @@ from proofwood.result import NO_LIMITS, Limits, Progress, Result
 OBJECTIVES = ("errors", "features")
 
 
+@documented
 class OptimalBDDClassifier(ClassifierOverTests):
     r"""Binary decision diagram with provably the fewest training errors over at most ``max_features`` tests.
 
@@ -57,40 +59,18 @@ class OptimalBDDClassifier(ClassifierOverTests):
         nothing about all tests.
     alpha : float in [0, 1], default 0.0
         Price of each inner node, as a share of the total weight. The objective is then errors plus the price of nodes.
-    max_thresholds : int or None, default None
-        At most so many thresholds per ordered column; None takes all. A limited answer is optimal for these tests.
-    class_weight : dict from label to weight, "balanced" or None
-        Multiplies ``sample_weight``. ``"balanced"`` gives each class the same total weight.
-    time_limit : float or None, default 60.0
-        Seconds for the search. Reaching it keeps the best diagram and warns with :class:`OptimalityWarning`.
-    memory_limit : int, str or None, default None
-        What a fit may add to the memory of the process, in bytes or as text such as "4GB". Near it caches give back
-        what they hold; at it the search ends, the best model found is kept, and a warning says so. None: 80 % of what
-        the process may still use by free memory, control groups and resource limits.
-    n_jobs : int or None
-        Threads, as joblib counts them: None is 1, -1 is all cores.
-    callback : function of one ProgressEvent, or None
-        Called at each improvement and about five times a second; an exception it raises ends the fit.
-    verbose : int, default 0
-        1 writes lines of progress to standard error, by way of ``logging``.
+    max_thresholds, class_weight, time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
 
     Attributes
     ----------
-    classes_ : (n_classes,) labels, sorted
-    n_features_in_ : int
-    feature_names_in_ : (n_features_in_,) names, if the training data was a frame with text names
-    categories_ : dict from column index to the categories of that column
+    classes_, n_features_in_, feature_names_in_, categories_ : as in every learner
     order_ : (n_tests,) column of each test, from the top of the diagram to its bottom
-    model_ : NodeTable
-        The diagram, in the unit of the columns.
-    result_ : Result
+    model_, result_ : as in every learner
         ``result_.parts`` tells errors (or features) and inner nodes ("splits") apart: objective, lower bound and
         status of each. The status of the result is that of the first.
-    objective_, lower_bound_, gap_ : float
-        Training weight that is wrong, plus the price of nodes; or the number of tests.
-    status_ : Status
-    trace_ : tuple of ProgressEvent
-        Seconds, objective and lower bound at each improvement.
+    objective_ : as in every learner
+        It is the training weight that is wrong, plus the price of nodes; or the number of tests.
+    lower_bound_, gap_, status_, trace_, loaded_ : as in every learner
 
     References
     ----------

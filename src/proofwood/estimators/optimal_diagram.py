@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager
-from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -24,27 +22,40 @@ from proofwood.engines.layered.milp.solve import UNCONFIRMED
 from proofwood.engines.layered.oblique.bounds import BY_MARGIN
 from proofwood.engines.layered.oblique.cuts import MARGIN
 from proofwood.engines.layered.solve import ENGINES, OBLIQUE_ENGINES, solve
-from proofwood.estimators.base import is_integer, seconds_of
 from proofwood.estimators.constraints import (
     Constraint,
     FairnessConstraint,
-    Groups,
     MaxSplits,
-    MinSamples,
     checked,
     from_plain,
 )
 from proofwood.estimators.over_tests import ClassifierOverTests
+from proofwood.estimators.parameters import is_integer, seconds_of
+from proofwood.estimators.posed_diagram import (
+    PosedDiagram,
+    attained,
+    constrained,
+    holds_least,
+    infeasible_text,
+    lacking,
+    least_weight_of_split,
+    must_be_met,
+    of_fewer_tests,
+    require_as_reported,
+    share_of,
+    without_bounds,
+)
+from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import DataError, InfeasibleError, OptimalityWarning
 from proofwood.memory import MemoryLimitError
-from proofwood.model.evaluate import edge_weights, predict, walk
+from proofwood.model.evaluate import edge_weights
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import canonical_thresholds, refresh, unroll
-from proofwood.model.sums import exact_sums
-from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate, check_widths
+from proofwood.problem.layered import LayeredCost, LayeredProblem, check_widths
 from proofwood.problem.objectives import least_integer
 from proofwood.problem.ranked import CELL_BYTES, OutOfTime, RankedRows, require_time
-from proofwood.result import Limits, Progress, ProgressEvent, Result, Status, bounded_by, unproved
+from proofwood.result import Limits, Progress, Result, Status, bounded_by
+from proofwood.show.plot_layers import plot_layers
 
 LEFT_OUT = "levels"
 """What stopped a run that would have had nothing left to do, were there tests for all levels."""
@@ -67,35 +78,7 @@ SPLITS = ("univariate", "oblique")
 TOPOLOGIES = ("diagram", "tree")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class PosedDiagram:
-    """A problem over tests or scaled columns, and the columns and labels that it was made from.
-
-    Parameters
-    ----------
-    problem : what the engine solves
-    tests : what brings a model of the engine back to the columns
-    X : (n_rows, n_features) columns of the rows of positive weight
-    codes, weights : (n_rows,) their true class codes and real weights
-    n_given : number of rows given, of any weight
-    incomplete : what kept levels from having a test, or ended the preparation before there was any test, as the
-        ``stopped_by`` of a result; None if all tests are there
-    constraints : that the problem has
-    groups, classes : group of each row, if a constraint asks for it, and the labels
-    """
-
-    problem: LayeredProblem
-    tests: Binarizer | Scaling
-    X: FloatArray
-    codes: IntArray
-    weights: FloatArray
-    n_given: int
-    incomplete: str | None = None
-    constraints: tuple[Constraint, ...] = ()
-    groups: Groups | None = None
-    classes: npt.NDArray[Any] | None = None
-
-
+@documented
 class OptimalDiagramClassifier(ClassifierOverTests):
     r"""Decision diagram that is provably the best within a skeleton of layers, fair and stable if asked to be.
 
@@ -126,46 +109,26 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         little.
     topology : {"diagram", "tree"}, default "diagram"
         ``"tree"``: branches do not meet; the ODT of the paper.
-    max_thresholds : int or None, default None
-        At most so many thresholds per ordered column; None takes all. A limited answer is optimal for these tests.
-    class_weight : dict from label to weight, "balanced" or None
-        Multiplies ``sample_weight``. ``"balanced"`` gives each class the same total weight.
-    time_limit : float or None, default 60.0
-        Seconds for the search. Reaching it keeps the best diagram and warns with :class:`OptimalityWarning`.
-    memory_limit : int, str or None, default None
-        What a fit may add to the memory of the process, in bytes or as text such as "4GB". Near it caches give back
-        what they hold; at it the search ends, the best model found is kept, and a warning says so. None: 80 % of what
-        the process may still use by free memory, control groups and resource limits.
-    n_jobs : int or None
-        Threads, as joblib counts them: None is 1, -1 is all cores.
+    max_thresholds, class_weight, time_limit, memory_limit, n_jobs : as in every learner
     random_state : int or None, default None
         Seed of the constructions; None is 0, so that equal calls give equal answers unless time runs out. What is
         proved does not depend on it.
-    callback : function of one ProgressEvent, or None
-        Called at each improvement; an exception it raises ends the fit.
-    verbose : int, default 0
-        1 writes lines of progress to standard error, by way of ``logging``.
+    callback, verbose : as in every learner
 
     Attributes
     ----------
-    classes_ : (n_classes,) labels, sorted
-    n_features_in_ : int
-    feature_names_in_ : (n_features_in_,) names, if the training data was a frame with text names
-    categories_ : dict from column index to the categories of that column
-    model_ : NodeTable
-        The diagram, in the unit of the columns; one leaf per class that is predicted (a tree has a leaf per branch).
-    result_ : Result
+    classes_, n_features_in_, feature_names_in_, categories_, model_ : as in every learner
+        One leaf per class that is predicted (a tree has a leaf per branch).
+    result_ : as in every learner
         ``result_.stats.proved_by`` names the bound or engine that closed the gap: "tests bound", "search", "cpsat",
         "conflict bound", ... (docs/theory/layered-diagrams.md has them all); None if it is open.
-    objective_, lower_bound_, gap_ : float
-        Share of eq. 18, penalties included.
-    status_ : Status
-        ``"optimal"`` if proved, else ``"feasible"``.
+    objective_ : as in every learner
+        It is the share of eq. 18, penalties included.
+    lower_bound_, gap_, status_ : as in every learner
     fairness_ : dict from text of a fairness constraint to the worst ratio of rates on the training rows
     shortfall_ : dict from text of a constraint that has a penalty to the training weight that its groups lack in all
     flow_ : (n_nodes, 2) training weight that takes the low and the high edge of each node
-    trace_ : tuple of ProgressEvent
-        Seconds, objective and lower bound at each improvement.
+    trace_, loaded_ : as in every learner
 
     References
     ----------
@@ -223,6 +186,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     # --------------------------------------------------------------------------------------------------------- fit
 
+    @documented
     def fit(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, sensitive_features: Any = None
     ) -> Self:
@@ -231,8 +195,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         Parameters
         ----------
         X : (n_samples, n_features) numbers or text: an array, or a pandas or polars frame whose names are kept
-        y : (n_samples,) labels of any type that can be sorted
-        sample_weight : (n_samples,) weight of each row, not negative; rows of weight 0 count for nothing
+        y, sample_weight : as in every learner
         sensitive_features : (n_samples,) group of each row, for fairness constraints; it need not be a column of ``X``
 
         Returns
@@ -253,7 +216,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         """
 
         def constrain(posed: PosedDiagram, classes: npt.NDArray[Any]) -> PosedDiagram:
-            return _constrained(posed, classes, checked(self.constraints), sensitive_features)
+            return constrained(posed, classes, checked(self.constraints), sensitive_features)
 
         self._fit(X, y, sample_weight, constrain)
         return self
@@ -405,25 +368,25 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     def _solve(self, problem: PosedDiagram, limits: Limits, progress: Progress | None) -> Result:
         seed = 0 if self.random_state is None else int(self.random_state)
         if problem.incomplete is not None and progress is not None:
-            progress = _without_bounds(progress)
+            progress = without_bounds(progress)
         with _few_blas_threads(limits.threads):  # linear algebra takes all cores otherwise
             result = solve(problem.problem, engine=self.engine, limits=limits, random_state=seed, progress=progress)
         if result.model is None:
             if result.status is Status.INFEASIBLE:
-                raise InfeasibleError(_infeasible(problem), result)
+                raise InfeasibleError(infeasible_text(problem), result)
             if result.stats.stopped_by == "memory_limit":
                 raise MemoryLimitError(f"the {self.engine} engine found no diagram")
             raise_ended(result.stats.stopped_by)
             raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise time_limit")
         model = self._lifted(result.model, problem)
-        _require(model, problem, result)
-        result = _of_fewer_tests(dataclasses.replace(result, model=model), problem)
-        if _holds_least(model, problem):
+        require_as_reported(model, problem, result)
+        result = of_fewer_tests(dataclasses.replace(result, model=model), problem)
+        if holds_least(model, problem):
             return result
         # Rounded weights let a split slip by a trifle. What no diagram undercuts that may be lighter by that trifle, no
         # permitted one undercuts.
         cost = problem.problem.cost
-        heavier = least_integer(_least_real(problem.constraints, cost), cost, surely=True)
+        heavier = least_integer(least_weight_of_split(problem.constraints, cost), cost, surely=True)
         sure = dataclasses.replace(problem, problem=dataclasses.replace(problem.problem, min_weight=heavier))
         left = None if limits.seconds is None else max(0.0, limits.seconds - result.stats.seconds)
         if ends_all(result.stats.stopped_by):
@@ -441,7 +404,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return refresh(lifted, posed.X, posed.codes, posed.problem.rows.n_classes, posed.weights)
 
     def _cost(self, problem: PosedDiagram) -> float:
-        return _share(self.model_, problem)
+        return share_of(self.model_, problem)
 
     def _finish(self, problem: PosedDiagram) -> None:
         if self._margin_decides():
@@ -451,8 +414,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
                 OptimalityWarning,
                 stacklevel=4,
             )
-        self.fairness_ = _attained(self.model_, problem)
-        self.shortfall_ = _lacking(self.model_, problem)
+        self.fairness_ = attained(self.model_, problem)
+        self.shortfall_ = lacking(self.model_, problem)
         self.flow_ = edge_weights(self.model_, problem.X, problem.weights)
 
     def recount(
@@ -469,10 +432,10 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         ValueError
             If ``y`` has a label that was not seen in training, ``X`` does not fit the model, or groups are missing.
         """
-        soft = tuple(one for one in checked(self.constraints) if not _must_be_met(one))
+        soft = tuple(one for one in checked(self.constraints) if not must_be_met(one))
 
         def constrain(posed: PosedDiagram) -> PosedDiagram:
-            return _constrained(posed, self.classes_, soft, sensitive_features) if soft else posed
+            return constrained(posed, self.classes_, soft, sensitive_features) if soft else posed
 
         return self._recount(X, y, sample_weight, constrain)
 
@@ -487,8 +450,6 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         check_is_fitted(self)
         if self.model_.is_tree:
             return super().plot(ax)
-        from proofwood.show.plot_layers import plot_layers
-
         return plot_layers(self.model_, self._names(), ax, flow=self.flow_)
 
     def _size(self) -> str:
@@ -542,7 +503,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def _claim(self) -> str:
         kind = "tree" if self.topology == "tree" else "diagram"
-        meeting = " that meets the constraints" if any(map(_must_be_met, checked(self.constraints))) else ""
+        meeting = " that meets the constraints" if any(map(must_be_met, checked(self.constraints))) else ""
         claim = f"no {self.splits} {kind} of widths {_shown_widths(self.widths)}{meeting} costs less"
         return claim + (f" (optimal for these tests: max_thresholds={self.max_thresholds})" if self._limited else "")
 
@@ -613,139 +574,9 @@ def _shown_widths(given: Any) -> str:
     return "(" + ", ".join(map(str, _widths(given))) + ")"
 
 
-def _constrained(
-    posed: PosedDiagram,
-    classes: npt.NDArray[Any],
-    constraints: tuple[Constraint, ...],
-    sensitive_features: Any,
-) -> PosedDiagram:
-    """``posed`` with the constraints."""
-    problem, rows = posed.problem, posed.problem.rows
-    fair = [constraint for constraint in constraints if isinstance(constraint, FairnessConstraint)]
-    if fair and sensitive_features is None:
-        raise ValueError(f"{fair[0]!r} compares groups: pass the group of each row, fit(X, y, sensitive_features=...)")
-    if sensitive_features is not None and not fair:
-        raise ValueError(
-            "sensitive_features is given, but no constraint compares groups: add one, such as "
-            "constraints=[DemographicParity(ratio=0.8)] (a ratio of 0 only measures), or leave it out"
-        )
-    groups = Groups.of(sensitive_features, posed.n_given).take(rows.kept) if fair else None
-    rates: list[Rate] = []
-    priced: list[tuple[Fraction, tuple[Rate, ...]]] = []
-    for constraint in fair:
-        assert groups is not None
-        made = constraint.rates_by_group(groups, classes, rows.codes)
-        if made[0][0].ratio > 0:
-            price = constraint.price
-            rates += [] if price is not None else itertools.chain.from_iterable(made)
-            priced += [(price, of_group) for of_group in made] if price else []
-    cost = problem.cost.finer(price for price, _ in priced)
-    problem = dataclasses.replace(
-        problem,
-        cost=cost,
-        max_splits=min([problem.max_splits, *(int(c.n_splits) for c in constraints if isinstance(c, MaxSplits))]),
-        min_weight=least_integer(_least_real(constraints, cost), cost),
-        rates=tuple(rates),
-        penalties=tuple(Penalty(of_group, int(price * cost.error_price)) for price, of_group in priced),
-    )
-    return dataclasses.replace(posed, problem=problem, constraints=constraints, groups=groups, classes=classes)
-
-
-def _least_real(constraints: tuple[Constraint, ...], cost: LayeredCost) -> Fraction:
-    """Least real weight of a split."""
-    return max([Fraction(0), *(c.real(cost.real_total) for c in constraints if isinstance(c, MinSamples))])
-
-
 def _few_blas_threads(most: int) -> AbstractContextManager[Any]:
     """Keep linear algebra to ``most`` threads, and to no more than it has: the user may have limited it further."""
     pools = ThreadpoolController().select(user_api="blas")
     fewest = {pool["filepath"]: min(most, pool["num_threads"]) for pool in pools.info()}
     limited: AbstractContextManager[Any] = pools.limit(limits=fewest)
     return limited
-
-
-def _holds_least(model: NodeTable, posed: PosedDiagram) -> bool:
-    """Whether every split has the least real weight, summed without rounding."""
-    least = _least_real(posed.constraints, posed.problem.cost)
-    if posed.problem.rows.rounding is None or not least or model.n_splits == 0:
-        return True
-    reached = [(rows, nodes) for rows, nodes in walk(model, posed.X)]
-    row, node = (np.concatenate(parts) for parts in zip(*reached, strict=True))
-    sums = exact_sums(posed.problem.rows.real_weights[row], node, model.n_nodes)
-    return min(sums[split] for split in model.splits()) >= least
-
-
-def _share(model: NodeTable, posed: PosedDiagram) -> float:
-    """Share of eq. 18 with all penalties, counted row by row."""
-    problem = posed.problem
-    return float(problem.real_cost(predict(model, posed.X), model.n_splits))
-
-
-def _require(model: NodeTable, posed: PosedDiagram, result: Result) -> None:
-    """Raise AssertionError unless ``model`` costs what the engine says and meets the constraints."""
-    problem = posed.problem
-    if _share(model, posed) != result.objective:
-        raise AssertionError(f"the diagram costs {_share(model, posed)}, the engine reported {result.objective}")
-    if model.n_splits > problem.max_splits:
-        raise AssertionError(f"the diagram has {model.n_splits} splits, {problem.max_splits} are permitted")
-    if not problem.meets_rates(predict(model, posed.X)):
-        raise AssertionError("the diagram breaks a fairness constraint")
-    if problem.min_weight and model.n_splits:
-        whole = refresh(model, posed.X, posed.codes, problem.rows.n_classes, problem.rows.weights.astype(np.float64))
-        least = int(whole.weight[list(whole.splits())].sum(axis=1).min())
-        if least < problem.min_weight:
-            raise AssertionError(f"a split decides for the weight {least}, {problem.min_weight} is the least permitted")
-
-
-def _attained(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
-    """Worst ratio of rates on the training rows, by fairness constraint."""
-    told = {}
-    predicted = predict(model, posed.X)
-    for constraint in posed.constraints:
-        if isinstance(constraint, FairnessConstraint):
-            assert posed.groups is not None
-            assert posed.classes is not None
-            code = constraint.positive_code(posed.classes)
-            told[repr(constraint)] = constraint.attained(
-                posed.groups, posed.codes == code, predicted == code, posed.problem.rows.weights
-            )
-    return told
-
-
-def _lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
-    """Weight of the training rows that groups lack in all, by constraint with a penalty."""
-    told = {}
-    predicted, rows = predict(model, posed.X), posed.problem.rows
-    for constraint in posed.constraints:
-        if isinstance(constraint, FairnessConstraint) and constraint.penalty is not None:
-            assert posed.groups is not None
-            assert posed.classes is not None
-            made = constraint.rates_by_group(posed.groups, posed.classes, posed.codes)
-            short = sum(Penalty(of_group, 0).short(rows.weights, predicted) for of_group in made)
-            told[repr(constraint)] = float(short * rows.unit)
-    return told
-
-
-def _of_fewer_tests(result: Result, posed: PosedDiagram) -> Result:
-    """``result`` without the bounds that hold only for the columns and levels that have tests."""
-    return result if posed.incomplete is None else unproved(result, posed.incomplete)
-
-
-def _without_bounds(progress: Progress) -> Progress:
-    """``progress`` of a search whose bounds hold only for the columns and levels that have tests."""
-
-    def tell(event: ProgressEvent) -> None:
-        progress(dataclasses.replace(event, lower_bound=0.0))
-
-    return tell
-
-
-def _must_be_met(constraint: Constraint) -> bool:
-    return not isinstance(constraint, FairnessConstraint) or constraint.penalty is None
-
-
-def _infeasible(posed: PosedDiagram) -> str:
-    """What a user reads where no diagram meets the constraints."""
-    named = " and ".join(map(repr, posed.constraints)) or "the skeleton"
-    advice = "; ".join(f"{constraint!r}: {constraint.advice}" for constraint in posed.constraints)
-    return f"no diagram of widths {posed.problem.widths} meets {named}, which is proved. {advice}"

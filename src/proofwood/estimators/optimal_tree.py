@@ -9,12 +9,14 @@ from typing import Any
 from proofwood.engines.interrupts import ends_all
 from proofwood.engines.search import SearchOptions, solve
 from proofwood.estimators.base import ProvedClassifier
+from proofwood.estimators.shared_docs import documented
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.problem import TreeProblem
 from proofwood.problem.recount import holds_leaves, objective
 from proofwood.result import Limits, Progress, Result, bounded_by
 
 
+@documented
 class OptimalTreeClassifier(ProvedClassifier):
     r"""Decision tree with provably the fewest training errors among all axis-aligned trees of its depth.
 
@@ -36,36 +38,15 @@ class OptimalTreeClassifier(ProvedClassifier):
     max_gap : int or float, default 0
         The search may stop with a tree that is at most this far from the optimum: an int counts errors, a float in
         [0, 1) is a share of the total weight. 0 asks for the proven optimum.
-    class_weight : dict from label to weight, "balanced" or None
-        Multiplies ``sample_weight``. ``"balanced"`` gives each class the same total weight.
-    time_limit : float or None, default 60.0
-        Seconds for the search. Reaching it keeps the best tree and warns with :class:`OptimalityWarning`.
-    memory_limit : int, str or None, default None
-        What a fit may add to the memory of the process, in bytes or as text such as "4GB". Near it caches give back
-        what they hold; at it the search ends, the best model found is kept, and a warning says so. None: 80 % of what
-        the process may still use by free memory, control groups and resource limits.
-    n_jobs : int or None
-        Threads, as joblib counts them: None is 1, -1 is all cores. A completed search with ``max_gap=0`` gives the
-        same tree for any number.
-    callback : function of one ProgressEvent, or None
-        Called at each improvement and about five times a second; an exception it raises ends the fit.
-    verbose : int, default 0
-        1 writes lines of progress to standard error, by way of ``logging``.
+    class_weight, time_limit, memory_limit, n_jobs : as in every learner
+        A completed search with ``max_gap=0`` gives the same tree for any number.
+    callback, verbose : as in every learner
 
     Attributes
     ----------
-    classes_ : (n_classes,) labels, sorted
-    n_features_in_ : int
-    feature_names_in_ : (n_features_in_,) names, if the training data was a frame with text names
-    model_ : NodeTable
-        The tree, in the unit of the columns.
-    result_ : Result
-    objective_, lower_bound_, gap_ : float
-        Cost of the tree in training weight, what no tree can undercut, and their difference.
-    status_ : Status
-        ``"optimal"``, ``"within_gap"`` or ``"feasible"``.
-    trace_ : tuple of ProgressEvent
-        Seconds, objective and lower bound at each improvement.
+    classes_, n_features_in_, feature_names_in_, model_, result_, objective_ : as in every learner
+        It is the training weight that is wrong, plus the price of the leaves.
+    lower_bound_, gap_, status_, trace_, loaded_ : as in every learner
 
     References
     ----------

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from proofwood.data.binarize import Binarizer, check_max_thresholds
 from proofwood.data.columns import Columns, Kind, is_frame, read_columns
-from proofwood.estimators.base import ProvedClassifier, numbers_of
+from proofwood.estimators.base import ProvedClassifier
+from proofwood.estimators.input import numbers_of
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.ranked import RankedRows

@@ -1,4 +1,4 @@
-"""Fitted estimators as model files and back. The file format is that of ``model.storage``; nothing is pickled."""
+"""Fitted estimators from model files. The file format is that of ``model.storage``; nothing is pickled."""
 
 from __future__ import annotations
 
@@ -6,49 +6,12 @@ import os
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from proofwood.engines.registry import learner_of_class
-from proofwood.estimators.base import ProvedClassifier
 from proofwood.estimators.claims import require_consistent
+from proofwood.estimators.saved_result import result_of
 from proofwood.model import storage
-from proofwood.model.storage import ModelFileError, SavedModel, SavedResult
-from proofwood.result import Part, ProgressEvent, Result, Stats, Status
-
-NOT_SAVED = frozenset({"callback"})
-"""Parameters that are functions; a loaded estimator has their default."""
-
-
-def save(estimator: ProvedClassifier, path: str | os.PathLike[str]) -> None:
-    """Write ``estimator`` to ``path``; see :meth:`ProvedClassifier.save`."""
-    check_is_fitted(estimator)
-    result = estimator.result_
-    names = getattr(estimator, "feature_names_in_", None)
-    storage.save(
-        SavedModel(
-            table=estimator.model_,
-            classes=estimator.classes_,
-            n_features=estimator.n_features_in_,
-            feature_names=None if names is None else tuple(str(name) for name in names),
-            columns=estimator._columns_to_save(),
-            estimator=type(estimator).__name__,
-            parameters={k: v for k, v in estimator._parameters_to_save().items() if k not in NOT_SAVED},
-            result=SavedResult(
-                status=str(result.status),
-                objective=result.objective,
-                lower_bound=result.lower_bound,
-                unit=result.unit,
-                seconds=result.stats.seconds,
-                engine=result.stats.engine,
-                stopped_by=result.stats.stopped_by,
-                counters=dict(result.stats.counters),
-                trace=tuple((event.seconds, event.objective, event.lower_bound) for event in result.trace),
-                parts=tuple((p.unit, p.objective, p.lower_bound, str(p.status)) for p in result.parts),
-                proved_by=result.stats.proved_by,
-            ),
-        ),
-        path,
-    )
+from proofwood.model.storage import ModelFileError
 
 
 def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
@@ -81,7 +44,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     try:
         learner = learner_of_class(saved.estimator).estimator()
         estimator = learner(**learner._parameters_from(saved.parameters))
-        result = _result(saved, saved.result)
+        result = result_of(saved.result, saved.table)
     except (ValueError, TypeError, AttributeError, LookupError, OverflowError, AssertionError) as error:
         raise ModelFileError(
             f"{os.fspath(path)!r} does not describe a learner of this version: {error}. "
@@ -107,16 +70,3 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
             "again on the training data."
         ) from error
     return estimator
-
-
-def _result(saved: SavedModel, told: SavedResult) -> Result:
-    return Result(
-        model=saved.table,
-        objective=told.objective,
-        unit=told.unit,
-        lower_bound=told.lower_bound,
-        status=Status(told.status),
-        stats=Stats(told.seconds, told.engine, told.stopped_by, dict(told.counters), told.proved_by),
-        trace=tuple(ProgressEvent(*event) for event in told.trace),
-        parts=tuple(Part(unit, objective, bound, Status(status)) for unit, objective, bound, status in told.parts),
-    )

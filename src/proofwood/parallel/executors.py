@@ -17,6 +17,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import BrokenProcessPool
+
+from proofwood.jobs import jobs_of, require_jobs
+
 if TYPE_CHECKING:
     from distributed import Client
 
@@ -78,7 +83,7 @@ class JoblibExecutor:
 
     Parameters
     ----------
-    n_jobs : processes; -1 for one per processor, None for 1 or what ``joblib.parallel_config`` says
+    n_jobs : processes, see :func:`proofwood.jobs.jobs_of`
     """
 
     name = "joblib"
@@ -90,9 +95,8 @@ class JoblibExecutor:
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
     ) -> Generator[tuple[int, Done], None, None]:
         """See :class:`Executor`."""
-        from joblib import Parallel, effective_n_jobs
-
-        if effective_n_jobs(self.n_jobs) == 1 or len(items) <= 1:
+        n_jobs = jobs_of(self.n_jobs, "process")
+        if n_jobs == 1 or len(items) <= 1:
             yield from SerialExecutor().run(work, shared, items)
             return
         handle, name = tempfile.mkstemp(prefix="proofwood-", suffix=".pickle")
@@ -101,18 +105,15 @@ class JoblibExecutor:
             with os.fdopen(handle, "wb") as file:
                 pickle.dump(shared, file, protocol=pickle.HIGHEST_PROTOCOL)
             yield from _until_done(
-                lambda left: self._pass(Parallel, work, path, {index: items[index] for index in left}), len(items)
+                lambda left: self._pass(n_jobs, work, path, {index: items[index] for index in left}), len(items)
             )
         finally:
             path.unlink(missing_ok=True)
 
     def _pass(
-        self, parallel: Any, work: Callable[[Any, Item], Done], path: Path, items: dict[int, Item]
+        self, n_jobs: int, work: Callable[[Any, Item], Done], path: Path, items: dict[int, Item]
     ) -> Generator[tuple[int, Done], None, None]:
-        from joblib import delayed
-        from joblib.externals.loky.process_executor import BrokenProcessPool
-
-        run = parallel(self.n_jobs, return_as="generator_unordered", batch_size=1, max_nbytes=None)
+        run = Parallel(n_jobs, return_as="generator_unordered", batch_size=1, max_nbytes=None)
         results = run(delayed(_with_shared)(work, str(path), index, item) for index, item in items.items())
         try:
             yield from results
@@ -127,7 +128,7 @@ class DaskExecutor:
 
     Parameters
     ----------
-    n_jobs : processes of a cluster on this machine, started for the run; None or -1: one per processor
+    n_jobs : processes of a cluster on this machine, started for the run; see :func:`proofwood.jobs.jobs_of`
     client : of a cluster that is there already; ``n_jobs`` then does not count
 
     Raises
@@ -151,10 +152,10 @@ class DaskExecutor:
         if self.client is not None:
             yield from self._on(self.client, work, shared, items)
             return
-        n = None if self.n_jobs in (None, -1) else self.n_jobs
+        n_jobs = jobs_of(self.n_jobs, "process")
         with (
             self._distributed.LocalCluster(
-                n_workers=n, threads_per_worker=1, processes=True, dashboard_address=None
+                n_workers=n_jobs, threads_per_worker=1, processes=True, dashboard_address=None
             ) as cluster,
             self._distributed.Client(cluster) as client,
         ):
@@ -244,18 +245,17 @@ def make_executor(executor: str | Executor, n_jobs: int | None = None, client: C
     Parameters
     ----------
     executor : ``"serial"``, ``"joblib"``, ``"dask"``, or an executor, which is given back
-    n_jobs : workers; see the executors
+    n_jobs : workers, see :func:`proofwood.jobs.jobs_of`; ``"serial"`` has one
     client : of Dask, for ``"dask"``
 
     Raises
     ------
     ValueError
-        If there is no such executor, or ``client`` does not go with it.
+        If there is no such executor, ``client`` does not go with it, or ``n_jobs`` is no number of workers.
     ImportError
         If it is not installed.
     """
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs < -1 or n_jobs == 0):
-        raise ValueError(f"n_jobs={n_jobs!r}: expected a number of workers, -1 for one per processor, or None")
+    require_jobs(n_jobs, "process")
     if client is not None and executor != "dask":
         raise ValueError(f"client is for executor='dask', not for {executor!r}")
     if not isinstance(executor, str):

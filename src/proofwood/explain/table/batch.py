@@ -89,7 +89,8 @@ def explain_rows(
     explainer : Explainer
     X : rows, as the model takes them
     kind : ``"abductive"``, ``"contrastive"`` or ``"counterfactual"``: the method of the explainer
-    n_jobs : processes; -1 for one per processor, None for one, or what ``joblib.parallel_config`` says
+    n_jobs : processes, counted as the threads of a fit: None for one, or what ``joblib.parallel_config`` says; -1 for
+        all cores, -2 for all but one
     executor : ``"joblib"``, ``"dask"`` (a cluster on this machine, or that of ``client``) or ``"serial"``
     client : of a Dask cluster
     path : of a file of JSON lines to which results are written as they come. A call with the file of a run that was

@@ -1,0 +1,207 @@
+"""What a fitted classifier can be asked: predictions, its words and pictures, its file. None of it needs an engine."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from proofwood.data.columns import is_frame
+from proofwood.estimators import reporting
+from proofwood.estimators.input import new_rows, numbers_of
+from proofwood.estimators.parameters import is_integer
+from proofwood.estimators.saved_result import saved_result
+from proofwood.model import evaluate, storage
+from proofwood.model.node_table import FloatArray, IntArray, NodeTable
+from proofwood.result import Part, Result
+from proofwood.show.graphviz import export_graphviz
+from proofwood.show.labels import Labels
+from proofwood.show.plot import plot_tree
+from proofwood.show.text import explain_path, export_text
+
+NOT_SAVED = frozenset({"callback"})
+"""Parameters that are functions; a loaded estimator has their default."""
+
+
+class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    """What a classifier with a model and a result has to tell, whether it was fitted or loaded from a file.
+
+    The learner, a subclass, sets the attributes below, and may say some of it in its own words.
+    """
+
+    # fitted
+    classes_: npt.NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+    model_: NodeTable
+    result_: Result
+    loaded_: bool
+
+    _dashed = False  # whether pictures draw the edges of tests that hold (0-edges) dashed
+
+    # ----------------------------------------------------------------------------------------- words of the learner
+
+    @abstractmethod
+    def _claim(self) -> str:
+        """What an optimal status says, in words."""
+
+    def _read(self, X: Any, *, fitting: bool) -> Any:
+        """``X`` as numbers: a frame as float64 columns, anything else as it is, once text is refused."""
+        return numbers_of(X)
+
+    def _told_parts(self, result: Result) -> tuple[Part, ...]:
+        """The parts of a result that the user asked for."""
+        return result.parts
+
+    def _scope(self) -> str:
+        """What a proof does not speak of, in words behind "proved optimal"."""
+        return ""
+
+    def _size(self) -> str:
+        """The size of the model in the words of the learner."""
+        leaves = self.model_.n_leaves
+        return f"{leaves} {'leaf' if leaves == 1 else 'leaves'}"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """More to be told of the fitted model, as pairs of a short name and a text."""
+        return []
+
+    def _parameters_to_save(self) -> dict[str, Any]:
+        """The parameters as plain values."""
+        return dict(self.get_params(deep=False))
+
+    @classmethod
+    def _parameters_from(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters that :meth:`_parameters_to_save` gave; ValueError if this version does not know them."""
+        return dict(saved)
+
+    def _columns_to_save(self) -> dict[str, Any]:
+        """What a model file must keep to read new rows, as plain values."""
+        return {}
+
+    def _restore_columns(self, saved: Mapping[str, Any]) -> None:
+        """Set what :meth:`_columns_to_save` gave."""
+
+    # --------------------------------------------------------------------------------------------------- predict
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """(n_samples,) label of each row of ``X``."""
+        X = self._rows(X)
+        return np.asarray(self.classes_[evaluate.predict(self.model_, X)])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """(n_samples, n_classes) share of each class in the training weight of the leaf that a row ends in."""
+        X = self._rows(X)
+        return evaluate.probabilities(self.model_, X)
+
+    def apply(self, X: Any) -> IntArray:
+        """(n_samples,) index in ``model_`` of the leaf that each row ends in."""
+        X = self._rows(X)
+        return evaluate.apply(self.model_, X)
+
+    def decision_path(self, X: Any) -> Any:
+        """(n_samples, n_nodes) sparse CSR matrix with 1 where a row visits a node of ``model_``."""
+        X = self._rows(X)
+        return evaluate.decision_path(self.model_, X)
+
+    def _rows(self, X: Any) -> FloatArray:
+        """Finite float64 columns of new rows, checked against the names and number of the training columns."""
+        check_is_fitted(self)
+        return new_rows(self, X, partial(self._read, fitting=False))
+
+    # ------------------------------------------------------------------------------------------------------ show
+
+    def summary(self) -> str:
+        """Two lines: the model and its training errors; what is proved, and what that took. More of some learners."""
+        check_is_fitted(self)
+        more = [f"{name}: {text}" for name, text in self._facts()]
+        proof = self._describe_proof()
+        if getattr(self, "loaded_", False):  # a file is data: it can say anything
+            proof = f"claimed when the file was written: {proof}"
+            more.append("to check the claim, fit again on the training data")
+        return "\n".join([self._describe_model(), proof, *more])
+
+    def export_text(self, *, digits: int | None = None, X: Any = None, ascii_only: bool = False) -> str:
+        """The model as a tree of rules, one line per node.
+
+        Parameters
+        ----------
+        digits : at least so many significant digits per threshold; None for thresholds that read back exactly
+        X : training rows, to write each threshold as the shortest number that separates them in the same way
+        ascii_only : draw with ASCII characters only
+        """
+        check_is_fitted(self)
+        rows = None if X is None else self._rows(X)
+        return export_text(self.model_, self._names(), digits=digits, X=rows, ascii_only=ascii_only)
+
+    def export_graphviz(self) -> str:
+        """The model in the DOT language of Graphviz."""
+        check_is_fitted(self)
+        return export_graphviz(self.model_, self._names(), dashed=self._dashed)
+
+    def explain(self, x: Any) -> str:
+        """Why one row gets its class, in words: the tests on its path, and the training rows that share its leaf.
+
+        Parameters
+        ----------
+        x : (n_features,) one row, or a frame of one row
+        """
+        rows = self._rows(x if is_frame(x) else np.reshape(np.asarray(x), (1, -1)))
+        if rows.shape[0] != 1:
+            raise ValueError(f"{rows.shape[0]} rows given: expected one row")
+        return explain_path(self.model_, rows[0], self._names())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the model with matplotlib; a new figure if ``ax`` is None. Returns the axes."""
+        check_is_fitted(self)
+        return plot_tree(self.model_, self._names(), ax=ax, dashed=self._dashed)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to ``path`` as JSON; :func:`proofwood.load` gives back an estimator.
+
+        A callback is not saved.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        saved = storage.SavedModel(
+            table=self.model_,
+            classes=self.classes_,
+            n_features=self.n_features_in_,
+            feature_names=None if names is None else tuple(str(name) for name in names),
+            columns=self._columns_to_save(),
+            estimator=type(self).__name__,
+            parameters={k: v for k, v in self._parameters_to_save().items() if k not in NOT_SAVED},
+            result=saved_result(self.result_),
+        )
+        storage.save(saved, path)
+
+    def _names(self) -> Labels:
+        """What columns and classes are called in texts and pictures."""
+        names = getattr(self, "feature_names_in_", None)
+        features = None if names is None else tuple(str(name) for name in names)
+        return Labels(features=features, classes=self.classes_, levels=self._level_texts())
+
+    def _level_texts(self) -> Mapping[int, tuple[str, ...]]:
+        """Texts of the level codes, by index of the column."""
+        return {}
+
+    def _describe_model(self) -> str:
+        return reporting.model_line(self.model_, self._size())
+
+    def _describe_proof(self) -> str:
+        gap = getattr(self, "max_gap", 0)
+        permitted = gap if is_integer(gap) else gap * float(self.model_.weight[0].sum())
+        parts = self._told_parts(self.result_)
+        return reporting.proof_line(self.result_, parts=parts, scope=self._scope(), permitted=permitted)

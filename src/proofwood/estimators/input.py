@@ -1,0 +1,192 @@
+"""What learners read: columns of numbers and labels of one kind, or an error that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, validate_data
+
+from proofwood.data.columns import (
+    is_frame,
+    is_pandas,
+    read_columns,
+    require_exact_integers,
+    require_finite,
+    require_numbers,
+)
+from proofwood.exceptions import DataError
+from proofwood.model.node_table import FloatArray, IntArray
+
+_NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
+_LABELS = (
+    "expected integers, booleans, text, or dates of numpy (datetime64). "
+    "Turn them into text, for example with [str(label) for label in y]"
+)
+
+# ------------------------------------------------------------------------------------------------------------- tables
+
+
+def training_data(
+    estimator: BaseEstimator, X: Any, y: Any, read: Callable[[Any], Any]
+) -> tuple[FloatArray, npt.NDArray[Any]]:
+    """Finite float64 columns and one-dimensional labels.
+
+    Parameters
+    ----------
+    estimator : whose ``n_features_in_`` and ``feature_names_in_`` are set
+    X, y : as given to ``fit``
+    read : gives ``X`` as numbers
+    """
+    values = read(X)
+    labels = None if y is None else labels_of(y)
+    if isinstance(values, (np.ndarray, list)) and isinstance(labels, (np.ndarray, list)):
+        n, given = len(values), len(labels)
+        if np.ndim(values) == 2 and n != given:
+            raise ValueError(f"X has {n} rows and y has {given} labels: pass one label for each row")
+    values, labels = validate_data(estimator, values, labels, dtype=np.float64, ensure_all_finite=False)
+    if is_frame(X):
+        validate_data(estimator, _with_names(X), reset=True, skip_check_array=True)
+    require_finite(values)
+    return values, labels
+
+
+def new_rows(estimator: BaseEstimator, X: Any, read: Callable[[Any], Any]) -> FloatArray:
+    """Finite float64 columns of new rows, checked against the names and number of the training columns.
+
+    Parameters
+    ----------
+    estimator : fitted
+    X : as given to ``predict``
+    read : gives ``X`` as numbers, in the codes of the training columns
+    """
+    if is_frame(X):
+        validate_data(estimator, _with_names(X), reset=False, skip_check_array=True)
+        values = check_array(read(X), dtype=np.float64, estimator=estimator, input_name="X")
+    else:
+        values = validate_data(estimator, read(X), reset=False, dtype=np.float64, ensure_all_finite=False)
+    require_finite(values)
+    return np.asarray(values)
+
+
+class _Names:
+    """The names of a frame by the interchange protocol: all that scikit-learn before 1.9 asks of a frame."""
+
+    def __init__(self, frame: Any) -> None:
+        self.shape: tuple[int, int] = frame.shape
+        self._names = [str(name) for name in frame.columns]
+
+    def __dataframe__(self) -> _Names:
+        return self
+
+    def column_names(self) -> list[str]:
+        return self._names
+
+
+def _with_names(frame: Any) -> Any:
+    """``frame``, or a stand-in from which this version of scikit-learn can read the column names."""
+    return _Names(frame) if _NAMES_BY_PROTOCOL and not is_pandas(frame) else frame
+
+
+def numbers_of(X: Any) -> Any:
+    """A frame as float64 columns; anything else as it is, once text and integers too large for float64 are refused."""
+    if is_frame(X):
+        columns = read_columns(X)
+        require_numbers(columns)
+        return columns.values
+    try:
+        array = np.asarray(X, dtype=object if isinstance(X, (list, tuple)) else None)
+    except ValueError:
+        return X  # ragged: validate_data says so
+    if array.ndim == 2 and array.dtype.kind in "iuOUS":
+        for j in range(array.shape[1]):
+            _refuse_text(array[:, j], f"column {j} of X")
+            require_exact_integers(array[:, j], f"column {j} of X")
+    return X
+
+
+def _refuse_text(values: npt.NDArray[Any], where: str) -> None:
+    if values.dtype.kind not in "OUS":
+        return
+    for row, value in enumerate(values.tolist()):
+        if isinstance(value, (str, bytes)):
+            try:
+                float(value)
+            except ValueError:
+                raise DataError(
+                    f"{where} holds text ({value!r} in row {row}), and this learner tests numbers: drop the column, "
+                    "or turn it into numbers, for example with sklearn.preprocessing.OneHotEncoder"
+                ) from None
+
+
+# ------------------------------------------------------------------------------------------------------------- labels
+
+
+def labels_of(y: Any) -> Any:
+    """``y`` with one kind of label.
+
+    Raises
+    ------
+    ValueError
+        If there is more than one column, or labels are missing, mixed, or of a type that cannot be kept.
+    """
+    array = np.asarray(y)
+    if array.ndim > 2 or (array.ndim == 2 and array.shape[1] != 1):
+        raise ValueError(
+            f"y has shape {array.shape}: expected one label per row, shape (n_samples,). "
+            "Pass one column, for example y[:, 0], or y.argmax(axis=1) for one-hot labels."
+        )
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: y holds labels of type {array.dtype}")
+    if array.dtype.kind in "VS" or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
+        raise ValueError(f"y holds labels of type {array.dtype}: {_LABELS}")
+    if array.dtype.kind in "mM" and array.ndim:
+        _require_times(array)
+    return y if array.dtype.kind != "O" or array.ndim == 0 else _of_one_kind(array)
+
+
+def _require_times(array: npt.NDArray[Any]) -> None:
+    if np.isnat(array).any():
+        row = int(np.flatnonzero(np.isnat(array.ravel()))[0])
+        raise ValueError(f"y has no label in row {row} (NaT): drop the rows without a label")
+    if np.datetime_data(array.dtype)[0] == "generic":
+        raise ValueError("y holds times without a unit: give them one, for example y.astype('timedelta64[s]')")
+
+
+def _of_one_kind(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Labels that are Python objects, as numbers or booleans where all are."""
+    flat = array.ravel().tolist()
+    for row, label in enumerate(flat):
+        if label is None or type(label).__name__ == "NAType" or label != label:
+            raise ValueError(f"y has no label in row {row} ({label!r}): drop the rows without a label")
+    kinds = {type(label) for label in flat}
+    odd = sorted(kind.__name__ for kind in kinds if not issubclass(kind, (str, int, float, np.generic)))
+    if odd:
+        raise ValueError(f"y holds labels of type {', '.join(odd)}: {_LABELS}")
+    for accepted, dtype in (
+        ((bool, np.bool_), np.bool_),
+        ((int, np.integer), np.int64),
+        ((int, float, np.integer, np.floating), np.float64),
+    ):
+        if kinds and all(issubclass(k, accepted) and (dtype is np.bool_ or k is not bool) for k in kinds):
+            try:
+                return array.astype(dtype)
+            except OverflowError:
+                raise ValueError("y holds an integer of more than 64 bits: pass such labels as text") from None
+    if len(kinds) > 1 and str in kinds:
+        shown = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise ValueError(f"y mixes labels of types {shown}: make them all text, for example with y.astype(str)")
+    return array
+
+
+def known_codes(y: Any, classes: npt.NDArray[Any], n_rows: int) -> IntArray:
+    """(n_rows,) index in ``classes`` of each label; ValueError if one is not there, or their number is another."""
+    y = check_array(labels_of(y), ensure_2d=False, dtype=None, input_name="y").reshape(-1)
+    codes: IntArray = np.searchsorted(classes, y).clip(max=classes.size - 1).astype(np.int64)
+    if y.shape != (n_rows,) or np.any(classes[codes] != y):
+        raise ValueError(f"y must hold {n_rows} of the labels seen in training: {classes.tolist()}")
+    return codes

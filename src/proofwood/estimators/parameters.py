@@ -1,0 +1,58 @@
+"""The parameters that every learner has: what may be passed, and what it means."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from proofwood import memory
+from proofwood.jobs import require_jobs
+
+NO_LIMIT = 1e9
+"""Seconds from which a time limit is none: thirty years."""
+
+
+def check_shared(*, time_limit: Any, memory_limit: Any, n_jobs: Any, callback: Any, verbose: Any) -> None:
+    """Raise ValueError, or TypeError, on a value that no learner can use.
+
+    Parameters
+    ----------
+    time_limit, memory_limit, n_jobs, callback, verbose : as the user passed them
+    """
+    if time_limit is not None:
+        number = isinstance(time_limit, numbers.Real) and not isinstance(time_limit, bool)
+        if not number or not time_limit > 0:  # NaN is not above 0
+            raise ValueError(f"time_limit={time_limit!r} is no time: expected seconds above 0, or None for no limit")
+    memory.bytes_of(memory_limit)
+    require_jobs(n_jobs)
+    if callback is not None and not callable(callback):
+        raise ValueError(
+            f"callback={callback!r} cannot be called: expected a function of one ProgressEvent "
+            "(seconds, objective, lower_bound), or None"
+        )
+    if not isinstance(verbose, (bool, np.bool_)) and (not is_integer(verbose) or verbose < 0):
+        raise ValueError(f"verbose={verbose!r}: expected 0 (silent) or 1 (lines of progress)")
+
+
+def is_integer(value: object) -> bool:
+    """Whether ``value`` is an integer of Python or numpy, and no boolean."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+
+
+def finite(value: object) -> float | None:
+    """A real number as a float; None if it is no number, NaN, infinite or beyond float64."""
+    if not isinstance(value, numbers.Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def seconds_of(time_limit: float | None) -> float | None:
+    """Seconds that ``time_limit`` permits; None without a limit."""
+    return None if time_limit is None or time_limit >= NO_LIMIT else float(time_limit)

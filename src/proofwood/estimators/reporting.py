@@ -1,0 +1,204 @@
+"""What a fit says in words: lines of progress while it runs, the summary and the warning when it has ended."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import numpy as np
+
+from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.result import Part, Progress, ProgressEvent, Result, Status
+
+LOGGER = logging.getLogger("proofwood")
+_COUNTS = ("errors", "weighted errors")
+
+# ----------------------------------------------------------------------------------------------------------- progress
+
+
+def progress_line(event: ProgressEvent) -> str:
+    """One line about a running search: incumbent, lower bound, gap and seconds."""
+    return (
+        f"{event.seconds:7.1f} s  objective {shown(event.objective)}  "
+        f"lower bound {shown(event.lower_bound)}  gap {shown(event.gap)}"
+    )
+
+
+class Improvements:
+    """Lets through the events worth a line: a new objective at once, a new bound once a second.
+
+    Keeps the last event that was let through.
+    """
+
+    def __init__(self) -> None:
+        self._last: ProgressEvent | None = None
+
+    def worth_a_line(self, event: ProgressEvent) -> bool:
+        """Whether ``event`` says something new; remembers it if so."""
+        last = self._last
+        news = (
+            last is None
+            or event.objective < last.objective
+            or (event.lower_bound > last.lower_bound and event.seconds >= last.seconds + 1)
+        )
+        if news:
+            self._last = event
+        return news
+
+
+def reported(solve: Callable[[Progress | None], Result], *, callback: Progress | None, verbose: int) -> Result:
+    """The result of ``solve``, with its progress in lines if ``verbose``, and to the user's callback.
+
+    The end is always reported, also by an engine that says nothing on its way.
+    """
+    with _progress_lines(verbose):
+        listeners: list[Progress] = [_log_improvements()] if verbose else []
+        if callback is not None:
+            listeners.append(callback)
+        if not listeners:
+            return solve(None)
+        last: list[ProgressEvent] = []
+
+        def report(event: ProgressEvent) -> None:
+            last[:] = [event]
+            for listener in listeners:
+                listener(event)
+
+        result = solve(report)
+        end = ProgressEvent(result.stats.seconds, result.objective, result.lower_bound)
+        if not last or (last[-1].objective, last[-1].lower_bound) != (end.objective, end.lower_bound):
+            with suppress(KeyboardInterrupt):  # the search is over, so that nothing is left to stop
+                report(end)
+        return result
+
+
+def _log_improvements() -> Progress:
+    seen = Improvements()
+
+    def log(event: ProgressEvent) -> None:
+        if seen.worth_a_line(event):
+            LOGGER.info(progress_line(event))
+
+    return log
+
+
+@contextmanager
+def _progress_lines(verbose: int) -> Iterator[None]:
+    """While it lasts, INFO messages of this package go to standard error, unless the program handles them itself."""
+    if not verbose or LOGGER.isEnabledFor(logging.INFO):
+        yield
+        return
+    handler, level, propagate = logging.StreamHandler(), LOGGER.level, LOGGER.propagate
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = False
+    try:
+        yield
+    finally:
+        LOGGER.removeHandler(handler)
+        LOGGER.setLevel(level)
+        LOGGER.propagate = propagate
+
+
+# ------------------------------------------------------------------------------------------------------------ summary
+
+
+def model_line(model: NodeTable, size: str) -> str:
+    """Depth, size and training errors of a model; ``size`` is in the words of the learner."""
+    kind = "tree" if model.is_tree else "diagram"
+    ends = model.feature == LEAF
+    total = float(model.weight[ends].sum())
+    others = model.weight[ends].copy()
+    others[np.arange(others.shape[0]), model.label[ends]] = 0.0
+    wrong = float(others.sum())
+    rows = int(model.rows[ends].sum())
+    if np.array_equal(model.weight.sum(axis=1), model.rows):
+        share = f"{wrong:,.0f} of {rows:,} training rows wrong"
+    else:
+        share = f"weight {shown(wrong)} of {shown(total)} wrong on {rows:,} training rows"
+    return f"depth-{model.depth} {kind}, {size}, {share} ({wrong / total:.2%})"
+
+
+def proof_line(result: Result, *, parts: Sequence[Part], scope: str, permitted: float) -> str:
+    """What is proved, and what that took.
+
+    Parameters
+    ----------
+    result : of the fit
+    parts : of the result, as far as the user asked for them
+    scope : what the proof does not speak of, in words behind "proved optimal"
+    permitted : gap that the user permits, in the unit of the result
+    """
+    subproblems = result.stats.counters.get("subproblems")
+    effort = [] if subproblems is None else [f"{subproblems:,} subproblems"]
+    effort.append(f"{result.stats.seconds:.2f} s")
+    if result.parts:
+        by_part = [_part_text(part, scope) for part in parts]
+        ended = [] if result.stats.stopped_by is None else [_ended(result)]
+        return "; ".join([*by_part, ", ".join([*ended, *effort])])
+    bound = f"lower bound {shown(result.lower_bound)}"
+    objective = f"objective {shown(result.objective)}"
+    if result.unit not in _COUNTS:
+        objective += f" ({result.unit})"
+    gap = f"gap {shown(result.gap)}{_relative(result)}"
+    if result.status is Status.OPTIMAL:
+        proof = [f"proved optimal: {bound}"] if result.unit in _COUNTS else [f"proved optimal: {objective}", bound]
+    elif result.status is Status.WITHIN_GAP:
+        proof = [f"proved to be {_within(result, permitted)}: {objective}", bound, gap]
+    else:
+        proof = [f"not proved, {_ended(result)}: {objective}", bound, gap]
+    return ", ".join(proof + effort)
+
+
+def unproved_text(result: Result, less: str) -> str:
+    """The warning about a fit that ended before the proof; ``less`` is what to ask for instead."""
+    more = "raise time_limit (None for no limit)"
+    if result.stats.stopped_by == "memory_limit":
+        more = "raise memory_limit or the limits of the process, set n_jobs=1"
+    return (
+        f"{_ended(result)} before the proof was complete: objective {shown(result.objective)} {result.unit}, "
+        f"lower bound {shown(result.lower_bound)}, gap {shown(result.gap)}{_relative(result)}. The model is the "
+        f"best found so far. To finish, {more}, or ask for less: {less}."
+    )
+
+
+def shown(value: float) -> str:
+    """A count without decimals, another number with up to 6 significant digits."""
+    return f"{value:,.0f}" if math.isfinite(value) and value == round(value) else f"{value:,.6g}"
+
+
+def _within(result: Result, permitted: float) -> str:
+    """What a model that is within a gap is within, in words."""
+    if permitted and result.gap <= permitted:
+        return "within the permitted gap"
+    return "best up to rounding (the weights, or alpha, have more digits than sums of 64 bits hold)"
+
+
+def _part_text(part: Part, scope: str) -> str:
+    found = f"{part.unit} {shown(part.objective)}"
+    if part.status is Status.OPTIMAL:
+        return f"{found} proved optimal{scope}"
+    if part.status is Status.WITHIN_GAP:
+        return (
+            f"{found} proved best up to rounding (lower bound {shown(part.lower_bound)}; the weights, or alpha, have "
+            "more digits than sums of 64 bits hold)"
+        )
+    return f"{found} not proved best (lower bound {shown(part.lower_bound)})"
+
+
+def _relative(result: Result) -> str:
+    return f" ({result.gap / result.objective:.1%} of the objective)" if result.objective > 0 else ""
+
+
+def _ended(result: Result) -> str:
+    by, after = result.stats.stopped_by, f"after {result.stats.seconds:.1f} s"
+    if by is None:
+        return f"by the {result.stats.engine} engine"
+    return {
+        "time_limit": f"stopped by the time limit {after}",
+        "memory_limit": f"stopped by the memory limit {after}",
+        "interrupt": f"interrupted {after}",
+    }.get(by, f"stopped {after}")

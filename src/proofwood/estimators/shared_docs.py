@@ -1,0 +1,97 @@
+"""What docstrings of the learners have in common, written once.
+
+A docstring names such entries in one line, which is a sentence to whoever reads the source::
+
+    time_limit, n_jobs : as in every learner
+
+:func:`documented` puts the entries of :data:`SHARED` in its place, so that ``help()`` and pages made from docstrings
+show the full text. Lines below it, indented further, go on with the last entry.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import TypeVar
+
+Documented = TypeVar("Documented")
+
+SHARED = {
+    # of fit
+    "y": """y : (n_samples,) labels of any type that can be sorted""",
+    "sample_weight": """\
+sample_weight : (n_samples,) weight of each row, not negative; rows of weight 0 count for nothing""",
+    # parameters
+    "max_thresholds": """\
+max_thresholds : int or None, default None
+    At most so many thresholds per ordered column, nearest to equal shares of the rows; None takes all. A limited
+    answer is optimal for these tests.""",
+    "class_weight": """\
+class_weight : dict from label to weight, "balanced" or None
+    Multiplies ``sample_weight``. ``"balanced"`` gives each class the same total weight.""",
+    "time_limit": """\
+time_limit : float or None, default 60.0
+    Seconds for the search. Reaching it keeps the best model found and warns with :class:`OptimalityWarning`.""",
+    "memory_limit": """\
+memory_limit : int, str or None, default None
+    What a fit may add to the memory of the process, in bytes or as text such as "4GB". Near it caches give back
+    what they hold; at it the search ends, the best model found is kept, and a warning says so. None: 80 % of what
+    the process may still use by free memory, control groups and resource limits.""",
+    "n_jobs": """\
+n_jobs : int or None
+    Threads, as joblib counts them: None is 1, or what ``joblib.parallel_config`` says; -1 is all cores, -2 all but
+    one. Never more than twice the cores, or eight.""",
+    "callback": """\
+callback : function of one ProgressEvent, or None
+    Called at each improvement, and by most searches about five times a second; an exception it raises ends the
+    fit.""",
+    "verbose": """\
+verbose : int, default 0
+    1 writes lines of progress to standard error, by way of ``logging``.""",
+    # fitted attributes
+    "classes_": """classes_ : (n_classes,) labels, sorted""",
+    "n_features_in_": """n_features_in_ : int""",
+    "feature_names_in_": """\
+feature_names_in_ : (n_features_in_,) names, if the training data was a frame with text names""",
+    "categories_": """categories_ : dict from column index to the categories of that column""",
+    "model_": """\
+model_ : NodeTable
+    The tree or diagram, in the unit of the columns.""",
+    "result_": """\
+result_ : Result
+    All that the search found: model, objective, bound, status, statistics, trace.""",
+    "objective_": """\
+objective_ : float
+    What the model costs.""",
+    "lower_bound_": """\
+lower_bound_ : float
+    What no model can undercut.""",
+    "gap_": """\
+gap_ : float
+    ``objective_`` minus ``lower_bound_``.""",
+    "status_": """\
+status_ : Status
+    ``"optimal"`` if proved, ``"within_gap"`` if proved up to the gap that is permitted or rounding, else
+    ``"feasible"``.""",
+    "trace_": """\
+trace_ : tuple of ProgressEvent
+    Seconds, objective and lower bound at each improvement.""",
+    "loaded_": """\
+loaded_ : bool
+    Whether the model was read from a file; what is proved of it is then a claim of the file.""",
+}
+"""Entries by name, as they stand in a docstring."""
+
+_LINE = re.compile(r"^( *)(\w+(?:, \w+)*) : as in every learner$", re.MULTILINE)
+
+
+def documented(thing: Documented) -> Documented:
+    """A class or function, each line "names : as in every learner" of its docstring put in full."""
+    if thing.__doc__ is not None:  # python -OO leaves docstrings out
+        thing.__doc__ = _LINE.sub(_entries, thing.__doc__)
+    return thing
+
+
+def _entries(line: re.Match[str]) -> str:
+    indent, names = line.groups()
+    return "\n".join(textwrap.indent(SHARED[name], indent) for name in names.split(", "))
