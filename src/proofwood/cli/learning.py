@@ -33,7 +33,7 @@ def _progress() -> Iterator[Progress]:
     from rich.live import Live
     from rich.text import Text
 
-    from proofwood.estimators.base import Improvements, progress_line
+    from proofwood.estimators.reporting import Improvements, progress_line
 
     console = Console(stderr=True)
     if console.is_terminal:

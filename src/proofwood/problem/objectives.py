@@ -514,7 +514,7 @@ def weight_products(weights: FloatArray, codes: IntArray, factors: list[Fraction
     Raises
     ------
     ValueError
-        If a product is beyond float64, or so small that float64 has only 0 for it.
+        If a product is beyond float64, or so small that float64 has few digits or only 0 for it.
     """
     products = np.empty(weights.size)
     for code, factor in enumerate(factors):
@@ -530,7 +530,9 @@ def weight_products(weights: FloatArray, codes: IntArray, factors: list[Fraction
                     products[rows] = given * float(factor)
         except OverflowError:
             products[rows] = np.inf
-        lost = (products[rows] == 0) & (given > 0) if factor else np.zeros(rows.size, dtype=np.bool_)
+        # Below the normal numbers, rounding would be no trifle of the product.
+        coarse = bool(factor) and factor != 1
+        lost = (products[rows] < np.finfo(np.float64).tiny) & (given > 0) & coarse
         if lost.any() or not np.all(np.isfinite(products[rows])):
             raise ValueError(
                 "class_weight times sample_weight is beyond what float64 holds: weights of class "
