@@ -23,8 +23,6 @@ from proofwood.estimators import reporting
 from proofwood.estimators.fitted import FittedClassifier
 from proofwood.estimators.input import known_codes, training_data
 from proofwood.estimators.parameters import check_shared, seconds_of
-from proofwood.estimators.reporting import Improvements as Improvements  # the command line writes the same lines
-from proofwood.estimators.reporting import progress_line as progress_line
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.weights import row_weights
 from proofwood.exceptions import OptimalityWarning
