@@ -357,7 +357,7 @@ class Explanation:
         ax : Axes or None
             Where to draw; None makes a new figure.
         """
-        from proofwood.show.plot_explanation import plot_explanation
+        from proofwood.explain.plot_explanation import plot_explanation
 
         return plot_explanation(self, ax=ax)
 
