@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import proofwood
 from proofwood import ModelFileError, OptimalityWarning, OptimalTreeClassifier, Status
-from proofwood.estimators.base import Improvements
+from proofwood.estimators.reporting import Improvements
 from proofwood.result import ProgressEvent
 
 pd = pytest.importorskip("pandas")
