@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -52,9 +53,9 @@ MOST_CELLS = 400_000
 Oracle = Callable[[BoolArray, float], Iterator[IntArray]]
 """From the rows still right and a deadline, conflicts among them; who asks takes their rows from the right ones."""
 
-Way = tuple[tuple[int, ...], list[Oracle], bool]
-"""Classes that a diagram names, where conflicts of its right rows come from, and whether rows without conflict are the
-right ones of a chain that cuts off the classes in this order."""
+Way = tuple[tuple[int, ...], Callable[[], list[Oracle]], bool]
+"""Classes that a diagram names, what makes the sources of conflicts of its right rows, and whether rows without a
+conflict are the right ones of a chain that cuts off the classes in this order. Few of thousands are ever looked at."""
 
 
 def least_cost(problem: LayeredProblem, errors: list[int]) -> int:
@@ -140,6 +141,7 @@ class _Ways:
     def __init__(self, columns: FloatArray, ranks: RankArray, codes: IntArray, weights: IntArray) -> None:
         self.columns, self.ranks, self.codes, self.weights = columns, ranks, codes, weights
         self.by_margin = 0
+        self._weight_of = {code: int(weights[codes == code].sum()) for code in set(codes.tolist())}
 
     def ways(self, classes: list[int], k: int, *, tree: bool) -> list[Way]:
         """Ways in which k nodes can name classes, with conflicts of their right rows; none if nothing is known.
@@ -150,7 +152,7 @@ class _Ways:
         which two share a child are a tree of five.
         """
         if k == 1:
-            return [((a, b), [self.parted([a], [b])], True) for a, b in combinations(classes, 2)]
+            return [((a, b), partial(self._chain, (a, b)), True) for a, b in combinations(classes, 2)]
         arcs = k + 1 if k <= 3 or tree else 6 if k == 4 else None
         if arcs is None or arcs >= 2 * len(classes):
             return []
@@ -162,15 +164,22 @@ class _Ways:
             for chosen in combinations(classes, m):
                 if m == 3 and k == 2:
                     for first in chosen:
-                        rest = [other for other in chosen if other != first]
-                        oracles = [self.parted([first], rest), self.parted(rest[:1], rest[1:])]
-                        found.append(((first, *rest), oracles, True))
+                        order = (first, *(other for other in chosen if other != first))
+                        found.append((order, partial(self._chain, order), True))
                     continue
-                for single in combinations(chosen, alone):
-                    oracles = [self.parted([a], [b]) for a, b in combinations(single, 2)]
-                    oracles += [self.outside(a, b) for a in single for b in chosen if b not in single]
-                    found.append((chosen, oracles, False))
+                found += [
+                    (chosen, partial(self._alone, single, chosen), False) for single in combinations(chosen, alone)
+                ]
         return found
+
+    def _chain(self, order: tuple[int, ...]) -> list[Oracle]:
+        """Each class is cut off from those after it."""
+        return [self.parted([order[i]], list(order[i + 1 :])) for i in range(len(order) - 1)]
+
+    def _alone(self, single: tuple[int, ...], chosen: tuple[int, ...]) -> list[Oracle]:
+        """The classes ``single`` have one arc each."""
+        parted = [self.parted([a], [b]) for a, b in combinations(single, 2)]
+        return parted + [self.outside(a, b) for a in single for b in chosen if b not in single]
 
     def least(
         self, ways: list[Way], deadline: float, cap: int, offer: Callable[[tuple[int, ...], BoolArray], None]
@@ -179,7 +188,8 @@ class _Ways:
 
         Ways that are lost by the other classes alone are not looked at; time is shared among those that are left.
         """
-        told = [(int(self.weights[~np.isin(self.codes, way[0])].sum()), way) for way in ways]
+        total = sum(self._weight_of.values())
+        told = [(total - sum(self._weight_of[code] for code in way[0]), way) for way in ways]
         told.sort(key=lambda pair: pair[0])
         best = cap
         for position, (others, (classes, oracles, is_chain)) in enumerate(told):
@@ -187,7 +197,7 @@ class _Ways:
                 break
             left = sum(pair[0] < best for pair in told[position:])
             now = time.perf_counter()
-            lower, right = self.hit(oracles, now + max(0.0, deadline - now) / left, best - others)
+            lower, right = self.hit(oracles(), now + max(0.0, deadline - now) / left, best - others)
             if is_chain and right is not None:
                 offer(classes, right)
             best = min(best, others + lower)
@@ -242,7 +252,6 @@ class _Ways:
     def outside(self, inner: int, outer: int) -> Oracle:
         """Conflicts of rows of class ``inner``, which share one path, and a row of class ``outer`` among them."""
         of_inner, of_outer = self.codes == inner, self.codes == outer
-
         normals: list[FloatArray] = []  # they have told rows apart, and may do so again
 
         def conflicts(right: BoolArray, deadline: float) -> Iterator[IntArray]:

@@ -21,6 +21,8 @@ from proofwood.model.node_table import BoolArray, FloatArray
 
 FEATURE_SHARE = 0.6
 """Share of the columns that a node of a random start looks at [1]_."""
+CELLS = 1_000_000
+"""Rows times classes times normals that are looked at between two looks at the clock, about."""
 
 
 def grown(
@@ -162,7 +164,13 @@ class _Growth:
             return None
         there, weights = self.ground.columns[rows], self.weights[rows]
         normals = self._normals(there, weights)
-        gain, offset = gain_cuts(np.asarray(there @ normals.T), weights)
+        cuts = []
+        together = max(1, CELLS // weights.size)
+        for first in range(0, len(normals), together):
+            if time.perf_counter() > self.deadline:
+                return None
+            cuts.append(gain_cuts(np.asarray(there @ normals[first : first + together].T), weights))
+        gain, offset = (np.concatenate(parts) for parts in zip(*cuts, strict=True))
         judged = gain if self.greedy else gain * self.rng.uniform(0.8, 1.0, size=gain.size)
         best = int(np.argmax(judged))
         if not gain[best] > 1e-9:
@@ -181,6 +189,8 @@ class _Growth:
         middle = there.mean(axis=0)
         centred = np.column_stack([there[:, used] - middle[used], np.full(len(there), -1.0)])
         for left, right in self._groupings(weights.sum(axis=0)):
+            if time.perf_counter() > self.deadline:
+                break
             low, high = weights[:, left].sum(axis=1), weights[:, right].sum(axis=1)
             told = (low > 0) | (high > 0)
             sign = np.where(high > 0, 1.0, -1.0)[told]

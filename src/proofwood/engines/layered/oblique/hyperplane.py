@@ -201,7 +201,8 @@ class _Search:
         cut = best_cuts(weighted_sums(self.columns, normal)[:, None], self.extra, margin=self.margin)
         high = self.rows @ head > 0
         if cut.loss[0] > self.loss_of(head) and high.any() and not high.all():
-            found = separate(self.columns[~high], self.columns[high])
+            left = None if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
+            found = separate(self.columns[~high], self.columns[high], seconds=left)
             if found is not None and found.gap >= self.margin:
                 self._keep(found.normal, found.offset, found.gap)
                 return

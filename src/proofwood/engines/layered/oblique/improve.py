@@ -177,9 +177,9 @@ class Improvement:
         if kind == "reoptimize":
             return moves.reoptimize(draft, key, rng=rng, rounds=effort, deadline=self.deadline)
         if kind == "insert":
-            return moves.insert(draft, key, bool(side), rng=rng, rounds=effort)
+            return moves.insert(draft, key, bool(side), rng=rng, rounds=effort, deadline=self.deadline)
         if kind == "sink":
-            return moves.sink(draft, key, rng=rng, rounds=effort)
+            return moves.sink(draft, key, rng=rng, rounds=effort, deadline=self.deadline)
         if kind == "merge":
             others = [k for k in draft.in_layer(draft.nodes[key].layer) if k != key]
             moved = moves.merge(draft, key, int(rng.choice(others))) if others else None
@@ -218,9 +218,10 @@ class Improvement:
                 if kind < 0.55:
                     moved = moves.shaken(draft, self.rng)
                 elif kind < 0.75:
-                    moved = moves.insert(draft, key, bool(self.rng.random() < 0.5), rng=self.rng, rounds=2)
+                    side = bool(self.rng.random() < 0.5)
+                    moved = moves.insert(draft, key, side, rng=self.rng, rounds=2, deadline=self.deadline)
                 elif kind < 0.85:
-                    moved = moves.sink(draft, key, rng=self.rng, rounds=2)
+                    moved = moves.sink(draft, key, rng=self.rng, rounds=2, deadline=self.deadline)
                 elif kind < 0.95:
                     moved = moves.remove(draft, key)
                 else:

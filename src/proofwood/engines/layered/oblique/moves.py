@@ -128,7 +128,9 @@ def _promising(
 # -------------------------------------------------------------------- nodes that come
 
 
-def insert(draft: Draft, key: int, side: bool, *, rng: np.random.Generator, rounds: int) -> Draft | None:
+def insert(
+    draft: Draft, key: int, side: bool, *, rng: np.random.Generator, rounds: int, deadline: float | None = None
+) -> Draft | None:
     """A new node on one arc, between it and a terminal; where the arc leads to a shared node, a copy of that node."""
     ground = draft.ground
     node = draft.nodes[key]
@@ -148,10 +150,12 @@ def insert(draft: Draft, key: int, side: bool, *, rng: np.random.Generator, roun
     else:
         moved.nodes[new] = ground.node(layer, target, target, np.zeros(ground.columns.shape[1]), 1.0)
     moved.point(key, side, new)
-    return reoptimize(moved, new, rng=rng, rounds=rounds, pairs=3)
+    return reoptimize(moved, new, rng=rng, rounds=rounds, pairs=3, deadline=deadline)
 
 
-def sink(draft: Draft, key: int, *, rng: np.random.Generator, rounds: int) -> Draft | None:
+def sink(
+    draft: Draft, key: int, *, rng: np.random.Generator, rounds: int, deadline: float | None = None
+) -> Draft | None:
     """Push a node and what hangs on it one layer down, and put a new node in its place that leads to it."""
     ground, problem = draft.ground, draft.ground.problem
     if draft.n_splits >= problem.most_nodes:
@@ -172,7 +176,7 @@ def sink(draft: Draft, key: int, *, rng: np.random.Generator, rounds: int) -> Dr
         moved.point(parent, side, new)
     if key == draft.root:
         moved.root = new
-    return reoptimize(moved, new, rng=rng, rounds=rounds, pairs=3)
+    return reoptimize(moved, new, rng=rng, rounds=rounds, pairs=3, deadline=deadline)
 
 
 # -------------------------------------------------------------------- nodes that go
