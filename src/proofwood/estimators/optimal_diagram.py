@@ -577,6 +577,8 @@ def _shown_widths(given: Any) -> str:
 def _few_blas_threads(most: int) -> AbstractContextManager[Any]:
     """Keep linear algebra to ``most`` threads, and to no more than it has: the user may have limited it further."""
     pools = ThreadpoolController().select(user_api="blas")
-    fewest = {pool["filepath"]: min(most, pool["num_threads"]) for pool in pools.info()}
+    fewest: dict[str, int] = {}
+    for pool in pools.info():
+        fewest[pool["prefix"]] = min(fewest.get(pool["prefix"], most), pool["num_threads"])
     limited: AbstractContextManager[Any] = pools.limit(limits=fewest)
     return limited
