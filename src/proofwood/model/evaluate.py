@@ -43,10 +43,7 @@ def apply(table: NodeTable, X: npt.ArrayLike) -> IntArray:
         If ``X`` has not two dimensions, or fewer columns than the table tests.
     """
     X = check_rows(table, X)
-    end = np.zeros(X.shape[0], dtype=np.int64)
-    for start, block in _blocks(X, BLOCK):
-        end[start : start + BLOCK] = table.walker.leaves(block)
-    return end
+    return np.concatenate([np.empty(0, dtype=np.int64), *(table.walker.leaves(block) for block in _blocks(table, X))])
 
 
 def predict(table: NodeTable, X: npt.ArrayLike) -> IntArray:
@@ -126,20 +123,11 @@ def goes_low(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -
     low: BoolArray = value <= table.threshold[nodes]
     if table.levels is not None:
         for node, at in _groups(nodes, table.by_levels[nodes]):
-            low[at] = _holds(table, node, value[at])
+            low[at] = np.isin(value[at], np.array(sorted(table.levels[node] or ()), dtype=np.float64))
     missing = np.isnan(value)
     if missing.any():
         low[missing] = table.missing_low[nodes[missing]]
     return low
-
-
-def _holds(table: NodeTable, node: int, value: FloatArray) -> BoolArray:
-    """Whether the values pass the test of one node."""
-    if table.levels is None or (level := table.levels[node]) is None:
-        return np.asarray(value <= table.threshold[node], dtype=np.bool_)
-    if len(level) == 1:
-        return np.asarray(value == next(iter(level)), dtype=np.bool_)
-    return np.isin(value, np.array(sorted(level), dtype=np.float64))
 
 
 def tested_values(table: NodeTable, X: FloatArray, rows: IntArray, nodes: IntArray) -> FloatArray:
@@ -203,13 +191,17 @@ def walk(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]
 
 def _paths(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Where the nodes of each row begin, and the nodes, block by block."""
-    for _, block in _blocks(X, max(1, min(BLOCK, VISITS // (table.depth + 1)))):
+    for block in _blocks(table, X):
         yield table.walker.paths(block)
 
 
-def _blocks(X: FloatArray, size: int) -> Iterator[tuple[int, FloatArray]]:
+def _blocks(table: NodeTable, X: FloatArray) -> Iterator[FloatArray]:
+    """The rows, as many at a time as visit :data:`VISITS` nodes at most."""
+    size = BLOCK
+    if min(size, X.shape[0]) * table.n_nodes > VISITS:  # else no depth is too much
+        size = max(1, min(size, VISITS // (table.depth + 1)))
     for start in range(0, X.shape[0], size):
-        yield start, X[start : start + size]
+        yield X[start : start + size]
 
 
 def _groups(nodes: IntArray, chosen: BoolArray) -> Iterator[tuple[int, IntArray]]:
