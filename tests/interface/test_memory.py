@@ -115,6 +115,13 @@ def test_few_addresses_are_no_death(learner: str, megabytes: int, jobs: int) -> 
 
 
 @linux
+def test_a_sat_solver_is_not_asked_for_more_than_there_is() -> None:
+    # it ends the process where an allocation fails
+    case = {"learner": "minimal", "settings": {"engine": "sat"}, "rows": 656, "columns": 17, "megabytes": 4}
+    outcome({**case, "time_limit": 0.5})
+
+
+@linux
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2, 64])
 @pytest.mark.parametrize("megabytes", [1, 4, 10, 20, 32, 64, 100, 150, 300, 1000])

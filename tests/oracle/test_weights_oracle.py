@@ -206,6 +206,15 @@ def test_too_large_and_too_small_weights_are_refused_in_words() -> None:
             learner.fit(X, Y, sample_weight=np.full(6, weight))
 
 
+def test_products_of_few_digits_are_refused() -> None:
+    tiny = np.array([3, 5, 1, 2, 7, 4]) * 5e-324  # a third of such a weight is rounded by a tenth of itself and more
+    learner = OptimalTreeClassifier(1, class_weight={0: 1 / 3, 1: 1})
+    with pytest.raises(ValueError, match="beyond what float64 holds"):
+        learner.fit(X, Y, sample_weight=tiny)
+    fitted = OptimalTreeClassifier(1).fit(X, Y, sample_weight=tiny)  # as they are, they are exact
+    assert fitted.objective_ == exact_sum(tiny[fitted.predict(X) != Y])
+
+
 def test_equal_rows_whose_majority_rounding_hides_are_refused() -> None:
     rows, labels = [[0.0], [0.0], [1.0]], [0, 1, 1]
     for learner in (OptimalBDDClassifier(objective="features"), MinimalTreeClassifier(on_conflict="majority")):

@@ -261,6 +261,7 @@ def edited(*keys, to):
         (("nodes", "normals", "values"), [1.0], "both have"),
         (("nodes",), [], r"model\.nodes is \[\], expected a mapping"),
         (("n_features",), 2, "n_features is 2"),
+        (("n_features",), 2**53 + 1, "expected a number of columns from 0 to 16,777,216"),
         (("n_features",), -1, "n_features is -1"),
         (("n_features",), True, "n_features is true, expected an integer"),
         (("feature_names",), ["a", "b"], "feature_names has 2 names"),

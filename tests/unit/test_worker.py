@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from proofwood.solvers import WorkerError, race, run
+from proofwood.solvers import WorkerError, race, run, worker
 from proofwood.solvers.worker import Send
 from tests.interrupts import interrupted
 from tests.processes import alive
@@ -78,6 +78,11 @@ def test_the_time_limit_ends_the_child_and_keeps_its_last_message() -> None:
     assert outcome.value is None
     assert outcome.last == "asleep"
     assert outcome.seconds < 3
+
+
+def test_no_child_is_started_where_there_is_no_time_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker._Lane, "start", lambda *_: pytest.fail("a child was started"))
+    assert run(doubled, 21, seconds=0.1).stopped_by == "time_limit"
 
 
 @posix
