@@ -179,3 +179,18 @@ class Walker:
 
     def paths(self, x: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Where the nodes of each row begin (n_rows + 1,), and the nodes that the rows visit, row by row."""
+
+    def add_visits(
+        self,
+        x: npt.NDArray[np.float64],
+        codes: npt.NDArray[np.int64],
+        weights: npt.NDArray[np.float64],
+        weight: npt.NDArray[np.float64],
+        visits: npt.NDArray[np.int64],
+    ) -> None:
+        """Add weights and numbers of rows to nodes on their paths: weight (n_nodes, n_classes), visits (n_nodes,)."""
+
+    def add_neighbours(
+        self, x: npt.NDArray[np.float64], below: npt.NDArray[np.float64], above: npt.NDArray[np.float64]
+    ) -> None:
+        """Raise below and lower above to the values next to the threshold of each node, of the rows that reach it."""

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given
@@ -199,3 +199,24 @@ def test_bounds_and_weights_out_of_range_are_refused() -> None:
             Totalizer(session, literals, [1, 0], cap=1)
         with pytest.raises(ValueError, match="cap=-1"):
             Totalizer(session, literals, cap=-1)
+
+
+def test_a_sum_that_takes_long_to_state_can_be_left() -> None:
+    """Sums of weights that are all different grow with the square of their number."""
+
+    class Over(Exception):
+        pass
+
+    calls = []
+
+    def check() -> None:
+        calls.append(session.n_clauses)
+        if len(calls) > 50:
+            raise Over
+
+    with SatSession() as session:
+        literals = [session.new() for _ in range(64)]
+        with pytest.raises(Over):
+            Totalizer(session, literals, [2**i for i in range(64)], cap=2**64, check=check)
+        assert max(after - before for before, after in pairwise(calls)) < 1000
+        assert session.solve([-literals[0], literals[1]]) is True  # the session can be used on

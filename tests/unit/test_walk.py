@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from proofwood import _native
-from proofwood.model.evaluate import apply, decision_path, goes_low, path, walk
+from proofwood.model.evaluate import apply, decision_path, goes_low, neighbours, path, visited, walk
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
+from proofwood.model.reshape import refresh
 
 SPECIAL = (-math.inf, -1.5, -0.0, 0.0, 1.0, 2.0, 3.0, 1e300, math.inf, math.nan)
 
@@ -164,3 +166,47 @@ def test_good_arrays_are_walked():
     kinds = {**KINDS, "by_levels": np.uint8}
     arrays = {name: np.array(part, dtype=kinds.get(name, np.int64)) for name, part in GOOD.items()}
     assert _native.Walker(**arrays).leaves(np.array([[0.0], [1.0]])).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nodes_count_the_rows_on_their_paths(seed):
+    rng = np.random.default_rng(seed)
+    n_columns = int(rng.integers(1, 5))
+    table = random_table(rng, int(rng.integers(0, 12)), n_columns)
+    X = rng.choice([*SPECIAL, 0.7, -3.3], size=(60, n_columns))
+    codes = rng.integers(0, 2, 120)[::2]
+    weights = rng.choice([0.1, 1e-12, 1e12, 3.0, 5e-324], 60) if seed % 2 else rng.integers(1, 9, 60).astype(float)
+    exact = [[Fraction(0), Fraction(0)] for _ in range(table.n_nodes)]
+    rows = [0] * table.n_nodes
+    below, above = [math.nan] * table.n_nodes, [math.nan] * table.n_nodes
+    for row, code, weight in zip(X, codes.tolist(), weights.tolist(), strict=True):
+        for node in by_hand(table, row):
+            exact[node][code] += Fraction(weight)
+            rows[node] += 1
+            if table.feature[node] < 0 or math.isnan(table.threshold[node]):
+                continue
+            value = float(row[table.feature[node]])
+            if value <= table.threshold[node]:
+                below[node] = value if math.isnan(below[node]) else max(below[node], value)
+            elif value > table.threshold[node]:
+                above[node] = value if math.isnan(above[node]) else min(above[node], value)
+    told = refresh(table, X, codes, 2, weights)
+    assert told.rows.tolist() == rows
+    assert told.weight.tolist() == [[float(weight) for weight in pair] for pair in exact]
+    np.testing.assert_array_equal(neighbours(table, X), (below, above))
+
+
+def test_sums_that_do_not_fit_are_refused():
+    table = random_table(np.random.default_rng(0), 5, 2)
+    X, ones = np.zeros((4, 2)), np.ones(4)
+    with pytest.raises(ValueError, match="names a class"):
+        visited(table, X, np.array([0, 1, 2, 0]), ones, 2)
+    with pytest.raises(ValueError, match="names a class"):
+        visited(table, X, np.array([0, -1, 1, 0]), ones, 2)
+    with pytest.raises(ValueError, match="do not fit the rows"):
+        visited(table, X, np.zeros(3, dtype=np.int64), ones, 2)
+    few = np.zeros((table.n_nodes - 1, 2)), np.zeros(table.n_nodes, dtype=np.int64)
+    with pytest.raises(ValueError, match="do not fit the nodes"):
+        table.walker.add_visits(X, np.zeros(4, dtype=np.int64), ones, *few)
+    with pytest.raises(ValueError, match="do not fit the nodes"):
+        table.walker.add_neighbours(X, np.zeros(table.n_nodes), np.zeros(1))

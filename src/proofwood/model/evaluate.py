@@ -43,7 +43,7 @@ def apply(table: NodeTable, X: npt.ArrayLike) -> IntArray:
         If ``X`` has not two dimensions, or fewer columns than the table tests.
     """
     X = check_rows(table, X)
-    return np.concatenate([np.empty(0, dtype=np.int64), *(table.walker.leaves(block) for block in _blocks(table, X))])
+    return np.concatenate([np.empty(0, dtype=np.int64), *(table.walker.leaves(X[at]) for at in _blocks(table, X))])
 
 
 def predict(table: NodeTable, X: npt.ArrayLike) -> IntArray:
@@ -180,6 +180,40 @@ def check_rows(table: NodeTable, X: npt.ArrayLike) -> FloatArray:
     return array
 
 
+def visited(
+    table: NodeTable, X: FloatArray, codes: IntArray, weights: FloatArray, n_classes: int
+) -> tuple[FloatArray, IntArray]:
+    """What rows bring to the nodes on their paths, added up in float64.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) float64
+    codes : (n_samples,) class codes below ``n_classes``
+    weights : (n_samples,) numbers
+
+    Returns
+    -------
+    weight : (n_nodes, n_classes) sum of the weights of the rows of each class; exact if all are integers whose total
+        float64 holds
+    rows : (n_nodes,) number of rows
+    """
+    weight, rows = np.zeros((table.n_nodes, n_classes)), np.zeros(table.n_nodes, dtype=np.int64)
+    for at in _blocks(table, X):
+        table.walker.add_visits(X[at], np.ascontiguousarray(codes[at]), np.ascontiguousarray(weights[at]), weight, rows)
+    return weight, rows
+
+
+def neighbours(table: NodeTable, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(n_nodes,) largest value up to, and smallest value above each threshold, among the rows that reach the node.
+
+    NaN where there is none, and at leaves, level tests and oblique tests.
+    """
+    below, above = np.full(table.n_nodes, np.nan), np.full(table.n_nodes, np.nan)
+    for at in _blocks(table, X):
+        table.walker.add_neighbours(X[at], below, above)
+    return below, above
+
+
 def walk(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
     """The nodes that rows visit, and the row of each visit: some rows at a time, a row from its root to its leaf."""
     first = 0
@@ -191,17 +225,17 @@ def walk(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]
 
 def _paths(table: NodeTable, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Where the nodes of each row begin, and the nodes, block by block."""
-    for block in _blocks(table, X):
-        yield table.walker.paths(block)
+    for at in _blocks(table, X):
+        yield table.walker.paths(X[at])
 
 
-def _blocks(table: NodeTable, X: FloatArray) -> Iterator[FloatArray]:
-    """The rows, as many at a time as visit :data:`VISITS` nodes at most."""
+def _blocks(table: NodeTable, X: FloatArray) -> Iterator[slice]:
+    """Places of the rows, as many at a time as visit :data:`VISITS` nodes at most."""
     size = BLOCK
     if min(size, X.shape[0]) * table.n_nodes > VISITS:  # else no depth is too much
         size = max(1, min(size, VISITS // (table.depth + 1)))
     for start in range(0, X.shape[0], size):
-        yield X[start : start + size]
+        yield slice(start, start + size)
 
 
 def _groups(nodes: IntArray, chosen: BoolArray) -> Iterator[tuple[int, IntArray]]:

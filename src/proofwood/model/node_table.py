@@ -140,12 +140,14 @@ class NodeTable:
     @cached_property
     def by_levels(self) -> BoolArray:
         """(n_nodes,) whether each node is a level test."""
-        return np.array([low is not None for low in self.levels or [None] * self.n_nodes], dtype=np.bool_)
+        if self.levels is None:
+            return np.zeros(self.n_nodes, dtype=np.bool_)
+        return np.array([low is not None for low in self.levels], dtype=np.bool_)
 
     @cached_property
     def walker(self) -> _native.Walker:
         """The native walk of rows down this table."""
-        sets = [sorted(codes or ()) for codes in self.levels or [None] * self.n_nodes]
+        sets = [sorted(codes or ()) for codes in self.levels or ()]
         normals = self.normals
         if normals is None:
             normals = Normals(np.zeros(self.n_nodes + 1, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
@@ -156,7 +158,7 @@ class NodeTable:
             high=self.high,
             missing_low=self.missing_low.view(np.uint8),
             by_levels=self.by_levels.view(np.uint8),
-            codes_begin=np.concatenate([[0], np.cumsum([len(codes) for codes in sets], dtype=np.int64)]),
+            codes_begin=np.cumsum([0, *map(len, sets)] if sets else np.zeros(self.n_nodes + 1), dtype=np.int64),
             codes=np.array([code for codes in sets for code in codes], dtype=np.float64),
             sum_begin=normals.indptr,
             sum_columns=normals.indices,
@@ -171,11 +173,13 @@ class NodeTable:
     @cached_property
     def node_depths(self) -> IntArray:
         """(n_nodes,) most tests on a path from the root to each node."""
-        depths = np.zeros(self.n_nodes, dtype=np.int64)
+        depths = [0] * self.n_nodes
+        low, high = self.low.tolist(), self.high.tolist()
         for node in self.splits():
-            for child in (self.low[node], self.high[node]):
-                depths[child] = max(depths[child], depths[node] + 1)
-        return depths
+            below = depths[node] + 1
+            for child in (low[node], high[node]):
+                depths[child] = max(depths[child], below)
+        return np.array(depths, dtype=np.int64)
 
     @cached_property
     def is_tree(self) -> bool:
@@ -233,7 +237,7 @@ class NodeTable:
         leaf = self.feature == LEAF
         if np.any(self.feature < OBLIQUE):
             raise ValueError(f"feature below {OBLIQUE}: expected a column, LEAF ({LEAF}) or OBLIQUE ({OBLIQUE})")
-        by_level = np.array([self.levels is not None and self.levels[i] is not None for i in range(self.n_nodes)])
+        by_level = self.by_levels
         if np.any(by_level & (self.feature < 0)):
             raise ValueError("levels given at a node that tests no single column")
         if any(code < 0 for codes in self.levels or () if codes is not None for code in codes):

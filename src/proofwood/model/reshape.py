@@ -11,9 +11,9 @@ from collections.abc import Hashable
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.model.evaluate import check_rows, walk
+from proofwood.model.evaluate import check_rows, neighbours, visited
 from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable, Normals
-from proofwood.model.sums import exact_sums
+from proofwood.model.sums import sums_by_digits
 
 MAX_UNROLLED = 1_000_000
 """Nodes at which :func:`unroll` gives up."""
@@ -170,13 +170,7 @@ def refresh(
     if not counted.all():
         X, codes, weights = X[counted], codes[counted], weights[counted]
 
-    cells, held = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for rows, nodes in walk(table, X):
-        cells.append(nodes * classes + codes[rows])
-        held.append(rows)
-    cell, row = np.concatenate(cells), np.concatenate(held)
-    weight = _exact_sums(cell, weights[row], table.n_nodes * classes).reshape(table.n_nodes, classes)
-    rows = np.bincount(cell // classes, minlength=table.n_nodes)
+    weight, rows = _visited(table, X, codes, weights, classes)
     label = np.where(rows > 0, weight.argmax(axis=1), table.label) if relabel else table.label
     return NodeTable(
         feature=table.feature,
@@ -200,15 +194,7 @@ def canonical_thresholds(table: NodeTable, X: npt.ArrayLike) -> NodeTable:
     prediction for a row of ``X`` changes; predictions for other rows may.
     """
     X = check_rows(table, X)
-    below, above = np.full(table.n_nodes, np.nan), np.full(table.n_nodes, np.nan)
-    plain = (table.feature >= 0) & ~np.isnan(table.threshold)
-    for rows, nodes in walk(table, X):
-        tested = plain[nodes]
-        rows, nodes = rows[tested], nodes[tested]
-        value = X[rows, table.feature[nodes]]
-        low, high = value <= table.threshold[nodes], value > table.threshold[nodes]  # neither, if missing
-        np.fmax.at(below, nodes[low], value[low])
-        np.fmin.at(above, nodes[high], value[high])
+    below, above = neighbours(table, X)
     between = ~np.isnan(below) & ~np.isnan(above)
     threshold = table.threshold.copy()
     threshold[between] = midpoints(below[between], above[between])
@@ -347,9 +333,16 @@ def _with_threshold(table: NodeTable, threshold: FloatArray) -> NodeTable:
     )
 
 
-def _exact_sums(cell: IntArray, weights: FloatArray, n_cells: int) -> FloatArray:
-    """Sum of the weights in each cell, rounded once."""
-    total = float(weights.sum())
-    if total < 2**53 and np.array_equal(weights, np.floor(weights)):  # integers: every partial sum is exact
-        return np.asarray(np.bincount(cell, weights=weights, minlength=n_cells), dtype=np.float64)
-    return np.array([float(total) for total in exact_sums(weights, cell, n_cells)])
+def _visited(
+    table: NodeTable, X: FloatArray, codes: IntArray, weights: FloatArray, n_classes: int
+) -> tuple[FloatArray, IntArray]:
+    """(n_nodes, n_classes) weight of the rows at each node, rounded once, and (n_nodes,) number of the rows."""
+    if float(weights.sum()) < 2**53 and np.array_equal(weights, np.floor(weights)):  # every partial sum is exact
+        return visited(table, X, codes, weights, n_classes)
+    rows = visited(table, X, codes, weights, n_classes)[1]
+    sums = sums_by_digits(
+        weights,
+        lambda at, digits: visited(table, X[at], codes[at], digits, n_classes)[0].ravel(),
+        table.n_nodes * n_classes,
+    )
+    return np.array([float(total) for total in sums]).reshape(table.n_nodes, n_classes), rows

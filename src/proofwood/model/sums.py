@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -16,33 +17,49 @@ _LEAST_EXPONENT = -1074
 def exact_sums(weights: FloatArray, cell: IntArray | None = None, n_cells: int = 1) -> list[Fraction]:
     """The exact sum of the weights in each cell; of all weights if ``cell`` is None.
 
-    Numbers are cut into digits of about 30 bits, from the top. The digits of one place are integers so small that
-    their float64 sums are exact.
-
     Parameters
     ----------
     weights : (n,) finite float64 from 0
     cell : (n,) number of the cell of each weight, below ``n_cells``
     n_cells : int
     """
+    if cell is None:
+        return sums_by_digits(weights, lambda _, digits: np.array([digits.sum()]), 1)
+    return sums_by_digits(
+        weights, lambda at, digits: np.bincount(cell[at], digits, n_cells).astype(np.float64), n_cells
+    )
+
+
+def sums_by_digits(
+    weights: FloatArray, add: Callable[[IntArray | slice, FloatArray], FloatArray], n_cells: int
+) -> list[Fraction]:
+    """The exact sums that a plain sum, ``add``, has to round.
+
+    Numbers are cut into digits of about 30 bits, from the top. The digits of one place are integers so small that
+    their float64 sums are exact, whichever of them meet in a cell, each once.
+
+    Parameters
+    ----------
+    weights : (n,) finite float64 from 0
+    add : called with the positions of some weights and as many digits; gives their sum in each cell, (n_cells,)
+    n_cells : int
+    """
     totals = [0] * n_cells  # in multiples of 2**_LEAST_EXPONENT
     rest = np.asarray(weights, dtype=np.float64)
     bits = 53 - int(rest.size).bit_length()
     place = 1024
+    at: IntArray | slice = slice(None)
     while rest.size and (largest := float(rest.max())) > 0:
         place = max(min(place, math.frexp(largest)[1]) - bits, _LEAST_EXPONENT)
         digits = np.floor(np.ldexp(rest, -place))  # below 2**bits
-        if cell is None:
-            totals[0] += int(digits.sum()) << (place - _LEAST_EXPONENT)
-        else:
-            sums = np.bincount(cell, weights=digits, minlength=n_cells)
-            for index in np.flatnonzero(sums).tolist():
-                totals[index] += int(sums[index]) << (place - _LEAST_EXPONENT)
+        sums = add(at, digits)
+        for index in np.flatnonzero(sums).tolist():
+            totals[index] += int(sums[index]) << (place - _LEAST_EXPONENT)
         rest = rest - np.ldexp(digits, place)
         left = np.flatnonzero(rest)
         if left.size < rest.size:
             rest = rest[left]
-            cell = None if cell is None else cell[left]
+            at = left if isinstance(at, slice) else at[left]
     return [Fraction(total, 2**-_LEAST_EXPONENT) for total in totals]
 
 

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 
@@ -95,6 +96,29 @@ nb::tuple paths(const Table& table, const Matrix& x) {
   return nb::make_tuple(owned(std::move(found.begin)), owned(std::move(found.nodes)));
 }
 
+using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Counts = nb::ndarray<i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void add_visits(const Table& table, const Matrix& x, const Integers& codes, const Reals& weights, Sums weight, Counts visits) {
+  const walk::Graph graph = table.graph(x);
+  const std::size_t rows = x.shape(0), classes = weight.shape(1);
+  if (codes.shape(0) != rows || weights.shape(0) != rows) throw std::invalid_argument("codes and weights do not fit the rows");
+  if (weight.shape(0) != graph.nodes || visits.shape(0) != graph.nodes) throw std::invalid_argument("the sums do not fit the nodes");
+  if (std::any_of(codes.data(), codes.data() + rows, [&](i64 code) { return code < 0 || code >= static_cast<i64>(classes); }))
+    throw std::invalid_argument("a code names a class that is not there");
+  const nb::gil_scoped_release release;
+  walk::add_visits(graph, values(x), codes.data(), weights.data(), classes, weight.data(), visits.data());
+}
+
+using Bounds = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void add_neighbours(const Table& table, const Matrix& x, Bounds below, Bounds above) {
+  const walk::Graph graph = table.graph(x);
+  if (below.shape(0) != graph.nodes || above.shape(0) != graph.nodes) throw std::invalid_argument("the bounds do not fit the nodes");
+  const nb::gil_scoped_release release;
+  walk::add_neighbours(graph, values(x), below.data(), above.data());
+}
+
 }  // namespace
 
 void proofwood::bind_walk(nb::module_& module) {
@@ -102,5 +126,9 @@ void proofwood::bind_walk(nb::module_& module) {
       .def(nb::init<Integers, Reals, Integers, Integers, Flags, Flags, Integers, Reals, Integers, Integers, Reals>(), "feature"_a, "threshold"_a,
            "low"_a, "high"_a, "missing_low"_a, "by_levels"_a, "codes_begin"_a, "codes"_a, "sum_begin"_a, "sum_columns"_a, "sum_values"_a)
       .def("leaves", &leaves, "x"_a, "(n_rows,) leaf of each row of (n_rows, n_columns) values, in any order in memory.")
-      .def("paths", &paths, "x"_a, "Where the nodes of each row begin (n_rows + 1,), and the nodes that the rows visit, row by row.");
+      .def("paths", &paths, "x"_a, "Where the nodes of each row begin (n_rows + 1,), and the nodes that the rows visit, row by row.")
+      .def("add_visits", &add_visits, "x"_a, "codes"_a, "weights"_a, "weight"_a, "visits"_a,
+           "Add weights and numbers of rows to the nodes on their paths: weight (n_nodes, n_classes), visits (n_nodes,).")
+      .def("add_neighbours", &add_neighbours, "x"_a, "below"_a, "above"_a,
+           "Raise below and lower above to the values next to the threshold of each node, of the rows that reach it.");
 }

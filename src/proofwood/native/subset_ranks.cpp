@@ -5,8 +5,9 @@
 // gives the error after each of its cuts. Moving a cut moves only the rows in between: what is proved of one cut bounds
 // its neighbours (similarity), as in trees over thresholds.
 #include <algorithm>
+#include <bit>
 #include <limits>
-#include <unordered_map>
+#include <numeric>
 
 #include "subset_worker.hpp"
 
@@ -21,6 +22,33 @@ u64 key(u64 x) {  // SplitMix64
   return x ^ (x >> 31);
 }
 
+// Tests by their hash, in three arrays: a map of millions of small vectors takes a second to free.
+class SameHash {
+ public:
+  explicit SameHash(std::size_t most) : newest_(std::bit_ceil(most + 1), kNone) {}
+
+  // True if `is_same` holds for a test of this hash.
+  template <class IsSame>
+  bool any(u64 hash, const IsSame& is_same) const {
+    for (u32 at = newest_[hash & (newest_.size() - 1)]; at != kNone; at = before_[at])
+      if (hashes_[at] == hash && is_same(at)) return true;
+    return false;
+  }
+
+  // Tests are numbered in the order in which they come.
+  void add(u64 hash, u32 test) {
+    u32& newest = newest_[hash & (newest_.size() - 1)];
+    before_.push_back(newest);
+    hashes_.push_back(hash);
+    newest = test;
+  }
+
+ private:
+  static constexpr u32 kNone = ~0u;
+  std::vector<u32> newest_, before_;
+  std::vector<u64> hashes_;
+};
+
 }  // namespace
 
 // Ranks are made dense, which drops constant and equal cuts of a column. Cuts of different columns that are equal or
@@ -32,7 +60,7 @@ void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, con
   table.ranks.resize(columns * n);
   table.orders.resize(columns * n);
   table.raw_begin.assign(1, 0);
-  std::unordered_map<u64, std::vector<u32>> by_hash;
+  SameHash same_hash(std::accumulate(cuts, cuts + columns, std::size_t{0}));
   u64 all = 0;
   for (u32 g = 0; g < n; ++g) all += key(g);
   const auto high = [&](u32 test, u32 g) { return table.ranks[table.column_of[test] * std::size_t{n} + g] > table.cut_of[test]; };
@@ -57,8 +85,7 @@ void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, con
       const auto test = static_cast<u32>(table.number.size());
       table.column_of.push_back(static_cast<u32>(j));
       table.cut_of.push_back(cut);
-      auto& same = by_hash[hash];
-      const bool known = std::any_of(same.begin(), same.end(), [&](u32 other) {
+      const bool known = same_hash.any(hash, [&](u32 other) {
         const bool opposite = high(test, 0) != high(other, 0);
         for (u32 g = 1; g < n; ++g)
           if ((high(test, g) != high(other, g)) != opposite) return false;
@@ -69,7 +96,7 @@ void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, con
         table.cut_of.pop_back();
         continue;
       }
-      same.push_back(test);
+      same_hash.add(hash, test);
       table.number.push_back(number + static_cast<u32>(value[cut]));
     }
     table.raw_begin.push_back(table.raw_begin.back() + rank + 1);  // one place more than cuts: differences end there

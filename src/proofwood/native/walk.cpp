@@ -70,4 +70,29 @@ Paths paths(const Graph& graph, const Values& x) {
   return found;
 }
 
+void add_visits(const Graph& graph, const Values& x, const i64* codes, const double* weights, std::size_t classes, double* weight, i64* visits) {
+  for (std::size_t r = 0; r < x.rows; ++r) {
+    const double* const row = x.first + static_cast<i64>(r) * x.row_step;
+    const auto add = [&](i64 node) {
+      weight[static_cast<std::size_t>(node) * classes + static_cast<std::size_t>(codes[r])] += weights[r];
+      ++visits[node];
+    };
+    i64 node = 0;
+    add(node);
+    while (graph.feature[node] != kLeaf) add(node = step(graph, row, x.column_step, node));
+  }
+}
+
+void add_neighbours(const Graph& graph, const Values& x, double* below, double* above) {
+  for (std::size_t r = 0; r < x.rows; ++r) {
+    const double* const row = x.first + static_cast<i64>(r) * x.row_step;
+    for (i64 node = 0; graph.feature[node] != kLeaf; node = step(graph, row, x.column_step, node)) {
+      if (graph.feature[node] == kOblique || graph.by_levels[node] != 0) continue;
+      const double value = row[graph.feature[node] * x.column_step];
+      if (value <= graph.threshold[node]) below[node] = std::fmax(below[node], value);
+      if (value > graph.threshold[node]) above[node] = std::fmin(above[node], value);
+    }
+  }
+}
+
 }  // namespace proofwood::walk

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -93,6 +93,8 @@ class Totalizer:
     literals : the terms, more of which can follow by :meth:`append`
     weights : (n_terms,) positive integers, ones by default
     cap : largest bound that :meth:`at_most` will be asked for
+    check : called again and again while clauses are made; what it raises goes through, and leaves a session that is
+        sound, and a totalizer that is not to be used any more
 
     References
     ----------
@@ -100,12 +102,19 @@ class Totalizer:
     """
 
     def __init__(
-        self, session: SatSession, literals: Sequence[int], weights: Sequence[int] | None = None, *, cap: int
+        self,
+        session: SatSession,
+        literals: Sequence[int],
+        weights: Sequence[int] | None = None,
+        *,
+        cap: int,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         if cap < 0:
             raise ValueError(f"cap={cap} is negative: expected the largest bound that will be asked for")
         self.cap = cap
         self._session = session
+        self._check = check
         self._outputs: dict[int, int] = {}
         self.append(literals, weights)
 
@@ -140,11 +149,17 @@ class Totalizer:
 
     def _join(self, one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
         """Outputs of a node above two others: a sum is reached if its parts are."""
-        capped = {(a, b): min(a + b, self.cap + 1) for a in (0, *one) for b in (0, *other) if a + b}
-        outputs = {total: self._session.new() for total in sorted(set(capped.values()))}
-        for (a, b), total in capped.items():
-            parts = [-side[part] for side, part in ((one, a), (other, b)) if part]
-            self._session.add([*parts, outputs[total]])
+        sums: set[int] = set()
+        for a in (0, *one):
+            self._check()
+            sums.update(min(a + b, self.cap + 1) for b in (0, *other) if a + b)
+        outputs = {total: self._session.new() for total in sorted(sums)}
+        for a, literal in ((0, 0), *one.items()):
+            self._check()
+            for b, other_literal in ((0, 0), *other.items()):
+                if a + b:
+                    parts = [-part for part in (literal, other_literal) if part]
+                    self._session.add([*parts, outputs[min(a + b, self.cap + 1)]])
         totals = list(outputs)
         for smaller, larger in pairwise(totals):
             self._session.add([-outputs[larger], outputs[smaller]])

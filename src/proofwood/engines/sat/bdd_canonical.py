@@ -40,7 +40,7 @@ def first_features(run: DiagramRun, most: int, solver: str) -> None:
         if slack > 0:
             if sum_size(formula, errors + 1) > LARGEST_SUM:
                 return
-            total = Totalizer(session, *zip(*formula.costs, strict=True), cap=slack)
+            total = Totalizer(session, *zip(*formula.costs, strict=True), cap=slack, check=run.check_time)
             session.extend([literal] for literal in total.at_most(slack))
         best = sorted(run.features or ())
         settled: list[int] = []

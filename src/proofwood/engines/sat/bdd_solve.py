@@ -250,7 +250,7 @@ def _fewest_by_pairs(run: DiagramRun, options: BddSatOptions) -> None:
     with _session(run, options) as session:
         formula = PairFormula(ClockedSink(session, run), examples, None, lazy=True, errors=False, check=run.check_time)
         most = int(min(run.upper - 1, examples.n_features))
-        number = Totalizer(session, formula.selected, cap=most)
+        number = Totalizer(session, formula.selected, cap=most, check=run.check_time)
         depth = options.first_depth
         while not run.done:
             depth = int(min(max(depth, run.lower), run.upper - 1, examples.n_features))

@@ -130,7 +130,7 @@ class _Sum:
     def __init__(self, session: SatSession, turns: Turns, formula: ErrorFormula, run: DiagramRun) -> None:
         self._session, self._turns, self._formula, self._run = session, turns, formula, run
         literals, weights = zip(*formula.costs, strict=True)
-        self._sum = Totalizer(session, literals, weights, cap=self._below_best)
+        self._sum = Totalizer(session, literals, weights, cap=self._below_best, check=run.check_time)
         self._step = max(1, (int(run.upper) - run.lower) // 4)
         self._added = 0  # clauses that the last model broke
 
@@ -274,7 +274,9 @@ class _Cores:
             return
         session.add([-literal for literal in core])
         if len(core) > 1 and self._relaxing:
-            counter = Totalizer(session, [-literal for literal in core], cap=min(len(core) - 1, room))
+            counter = Totalizer(
+                session, [-literal for literal in core], cap=min(len(core) - 1, room), check=self._run.check_time
+            )
             if room < len(core) - 1:
                 session.extend([literal] for literal in counter.at_most(room))
             self._assume(counter, 1, least)

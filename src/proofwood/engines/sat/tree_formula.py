@@ -62,7 +62,7 @@ class TreeFormula:
         )
         self._excess = groups.costs - groups.costs.min(axis=1, keepdims=True)
         self._added = np.zeros(self._excess.shape[0], dtype=bool)
-        self._errors = Totalizer(self.session, [], cap=slack)
+        self._errors = Totalizer(self.session, [], cap=slack, check=self._check_time)
         self._turn = np.arange(self._added.size)  # place of each group in the order in which wrong ones are taken
         if options.order == "shuffled":
             self._turn = np.random.default_rng(options.seed).permutation(self._added.size)
@@ -129,9 +129,12 @@ class TreeFormula:
 
     def _extend(self, made: clauses.Clauses) -> None:
         while batch := list(islice(made, CLAUSES_AT_ONCE)):
-            if self.session.seconds_left <= 0:
-                raise Stopped("time_limit")
+            self._check_time()
             self.session.extend(batch)
+
+    def _check_time(self) -> None:
+        if self.session.seconds_left <= 0:
+            raise Stopped("time_limit")
 
     # ---------------------------------------------------------------------------------------------------------- search
 

@@ -69,8 +69,8 @@ class Differences:
         return [groups[kept]]
 
 
-class _EnoughConflicts(Exception):
-    """The solver was given as many conflicts as it may have."""
+class _Enough(Exception):
+    """The solver was given as many conflicts as it may have, or the time is over."""
 
 
 def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole: bool = False) -> None:
@@ -85,15 +85,19 @@ def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole
     def between_slices() -> None:
         run.tell()
         if most_conflicts is not None and session.counters["conflicts"] >= most_conflicts:
-            raise _EnoughConflicts
+            raise _Enough
+
+    def in_time() -> None:
+        if run.late():
+            raise _Enough
 
     with SatSession(solver="minisat22", seconds=run.left().seconds, on_slice=between_slices) as session:
         tests = list(range(session.block(n), session.n_variables + 1)) if n else []
         cap = int(min(run.upper, n))
         if not whole and n * (cap + 1) * max(1, n.bit_length()) > _MOST_CLAUSES:
             return
-        totalizer = Totalizer(session, tests, cap=cap)
-        with contextlib.suppress(_EnoughConflicts):
+        with contextlib.suppress(_Enough):
+            totalizer = Totalizer(session, tests, cap=cap, check=in_time)
             while run.lower < run.upper and run.stopped_by is None:
                 proposals += 1
                 answer = session.solve(totalizer.at_most(run.lower))
