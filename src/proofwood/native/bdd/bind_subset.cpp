@@ -1,0 +1,125 @@
+// Python face of the subset search.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+
+#include "bdd/subset.hpp"
+#include "common/bindings.hpp"
+#include "common/running.hpp"
+#include "common/settings.hpp"
+#include "common/simd.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using proofwood::kRunning;
+namespace bdd = proofwood::bdd;
+
+namespace {
+
+using Ranks = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Cuts = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Weights = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weights, const nb::dict& given,
+                      std::optional<double> seconds, const nb::object& progress) {
+  if (weights.shape(0) != ranks.shape(0)) throw std::invalid_argument("ranks and weights differ in length");
+  if (cuts.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and cuts differ in their number of columns");
+  bdd::Settings settings;
+  proofwood::SettingsReader reader(given);
+  const auto number = [&](const char* name, auto fallback) { return reader.get(name, fallback); };
+  settings.size = number("size", settings.size);
+  settings.upper = number("upper", settings.upper);
+  settings.collect = number("collect", settings.collect);
+  settings.greedy_only = number("greedy_only", settings.greedy_only);
+  settings.max_sets = number("max_sets", settings.max_sets);
+  settings.threads = number("threads", settings.threads);
+  settings.neighbours = number("neighbours", settings.neighbours);
+  settings.restarts = number("restarts", settings.restarts);
+  const bool by_rank = number("by_rank", false);
+  settings.isa = proofwood::chosen_isa(number("isa", static_cast<int>(proofwood::kAuto)));
+  settings.rules.matching = number("matching", true);
+  settings.rules.reweighting = number("reweighting", true);
+  settings.rules.overlap = number("overlap", true);
+  settings.rules.elimination = number("elimination", true);
+  settings.rules.leaf_matching = number("leaf_matching", true);
+  settings.rules.similarity = number("similarity", true);
+  settings.rules.equivalent_points = number("equivalent_points", true);
+  settings.rules.sweep = number("sweep", true);
+  settings.rules.greedy = number("greedy", true);
+  reader.finish();
+
+  using Clock = std::chrono::steady_clock;
+  const auto started = Clock::now();
+  std::atomic<int> stop{kRunning};
+  std::mutex mutex;
+  std::unique_ptr<bdd::Search> search;  // made by the runner, under the mutex
+  double offset = 0;                       // the search's clock starts after the preparation
+
+  const auto work = [&] {
+    bdd::Table table =
+        bdd::make_table(ranks.data(), ranks.shape(0), ranks.shape(1), cuts.data(), weights.data(), weights.shape(1), by_rank, stop);
+    if (stop.load() != kRunning) return;
+    {
+      const std::lock_guard lock(mutex);
+      offset = std::chrono::duration<double>(Clock::now() - started).count();
+      search = std::make_unique<bdd::Search>(std::move(table), settings, stop);
+    }
+    search->run();
+  };
+  std::size_t told = 0;
+  double last_call = 0;
+  const auto report = [&](double now) {
+    bdd::Search* running = nullptr;
+    {
+      const std::lock_guard lock(mutex);
+      running = search.get();
+    }
+    if (running == nullptr || progress.is_none()) return;
+    const auto events = running->events_since(told);
+    if (events.empty() && now - last_call <= 0.2) return;
+    told += events.size();
+    last_call = now;
+    const auto state = running->state();
+    if (state.has_set) progress(now, state.upper, state.lower);
+  };
+  const double took = proofwood::run_watched(work, stop, seconds, report);
+
+  nb::dict result;
+  result["stopped"] = stop.load();
+  result["seconds"] = took;
+  result["prepared"] = search != nullptr;
+  if (!search) return result;
+  const auto state = search->state();
+  result["greedy_upper"] = search->greedy_upper();
+  result["done"] = search->done();
+  result["has_set"] = state.has_set;
+  result["upper"] = state.upper;
+  result["lower"] = state.lower;
+  result["set"] = search->set();
+  result["sets"] = search->sets();
+  result["complete"] = search->complete();
+  result["tests"] = search->table().tests;
+  result["unavoidable"] = search->table().unavoidable;
+  nb::list trace;
+  for (const auto& event : search->events_since(0)) trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));
+  result["trace"] = trace;
+  nb::dict counters;
+  const auto counts = search->counters();
+  for (int c = 0; c < bdd::kCounters; ++c) counters[bdd::kCounterNames[c]] = counts[static_cast<std::size_t>(c)];
+  result["counters"] = counters;
+  return result;
+}
+
+}  // namespace
+
+void proofwood::bind_subset(nb::module_& module) {
+  module.def("solve_subset", &solve_subset, "ranks"_a, "cuts"_a, "weights"_a, "settings"_a, "seconds"_a.none(), "progress"_a.none(),
+             "Sets of tests of least error, for (n_groups, n_columns) int32 ranks and (n_groups, n_classes) int64 weights.");
+}

@@ -1,0 +1,3 @@
+#define PROOFWOOD_ISA avx2
+#define PROOFWOOD_ISA_NAME "avx2"
+#include "bdd/kernels_impl.hpp"

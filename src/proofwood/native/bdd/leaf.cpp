@@ -1,0 +1,277 @@
+// The last two levels of the subset search, where errors are counted exactly, and the greedy first set.
+#include <algorithm>
+
+#include "bdd/worker.hpp"
+
+namespace proofwood::bdd {
+
+// Columns of `tests` over the items of the node, cells of most error first, so that hopeless pairs are given up early.
+void Search::Worker::pack_cells(const Node& node, const std::vector<u32>& tests) {
+  CellMatrix& m = cells;
+  const auto k = static_cast<u32>(tests.size());
+  m.stride = (k + kSlotStep - 1) / kSlotStep * kSlotStep;
+  m.data.clear();
+  m.shift.clear();
+  m.blocks.clear();
+  m.cells.clear();
+  prepare_slots(tests);
+  scratch_.assign(m.stride, 0);
+  std::vector<u32> order(node.ends.size());
+  for (u32 c = 0; c < order.size(); ++c) order[c] = c;
+  std::sort(order.begin(), order.end(), [&](u32 x, u32 y) { return node.excess[x] != node.excess[y] ? node.excess[x] > node.excess[y] : x < y; });
+  u32 words = 0;
+  for (const u32 c : order) {
+    const u32 end = node.ends[c];
+    u32 begin = c == 0 ? 0 : node.ends[c - 1];
+    CellBlock cell{static_cast<u32>(m.blocks.size()), 0, 0};
+    while (begin < end) {
+      const u32 label = table.items[node.items[begin]].label;
+      u32 stop = begin;
+      ClassBlock block{words, 0, 0, nullptr};
+      for (; stop < end && table.items[node.items[stop]].label == label; ++stop) {
+        block.total += table.items[node.items[stop]].weight;
+        cell.total -= table.items[node.items[stop]].fixed;
+      }
+      for (; begin < stop; begin += std::min(64u, stop - begin)) {
+        const u32 n = std::min(64u, stop - begin);
+        const u32* const chunk = node.items.data() + begin;
+        transpose(n, [&](u32 i, u32 w) { return table.bits[static_cast<std::size_t>(table.items[chunk[i]].group) * table.words + w]; },
+                  scratch_.data());
+        if (table.unit) {
+          m.data.insert(m.data.end(), scratch_.begin(), scratch_.begin() + m.stride);
+          ++words;
+          continue;
+        }
+        u64 planes = 0;
+        for (u32 i = 0; i < n; ++i) planes |= static_cast<u64>(table.items[chunk[i]].weight);
+        for (u32 p = 0; planes >> p != 0; ++p) {
+          if ((planes >> p & 1) == 0) continue;
+          u64 mask = 0;
+          for (u32 i = 0; i < n; ++i) mask |= (static_cast<u64>(table.items[chunk[i]].weight) >> p & 1) << i;
+          const std::size_t at = m.data.size();
+          m.data.insert(m.data.end(), scratch_.begin(), scratch_.begin() + m.stride);
+          for (u32 s = 0; planes != 1 && s < m.stride; ++s) m.data[at + s] &= mask;
+          m.shift.push_back(static_cast<std::uint8_t>(p));
+          ++words;
+        }
+      }
+      block.end = words;
+      cell.total += block.total;
+      m.blocks.push_back(block);
+    }
+    cell.end = static_cast<u32>(m.blocks.size());
+    m.cells.push_back(cell);
+  }
+  m.ones.assign(m.blocks.size() * m.stride, 0);
+  const Packed bits{m.data.data(), m.stride, words, table.unit ? nullptr : m.shift.data()};
+  for (std::size_t b = 0; b < m.blocks.size(); ++b) {
+    kernels.count(bits, m.blocks[b].begin, m.blocks[b].end, m.ones.data() + b * m.stride);
+    m.blocks[b].ones = m.ones.data() + b * m.stride;
+  }
+}
+
+i64 Search::Worker::single_error(u32 slot) const {
+  i64 error = 0;
+  for (const CellBlock& cell : cells.cells) {
+    i64 high = 0, low = 0;
+    for (u32 b = cell.begin; b < cell.end; ++b) {
+      high = std::max(high, cells.blocks[b].ones[slot]);
+      low = std::max(low, cells.blocks[b].total - cells.blocks[b].ones[slot]);
+    }
+    error += cell.total - high - low;
+  }
+  return error;
+}
+
+// Least error after one more test, and the candidate.
+std::pair<i64, u32> Search::Worker::best_single(const Node& node) {
+  std::vector<i64> errors;
+  if (table.by_rank) {
+    sweep(node, errors);
+  } else {
+    pack_cells(node, node.candidates);
+    errors.resize(node.candidates.size());
+    for (u32 s = 0; s < errors.size(); ++s) errors[s] = single_error(s);
+  }
+  const auto least = std::min_element(errors.begin(), errors.end());
+  return {*least, static_cast<u32>(least - errors.begin())};
+}
+
+// The first pair of least error below `limit`; error == limit if there is none.
+Pairs Search::Worker::best_pair(const Node& node, const std::vector<u32>& tests, i64 limit) {
+  pack_cells(node, tests);
+  const auto k = static_cast<u32>(tests.size());
+  const Packed bits{cells.data.data(), cells.stride, 0, table.unit ? nullptr : cells.shift.data()};
+  Pairs best{limit, 0, 0};
+  line_.resize(cells.stride);
+  for (u32 g = 0; g + 1 < k && !search.stopped(); ++g) {
+    kernels.pair_errors(bits, cells.cells.data(), static_cast<u32>(cells.cells.size()), cells.blocks.data(), table.narrow, g, g + 1, k,
+                        best.error, line_.data());
+    counters[kPairEvaluations] += k - g - 1;
+    for (u32 h = g + 1; h < k; ++h)
+      if (line_[h] < best.error) best = {line_[h], g, h};
+  }
+  return best;
+}
+
+// The last two levels below a node: every set that takes one or two of its candidates.
+i64 Search::Worker::leaf(Node& node) {
+  ++counters[kLeaves];
+  const bool collect = search.settings_.collect;
+  std::vector<u32> tests = node.candidates;
+  std::vector<i64> cover = node.inherited;  // of pairs of the parent's matching that this node's tests leave together
+  i64 size = node.inherited_size;
+  i64 floor = search.upper();
+  // A matching of its own pays where many pairs would be counted: evaluations of 8 pairs take about 4 cycles a word.
+  const auto most = [&] { return static_cast<double>(tests.size()) * static_cast<double>(tests.size()) / 2; };
+  const double word_count = static_cast<double>(node.items.size()) / 64 + 2 * static_cast<double>(node.ends.size());
+  if (rules.matching && rules.leaf_matching && node.left == 2 &&
+      most() * word_count * 0.4 > 8.0 * static_cast<double>(node.items.size()) + 300.0 * table.words * static_cast<double>(node.error) / 64) {
+    rematch(node);
+    pack_matches(node);
+    const i64 bound = choose_prefix(node);
+    if (bound >= search.upper()) {
+      ++counters[kByLeafMatching];
+      return bound;
+    }
+    cover.assign(node.cover.begin(), node.cover.begin() + static_cast<std::ptrdiff_t>(tests.size()));
+    size = node.size;
+  }
+  if (rules.matching && rules.elimination && node.left == 2 && !cover.empty()) {
+    std::vector<i64> largest;
+    top_sum(cover.data(), cover.size(), 1, largest);
+    std::size_t kept = 0;
+    for (std::size_t s = 0; s < tests.size(); ++s) {
+      if (size - cover[s] - largest[0] >= search.upper()) {
+        node.floor = std::min(node.floor, size - cover[s] - largest[0]);
+        ++counters[kByElimination];
+        continue;
+      }
+      tests[kept] = tests[s];
+      cover[kept++] = cover[s];
+    }
+    tests.resize(kept);
+    cover.resize(kept);
+  }
+  if (tests.empty()) return floor;
+  if (node.left == 2 && rules.sweep && sweeps(tests)) return std::min(floor, sweep(node, tests));
+  const auto k = static_cast<u32>(tests.size());
+  if (!collect && rules.matching && !cover.empty()) {  // descending coverage, so that partners form a range
+    std::vector<u32> order(k);
+    for (u32 s = 0; s < k; ++s) order[s] = s;
+    std::sort(order.begin(), order.end(), [&](u32 x, u32 y) { return cover[x] != cover[y] ? cover[x] > cover[y] : tests[x] < tests[y]; });
+    std::vector<u32> sorted(k);
+    std::vector<i64> covers(k);
+    for (u32 s = 0; s < k; ++s) sorted[s] = tests[order[s]], covers[s] = cover[order[s]];
+    tests.swap(sorted);
+    cover.swap(covers);
+  }
+  pack_cells(node, tests);
+  const Packed bits{cells.data.data(), cells.stride, 0, table.unit ? nullptr : cells.shift.data()};
+  line_.resize(cells.stride);
+  i64 least = search.upper();
+  const auto take = [&](i64 error, u32 g, u32 h) {
+    least = std::min(least, error);
+    if (error >= search.upper()) return;
+    Set set = node.chosen;
+    set.push_back(tests[g]);
+    if (h != g) set.push_back(tests[h]);
+    found(error, std::move(set));
+  };
+  for (u32 g = 0; g < k; ++g) {
+    if (search.stopped()) return 0;
+    if (collect && search.surplus(task)) return 0;
+    if (collect || node.left == 1 || k == 1) take(single_error(g), g, g);
+    if (node.left == 1) continue;
+    u32 end = k;
+    if (!collect && rules.matching && !cover.empty()) {
+      const i64 need = size - search.upper() + 1 - cover[g];  // of the partner
+      if (g + 1 < k && cover[g + 1] < need) break;
+      end = static_cast<u32>(std::upper_bound(cover.begin() + g + 1, cover.end(), need, std::greater<>()) - cover.begin());
+    }
+    if (end <= g + 1) continue;
+    kernels.pair_errors(bits, cells.cells.data(), static_cast<u32>(cells.cells.size()), cells.blocks.data(), table.narrow, g, g + 1, end,
+                        search.upper(), line_.data());
+    counters[kPairEvaluations] += end - g - 1;
+    for (u32 h = g + 1; h < end; ++h)
+      if (line_[h] < search.upper()) take(line_[h], g, h);
+  }
+  return std::min({floor, least, search.upper()});
+}
+
+// ------------------------------------------------------------------------------------------------- the greedy first set
+
+// The node of `set` with every other test as a candidate; returns its error.
+i64 Search::Worker::refine_all(const Set& set, Node& node) {
+  Node one, two;
+  start(one);
+  for (const u32 test : set) {
+    refine(one, test, two);
+    std::swap(one, two);
+  }
+  node = std::move(one);
+  node.candidates.clear();
+  for (u32 t = 0; t < table.tests; ++t)
+    if (std::find(set.begin(), set.end(), t) == set.end()) node.candidates.push_back(t);
+  return node.error;
+}
+
+// Removes two tests and adds the best two instead, while that lowers the error; with very many tests, one and one.
+void Search::Worker::improve(Set& set, i64& error) {
+  constexpr u32 kMostForPairs = 600;
+  const bool pairs = !table.by_rank && table.tests <= kMostForPairs && set.size() >= 2;
+  Node node;
+  for (bool better = true; better && error > 0 && !search.stopped();) {
+    better = false;
+    for (std::size_t i = 0; i < set.size() && error > 0; ++i) {
+      for (std::size_t j = pairs ? i + 1 : i; j < (pairs ? set.size() : i + 1) && !search.stopped(); ++j) {
+        Set rest;
+        for (std::size_t p = 0; p < set.size(); ++p)
+          if (p != i && p != j) rest.push_back(set[p]);
+        refine_all(rest, node);
+        if (pairs) {
+          const Pairs best = best_pair(node, node.candidates, error);
+          if (best.error >= error) continue;
+          rest.push_back(node.candidates[best.first]);
+          rest.push_back(node.candidates[best.second]);
+          error = best.error;
+        } else {
+          const auto [least, choice] = best_single(node);
+          if (search.stopped() || least >= error) continue;
+          rest.push_back(node.candidates[choice]);
+          error = least;
+        }
+        set = rest;
+        better = true;
+      }
+    }
+  }
+}
+
+void Search::Worker::greedy() {
+  const u32 size = std::min(search.settings_.size, table.tests);
+  Node node;
+  Set set;
+  i64 error = refine_all(set, node);
+  search.offer(error, set);
+  while (set.size() < size && error > 0 && !search.stopped()) {
+    set.push_back(node.candidates[best_single(node).second]);
+    error = refine_all(set, node);
+  }
+  improve(set, error);
+  search.offer(error, set);
+  u64 state = 88172645463325252u;  // xorshift64: restarts are the same in every run
+  for (u32 turn = 0; turn < search.settings_.restarts && size < table.tests && search.upper() > 0 && !search.stopped(); ++turn) {
+    set.clear();
+    while (set.size() < size) {
+      state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+      const auto test = static_cast<u32>(state % table.tests);
+      if (std::find(set.begin(), set.end(), test) == set.end()) set.push_back(test);
+    }
+    error = refine_all(set, node);
+    improve(set, error);
+    search.offer(error, set);
+  }
+}
+
+}  // namespace proofwood::bdd

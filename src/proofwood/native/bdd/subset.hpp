@@ -1,0 +1,177 @@
+// Exact search for the set of at most H tests whose cells misclassify the least weight (Hu, Huguet, Siala 2022 pose the
+// problem; the bound by matchings is explained in subset_match.cpp, the search in subset.cpp).
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "bdd/kernels.hpp"
+#include "common/integers.hpp"
+
+namespace proofwood::bdd {
+
+// ---------------------------------------------------------------------------------------------------- the problem
+
+// Part of a group of equal rows that is of one class. `fixed`, at one item of each group, is what the group's own
+// minority costs: the avoidable error of a cell is its weight less that of its heaviest class and less these.
+struct Item {
+  u32 group;
+  u32 label;
+  i64 weight, fixed;
+};
+
+struct Edge {
+  u32 a, b;  // groups of different heaviest class
+};
+
+struct Table {
+  u32 groups = 0, tests = 0, words = 0;
+  std::vector<u64> bits;      // (groups, words): one bit per distinct test
+  std::vector<u64> columns;   // (tests, words of all groups): the same bits by test
+  std::vector<u32> number;    // (tests,) original test number, ascending
+  std::vector<std::uint8_t> flipped;  // (tests,) whether `bits` holds the opposite of the test
+  std::vector<Item> items;    // by class, then group
+  std::vector<u32> heaviest;  // (groups,) class
+  std::vector<i64> margin;    // (groups,) weight of the heaviest class less that of the second
+  i64 unavoidable = 0;        // error that no set of tests avoids
+  bool unit = true;           // every item weighs 1
+  bool narrow = true;         // no weight reaches 2^31
+  std::vector<Edge> edges;    // near pairs, nearest first
+  std::vector<u32> near_begin, near;  // (groups + 1,), and the partners of each group in the same order
+  std::vector<u32> group_of;  // (items,) as in `items`, closer together
+
+  // Instead of the bits, over many cuts (subset_ranks.cpp):
+  bool by_rank = false;
+  u32 classes = 0;
+  std::vector<u32> ranks, orders;          // (columns, groups) dense ranks, and groups in their order
+  std::vector<u32> raw_begin;              // (columns + 1,) place of the first cut of each column, one place spare in each
+  std::vector<u32> column_of, cut_of, raw_of;  // (tests,)
+
+  bool high(u32 group, u32 test) const {
+    return by_rank ? ranks[column_of[test] * std::size_t{groups} + group] > cut_of[test] : (column(test)[group / 64] >> (group % 64) & 1) != 0;
+  }
+  const u64* column(u32 test) const { return columns.data() + static_cast<std::size_t>(test) * ((groups + 63) / 64); }
+};
+
+// `ranks` (groups, columns), `cuts` tests per column, `weights` (groups, classes). Constant tests are dropped, and of tests
+// that are equal or opposite on all rows the one of the smallest number stays.
+Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t columns, const std::int32_t* cuts, const i64* weights,
+                 std::size_t classes, bool by_rank, const std::atomic<int>& stop);
+// Fills the places of cuts; called by make_table where the tests shall not become bits.
+void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, const std::int32_t* cuts,
+               const std::vector<std::size_t>& kept, const std::atomic<int>& stop);
+void add_rank_edges(Table& table, u32 per_group, const std::atomic<int>& stop);
+// Fills `near_begin` and `near` from `edges`.
+void index_edges(Table& table);
+// Fills `edges`: for each group the nearest ones of another heaviest class. Ends early if `stop` is set.
+void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const std::atomic<int>& stop);
+
+// ------------------------------------------------------------------------------------------------------ the search
+
+struct Rules {
+  bool matching = true, reweighting = true, overlap = true, elimination = true, leaf_matching = true, similarity = true,
+       equivalent_points = true, sweep = true, greedy = true;
+};
+
+struct Settings {
+  u32 size = 0;
+  i64 upper = 0;  // best: only sets of avoidable error below this are of interest; collect: all sets below this
+  bool collect = false;
+  bool greedy_only = false;  // best: stop after the greedy first set
+  std::size_t max_sets = 1;
+  u32 threads = 1, neighbours = 10, restarts = 12;
+  int isa = kBaseline;
+  Rules rules;
+};
+
+enum Counter : int {
+  kNodes, kLeaves, kMatchings, kPairEvaluations, kByMatching, kByElimination, kByOverlap, kBySimilarity, kByEquivalent, kByLeafMatching,
+  kBySweep, kRootChildren, kRootChildrenDone,
+  kCounters
+};
+inline constexpr const char* kCounterNames[kCounters] = {
+    "nodes",      "leaves",        "matchings",     "pair_evaluations",   "pruned_matching",
+    "eliminated", "pruned_overlap", "pruned_similarity", "pruned_equivalent_points", "pruned_leaf_matching",
+    "pruned_sweep", "root_children", "root_children_done"};
+
+using Set = std::vector<u32>;
+
+struct Match {
+  u32 a, b;
+  i64 weight;
+};
+
+// One node of the search tree: the tests chosen, the impure cells, the tests that may follow, and a matching.
+struct Node {
+  u32 left = 0;                 // how many tests may be added
+  Set chosen;                   // distinct tests
+  std::vector<u32> items, ends; // items by cell and class; impure cells only
+  std::vector<i64> excess;      // avoidable error of each cell
+  i64 error = 0;                // their sum
+  std::vector<u32> candidates;
+  std::vector<i64> inherited;   // per candidate, pairs of the parent's matching that it separates, of `inherited_size`
+  i64 inherited_size = 0;
+
+  i64 floor = 0;                // least bound of a set that was ruled out together with a candidate
+  const std::vector<Edge>* given = nullptr;  // edges of the parent
+  const std::vector<Match>* given_matches = nullptr;  // and its matching
+  std::vector<Edge> edges;      // those within the cells, once matched
+  std::vector<Match> matches;
+  i64 size = 0;                 // weight of the matching in use
+  u32 stride = 0, words = 0;    // packed matrix of the candidates over the pairs
+  std::vector<u64> packed;
+  std::vector<std::uint8_t> shift;
+  std::vector<i64> cover;       // per candidate: weight of the pairs it separates
+  std::vector<i64> shared;      // (candidates, stride): weight of the pairs that both separate
+  std::vector<i64> child_bound; // per candidate: no set that takes it, and of the rest later ones only, errs less
+};
+
+class Search {
+ public:
+  Search(Table&& given, const Settings& settings, std::atomic<int>& stop);
+  void run();
+
+  struct Event { double seconds; i64 upper, lower; };
+  struct State { i64 upper, lower; bool has_set; };
+  State state() const;                   // avoidable error; any thread
+  std::vector<Event> events_since(std::size_t first) const;
+  i64 greedy_upper() const { return greedy_upper_; }  // best error known before the search
+  Set set() const;                       // best: original test numbers of the best set
+  std::vector<Set> sets() const;         // collect: in lexicographic order
+  bool complete() const { return complete_; }  // collect: no further set was left out
+  bool done() const { return done_; }
+  std::vector<i64> counters() const;
+  const Table& table() const { return table_; }
+
+ private:
+  struct Worker;
+  friend struct Worker;
+  void offer(i64 error, const Set& chosen);
+  void note();
+  i64 upper() const { return upper_.load(std::memory_order_relaxed); }
+  bool stopped() const { return stop_.load(std::memory_order_relaxed) != 0; }
+  bool surplus(std::size_t task) const;  // collect: enough sets come before this task
+
+  Table table_;
+  Settings settings_;
+  std::atomic<int>& stop_;
+  const SubsetKernels& kernels_;
+  std::chrono::steady_clock::time_point started_;
+  std::atomic<i64> upper_;
+
+  mutable std::mutex mutex_;
+  Set best_;
+  bool has_set_ = false, done_ = false, complete_ = true;
+  i64 lower_ = 0, greedy_upper_ = 0;
+  std::vector<i64> open_;                // bound of every unfinished child of the root
+  std::vector<Event> events_;
+  std::vector<i64> counters_;
+  std::vector<std::vector<Set>> collected_;  // per child of the root
+  std::vector<std::atomic<std::size_t>> gathered_;
+  std::atomic<std::size_t> gathered_all_{0}, next_{0};
+};
+
+}  // namespace proofwood::bdd

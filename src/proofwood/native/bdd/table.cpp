@@ -1,0 +1,161 @@
+// Preparation of the subset search: distinct tests, weighted items, near pairs.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+
+#include "bdd/subset.hpp"
+
+namespace proofwood::bdd {
+
+namespace {
+
+u64 mix(u64 x) {  // finalizer of MurmurHash3
+  x ^= x >> 33;
+  x *= 0xff51afd7ed558ccdu;
+  x ^= x >> 33;
+  x *= 0xc4ceb9fe1a85ec53u;
+  return x ^ (x >> 33);
+}
+
+}  // namespace
+
+// What every class weighs in a group at least is taken off: with k classes and least weight m, the weight of any cell
+// less that of its heaviest class falls by (k - 1) m. A group left with nothing cannot err avoidably.
+Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t columns, const std::int32_t* cuts, const i64* weights,
+                 std::size_t classes, bool by_rank, const std::atomic<int>& stop) {
+  Table table;
+  table.classes = static_cast<u32>(classes);
+  std::vector<std::size_t> kept;
+  i64 whole = 0;
+  for (std::size_t g = 0; g < groups; ++g) {
+    const i64* const w = weights + g * classes;
+    const i64 least = classes < 2 ? 0 : *std::min_element(w, w + classes);
+    const i64 total = std::accumulate(w, w + classes, i64{0});
+    const std::size_t top = static_cast<std::size_t>(std::max_element(w, w + classes) - w);
+    table.unavoidable += total - w[top];
+    i64 second = 0;
+    bool any = false;
+    const auto group = static_cast<u32>(kept.size());
+    for (std::size_t c = 0; c < classes; ++c) {
+      const i64 weight = w[c] - least;
+      if (c != top) second = std::max(second, weight);
+      if (weight == 0) continue;
+      any = true;
+      const i64 fixed = c == top ? total - w[top] - static_cast<i64>(classes - 1) * least : 0;
+      table.items.push_back({group, static_cast<u32>(c), weight, fixed});
+      table.unit = table.unit && weight == 1;
+      whole += weight;
+    }
+    if (!any) continue;
+    kept.push_back(g);
+    table.heaviest.push_back(static_cast<u32>(top));
+    table.margin.push_back(w[top] - least - second);
+  }
+  std::stable_sort(table.items.begin(), table.items.end(), [](const Item& a, const Item& b) { return a.label < b.label; });
+  for (const Item& item : table.items) table.group_of.push_back(item.group);
+  table.narrow = whole < std::numeric_limits<std::int32_t>::max();
+  table.groups = static_cast<u32>(kept.size());
+
+  if (by_rank) {
+    add_ranks(table, ranks, columns, cuts, kept, stop);
+    return table;
+  }
+  const std::size_t length = (kept.size() + 63) / 64;
+  std::vector<std::vector<u64>> found;
+  std::unordered_map<u64, std::vector<u32>> by_hash;
+  u32 number = 0;
+  std::vector<u64> column(length);
+  for (std::size_t j = 0; j < columns && stop.load(std::memory_order_relaxed) == 0; ++j) {
+    for (std::int32_t cut = 0; cut < cuts[j]; ++cut, ++number) {
+      std::fill(column.begin(), column.end(), 0);
+      const bool flip = !kept.empty() && ranks[kept[0] * columns + j] > cut;  // opposite tests look the same
+      bool constant = true;
+      for (std::size_t i = 0; i < kept.size(); ++i) {
+        const bool bit = (ranks[kept[i] * columns + j] > cut) != flip;
+        column[i / 64] |= static_cast<u64>(bit) << (i % 64);
+        constant = constant && !bit;
+      }
+      if (constant) continue;
+      u64 hash = 0;
+      for (const u64 word : column) hash = mix(hash ^ word) + 0x9e3779b97f4a7c15u;
+      auto& same = by_hash[hash];
+      if (std::any_of(same.begin(), same.end(), [&](u32 t) { return found[t] == column; })) continue;
+      same.push_back(static_cast<u32>(found.size()));
+      found.push_back(column);
+      table.number.push_back(number);
+      table.column_of.push_back(static_cast<u32>(j));
+      table.flipped.push_back(flip);
+    }
+  }
+  table.tests = static_cast<u32>(found.size());
+  table.words = std::max(1u, (table.tests + 63) / 64);
+  table.bits.assign(static_cast<std::size_t>(table.groups) * table.words, 0);
+  for (u32 t = 0; t < table.tests; ++t)
+    for (u32 g = 0; g < table.groups; ++g)
+      table.bits[static_cast<std::size_t>(g) * table.words + t / 64] |= ((found[t][g / 64] >> (g % 64)) & 1) << (t % 64);
+  for (const auto& one : found) table.columns.insert(table.columns.end(), one.begin(), one.end());
+  return table;
+}
+
+void index_edges(Table& table) {
+  table.near_begin.assign(table.groups + std::size_t{1}, 0);
+  for (const Edge& edge : table.edges) ++table.near_begin[edge.a + 1], ++table.near_begin[edge.b + 1];
+  for (u32 g = 0; g < table.groups; ++g) table.near_begin[g + 1] += table.near_begin[g];
+  table.near.resize(2 * table.edges.size());
+  std::vector<u32> next(table.near_begin.begin(), table.near_begin.end() - 1);
+  for (const Edge& edge : table.edges) table.near[next[edge.a]++] = edge.b, table.near[next[edge.b]++] = edge.a;
+}
+
+// Ties at the last distance are taken from a place of their own for each group, so that not all groups ask for the same
+// partners. Only kMostCompared others are looked at, spread evenly: any pairs make a valid bound.
+void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const std::atomic<int>& stop) {
+  constexpr std::size_t kMostCompared = 8192;
+  const u32 classes = table.heaviest.empty() ? 0 : 1 + *std::max_element(table.heaviest.begin(), table.heaviest.end());
+  struct Near {
+    std::uint16_t distance;
+    Edge edge;
+  };
+  std::vector<Near> near;
+  std::vector<std::uint16_t> distance;
+  for (u32 label = 0; label < classes; ++label) {
+    std::vector<u32> others;
+    for (u32 g = 0; g < table.groups; ++g)
+      if (table.heaviest[g] != label && table.margin[g] > 0) others.push_back(g);
+    if (others.empty()) continue;
+    if (others.size() > kMostCompared) {
+      std::vector<u32> fewer(kMostCompared);
+      for (std::size_t i = 0; i < kMostCompared; ++i) fewer[i] = others[i * others.size() / kMostCompared];
+      others.swap(fewer);
+    }
+    const auto n = static_cast<u32>(others.size());
+    distance.resize(n);
+    std::vector<u32> tally(64 * table.words + 2);
+    for (u32 g = 0; g < table.groups; ++g) {
+      if (table.heaviest[g] != label || table.margin[g] == 0) continue;
+      if (stop.load(std::memory_order_relaxed) != 0) return;
+      kernels.distances(table.bits.data(), table.words, others.data(), n, table.bits.data() + static_cast<std::size_t>(g) * table.words,
+                        distance.data());
+      std::fill(tally.begin(), tally.end(), 0);
+      for (u32 i = 0; i < n; ++i) ++tally[std::min<std::size_t>(distance[i], tally.size() - 1)];
+      u32 below = 0, last = 0;
+      while (last + 1 < tally.size() && below + tally[last] < per_group) below += tally[last++];
+      u32 ties = per_group > below ? per_group - below : 0;
+      const auto start = static_cast<u32>(mix(g + 1) % n);
+      for (u32 k = 0; k < n; ++k) {
+        const u32 i = start + k < n ? start + k : start + k - n;
+        if (distance[i] > last || (distance[i] == last && ties == 0)) continue;
+        if (distance[i] == last) --ties;
+        near.push_back({distance[i], {std::min(g, others[i]), std::max(g, others[i])}});
+      }
+    }
+  }
+  std::sort(near.begin(), near.end(), [](const Near& x, const Near& y) {
+    return x.distance != y.distance ? x.distance < y.distance : x.edge.a != y.edge.a ? x.edge.a < y.edge.a : x.edge.b < y.edge.b;
+  });
+  table.edges.clear();
+  for (const Near& pair : near)
+    if (table.edges.empty() || table.edges.back().a != pair.edge.a || table.edges.back().b != pair.edge.b) table.edges.push_back(pair.edge);
+}
+
+}  // namespace proofwood::bdd

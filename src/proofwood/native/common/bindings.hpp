@@ -1,0 +1,18 @@
+// One function per kernel adds its Python functions to the extension module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace proofwood {
+
+void bind_trees(nanobind::module_& module);
+void bind_smallest(nanobind::module_& module);
+void bind_subset(nanobind::module_& module);
+void bind_topology(nanobind::module_& module);
+void bind_votes(nanobind::module_& module);
+void bind_skeleton(nanobind::module_& module);
+void bind_hyperplane(nanobind::module_& module);
+void bind_memory(nanobind::module_& module);
+void bind_walk(nanobind::module_& module);
+
+}  // namespace proofwood

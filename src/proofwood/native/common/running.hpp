@@ -1,0 +1,134 @@
+// Runs a search on a thread of its own while the calling thread polls the clock, the memory, Ctrl-C and the progress
+// callback.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <new>
+#include <optional>
+
+#include "common/memory.hpp"
+#include "common/threads.hpp"
+
+namespace proofwood {
+
+enum Stop { kRunning = 0, kTime = 1, kInterrupt = 2, kError = 3, kMemory = 4 };
+
+// Runs a step of a search that may lack memory; without it the search has stopped as at a limit, and what it has found
+// so far stands. False if so.
+template <class Step>
+bool while_memory_lasts(std::atomic<int>& stop, const Step& step) {
+  try {
+    step();
+    return true;
+  } catch (const std::bad_alloc&) {
+    stop = kMemory;
+    return false;
+  }
+}
+
+// `work` runs without the GIL on a new thread and must return soon after `stop` becomes other than kRunning.
+// `report`, if given, is called about every 50 ms from the calling thread, with the GIL, with the seconds so far; it may
+// call into Python. A KeyboardInterrupt, raised by the signal or by `report`, sets kInterrupt and is swallowed; any
+// other Python error ends the work and is raised from here, as is an exception of `work`. At the ceiling of this thread,
+// and at a std::bad_alloc of `work`, `stop` becomes kMemory; before that caches hear that memory is short.
+inline double run_watched(const std::function<void()>& work, std::atomic<int>& stop, std::optional<double> seconds,
+                          const std::function<void(double)>& report) {
+  namespace nb = nanobind;
+  using Clock = std::chrono::steady_clock;
+  using std::chrono::milliseconds;
+  const auto started = Clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - started).count(); };
+  const MemoryCeiling ceiling = memory_ceiling();
+  Shortage shortage;
+  auto trimmed = started - std::chrono::seconds(1);
+  MemoryState memory = kEnough;
+  const auto look_at_memory = [&] {
+    memory = ceiling.look();
+    shortage.set(memory != kEnough);
+    if (memory == kShort && Clock::now() - trimmed >= std::chrono::seconds(1)) {  // what caches gave back may be enough
+      trimmed = Clock::now();
+      trim_memory();
+    }
+    if (memory == kFull) {
+      int running = kRunning;
+      stop.compare_exchange_strong(running, kMemory);
+    }
+  };
+  look_at_memory();
+
+  std::mutex mutex;
+  std::condition_variable done;
+  bool finished = false;
+  std::exception_ptr failure;
+  JoiningThreads runner;
+  const bool starts = runner.start([&] {
+    if (thread_is_ready()) {
+      try {
+        while_memory_lasts(stop, work);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    } else {
+      stop = kMemory;
+    }
+    const std::lock_guard lock(mutex);
+    finished = true;
+    done.notify_all();
+  });
+  if (!starts) {
+    PyErr_SetString(PyExc_MemoryError,
+                    "no thread could be started for the search: the process may hold no more threads or memory. Raise "
+                    "its limits (ulimit -u, ulimit -v), or end other work first");
+    nb::raise_python_error();
+  }
+
+  std::exception_ptr raised;
+  {
+    const nb::gil_scoped_release release;
+    std::unique_lock lock(mutex);
+    while (!finished) {
+      auto until = Clock::now() + milliseconds(memory == kEnough ? 50 : 10);
+      if (seconds) until = std::min(until, started + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds)));
+      done.wait_until(lock, until, [&] { return finished; });
+      if (finished) break;
+      look_at_memory();
+      if (seconds && elapsed() >= *seconds && stop.load() == kRunning) stop = kTime;
+      if (stop.load() != kRunning) {  // the workers are on their way out
+        done.wait_for(lock, milliseconds(20), [&] { return finished; });
+      }
+      lock.unlock();
+      if (!raised) {
+        const nb::gil_scoped_acquire acquire;
+        try {
+          if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+          if (report) report(elapsed());
+        } catch (nb::python_error& error) {
+          if (error.matches(PyExc_KeyboardInterrupt)) {
+            stop = kInterrupt;
+          } else {
+            stop = kError;
+            raised = std::current_exception();
+          }
+        } catch (...) {  // such as no memory for the report
+          stop = kError;
+          raised = std::current_exception();
+        }
+      }
+      lock.lock();
+    }
+    lock.unlock();
+    runner.join();
+  }
+  if (raised) std::rethrow_exception(raised);
+  if (failure) std::rethrow_exception(failure);
+  return elapsed();
+}
+
+}  // namespace proofwood

@@ -1,4 +1,0 @@
-#define PROOFWOOD_ISA avx512
-#define PROOFWOOD_ISA_NAME "avx512"
-#define PROOFWOOD_VECTOR_BYTES 64
-#include "kernels_impl.hpp"

@@ -1,5 +1,0 @@
-// Every machine: 128-bit vectors (SSE2 on x86-64, NEON on ARM).
-#define PROOFWOOD_ISA baseline
-#define PROOFWOOD_ISA_NAME "baseline"
-#define PROOFWOOD_VECTOR_BYTES 16
-#include "kernels_impl.hpp"

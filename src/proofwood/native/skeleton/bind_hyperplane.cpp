@@ -1,0 +1,86 @@
+// Python face of the search for a hyperplane, and of the hitting sets that bound what hyperplanes get wrong.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+#include "common/bindings.hpp"
+#include "common/running.hpp"
+#include "skeleton/hitting.hpp"
+#include "skeleton/hyperplane.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+namespace plane = proofwood::skeleton::plane;
+
+namespace {
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Line = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Prices = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::vector<std::pair<proofwood::i64, std::vector<double>>> hyperplane(const Matrix& rows, const Prices& extra, const Matrix& heads, proofwood::u64 seed,
+                                                                   std::size_t steps, std::size_t patience, double seconds) {
+  if (extra.shape(0) != rows.shape(0)) throw std::invalid_argument("rows and extra differ in length");
+  if (heads.shape(1) != rows.shape(1)) throw std::invalid_argument("rows and heads differ in their number of columns");
+  std::vector<std::vector<double>> begins;
+  for (std::size_t k = 0; k < heads.shape(0); ++k) begins.emplace_back(heads.data() + k * heads.shape(1), heads.data() + (k + 1) * heads.shape(1));
+  const plane::Rows given{rows.data(), extra.data(), rows.shape(0), rows.shape(1)};
+  std::vector<plane::Found> found;
+  bool interrupted = false;
+  {
+    const nb::gil_scoped_release release;
+    const auto look = [&] {
+      const nb::gil_scoped_acquire acquire;
+      interrupted = PyErr_CheckSignals() != 0;
+      return interrupted;
+    };
+    found = plane::search(given, begins, {seed, steps, patience, seconds, look});
+  }
+  if (interrupted) nb::raise_python_error();
+  std::vector<std::pair<proofwood::i64, std::vector<double>>> told;
+  for (auto& one : found) told.emplace_back(one.loss, std::move(one.head));
+  return told;
+}
+
+std::pair<proofwood::i64, double> hyperplane_step(const Line& height, const Line& slope, const Prices& extra, proofwood::u64 seed) {
+  if (height.shape(0) != slope.shape(0) || height.shape(0) != extra.shape(0)) throw std::invalid_argument("rows differ in number");
+  plane::Crossings crossings;
+  std::mt19937_64 random(seed);
+  return plane::best_step(height.data(), slope.data(), extra.data(), height.shape(0), crossings, random);
+}
+
+nb::dict cheapest_hitting_set(const std::vector<std::vector<proofwood::u32>>& sets, const Prices& weights, std::int64_t upper,
+                              std::optional<double> seconds) {
+  const std::vector<std::int64_t> prices(weights.data(), weights.data() + weights.shape(0));
+  for (const std::int64_t price : prices)
+    if (price <= 0) throw std::invalid_argument("a weight is not positive");
+  for (const auto& set : sets) {
+    if (set.empty()) throw std::invalid_argument("a set without elements cannot be hit");
+    for (const auto element : set)
+      if (element >= prices.size()) throw std::invalid_argument("a set names an element that has no weight");
+  }
+  std::atomic<int> stop{proofwood::kRunning};
+  proofwood::skeleton::hitting::Answer answer;
+  proofwood::run_watched([&] { answer = proofwood::skeleton::hitting::cheapest(sets, prices, upper, stop); }, stop, seconds, {});
+  nb::dict result;
+  result["chosen"] = nb::cast(answer.chosen);
+  result["weight"] = answer.weight;
+  result["complete"] = answer.complete;
+  result["stopped"] = stop.load();
+  return result;
+}
+
+}  // namespace
+
+void proofwood::bind_hyperplane(nb::module_& module) {
+  module.def("hyperplane", &hyperplane, "rows"_a, "extra"_a, "heads"_a, "seed"_a, "steps"_a, "patience"_a, "seconds"_a,
+             "Hyperplanes of small loss, for (n_rows, n_features + 1) float64 rows and (n_rows,) int64 extra prices.");
+  module.def("hyperplane_step", &hyperplane_step, "height"_a, "slope"_a, "extra"_a, "seed"_a,
+             "Least loss, and a step that attains it, of a hyperplane moved along a line.");
+  module.def("cheapest_hitting_set", &cheapest_hitting_set, "sets"_a, "weights"_a, "upper"_a, "seconds"_a.none(),
+             "Elements of least int64 weight below `upper` that hit every set, and whether that is proved.");
+}

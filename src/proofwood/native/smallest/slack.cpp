@@ -1,0 +1,309 @@
+// Dynamic programming over sets of groups when some cost is permitted: a subproblem is a set, a depth and a budget.
+//
+// c_d(S) is the least cost of a tree of depth <= d, f_d(S, s) the fewest leaves of one of cost <= s. A tree of cost u <= s
+// with f_d(S, s) leaves shows that f_d(S, .) is constant from u to s, so of the ways to share a budget between the sides
+// only those matter that give the low side what a tree of it uses: after one has failed, the next gives it less than that.
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+
+#include "smallest/smallest.hpp"
+
+namespace proofwood::smallest {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+using Set = std::vector<u64>;
+
+struct HashSet {
+  std::size_t operator()(const Set& set) const {
+    return std::hash<std::string_view>{}({reinterpret_cast<const char*>(set.data()), set.size() * sizeof(u64)});
+  }
+};
+
+struct Cost {  // c_d of one set
+  i64 lower = 0;
+  bool exact = false;
+  int test = -1;  // -1: a leaf
+};
+
+struct Fewest {  // f_d of one set and budget
+  int lower = 2;
+  bool exact = false;
+  int test = -1;
+  i64 used = 0, low_budget = 0, high_budget = 0;  // cost of the tree at hand, and what its sides were given
+};
+
+struct Entry {
+  const Set* set = nullptr;
+  i64 leaf = 0;
+  int size = 0;
+  std::vector<Cost> costs;                        // by depth
+  std::map<std::pair<i64, int>, Fewest> fewest;   // by budget and depth
+};
+
+struct Sides {
+  int test;
+  Entry *low, *high;
+};
+
+class SlackSearch : public Resumable {
+ public:
+  SlackSearch(const Rows& rows, Board& board) : rows_(rows), board_(board), rules_(board.settings.rules) {}
+
+  void run() override {
+    Set all(at(rows_.words), 0);
+    for (int r = 0; r < rows_.n; ++r) all[at(r) >> 6] |= u64{1} << (r & 63);
+    Entry* root = entry(all);
+    const i64 slack = board_.settings.slack;
+    const Minimize minimize = board_.settings.minimize;
+    const int max_depth = board_.settings.max_depth;
+    int depth = kAnyDepth;
+    if (minimize != Minimize::kNodesAnyDepth || max_depth < rows_.n - 1) {
+      const bool least = minimize != Minimize::kNodesAnyDepth;
+      depth = least ? 0 : max_depth;
+      while (least_cost(root, depth, slack) > slack) {
+        board_.raise_depth(depth + 1);
+        board_.raise_nodes(2 * (depth + 2) - 1);
+        if (++depth > max_depth) return board_.infeasible();
+      }
+      Tree tree;
+      grow_cheapest(tree, root, depth);
+      if (minimize == Minimize::kDepth) board_.replace(tree);
+      else board_.offer(tree);  // the tree at hand may be as shallow, and have fewer nodes
+      if (least) board_.depth_is(depth);
+      if (minimize == Minimize::kDepth) return;
+    }
+    int leaves = root->leaf <= slack ? 1 : 2;
+    for (;; ++leaves) {
+      board_.raise_nodes(2 * leaves - 1);
+      const int found = fewest(root, slack, depth, leaves);
+      if (found <= leaves) break;
+    }
+    Tree tree;
+    grow_fewest(tree, root, slack, depth);
+    board_.nodes_are(static_cast<int>(tree.size()));
+    board_.replace(tree);
+  }
+
+ private:
+  Entry* entry(const Set& set) {
+    if (rules_.cache) {
+      const auto known = entries_.find(set);
+      if (known != entries_.end()) {
+        ++board_.counts[kHits];
+        return known->second.get();
+      }
+    }
+    ++board_.counts[kSubproblems];
+    used_ += sizeof(Entry) + 128 + set.size() * sizeof(u64);
+    if (used_ > board_.settings.memory) board_.out_of_memory();
+    auto fresh = std::make_unique<Entry>();
+    Entry* result = fresh.get();
+    result->leaf = rows_.leaf_cost(set.data());
+    for (const u64 word : set) result->size += std::popcount(word);
+    if (rules_.cache) {
+      result->set = &entries_.emplace(set, std::move(fresh)).first->first;
+    } else {
+      loose_sets_.push_back(std::make_unique<Set>(set));
+      result->set = loose_sets_.back().get();
+      loose_.push_back(std::move(fresh));
+    }
+    return result;
+  }
+
+  std::vector<Sides> sides(const Entry* e) {
+    std::vector<Sides> result;
+    Set low(at(rows_.words)), high(at(rows_.words));
+    for (int t = 0; t < rows_.n_tests; ++t) {
+      board_.check_stop();
+      u64 some_low = 0, some_high = 0;
+      for (std::size_t w = 0; w < low.size(); ++w) {
+        some_low |= low[w] = (*e->set)[w] & ~rows_.high(t)[w];
+        some_high |= high[w] = (*e->set)[w] & rows_.high(t)[w];
+      }
+      if (some_low == 0 || some_high == 0) continue;
+      Sides fresh{t, entry(low), entry(high)};
+      if (rules_.same_split && rules_.cache) {
+        const bool known = std::any_of(result.begin(), result.end(), [&](const Sides& other) {
+          return (other.low == fresh.low && other.high == fresh.high) || (other.low == fresh.high && other.high == fresh.low);
+        });
+        if (known) continue;
+      }
+      result.push_back(fresh);
+    }
+    std::stable_sort(result.begin(), result.end(), [](const Sides& a, const Sides& b) { return a.low->leaf + a.high->leaf < b.low->leaf + b.high->leaf; });
+    return result;
+  }
+
+  Cost& cost(Entry* e, int d) {
+    if (e->costs.size() <= at(d)) e->costs.resize(at(d) + 1);
+    Cost& c = e->costs[at(d)];
+    if (d == 0 || e->leaf == 0) {
+      c.lower = e->leaf;
+      c.exact = true;
+    }
+    return c;
+  }
+
+  // c_d of the set if that is at most cap, else a lower bound on it greater than cap.
+  i64 least_cost(Entry* e, int d, i64 cap) {
+    {
+      const Cost& c = cost(e, d);
+      if (c.exact || c.lower > cap) return c.lower;
+    }
+    board_.check_stop();
+    ++board_.counts[kExpanded];
+    i64 best = e->leaf;
+    int test = -1;
+    if (d == 1) {  // no subproblem is made for the leaves below
+      best_stump(e, best, test);
+      cost(e, d) = {best, true, test};
+      return best;
+    }
+    for (const Sides& side : sides(e)) {
+      const i64 room = std::min(cap, best - 1), low_bound = cost(side.low, d - 1).lower, high_bound = cost(side.high, d - 1).lower;
+      if (room < 0) break;
+      if (low_bound + high_bound > room) continue;
+      const i64 low = least_cost(side.low, d - 1, room - high_bound);
+      if (low + high_bound > room) continue;
+      const i64 high = least_cost(side.high, d - 1, room - low);
+      if (low + high > room) continue;
+      best = low + high;
+      test = side.test;
+    }
+    Cost& c = cost(e, d);
+    if (best <= cap) {
+      c = {best, true, test};
+    } else {
+      c.lower = cap + 1;
+    }
+    return c.lower;
+  }
+
+  // Lowers `best` to the cost of the best single test, the first of equals, if that is less.
+  void best_stump(const Entry* e, i64& best, int& test) {
+    const std::size_t n_classes = at(rows_.n_classes);
+    std::vector<i64> all(n_classes, 0), high(n_classes);
+    const auto add = [&](std::vector<i64>& sums, std::size_t w, u64 rows) {
+      for (; rows != 0; rows &= rows - 1) {
+        const i64* costs = &rows_.cost[(w * 64 + at(std::countr_zero(rows))) * n_classes];
+        for (std::size_t c = 0; c < n_classes; ++c) sums[c] += costs[c];
+      }
+    };
+    for (std::size_t w = 0; w < e->set->size(); ++w) add(all, w, (*e->set)[w]);
+    for (int t = 0; t < rows_.n_tests; ++t) {
+      board_.check_stop();
+      high.assign(n_classes, 0);
+      for (std::size_t w = 0; w < e->set->size(); ++w) add(high, w, (*e->set)[w] & rows_.high(t)[w]);
+      i64 least_low = all[0] - high[0], least_high = high[0];
+      for (std::size_t c = 1; c < n_classes; ++c) {
+        least_low = std::min(least_low, all[c] - high[c]);
+        least_high = std::min(least_high, high[c]);
+      }
+      if (least_low + least_high >= best) continue;
+      best = least_low + least_high;
+      test = t;
+    }
+  }
+
+  Fewest& known(Entry* e, i64 budget, int d) {
+    const auto [place, fresh] = e->fewest.try_emplace({budget, d});
+    if (fresh) {
+      used_ += 96;
+      if (e->leaf <= budget) place->second = {1, true, -1, e->leaf, 0, 0};
+    }
+    return place->second;
+  }
+
+  // f_d of the set and budget if that is at most cap, else a lower bound on it greater than cap.
+  int fewest(Entry* e, i64 budget, int d, int cap) {
+    Fewest& mine = known(e, budget, d);  // stays where it is: a node of a map
+    if (mine.exact || mine.lower > cap) return mine.lower;
+    if (d == 0) return mine.lower = kNoTree;
+    board_.check_stop();
+    // trees of few leaves are searched sooner than all trees of the depth; where cap <= d + 1 the depth is no limit
+    if (cap > std::min(d + 1, 4) && rules_.depth_bound && d != kAnyDepth && least_cost(e, d, budget) > budget) {
+      ++board_.counts[kDepthPrunings];
+      return mine.lower = kNoTree;
+    }
+    ++board_.counts[kExpanded];
+    const int below = d == kAnyDepth ? d : d - 1;
+    const std::vector<Sides> splits = sides(e);
+    for (; mine.lower <= cap; ++mine.lower) {
+      const int k = mine.lower;
+      for (const Sides& side : splits) {
+        const int high_bound = known(side.high, budget, below).lower;
+        for (i64 share = budget; share >= 0;) {
+          const int low = fewest(side.low, share, below, k - high_bound);
+          if (low + high_bound > k) break;  // less budget asks no fewer leaves
+          const i64 used = known(side.low, share, below).used;
+          const int high = fewest(side.high, budget - used, below, k - low);
+          if (low + high <= k) {
+            mine = {k, true, side.test, used + known(side.high, budget - used, below).used, share, budget - used};
+            return k;
+          }
+          share = used - 1;
+        }
+      }
+    }
+    return mine.lower;
+  }
+
+  std::pair<Entry*, Entry*> parted(const Entry* e, int test) {
+    Set low(*e->set), high(*e->set);
+    for (std::size_t w = 0; w < low.size(); ++w) {
+      low[w] &= ~rows_.high(test)[w];
+      high[w] &= rows_.high(test)[w];
+    }
+    return {entry(low), entry(high)};
+  }
+
+  void grow_cheapest(Tree& tree, Entry* e, int d) {
+    const std::size_t node = tree.size();
+    tree.push_back({-1, -1, -1});
+    least_cost(e, d, e->leaf);  // known, unless the cache is off
+    const int test = cost(e, d).test;
+    if (test < 0) return;
+    const auto [low, high] = parted(e, test);
+    tree[node].test = rows_.original[at(test)];
+    tree[node].low = static_cast<int>(tree.size());
+    grow_cheapest(tree, low, d - 1);
+    tree[node].high = static_cast<int>(tree.size());
+    grow_cheapest(tree, high, d - 1);
+  }
+
+  void grow_fewest(Tree& tree, Entry* e, i64 budget, int d) {
+    const std::size_t node = tree.size();
+    tree.push_back({-1, -1, -1});
+    fewest(e, budget, d, kNoTree - 1);  // known, unless the cache is off
+    const Fewest mine = known(e, budget, d);
+    if (mine.test < 0) return;
+    const auto [low, high] = parted(e, mine.test);
+    const int below = d == kAnyDepth ? d : d - 1;
+    tree[node].test = rows_.original[at(mine.test)];
+    tree[node].low = static_cast<int>(tree.size());
+    grow_fewest(tree, low, mine.low_budget, below);
+    tree[node].high = static_cast<int>(tree.size());
+    grow_fewest(tree, high, mine.high_budget, below);
+  }
+
+  const Rows& rows_;
+  Board& board_;
+  const Rules& rules_;
+  std::size_t used_ = 0;
+  std::unordered_map<Set, std::unique_ptr<Entry>, HashSet> entries_;
+  std::vector<std::unique_ptr<Entry>> loose_;
+  std::vector<std::unique_ptr<Set>> loose_sets_;
+};
+
+}  // namespace
+
+std::unique_ptr<Resumable> slack_search(const Rows& rows, Board& board) { return std::make_unique<SlackSearch>(rows, board); }
+
+}  // namespace proofwood::smallest

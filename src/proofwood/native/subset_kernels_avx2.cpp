@@ -1,3 +1,0 @@
-#define PROOFWOOD_ISA avx2
-#define PROOFWOOD_ISA_NAME "avx2"
-#include "subset_kernels_impl.hpp"

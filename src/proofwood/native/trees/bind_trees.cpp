@@ -1,0 +1,187 @@
+// Python face of the tree search.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <memory>
+#include <mutex>
+
+#include "common/bindings.hpp"
+#include "common/running.hpp"
+#include "common/settings.hpp"
+#include "common/simd.hpp"
+#include "trees/search.hpp"
+#include "trees/sized.hpp"
+
+namespace nb = nanobind;
+namespace trees = proofwood::trees;
+using namespace nb::literals;
+using proofwood::i64;
+using proofwood::kRunning;
+
+namespace {
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Weights = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weights, int n_classes, const nb::dict& given,
+                    std::optional<double> seconds, const nb::object& progress) {
+  const std::size_t n = x.shape(0);
+  if (labels.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("x, labels and weights differ in length");
+  trees::Settings settings;
+  proofwood::SettingsReader reader(given);
+  const auto number = [&](const char* name, auto fallback) { return reader.get(name, fallback); };
+  settings.max_depth = reader.get("max_depth", settings.max_depth, 0);
+  settings.prices.error = number("error_price", settings.prices.error);
+  settings.prices.leaf = number("leaf_price", settings.prices.leaf);
+  settings.minimum.rows = number("min_rows", settings.minimum.rows);
+  settings.minimum.mass = number("min_weight", settings.minimum.mass);
+  settings.gap = number("gap", settings.gap);
+  settings.start_upper = number("start_upper", settings.start_upper);
+  settings.bound_only = number("bound_only", settings.bound_only);
+  settings.threads = reader.get("threads", settings.threads, 1);
+  settings.isa = proofwood::chosen_isa(number("isa", static_cast<int>(proofwood::kAuto)));
+  settings.lane_bits = number("lane_bits", settings.lane_bits);
+  settings.canonical = number("canonical", settings.canonical);
+  settings.eta = number("eta", settings.eta);
+  settings.rules.similarity = number("similarity", true);
+  settings.rules.interval_shrinking = number("interval_shrinking", true);
+  settings.rules.sub_interval = number("sub_interval", true);
+  settings.rules.feature_bounds = number("feature_bounds", true);
+  settings.rules.depth_two = number("depth_two", true);
+  settings.rules.cache = number("cache", true);
+  settings.rules.affordable = number("affordable", true);
+  const bool merge = number("merge_rows", true);
+  reader.finish();
+
+  // The walk that writes the tree comes after the search: about 10 ns per value, at most a fifth of the limit.
+  if (seconds) seconds = *seconds - std::min(0.2 * *seconds, 1e-8 * static_cast<double>(n) * static_cast<double>(x.shape(1)));
+
+  using Clock = std::chrono::steady_clock;
+  const auto started = Clock::now();
+  std::atomic<int> stop{kRunning};
+  std::mutex mutex;
+  std::unique_ptr<trees::Search> search;  // made by the runner, under the mutex
+  std::vector<trees::TreeNode> nodes;
+  double offset = 0;  // the search's clock starts after the preparation
+
+  const auto work = [&] {
+    trees::Table table;
+    if (!trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(), static_cast<proofwood::u32>(n_classes), merge,
+                            settings.minimum.any(), settings.threads, stop))
+      return;
+    {
+      const std::lock_guard lock(mutex);
+      offset = std::chrono::duration<double>(Clock::now() - started).count();
+      search = std::make_unique<trees::Search>(std::move(table), settings, stop);
+    }
+    proofwood::while_memory_lasts(stop, [&] { search->run(); });
+    search->forget();
+    proofwood::while_memory_lasts(stop, [&] { nodes = search->tree(); });
+  };
+
+  std::size_t told = 0;
+  double last_call = 0;
+  const auto report = [&](double now) {
+    trees::Search* running = nullptr;
+    {
+      const std::lock_guard lock(mutex);
+      running = search.get();
+    }
+    if (running == nullptr || progress.is_none()) return;
+    const auto events = running->events_since(told);
+    if (events.empty() && now - last_call <= 0.2) return;
+    told += events.size();
+    last_call = now;
+    const auto state = running->state();
+    progress(now, state.upper, state.lower);
+  };
+
+  const double took = proofwood::run_watched(work, stop, seconds, report);
+
+  nb::dict result;
+  result["stopped"] = stop.load();
+  result["seconds"] = took;
+  result["kernel"] = proofwood::isa_name(settings.isa);
+  if (!search) {
+    result["upper"] = nb::none();
+    return result;
+  }
+  const auto state = search->state();
+  result["upper"] = state.upper;
+  result["lower"] = state.lower;
+  result["has_tree"] = !nodes.empty();
+  result["canonical"] = search->canonical();
+  nb::list trace;
+  for (const auto& event : search->events_since(0)) trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));
+  result["trace"] = trace;
+  nb::list tree;
+  for (const auto& node : nodes) tree.append(nb::make_tuple(node.feature, node.value, node.low, node.high));
+  result["tree"] = tree;
+  nb::dict counters;
+  const auto counts = search->counters();
+  for (int c = 0; c < trees::kCounters; ++c) counters[trees::kCounterNames[c]] = counts[static_cast<std::size_t>(c)];
+  result["counters"] = counters;
+  return result;
+}
+
+nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights& weights, int n_classes, const nb::dict& given,
+                           std::optional<double> seconds) {
+  const std::size_t n = x.shape(0);
+  if (labels.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("x, labels and weights differ in length");
+  trees::SizedSettings settings;
+  proofwood::SettingsReader reader(given);
+  settings.splits = reader.need<int>("splits", 0, trees::kMostSplits);
+  settings.depth = reader.need<int>("depth", 0);
+  settings.below = reader.need<i64>("below");
+  settings.threads = reader.need<int>("threads", 1);
+  settings.eta = reader.need<double>("eta");
+  settings.similarity = reader.need<bool>("similarity");
+  settings.monotone = reader.need<bool>("monotone");
+  settings.cache = reader.need<bool>("cache");
+  reader.finish();
+  settings.isa = proofwood::chosen_isa(proofwood::kAuto);
+  std::atomic<int> stop{kRunning};
+  trees::SizedSearch::Answer answer{0, false};
+  i64 evaluated = 0;
+  const auto work = [&] {
+    trees::Table table;
+    if (!trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(), static_cast<proofwood::u32>(n_classes), true,
+                            false, settings.threads, stop))
+      return;
+    settings.below -= table.constant;
+    if (settings.below <= 0) {
+      answer.errors = settings.below + table.constant;
+      return;
+    }
+    trees::SizedSearch search(table, settings, stop);
+    answer = search.run();
+    if (answer.found || answer.errors > 0) answer.errors += table.constant;
+    evaluated = search.evaluated();
+  };
+  const double took = proofwood::run_watched(work, stop, seconds, nullptr);
+  nb::dict result;
+  result["stopped"] = stop.load();
+  result["seconds"] = took;
+  result["errors"] = answer.errors;
+  result["found"] = answer.found;
+  result["evaluated"] = evaluated;
+  return result;
+}
+
+}  // namespace
+
+void proofwood::bind_trees(nb::module_& module) {
+  module.def("solve_tree", &solve_tree, "x"_a, "labels"_a, "weights"_a, "n_classes"_a, "settings"_a, "seconds"_a.none(),
+             "progress"_a.none(),
+             "Optimal tree for (n_rows, n_features) float64 values, int32 labels and int64 weights.");
+  module.def("bound_sized_trees", &bound_sized_trees, "x"_a, "labels"_a, "weights"_a, "n_classes"_a, "settings"_a,
+             "seconds"_a.none(), "Whether some tree of a limited number of splits has fewer errors than a number.");
+  module.def("instruction_sets", &proofwood::instruction_sets, "Instruction sets of the kernels that this machine can run.");
+}

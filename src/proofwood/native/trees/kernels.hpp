@@ -1,0 +1,76 @@
+// Stump kernels: many root splits of a depth-two subtree evaluated in one walk over the rows sorted by a feature.
+//
+// A batch holds up to `lanes` candidate splits. Bit b of mask[row] says whether the row goes low at the candidate of
+// that bit. For each side of each candidate the kernels find the stump that classifies most weight correctly
+// (Brita et al. 2025, Algorithm 2, for all lanes at once).
+#pragma once
+
+#include <cstdint>
+
+#include "common/simd.hpp"
+
+namespace proofwood::trees {
+
+constexpr int kMaxLanes = 32;
+constexpr int kVectorBytes = 64;  // the widest vector of any build
+constexpr int kScratchVectors = 6;
+
+// The rows of a subproblem in the order of one feature.
+struct SortedRows {
+  std::uint32_t n;
+  const std::uint32_t* order;  // (n,) local row, ascending by value
+  const std::uint32_t* ends;   // (n_ends,) one past the last row of each segment; the last entry is n
+  std::uint32_t n_ends;
+  bool every_row;              // every position may be used as a segment end
+  const std::int16_t* is_end;  // (n,) -1 where a segment ends, else 0; null where segments are long
+};
+
+// Running best over the features, one lane per candidate and side; memory is reused between batches.
+struct alignas(kVectorBytes) StumpState {
+  // two classes: extremes of the prefix sum of signed weights, low and high side; `some` obey the minimum of leaves
+  unsigned char max_all[2][kVectorBytes], min_all[2][kVectorBytes];
+  unsigned char max_some[2][kVectorBytes], min_some[2][kVectorBytes];
+  unsigned char net_low[kVectorBytes];  // sum of signed weights on the low side
+  // many classes: weight classified right by the best stump and by the best leaf
+  unsigned char best_all[2][kVectorBytes], best_some[2][kVectorBytes], leaf[2][kVectorBytes];
+  std::int64_t total;  // two classes: sum of signed weights of all rows
+};
+
+// Per row of the subproblem, by local row; the element type is the lane type.
+struct RowValues {
+  const std::uint32_t* mask;   // candidates at which the row goes low
+  const void* weight;          // two classes: signed weight; many classes: weight
+  const void* count;           // unweighted rows, and weight before rows cancelled: both only with `minimum`
+  const void* mass;
+  const std::uint16_t* label;  // many classes only
+  std::uint32_t n_labels;
+  bool minimum;                // leaves must hold at least min_rows rows and min_mass weight
+  std::int64_t min_rows, min_mass;
+  void* scratch;               // many classes: kScratchVectors * (n + 2) + 2 * n_labels vectors
+};
+
+// What the walk found for one candidate. Two classes: `leaf` and `stump` are |net| and max(|S|, 2 max s - S, S - 2 min s)
+// of the side, so that correct weight = (size + value) / 2; many classes: the correct weight itself.
+// `stump` obeys the minimum of leaves (-1: no such stump), `stump_all` ignores it.
+struct LaneResult {
+  std::int64_t leaf[2], stump[2], stump_all[2];
+};
+
+struct Kernels {
+  const char* name;
+  int lanes;                   // candidates per batch
+  int bits;                    // of a lane
+  int (*lane_bit)(int lane);   // bit of `mask` that belongs to the lane
+  void (*begin)(StumpState&, bool two_classes);
+  void (*two_classes)(const SortedRows&, const RowValues&, StumpState&);
+  void (*many_classes)(const SortedRows&, const RowValues&, StumpState&);
+  void (*finish)(const StumpState&, bool two_classes, int lane, LaneResult&);
+  // mask[row] |= 1 << bit[c] where column[c][row] <= limit[c]
+  void (*make_mask)(std::uint32_t n, int candidates, const std::uint32_t* const* column, const std::uint32_t* limit,
+                    const int* bit, std::uint32_t* mask);
+};
+
+// Narrowest lanes that hold `largest`, of an instruction set that `chosen_isa` gave. bits: 0 narrowest, else 16, 32 or 64.
+const Kernels* select_kernels(int isa, int bits, std::int64_t largest);
+
+}  // namespace proofwood::trees

@@ -1,0 +1,306 @@
+// The kernels for one instruction set. Included once per translation unit, each compiled with its own flags, with
+// PROOFWOOD_ISA naming the namespace and PROOFWOOD_VECTOR_BYTES the width: nothing here may be shared between them.
+#include <limits>
+
+#include "trees/kernels.hpp"
+
+namespace proofwood::trees::PROOFWOOD_ISA {
+namespace {
+
+constexpr int kBytes = PROOFWOOD_VECTOR_BYTES;
+
+template <class T>
+struct Lanes {
+  typedef T Vector __attribute__((vector_size(kBytes)));
+  typedef std::uint32_t Words __attribute__((vector_size(kBytes)));
+  static constexpr int count = kBytes / static_cast<int>(sizeof(T));
+
+  // A mask word is copied to every 32-bit element. A 16-bit lane sees one half of it, wider lanes see all of it.
+  static int bit(int lane) { return sizeof(T) == 2 ? (lane & 1) * 16 + (lane >> 1) : lane; }
+  static Vector splat(T value) { return Vector{} + value; }
+  static Vector bits() {
+    Vector v{};
+    for (int lane = 0; lane < count; ++lane) {
+      const int b = bit(lane);
+      v[lane] = static_cast<T>(static_cast<std::uint64_t>(1) << (sizeof(T) == 2 ? b % 16 : b));
+    }
+    return v;
+  }
+  static Vector low(std::uint32_t mask, Vector bits) {  // all ones where the row goes low
+    const Vector word = reinterpret_cast<Vector>(Words{} + mask);
+    return reinterpret_cast<Vector>((word & bits) == bits);
+  }
+  static Vector max(Vector a, Vector b) { return a > b ? a : b; }
+  static Vector min(Vector a, Vector b) { return a < b ? a : b; }
+  static Vector load(const unsigned char* from) { return *reinterpret_cast<const Vector*>(from); }
+  static void store(unsigned char* to, Vector v) { *reinterpret_cast<Vector*>(to) = v; }
+  static Vector lowest() { return splat(std::numeric_limits<T>::min() / 2); }
+  static Vector highest() { return splat(std::numeric_limits<T>::max() / 2); }
+};
+
+template <class T>
+void begin(StumpState& state, bool two_classes) {
+  using L = Lanes<T>;
+  const typename L::Vector zero{};
+  for (int side = 0; side < 2; ++side) {
+    if (two_classes) {  // the empty prefix is the leaf
+      L::store(state.max_all[side], zero);
+      L::store(state.min_all[side], zero);
+      L::store(state.max_some[side], L::lowest());
+      L::store(state.min_some[side], L::highest());
+    } else {
+      L::store(state.best_all[side], zero);
+      L::store(state.best_some[side], L::splat(-1));
+      L::store(state.leaf[side], zero);
+    }
+  }
+  L::store(state.net_low, zero);
+}
+
+// Two classes: s is the prefix sum of signed weights of the low side; the high side's is the common one less s.
+// Between two rows of the same sign s is monotone, so extremes need only be looked at where segments end.
+template <class T>
+void two_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  using L = Lanes<T>;
+  using V = typename L::Vector;
+  const V bits = L::bits();
+  const std::uint32_t* const order = rows.order;
+  const std::uint32_t* const mask = values.mask;
+  const T* const weight = static_cast<const T*>(values.weight);
+  V s{}, all{};
+  V max_low = L::load(state.max_all[0]), max_high = L::load(state.max_all[1]);
+  V min_low = L::load(state.min_all[0]), min_high = L::load(state.min_all[1]);
+  const auto note = [&](V low, V high) {
+    max_low = L::max(max_low, low);
+    min_low = L::min(min_low, low);
+    max_high = L::max(max_high, high);
+    min_high = L::min(min_high, high);
+  };
+  if (values.minimum) {
+    V most_low = L::load(state.max_some[0]), most_high = L::load(state.max_some[1]);
+    V least_low = L::load(state.min_some[0]), least_high = L::load(state.min_some[1]);
+    const T* const count = static_cast<const T*>(values.count);
+    const T* const mass = static_cast<const T*>(values.mass);
+    V rows_low{}, rows_all{}, mass_low{}, mass_all{};
+    for (std::uint32_t i = 0; i < rows.n; ++i) {
+      const std::uint32_t row = order[i];
+      const V low = L::low(mask[row], bits);
+      rows_low += low & L::splat(count[row]);
+      rows_all += L::splat(count[row]);
+      mass_low += low & L::splat(mass[row]);
+      mass_all += L::splat(mass[row]);
+    }
+    const V need = L::splat(static_cast<T>(values.min_rows)), need_mass = L::splat(static_cast<T>(values.min_mass));
+    const V enough_low = rows_low - need, enough_high = rows_all - rows_low - need;
+    const V full_low = mass_low - need_mass, full_high = mass_all - mass_low - need_mass;
+    V seen_low{}, seen{}, held_low{}, held{};
+    for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
+      for (const std::uint32_t end = rows.ends[segment]; i < end; ++i) {
+        const std::uint32_t row = order[i];
+        const V low = L::low(mask[row], bits);
+        const V w = L::splat(weight[row]), c = L::splat(count[row]), m = L::splat(mass[row]);
+        s += low & w;
+        all += w;
+        seen_low += low & c;
+        seen += c;
+        held_low += low & m;
+        held += m;
+      }
+      const V high = all - s, seen_high = seen - seen_low, held_high = held - held_low;
+      note(s, high);
+      const V good_low = reinterpret_cast<V>((seen_low >= need) & (seen_low <= enough_low) & (held_low >= need_mass) &
+                                             (held_low <= full_low));
+      const V good_high = reinterpret_cast<V>((seen_high >= need) & (seen_high <= enough_high) & (held_high >= need_mass) &
+                                              (held_high <= full_high));
+      most_low = L::max(most_low, (s & good_low) | (L::lowest() & ~good_low));
+      least_low = L::min(least_low, (s & good_low) | (L::highest() & ~good_low));
+      most_high = L::max(most_high, (high & good_high) | (L::lowest() & ~good_high));
+      least_high = L::min(least_high, (high & good_high) | (L::highest() & ~good_high));
+    }
+    L::store(state.max_some[0], most_low);
+    L::store(state.max_some[1], most_high);
+    L::store(state.min_some[0], least_low);
+    L::store(state.min_some[1], least_high);
+  } else if (rows.every_row) {
+    for (std::uint32_t i = 0; i < rows.n; ++i) {
+      const std::uint32_t row = order[i];
+      const V w = L::splat(weight[row]);
+      s += L::low(mask[row], bits) & w;
+      all += w;
+      note(s, all - s);
+    }
+  } else if (rows.is_end != nullptr) {  // many short segments: a blend costs less than a mispredicted branch
+    V end_low{}, end_all{};
+    for (std::uint32_t i = 0; i < rows.n; ++i) {
+      const std::uint32_t row = order[i];
+      const V w = L::splat(weight[row]), end = L::splat(static_cast<T>(rows.is_end[i]));
+      s += L::low(mask[row], bits) & w;
+      all += w;
+      end_low += (s - end_low) & end;
+      end_all += (all - end_all) & end;
+      note(end_low, end_all - end_low);
+    }
+  } else {
+    for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
+      for (const std::uint32_t end = rows.ends[segment]; i < end; ++i) {
+        const std::uint32_t row = order[i];
+        const V w = L::splat(weight[row]);
+        s += L::low(mask[row], bits) & w;
+        all += w;
+      }
+      note(s, all - s);
+    }
+  }
+  L::store(state.net_low, s);
+  L::store(state.max_all[0], max_low);
+  L::store(state.max_all[1], max_high);
+  L::store(state.min_all[0], min_low);
+  L::store(state.min_all[1], min_high);
+}
+
+// Many classes: counts only grow along a prefix, so a running maximum over the row's own class is the count of the
+// prefix's best class. A forward walk records it for both sides at segment ends, a backward walk adds the suffix's.
+template <class T>
+void many_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  using L = Lanes<T>;
+  using V = typename L::Vector;
+  const V bits = L::bits();
+  const std::uint32_t* const order = rows.order;
+  const std::uint32_t* const mask = values.mask;
+  const T* const weight = static_cast<const T*>(values.weight);
+  const T* const count = static_cast<const T*>(values.count);
+  const T* const mass = static_cast<const T*>(values.mass);
+  const bool minimum = values.minimum;
+  const std::size_t room = static_cast<std::size_t>(rows.n) + 2;
+  V* const prefix = static_cast<V*>(values.scratch);  // 2 per segment: best class, low and high
+  V* const seen = prefix + 2 * room;                  // 4 per segment: rows and mass, low and high
+  V* const tally = prefix + kScratchVectors * room;   // 2 per class
+  for (std::uint32_t c = 0; c < 2 * values.n_labels; ++c) tally[c] = V{};
+
+  V best_low{}, best_high{}, rows_low{}, rows_high{}, mass_low{}, mass_high{};
+  for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
+    for (const std::uint32_t end = rows.ends[segment]; i < end; ++i) {
+      const std::uint32_t row = order[i];
+      const V low = L::low(mask[row], bits);
+      const V w = L::splat(weight[row]);
+      V* const mine = tally + 2 * values.label[row];
+      const V t_low = mine[0] + (w & low), t_high = mine[1] + (w & ~low);
+      mine[0] = t_low;
+      mine[1] = t_high;
+      best_low = L::max(best_low, t_low);
+      best_high = L::max(best_high, t_high);
+      if (minimum) {
+        const V c = L::splat(count[row]);
+        rows_low += c & low;
+        rows_high += c & ~low;
+        const V m = L::splat(mass[row]);
+        mass_low += m & low;
+        mass_high += m & ~low;
+      }
+    }
+    prefix[2 * segment] = best_low;
+    prefix[2 * segment + 1] = best_high;
+    if (minimum) {
+      seen[4 * segment] = rows_low;
+      seen[4 * segment + 1] = rows_high;
+      seen[4 * segment + 2] = mass_low;
+      seen[4 * segment + 3] = mass_high;
+    }
+  }
+  L::store(state.leaf[0], best_low);
+  L::store(state.leaf[1], best_high);
+
+  for (std::uint32_t c = 0; c < 2 * values.n_labels; ++c) tally[c] = V{};
+  V all_low = L::max(L::load(state.best_all[0]), best_low), all_high = L::max(L::load(state.best_all[1]), best_high);
+  V some_low = L::load(state.best_some[0]), some_high = L::load(state.best_some[1]);
+  const V need = L::splat(static_cast<T>(values.min_rows)), need_mass = L::splat(static_cast<T>(values.min_mass));
+  V suffix_low{}, suffix_high{};
+  for (std::uint32_t segment = rows.n_ends - 1, i = rows.n; segment > 0; --segment) {
+    for (const std::uint32_t start = rows.ends[segment - 1]; i > start; --i) {
+      const std::uint32_t row = order[i - 1];
+      const V low = L::low(mask[row], bits);
+      const V w = L::splat(weight[row]);
+      V* const mine = tally + 2 * values.label[row];
+      const V t_low = mine[0] + (w & low), t_high = mine[1] + (w & ~low);
+      mine[0] = t_low;
+      mine[1] = t_high;
+      suffix_low = L::max(suffix_low, t_low);
+      suffix_high = L::max(suffix_high, t_high);
+    }
+    const V low = prefix[2 * segment - 2] + suffix_low, high = prefix[2 * segment - 1] + suffix_high;
+    all_low = L::max(all_low, low);
+    all_high = L::max(all_high, high);
+    if (minimum) {
+      const V* const before = seen + 4 * (segment - 1);
+      const auto good = [&](V count_before, V count_all, V mass_before, V mass_all) {
+        return reinterpret_cast<V>((count_before >= need) & (count_all - count_before >= need) & (mass_before >= need_mass) &
+                                   (mass_all - mass_before >= need_mass));
+      };
+      const V good_low = good(before[0], rows_low, before[2], mass_low);
+      const V good_high = good(before[1], rows_high, before[3], mass_high);
+      some_low = L::max(some_low, (low & good_low) | ~good_low);
+      some_high = L::max(some_high, (high & good_high) | ~good_high);
+    }
+  }
+  L::store(state.best_all[0], all_low);
+  L::store(state.best_all[1], all_high);
+  L::store(state.best_some[0], some_low);
+  L::store(state.best_some[1], some_high);
+}
+
+template <class T>
+void finish(const StumpState& state, bool two_classes, int lane, LaneResult& result) {
+  const auto at = [lane](const unsigned char* from) { return static_cast<std::int64_t>(reinterpret_cast<const T*>(from)[lane]); };
+  for (int side = 0; side < 2; ++side) {
+    if (!two_classes) {
+      result.leaf[side] = at(state.leaf[side]);
+      result.stump[side] = at(state.best_some[side]);
+      result.stump_all[side] = at(state.best_all[side]);
+      continue;
+    }
+    const std::int64_t net = side == 0 ? at(state.net_low) : state.total - at(state.net_low);
+    const auto gain = [net](std::int64_t most, std::int64_t least) {
+      const std::int64_t up = 2 * most - net, down = net - 2 * least;
+      return up > down ? up : down;
+    };
+    result.leaf[side] = net < 0 ? -net : net;
+    result.stump_all[side] = gain(at(state.max_all[side]), at(state.min_all[side]));
+    const std::int64_t most = at(state.max_some[side]), least = at(state.min_some[side]);
+    result.stump[side] = most < least ? -1 : gain(most, least);  // most < least: no position was permitted
+  }
+}
+
+void make_mask(std::uint32_t n, int candidates, const std::uint32_t* const* column, const std::uint32_t* limit,
+               const int* bit, std::uint32_t* mask) {
+  typedef std::uint32_t Words __attribute__((vector_size(kBytes), aligned(4), may_alias));
+  constexpr std::uint32_t step = kBytes / 4;
+  std::uint32_t row = 0;
+  for (; row + step <= n; row += step) {
+    Words word{};
+    for (int c = 0; c < candidates; ++c) {
+      const Words key = *reinterpret_cast<const Words*>(column[c] + row);
+      word |= reinterpret_cast<Words>(key <= (Words{} + limit[c])) & (Words{} + (1u << bit[c]));
+    }
+    *reinterpret_cast<Words*>(mask + row) = word;
+  }
+  for (; row < n; ++row) {
+    std::uint32_t word = 0;
+    for (int c = 0; c < candidates; ++c) word |= static_cast<std::uint32_t>(column[c][row] <= limit[c]) << bit[c];
+    mask[row] = word;
+  }
+}
+
+template <class T>
+constexpr Kernels table(const char* name) {
+  return {name,          Lanes<T>::count, static_cast<int>(sizeof(T)) * 8, &Lanes<T>::bit, &begin<T>, &two_classes<T>,
+          &many_classes<T>, &finish<T>,   &make_mask};
+}
+
+constexpr Kernels kTables[] = {table<std::int16_t>(PROOFWOOD_ISA_NAME), table<std::int32_t>(PROOFWOOD_ISA_NAME),
+                               table<std::int64_t>(PROOFWOOD_ISA_NAME)};
+
+}  // namespace
+
+const Kernels* tables() { return kTables; }
+
+}  // namespace proofwood::trees::PROOFWOOD_ISA

@@ -1,0 +1,351 @@
+// A tree of s splits has a root and two sides of i and j splits, i + j = s - 1. Errors of a side only grow with its
+// rows, and change by no more than the weight of rows that enter or leave it. So a threshold whose best tree is known,
+// or bounded, to have x errors too many rules out all thresholds with weight up to x between.
+//
+// Sides of no split and of one are counted for many thresholds in one walk over the columns; larger ones are searched
+// when the others leave room for fewer errors than the best tree has.
+#include "trees/sized.hpp"
+
+#include <chrono>
+
+#include "common/memory.hpp"
+#include "common/threads.hpp"
+
+namespace proofwood::trees {
+
+namespace {
+constexpr std::size_t kCacheEntries = 4'000'000;
+constexpr int kFound = -2;  // value of `stop` where a tree ends the search
+
+i64 fewest_pair(const auto& low, const auto& high, int splits) {
+  i64 least = low[0] + high[static_cast<std::size_t>(splits - 1)];
+  for (int i = 1; i < splits; ++i) least = std::min(least, low[static_cast<std::size_t>(i)] + high[static_cast<std::size_t>(splits - 1 - i)]);
+  return least;
+}
+}  // namespace
+
+struct SizedSearch::Node {
+  int splits = 0, depth = 0;
+  i64 limit = 0;  // errors of the best tree, or those of which fewer are wanted
+  std::vector<Point> points;
+  std::vector<Interval> open;
+  int busy = 0;  // batches in work
+};
+
+struct SizedSearch::Worker : StumpBatch {
+  struct Level {
+    Node node;
+    Rows low, high;
+  };
+  struct Task {
+    Interval interval;
+    std::size_t begin, end;  // its lanes
+  };
+  struct Batch {
+    std::vector<Lane> lanes;
+    std::vector<Point> points;  // of the lanes
+    std::vector<Task> tasks;
+  };
+
+  SizedSearch& search;
+  const SizedSettings& settings;
+  std::vector<std::unique_ptr<Level>> levels;
+  std::vector<std::unique_ptr<Batch>> batches;  // by number of splits
+  Buffer<u32> scratch;
+
+  explicit Worker(SizedSearch& s)
+      : StumpBatch(s.table_, s.minimum_, s.settings_.isa, s.settings_.lane_bits, s.stop_), search(s), settings(s.settings_) {
+    for (int i = 0; i <= kMostSplits; ++i) {
+      levels.push_back(std::make_unique<Level>());
+      batches.push_back(std::make_unique<Batch>());
+    }
+  }
+
+  static i64 leaf_errors(const Rows& rows) { return rows.weight - rows.heaviest_class(); }
+
+  // Fewest errors of a tree if fewer than `limit`; else a number that is not less than `limit`, and not more than the
+  // fewest. Means nothing once the search was stopped.
+  i64 solve(Rows& rows, int splits, int depth, i64 limit) {
+    const i64 leaf = leaf_errors(rows);
+    if (limit <= 0) return 0;
+    if (leaf == 0 || rows.n < 2) return leaf;
+    depth = std::min(depth, splits);
+    if (depth < 5) splits = std::min(splits, (1 << depth) - 1);
+    if (splits == 0) return leaf;
+    if (splits == 1) return std::min(leaf, rows.weight - best_stump(table, rows, minimum, stop).right);
+    const std::array<std::uint64_t, 3> key{rows.hash[0], rows.hash[1], static_cast<std::uint64_t>(splits * 64 + depth)};
+    i64 known = 0;
+    if (settings.cache) {
+      const std::lock_guard lock(search.cache_mutex_);
+      if (const auto entry = search.cache_.find(key); entry != search.cache_.end()) {
+        if (entry->second.exact || entry->second.lower >= limit) return entry->second.lower;
+        known = entry->second.lower;
+      }
+    }
+    const i64 base = solve(rows, splits - 1, depth, limit);  // with one split less
+    if (stopped()) return 0;
+    Node& node = levels[static_cast<std::size_t>(splits)]->node;
+    begin(node, rows, splits, depth, std::min(limit, base), base);
+    Batch& batch = *batches[static_cast<std::size_t>(splits)];
+    while (node.limit > known && take(node, rows, batch)) {
+      evaluate(node, rows, batch, false);
+      if (stopped()) return 0;
+      put_back(node, rows, batch);
+    }
+    const i64 least = std::max(known, node.limit);
+    if (settings.cache) {
+      const std::lock_guard lock(search.cache_mutex_);
+      if (memory_is_short()) search.cache_.clear();
+      if (search.cache_.size() < kCacheEntries || search.cache_.contains(key)) search.cache_[key] = {least, least < limit};
+    }
+    return least;
+  }
+
+  void begin(Node& node, Rows& rows, int splits, int depth, i64 limit, i64 base) {
+    node.splits = splits;
+    node.depth = depth;
+    node.limit = limit;
+    node.points.clear();
+    node.open.clear();
+    for (u32 f = 0; f < rows.n_features; ++f) {
+      Point none, all;  // all rows on the high side, all on the low side
+      all.position = rows.n;
+      if (settings.monotone) {
+        none.high.fill(base);
+        all.low.fill(base);
+      }
+      none.total = all.total = settings.similarity ? base : 0;
+      const int at = static_cast<int>(node.points.size());
+      node.points.push_back(none);
+      node.points.push_back(all);
+      add(node, rows, {f, 1, rows.n - 1, at, at + 1});
+    }
+  }
+
+  i64 between(Rows& rows, u32 feature, u32 from, u32 to) {
+    return rows.weight_before(table, feature, to) - rows.weight_before(table, feature, from);
+  }
+
+  // Keeps the thresholds of an interval that its neighbours do not rule out.
+  void add(Node& node, Rows& rows, Interval interval) {
+    const Point &u = node.points[static_cast<std::size_t>(interval.below)], &v = node.points[static_cast<std::size_t>(interval.above)];
+    const u32 f = interval.feature;
+    if (interval.first > interval.last) return;
+    if (settings.monotone && fewest_pair(u.low, v.high, node.splits) >= node.limit) return;
+    if (settings.similarity) {
+      if (u.total >= node.limit) {
+        const i64 reach = rows.weight_before(table, f, u.position) + u.total - node.limit;
+        interval.first = std::max(interval.first, rows.position_at_weight(table, f, u.position, reach + 1));
+      }
+      if (v.total >= node.limit) {
+        const i64 need = rows.weight_before(table, f, v.position) - (v.total - node.limit);
+        const u32 beyond = need <= 0 ? 0 : rows.position_at_weight(table, f, 0, need);
+        interval.last = std::min(interval.last, beyond == 0 ? 0 : beyond - 1);
+      }
+      if (interval.first > interval.last) return;
+    }
+    interval.first = rows.boundary_from(f, interval.first);
+    interval.last = rows.boundary_until(f, interval.last);
+    if (interval.first <= interval.last && interval.first < rows.n && interval.last > 0) node.open.push_back(interval);
+  }
+
+  // Thresholds of open intervals for one walk. False if none is left.
+  bool take(Node& node, Rows& rows, Batch& batch) {
+    batch.lanes.clear();
+    batch.points.clear();
+    batch.tasks.clear();
+    begin_two(rows);
+    const auto room = static_cast<std::size_t>(kernels->lanes);
+    std::vector<Interval> taken;
+    while (taken.size() < room && !node.open.empty()) {
+      const Interval old = node.open.back();
+      node.open.pop_back();
+      const std::size_t before = node.open.size();
+      add(node, rows, old);  // the best tree may have improved
+      if (node.open.size() == before) continue;
+      taken.push_back(node.open.back());
+      node.open.pop_back();
+    }
+    if (taken.empty()) return false;
+    const auto each = static_cast<u32>(room / taken.size());
+    for (const Interval& interval : taken) {
+      const std::size_t begin = batch.lanes.size();
+      const u32 length = interval.last - interval.first + 1, count = std::min(each, length);
+      for (u32 k = 0; k < count; ++k) {
+        const u32 wish = interval.first + static_cast<u32>((std::uint64_t{length} * (2 * k + 1)) / (2 * count));
+        u32 at = rows.boundary_until(interval.feature, wish);
+        if (at < interval.first) at = rows.boundary_from(interval.feature, wish);
+        if (at > interval.last || (batch.lanes.size() > begin && at <= batch.lanes.back().position)) continue;
+        batch.lanes.push_back({interval.feature, at, 0});
+        batch.points.push_back(guess(node, rows, interval, at));
+      }
+      batch.tasks.push_back({interval, begin, batch.lanes.size()});
+    }
+    return true;
+  }
+
+  // What the neighbours say of a threshold.
+  Point guess(const Node& node, Rows& rows, const Interval& interval, u32 position) {
+    Point point;
+    point.position = position;
+    const Point &u = node.points[static_cast<std::size_t>(interval.below)], &v = node.points[static_cast<std::size_t>(interval.above)];
+    const i64 from = between(rows, interval.feature, u.position, position), to = between(rows, interval.feature, position, v.position);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(node.splits); ++i) {
+      if (settings.monotone) {
+        point.low[i] = u.low[i];
+        point.high[i] = v.high[i];
+      }
+      if (settings.similarity) {
+        point.low[i] = std::max(point.low[i], v.low[i] - to);
+        point.high[i] = std::max(point.high[i], u.high[i] - from);
+      }
+    }
+    return point;
+  }
+
+  // Bounds the thresholds of a batch; `shared`: several workers share the node.
+  void evaluate(Node& node, Rows& rows, Batch& batch, bool shared) {
+    lanes = batch.lanes;
+    if (!run_batch(rows)) return;
+    search.evaluated_ += static_cast<i64>(lanes.size());
+    for (std::size_t l = 0; l < batch.lanes.size(); ++l) {
+      Point& point = batch.points[l];
+      const i64 low = rows.weight_before(table, batch.lanes[l].feature, point.position), high = rows.weight - low;
+      point.low[0] = wrong(found[l].leaf[0], low);
+      point.high[0] = wrong(found[l].leaf[1], high);
+      point.low[1] = std::min(point.low[0], wrong(found[l].stump_all[0], low));
+      point.high[1] = std::min(point.high[0], wrong(found[l].stump_all[1], high));
+    }
+    for (std::size_t l = 0; l < batch.lanes.size() && !stopped(); ++l) finish(node, rows, batch, l, shared);
+  }
+
+  i64 wrong(i64 value, i64 weight) const { return weight - (two ? (weight + value) / 2 : value); }
+
+  // Searches the sides of one threshold as far as they could make a better tree.
+  void finish(Node& node, Rows& rows, Batch& batch, std::size_t lane, bool shared) {
+    Point& point = batch.points[lane];
+    const auto current = [&] {
+      if (!shared) return node.limit;
+      const std::lock_guard guard(search.mutex_);
+      return node.limit;
+    };
+    const auto n = static_cast<std::size_t>(node.splits);
+    Level& level = *levels[n];
+    std::array<bool, kMostSplits> exact_low{}, exact_high{};
+    exact_low[0] = exact_low[1] = exact_high[0] = exact_high[1] = true;
+    bool parted = false;
+    const Interval& interval = std::find_if(batch.tasks.begin(), batch.tasks.end(), [&](const Task& task) { return lane < task.end; })->interval;
+    const u32 feature = batch.lanes[lane].feature;
+    const i64 reach = std::max(between(rows, feature, interval.first, point.position), between(rows, feature, point.position, interval.last));
+    const i64 slack = static_cast<i64>(settings.eta * static_cast<double>(reach));
+    i64 limit = current();
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t j = n - 1 - i;
+      const auto refine = [&](bool is_low) {
+        const std::size_t size = is_low ? i : j;
+        i64& known = is_low ? point.low[size] : point.high[size];
+        const i64 other = is_low ? point.high[j] : point.low[i];
+        bool& exact = is_low ? exact_low[size] : exact_high[size];
+        if (exact || point.low[i] + point.high[j] >= limit || stopped()) return;
+        if (!parted) {
+          if (!rows.split(table, batch.lanes[lane].feature, point.position, level.low, level.high, scratch, stop)) return;
+          parted = true;
+        }
+        const i64 wanted = limit - other + slack;
+        const i64 least = solve(is_low ? level.low : level.high, static_cast<int>(size), node.depth - 1, wanted);
+        if (stopped()) return;
+        known = std::max(known, least);
+        exact = least < wanted;
+      };
+      const bool low_first = i >= j;
+      refine(low_first);
+      refine(!low_first);
+      if (stopped()) return;
+      if (point.low[i] + point.high[j] < limit) {
+        limit = point.low[i] + point.high[j];
+        if (!shared) {
+          node.limit = limit;
+        } else {
+          const std::lock_guard guard(search.mutex_);
+          limit = node.limit = std::min(node.limit, limit);
+          int running = 0;
+          search.stop_.compare_exchange_strong(running, kFound);  // nobody needs to go on
+          return;
+        }
+      }
+    }
+    for (std::size_t i = n - 1; i-- > 0;) {  // fewer splits do no better
+      point.low[i] = std::max(point.low[i], point.low[i + 1]);
+      point.high[i] = std::max(point.high[i], point.high[i + 1]);
+    }
+    point.total = fewest_pair(point.low, point.high, node.splits);
+  }
+
+  void put_back(Node& node, Rows& rows, const Batch& batch) {
+    for (const Task& task : batch.tasks) {
+      int below = task.interval.below;
+      u32 first = task.interval.first;
+      for (std::size_t l = task.begin; l < task.end; ++l) {
+        node.points.push_back(batch.points[l]);
+        const int at = static_cast<int>(node.points.size()) - 1;
+        add(node, rows, {task.interval.feature, first, batch.points[l].position - 1, below, at});
+        below = at;
+        first = batch.points[l].position + 1;
+      }
+      add(node, rows, {task.interval.feature, first, task.interval.last, below, task.interval.above});
+    }
+  }
+};
+
+SizedSearch::SizedSearch(const Table& table, const SizedSettings& settings, std::atomic<int>& stop)
+    : table_(table), settings_(settings), stop_(stop) {}
+
+SizedSearch::~SizedSearch() = default;
+
+SizedSearch::Answer SizedSearch::run() {
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<std::unique_ptr<Rows>> roots;  // each worker keeps columns of its own
+  for (int w = 0; w < settings_.threads; ++w) {
+    workers.push_back(std::make_unique<Worker>(*this));
+    roots.push_back(std::make_unique<Rows>());
+    roots.back()->start(table_);
+  }
+  const int depth = std::min(settings_.depth, settings_.splits);
+  const int most = depth < 5 ? std::min(settings_.splits, (1 << depth) - 1) : settings_.splits;
+  i64 base = workers[0]->solve(*roots[0], std::min(1, most), 1, settings_.below);
+  Node node;
+  for (int splits = 2; splits <= most && base >= settings_.below && stop_.load() == 0; ++splits) {
+    workers[0]->begin(node, *roots[0], splits, depth, settings_.below, base);
+    const auto lane = [&](int w) { work(*workers[static_cast<std::size_t>(w)], *roots[static_cast<std::size_t>(w)], node); };
+    run_workers(settings_.threads, lane, [&] { stop_ = -1; });  // out of memory: all stop, the caller hears of it
+    base = node.limit;
+  }
+  int found = kFound;
+  stop_.compare_exchange_strong(found, 0);
+  if (stop_.load() != 0 && base >= settings_.below) return {0, false};
+  return {std::min(base, settings_.below), base < settings_.below};
+}
+
+// Every worker takes a batch of open thresholds, evaluates it and hands back what it learned, until none is left or a
+// tree was found.
+void SizedSearch::work(Worker& worker, Rows& rows, Node& node) {
+  Worker::Batch& batch = *worker.batches[static_cast<std::size_t>(node.splits)];
+  std::unique_lock lock(mutex_);
+  while (stop_.load() == 0 && node.limit >= settings_.below) {
+    if (!worker.take(node, rows, batch)) {
+      if (node.busy == 0) break;
+      changed_.wait_for(lock, std::chrono::milliseconds(20));
+      continue;
+    }
+    ++node.busy;
+    lock.unlock();
+    worker.evaluate(node, rows, batch, true);
+    lock.lock();
+    --node.busy;
+    if (stop_.load() == 0) worker.put_back(node, rows, batch);
+    changed_.notify_all();
+  }
+  changed_.notify_all();
+}
+
+}  // namespace proofwood::trees

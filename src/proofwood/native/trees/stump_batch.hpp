@@ -1,0 +1,116 @@
+// Best stumps of both sides of many splits of one set of rows, in one walk over the features.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <vector>
+
+#include "trees/kernels.hpp"
+#include "trees/rows.hpp"
+
+namespace proofwood::trees {
+
+// Memory of one thread for the kernels. `begin_two` takes a set of rows, `run_batch` the splits in `lanes`.
+struct StumpBatch {
+  const Table& table;
+  const Minimum& minimum;
+  const int isa, lane_bits;
+  const std::atomic<int>& stop;
+  VectorBuffer mask_buffer, weight_buffer, count_buffer, mass_buffer, lane_buffer;
+  Buffer<std::uint16_t> label_buffer;
+  StumpState state;
+  const Kernels* kernels = nullptr;
+  RowValues values{};
+  bool two = true;
+  struct Lane {
+    u32 feature, position;
+    int point;
+  };
+  std::vector<Lane> lanes;
+  std::vector<LaneResult> found;
+
+  StumpBatch(const Table& t, const Minimum& m, int instruction_set, int bits, const std::atomic<int>& s)
+      : table(t), minimum(m), isa(instruction_set), lane_bits(bits), stop(s) {}
+
+  bool stopped() const { return stop.load(std::memory_order_relaxed) != 0; }
+
+  // Lane-typed values of the rows, for the walk.
+  template <class T>
+  void fill_values(const Rows& rows, u32 positive) {
+    T* const weight = static_cast<T*>(weight_buffer.resize(rows.n * sizeof(T)));
+    for (u32 i = 0; i < rows.n; ++i) {
+      const i64 w = table.weight[rows.row(i)];
+      weight[i] = static_cast<T>(two && table.label[rows.row(i)] != positive ? -w : w);
+    }
+    values.weight = weight;
+    values.count = nullptr;
+    if (minimum.any()) {
+      T* const count = static_cast<T*>(count_buffer.resize(rows.n * sizeof(T)));
+      T* const mass = static_cast<T*>(mass_buffer.resize(rows.n * sizeof(T)));
+      for (u32 i = 0; i < rows.n; ++i) {
+        count[i] = static_cast<T>(table.count[rows.row(i)]);
+        mass[i] = static_cast<T>(table.mass[rows.row(i)]);
+      }
+      values.count = count;
+      values.mass = mass;
+    }
+  }
+
+  void begin_two(const Rows& rows) {
+    const i64 largest = minimum.any() ? std::max<i64>({rows.mass, rows.count, minimum.rows, minimum.mass}) : rows.weight;
+    kernels = select_kernels(isa, lane_bits, largest);
+    u32 present = 0, positive = 0;
+    std::vector<std::uint16_t> number(table.n_classes, 0);
+    for (u32 c = 0; c < table.n_classes; ++c)
+      if (rows.class_weight[c] > 0) {
+        number[c] = static_cast<std::uint16_t>(present++);
+        positive = c;
+      }
+    two = present <= 2;
+    values.minimum = minimum.any();
+    values.min_rows = minimum.rows;
+    values.min_mass = minimum.mass;
+    values.n_labels = std::max(present, 1u);
+    if (kernels->bits == 16) fill_values<std::int16_t>(rows, positive);
+    else if (kernels->bits == 32) fill_values<std::int32_t>(rows, positive);
+    else fill_values<i64>(rows, positive);
+    if (two) {
+      i64 total = 0;
+      for (u32 c = 0; c < table.n_classes; ++c) total += c == positive ? rows.class_weight[c] : -rows.class_weight[c];
+      state.total = total;
+    } else {
+      std::uint16_t* const label = label_buffer.resize(rows.n);
+      for (u32 i = 0; i < rows.n; ++i) label[i] = number[table.label[rows.row(i)]];
+      values.label = label;
+      values.scratch = lane_buffer.resize((kScratchVectors * (std::size_t{rows.n} + 2) + 2 * values.n_labels) * kVectorBytes);
+    }
+  }
+
+  // One walk over all features for the candidates in `lanes`. False if stopped.
+  bool run_batch(Rows& rows) {
+    std::array<const u32*, kMaxLanes> column;
+    std::array<u32, kMaxLanes> limit;
+    std::array<int, kMaxLanes> bit;
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+      column[l] = rows.column(lanes[l].feature);
+      limit[l] = lanes[l].position == rows.n ? ~0u : rows.key(lanes[l].feature)[lanes[l].position - 1];
+      bit[l] = kernels->lane_bit(static_cast<int>(l));
+    }
+    u32* const mask = static_cast<u32*>(mask_buffer.resize(rows.n * sizeof(u32)));
+    kernels->make_mask(rows.n, static_cast<int>(lanes.size()), column.data(), limit.data(), bit.data(), mask);
+    values.mask = mask;
+    kernels->begin(state, two);
+    const bool limited = minimum.any();
+    for (u32 f = 0; f < rows.n_features; ++f) {
+      if (stopped()) return false;
+      const SortedRows sorted = rows.sorted(f, limited, two && !limited);
+      (two ? kernels->two_classes : kernels->many_classes)(sorted, values, state);
+    }
+    found.resize(lanes.size());
+    for (std::size_t l = 0; l < lanes.size(); ++l) kernels->finish(state, two, static_cast<int>(l), found[l]);
+    return true;
+  }
+};
+
+}  // namespace proofwood::trees

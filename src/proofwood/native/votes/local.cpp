@@ -1,0 +1,317 @@
+#include "votes/local.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace proofwood::votes {
+
+namespace {
+std::size_t z(int i) { return static_cast<std::size_t>(i); }
+constexpr int kMostTrees = 400;  // of which pairs are compared
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+}  // namespace
+
+Local::Local(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
+             const std::vector<int>& hi, std::int64_t least, const JoinOptions& options, Watch& watch)
+    : lo_(lo), hi_(hi), least_(least) {
+  std::vector<std::vector<Limit>> limits(z(model.n_leaves));
+  for (int c = 0; c < model.n_columns; ++c)
+    for (int i = model.limits_of[z(c)]; i < model.limits_of[z(c) + 1]; ++i) {
+      const auto& limit = model.limits[z(i)];
+      if (dead[z(limit.leaf)] == 0) limits[z(limit.leaf)].push_back({c, limit.low, limit.high});
+    }
+  trees_.resize(z(model.n_trees));
+  for (int leaf = 0; leaf < model.n_leaves; ++leaf) {
+    if (dead[z(leaf)] > 0) continue;
+    Leaf one{gain[z(leaf)], std::move(limits[z(leaf)])};
+    if (clip(one)) trees_[z(model.tree_of[z(leaf)])].leaves.push_back(std::move(one));
+  }
+  for (auto& tree : trees_)
+    std::stable_sort(tree.leaves.begin(), tree.leaves.end(), [](const Leaf& a, const Leaf& b) { return a.gain > b.gain; });
+  hopeless_ = !shrink(watch);
+  if (!hopeless_ && options.join && !watch.over()) join(options.most_leaves, watch);
+  // What a stopped step told may rest on a part of the leaves.
+  stopped_ = watch.over();
+  if (hopeless_ || stopped_) return;
+  write(model);
+}
+
+std::int64_t Local::slack() const {
+  std::int64_t sum = -least_;
+  for (const auto& tree : trees_) sum += tree.leaves.front().gain;
+  return sum;
+}
+
+bool Local::clip(Leaf& leaf) const {
+  std::size_t kept = 0;
+  for (const Limit& limit : leaf.limits) {
+    const int low = std::max(limit.low, lo_[z(limit.column)]), high = std::min(limit.high, hi_[z(limit.column)]);
+    if (low > high) return false;
+    if (low > lo_[z(limit.column)] || high < hi_[z(limit.column)]) leaf.limits[kept++] = {limit.column, low, high};
+  }
+  leaf.limits.resize(kept);
+  return true;
+}
+
+bool Local::shrink(Watch& watch) {
+  std::vector<int> low(lo_.size()), high(lo_.size()), count(lo_.size());
+  while (true) {
+    if (watch.over()) return true;
+    const std::int64_t room = slack();
+    if (room < 0) return false;
+    bool some = false;
+    for (auto& tree : trees_) {
+      const std::int64_t least = tree.leaves.front().gain - room;
+      while (tree.leaves.back().gain < least) {
+        tree.leaves.pop_back();
+        tree.partial = true;
+      }
+    }
+    // What all leaves of a tree ask of a column, every row has.
+    for (const auto& tree : trees_) {
+      std::fill(count.begin(), count.end(), 0);
+      std::vector<int> seen;
+      for (const auto& leaf : tree.leaves)
+        for (const Limit& limit : leaf.limits) {
+          const std::size_t c = z(limit.column);
+          if (count[c]++ == 0) {
+            seen.push_back(limit.column);
+            low[c] = limit.low;
+            high[c] = limit.high;
+          } else {
+            low[c] = std::min(low[c], limit.low);
+            high[c] = std::max(high[c], limit.high);
+          }
+        }
+      for (const int column : seen) {
+        const std::size_t c = z(column);
+        if (count[c] < static_cast<int>(tree.leaves.size())) continue;
+        if (low[c] > lo_[c] || high[c] < hi_[c]) some = true;
+        lo_[c] = std::max(lo_[c], low[c]);
+        hi_[c] = std::min(hi_[c], high[c]);
+        if (lo_[c] > hi_[c]) return false;
+      }
+    }
+    if (!some) return true;
+    for (auto& tree : trees_) {
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < tree.leaves.size(); ++i) {
+        if (!clip(tree.leaves[i])) continue;
+        if (kept != i) tree.leaves[kept] = std::move(tree.leaves[i]);
+        ++kept;
+      }
+      tree.leaves.resize(kept);
+      if (tree.leaves.empty()) return false;
+    }
+  }
+}
+
+bool Local::compatible(const Leaf& a, const Leaf& b) {
+  auto i = a.limits.begin();
+  auto k = b.limits.begin();
+  while (i != a.limits.end() && k != b.limits.end()) {
+    if (i->column < k->column) {
+      ++i;
+    } else if (k->column < i->column) {
+      ++k;
+    } else {
+      if (i->low > k->high || k->low > i->high) return false;
+      ++i;
+      ++k;
+    }
+  }
+  return true;
+}
+
+std::int64_t Local::best_pair(const Tree& a, const Tree& b, Watch& watch) {
+  std::int64_t best = kNever;
+  for (const auto& one : a.leaves) {
+    if (best > kNever && one.gain + b.leaves.front().gain <= best) break;
+    if (watch.over()) break;
+    for (const auto& other : b.leaves) {
+      const std::int64_t sum = one.gain + other.gain;
+      if (sum <= best) break;
+      if (compatible(one, other)) {
+        best = sum;
+        break;
+      }
+    }
+  }
+  return best;
+}
+
+Local::Tree Local::joined(const Tree& a, const Tree& b, std::int64_t slack, Watch& watch) const {
+  Tree tree;
+  tree.partial = true;  // pairs beyond the slack are left out
+  const std::int64_t least = a.leaves.front().gain + b.leaves.front().gain - slack;
+  for (const auto& one : a.leaves) {
+    if (watch.over()) break;
+    for (const auto& other : b.leaves) {
+      if (one.gain + other.gain < least) break;
+      if (!compatible(one, other)) continue;
+      Leaf leaf{one.gain + other.gain, {}};
+      leaf.limits.reserve(one.limits.size() + other.limits.size());
+      auto i = one.limits.begin();
+      auto k = other.limits.begin();
+      while (i != one.limits.end() || k != other.limits.end()) {
+        if (k == other.limits.end() || (i != one.limits.end() && i->column < k->column)) {
+          leaf.limits.push_back(*i++);
+        } else if (i == one.limits.end() || k->column < i->column) {
+          leaf.limits.push_back(*k++);
+        } else {
+          leaf.limits.push_back({i->column, std::max(i->low, k->low), std::min(i->high, k->high)});
+          ++i;
+          ++k;
+        }
+      }
+      tree.leaves.push_back(std::move(leaf));
+    }
+  }
+  std::stable_sort(tree.leaves.begin(), tree.leaves.end(), [](const Leaf& x, const Leaf& y) { return x.gain > y.gain; });
+  return tree;
+}
+
+void Local::join(std::int64_t most_leaves, Watch& watch) {
+  // A tree of one leaf says nothing more than its gain.
+  std::vector<int> candidates;
+  for (int t = 0; t < static_cast<int>(trees_.size()); ++t)
+    if (trees_[z(t)].leaves.size() > 1) candidates.push_back(t);
+  if (static_cast<int>(candidates.size()) > kMostTrees) {
+    const auto spread = [&](int t) { return trees_[z(t)].leaves.front().gain - trees_[z(t)].leaves.back().gain; };
+    std::stable_sort(candidates.begin(), candidates.end(), [&](int a, int b) { return spread(a) > spread(b); });
+    candidates.resize(z(kMostTrees));
+  }
+  struct Couple {
+    std::int64_t loss;
+    int a, b;
+  };
+  std::vector<Couple> couples;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    for (std::size_t k = i + 1; k < candidates.size(); ++k) {
+      const Tree &a = trees_[z(candidates[i])], &b = trees_[z(candidates[k])];
+      const std::int64_t best = best_pair(a, b, watch);
+      if (watch.over()) return;
+      if (best == kNever) {
+        hopeless_ = true;
+        return;
+      }
+      const std::int64_t loss = a.leaves.front().gain + b.leaves.front().gain - best;
+      if (loss > 0) couples.push_back({loss, candidates[i], candidates[k]});
+    }
+  std::stable_sort(couples.begin(), couples.end(), [](const Couple& x, const Couple& y) { return x.loss > y.loss; });
+  std::vector<char> taken(trees_.size(), 0);
+  std::int64_t leaves = 0, room = slack();
+  std::vector<Tree> made;
+  for (const auto& [loss, a, b] : couples) {
+    if (taken[z(a)] || taken[z(b)]) continue;
+    const auto product = static_cast<std::int64_t>(trees_[z(a)].leaves.size() * trees_[z(b)].leaves.size());
+    if (leaves + product > most_leaves) continue;
+    Tree tree = joined(trees_[z(a)], trees_[z(b)], room, watch);
+    if (watch.over()) return;
+    if (tree.leaves.empty()) {
+      hopeless_ = true;
+      return;
+    }
+    leaves += static_cast<std::int64_t>(tree.leaves.size());
+    room -= loss;
+    taken[z(a)] = taken[z(b)] = 1;
+    made.push_back(std::move(tree));
+  }
+  std::vector<Tree> all;
+  for (std::size_t t = 0; t < trees_.size(); ++t)
+    if (!taken[t]) all.push_back(std::move(trees_[t]));
+  for (auto& tree : made) all.push_back(std::move(tree));
+  trees_ = std::move(all);
+  hopeless_ = !shrink(watch);
+}
+
+void Local::write(const Model& model) {
+  const std::int64_t room = slack();
+  cuts_.assign(lo_.size(), {});
+  const auto note = [&](int column, int cut) {
+    if (cut >= lo_[z(column)] && cut < hi_[z(column)]) cuts_[z(column)].push_back(cut);
+  };
+  for (const auto& tree : trees_)
+    for (const auto& leaf : tree.leaves)
+      for (const Limit& limit : leaf.limits) {
+        note(limit.column, limit.low - 1);
+        note(limit.column, limit.high);
+      }
+  for (const auto& clause : model.clauses)
+    for (const Literal l : clause) note(model.column_of[z(l >> 1)], (l >> 1) - model.first[z(model.column_of[z(l >> 1)])]);
+  small_.n_columns = model.n_columns;
+  for (auto& cuts : cuts_) {
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    small_.cells.push_back(static_cast<int>(cuts.size()));
+  }
+  std::vector<int> first(1, 0);
+  for (const int n : small_.cells) first.push_back(first.back() + n);
+  const auto variable = [&](int column, int cut) {
+    const auto& cuts = cuts_[z(column)];
+    return first[z(column)] + static_cast<int>(std::lower_bound(cuts.begin(), cuts.end(), cut) - cuts.begin());
+  };
+  small_.n_classes = 2;
+  small_.n_trees = static_cast<int>(trees_.size());
+  small_.base = {0, 0};
+  small_.leaves_of.assign(1, 0);
+  small_.needs_of.assign(1, 0);
+  const auto add = [&](std::int64_t gain) {
+    small_.scores.push_back(gain);
+    small_.scores.push_back(0);
+    small_.needs_of.push_back(static_cast<int>(small_.needs.size()));
+  };
+  for (const auto& tree : trees_) {
+    for (const auto& leaf : tree.leaves) {
+      for (const Limit& limit : leaf.limits) {
+        if (limit.low > lo_[z(limit.column)]) small_.needs.push_back(2 * variable(limit.column, limit.low - 1));
+        if (limit.high < hi_[z(limit.column)]) small_.needs.push_back(2 * variable(limit.column, limit.high) + 1);
+      }
+      add(leaf.gain);
+    }
+    // Where no leaf is left the sum falls short: a leaf without needs says so, and a tree is never without one.
+    if (tree.partial) add(tree.leaves.front().gain - room - 1);
+    small_.leaves_of.push_back(static_cast<int>(small_.needs_of.size()) - 1);
+  }
+  small_.n_leaves = small_.leaves_of.back();
+  for (const auto& clause : model.clauses) {
+    std::vector<Literal> kept;
+    bool holds = false;
+    for (const Literal l : clause) {
+      const int c = model.column_of[z(l >> 1)], cut = (l >> 1) - model.first[z(c)];
+      const bool above = (l & 1) == 0;
+      if (cut < lo_[z(c)]) {
+        holds = holds || above;
+      } else if (cut >= hi_[z(c)]) {
+        holds = holds || !above;
+      } else {
+        kept.push_back(2 * variable(c, cut) + (l & 1));
+      }
+    }
+    if (!holds) small_.clauses.push_back(std::move(kept));
+  }
+  small_.index();
+}
+
+std::vector<int> Local::inward(const std::vector<int>& row) const {
+  std::vector<int> cells(row.size());
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    const int cell = std::clamp(row[c], lo_[c], hi_[c]);
+    cells[c] = static_cast<int>(std::lower_bound(cuts_[c].begin(), cuts_[c].end(), cell) - cuts_[c].begin());
+  }
+  return cells;
+}
+
+std::vector<int> Local::outward(const std::vector<int>& cells, const std::vector<int>& near) const {
+  std::vector<int> row(cells.size());
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const auto& cuts = cuts_[c];
+    const int low = cells[c] == 0 ? lo_[c] : cuts[z(cells[c] - 1)] + 1;
+    const int high = cells[c] == static_cast<int>(cuts.size()) ? hi_[c] : cuts[z(cells[c])];
+    row[c] = std::clamp(near[c], low, high);
+  }
+  return row;
+}
+
+}  // namespace proofwood::votes

@@ -1,0 +1,63 @@
+// One question as a small ensemble of its own: only leaves that its box reaches, and trees joined in pairs.
+//
+// Joined trees bound better: the best leaves of two trees often contradict each other, the best compatible pair does not.
+// A leaf that the sum cannot afford is left out, and the box shrinks to what the leaves that stay allow. All this holds
+// for the question's assumptions alone, so what is learned here is not kept for other questions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "votes/votes.hpp"
+
+namespace proofwood::votes {
+
+struct JoinOptions {
+  bool join = true;                 // trees in pairs
+  std::int64_t most_leaves = 40000; // joined trees have at most so many leaves together
+};
+
+class Local {
+ public:
+  // `gain` of each leaf of `model`; the box [lo, hi] reaches those with dead == 0; a row counts from sum `least` on.
+  Local(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
+        const std::vector<int>& hi, std::int64_t least, const JoinOptions& options, Watch& watch);
+
+  bool stopped() const { return stopped_; }                // the watch was over before the end: of no use
+  bool hopeless() const { return hopeless_; }              // no row of the box counts
+  const Model& model() const { return small_; }            // classes 0 and 1, leaf scores (gain, 0)
+  std::int64_t least() const { return least_; }
+  std::vector<int> inward(const std::vector<int>& row) const;   // cells of the small model for a row of the large one
+  std::vector<int> outward(const std::vector<int>& cells, const std::vector<int>& near) const;  // the nearest such row
+
+ private:
+  struct Limit {
+    int column, low, high;
+  };
+  struct Leaf {
+    std::int64_t gain;
+    std::vector<Limit> limits;      // by column; those that the box does not imply
+  };
+  struct Tree {
+    std::vector<Leaf> leaves;       // best first
+    bool partial = false;           // whether leaves were left out
+  };
+
+  bool shrink(Watch& watch);        // false if nothing is left
+  bool clip(Leaf& leaf) const;      // drop limits that the box implies; false if the box does not reach the leaf
+  static bool compatible(const Leaf& a, const Leaf& b);
+  static std::int64_t best_pair(const Tree& a, const Tree& b, Watch& watch);
+  Tree joined(const Tree& a, const Tree& b, std::int64_t slack, Watch& watch) const;
+  std::int64_t slack() const;
+  void join(std::int64_t most_leaves, Watch& watch);
+  void write(const Model& model);
+
+  std::vector<Tree> trees_;
+  std::vector<int> lo_, hi_;
+  std::int64_t least_;
+  bool hopeless_ = false, stopped_ = false;
+  Model small_;
+  std::vector<std::vector<int>> cuts_;  // (n_columns) cuts of the large model that the small one has
+};
+
+}  // namespace proofwood::votes
