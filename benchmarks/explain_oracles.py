@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import RESULTS, ROOT, Spread, Table, markdown_table, number, seconds_text, write_page
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.engines import make_oracle, second_engine
 from proofwood.explain.oracles.oracle import Answer, check_answer
-from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import FloatArray, IntArray
 
 DATA = Path(os.environ.get("PROOFWOOD_DATA", ROOT.parent / "shared" / "data")) / "rfxpl"
 SETS = ("iris", "wine-recog", "ecoli", "heart-c", "wdbc")
-ENGINES = ("box", "sat", "bound", "cpsat", "smt")
+ENGINES = ("cdcl", "sat", "bound", "cpsat", "smt")
 KEY = ("family", "data", "trees", "depth", "calls", "limit", "engine")
 COLUMNS = (
     "features",
@@ -53,7 +53,7 @@ class Family:
     vote: str
     trees: int = 100
     depth: int = 5
-    engines: Sequence[str] = ("box", "bound", "cpsat", "smt")
+    engines: Sequence[str] = ("cdcl", "bound", "cpsat", "smt")
 
 
 def _forest(trees: int, depth: int) -> Any:
@@ -111,14 +111,14 @@ def prepare(family: Family, data: str, calls: int) -> Case:
     """Fit on 80 % of the rows and collect ``calls`` questions about the others."""
     from sklearn.model_selection import train_test_split
 
-    from proofwood.explain.models import explained
+    from proofwood.explain.model.explained import explained
 
     X, y = load(data)
     X_train, X_test, y_train, _ = train_test_split(X, y, test_size=0.2, random_state=0)
     model = family.make(family.trees, family.depth).fit(X_train, y_train)
     known = explained(model, vote=family.vote)
     rng = np.random.default_rng(0)
-    guide = make_oracle("box", known.scores)
+    guide = make_oracle("cdcl", known.scores)
     questions: list[tuple[IntArray, int, list[int]]] = []
     while len(questions) < calls:
         cells = known.cells(X_test[rng.integers(len(X_test))])

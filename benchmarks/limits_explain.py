@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.explain_batch import processor_seconds
 from proofwood import Explainer
-from proofwood.explain.models import explained
+from proofwood.explain.model.explained import explained
 from proofwood.explain.proofs.certificate import NoCertificateError
 
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from proofwood.explain.scores import ScoreModel
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 
 Leaf = tuple[list[int], list[int]]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer
-from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import FloatArray, IntArray
 
 

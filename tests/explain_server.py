@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Question
-from proofwood.explain.oracles.served import Search, Verdict
-from proofwood.explain.scores import ScoreModel
+from proofwood.explain.oracles.reference.served import Search, Verdict
 
 
 def make_examiner() -> Callable[[tuple[type[Search], ScoreModel, Sequence[Question]]], list[Verdict]]:

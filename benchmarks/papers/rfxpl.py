@@ -22,7 +22,7 @@ from benchmarks.papers.rfxpl_tasks import case
 OUT = RESULTS / "rfxpl"
 SETS = tuple(published.TABLE_1)
 VOTES = {"majority": "majority", "soft": "auto"}
-ENGINES = {"majority": ("box", "sat"), "soft": ("box",)}
+ENGINES = {"majority": ("cdcl", "sat"), "soft": ("cdcl",)}
 KEY = ("set", "vote", "engine", "asked")
 COLUMNS = (
     "limit",
@@ -58,7 +58,7 @@ def table1(
     session: Session,
     sets: Sequence[str] = SETS,
     votes: Sequence[str] = tuple(VOTES),
-    engines: Sequence[str] = ("box", "sat"),
+    engines: Sequence[str] = ("cdcl", "sat"),
     rows: int | None = None,
     budget: float = 60.0,
     measure: bool = True,
@@ -168,7 +168,7 @@ def _sizes(sets: Sequence[str], by_key: Mapping[tuple[str, str, str], Row]) -> s
         row = next((row for row in found if row["clauses"]), None)
         if row is None:
             continue
-        soft = by_key.get((name, "soft", "box"))
+        soft = by_key.get((name, "soft", "cdcl"))
         accuracy = "–" if soft is None else decimals(soft["accuracy"])
         cells = [name, row["rows"], row["features"], row["classes"], row["depth"], decimals(row["accuracy"]), accuracy]
         lines.append([*cells, f"{number(row['variables']):,.0f}", f"{number(row['clauses']):,.0f}"])
@@ -210,17 +210,18 @@ def _slower(rows: Sequence[Row]) -> str:
 
 def _compared(sets: Sequence[str], by_key: Mapping[tuple[str, str, str], Row]) -> list[str]:
     """What the two engines make of the same majority votes."""
-    pairs = [(by_key.get((name, "majority", "box")), by_key.get((name, "majority", "sat"))) for name in sets]
-    both = [(box, sat) for box, sat in pairs if box and sat and box["status"] == sat["status"] == "done"]
+    pairs = [(by_key.get((name, "majority", "cdcl")), by_key.get((name, "majority", "sat"))) for name in sets]
+    both = [(own, sat) for own, sat in pairs if own and sat and own["status"] == sat["status"] == "done"]
     if not both:
         return []
-    seconds = geometric_mean([number(sat["mean"]) / number(box["mean"]) for box, sat in both])
-    length = geometric_mean([number(box["length"]) / number(sat["length"]) for box, sat in both])
+    seconds = geometric_mean([number(sat["mean"]) / number(own["mean"]) for own, sat in both])
+    length = geometric_mean([number(own["length"]) / number(sat["length"]) for own, sat in both])
     return [
         "## The engines beside each other",
-        f"Over the {len(both)} sets that both finished under majority vote: mean seconds of `sat` over those of `box` "
-        f"{seconds:.1f}, mean length of `box` over that of `sat` {length:.2f} (geometric means). Both are minimal; for "
-        "`sat` the search starts from a greedily chosen sufficient set, for `box` from the cores of its refutations.",
+        f"Over the {len(both)} sets that both finished under majority vote: mean seconds of `sat` over those of `cdcl` "
+        f"{seconds:.1f}, mean length of `cdcl` over that of `sat` {length:.2f} (geometric means). Both are minimal; "
+        "for `sat` the search starts from a greedily chosen sufficient set, for `cdcl` from the cores of its "
+        "refutations.",
     ]
 
 
@@ -261,7 +262,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         command.add_argument("--sets", nargs="+", default=list(SETS), metavar="NAME")
         command.add_argument("--vote", nargs="+", default=list(VOTES), choices=list(VOTES), dest="votes")
         add_session_arguments(command, OUT, seconds=30.0, runs=1, what="always 1")
-        command.add_argument("--engine", nargs="+", default=["box", "sat"], choices=["box", "sat"], dest="engines")
+        command.add_argument("--engine", nargs="+", default=["cdcl", "sat"], choices=["cdcl", "sat"], dest="engines")
         command.add_argument("--rows", type=int, default=None, metavar="N", help="most rows per set; the paper's share")
         command.add_argument("--budget", type=float, default=60.0, help="seconds after which no row is begun")
     parsed = parser.parse_args(arguments)

@@ -41,8 +41,8 @@ def explanations(
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import train_test_split
 
+    from proofwood.explain.encodings.majority import encode
     from proofwood.explain.explainer import Explainer
-    from proofwood.explain.oracles.encode import encode
 
     X, y = cases.load(case(data))
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.2, random_state=0)

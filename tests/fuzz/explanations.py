@@ -20,7 +20,7 @@ import pandas as pd
 
 from proofwood import Explainer, OptimalTreeClassifier
 from proofwood.data.columns import Kind
-from proofwood.explain.explainer import ReadRow
+from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
 from proofwood.explain.rule import Condition

@@ -39,7 +39,7 @@ def main():
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         with distributed.Client(cluster) as client:
             for number, model in enumerate(boosted):
-                for engine in ("box", "cpsat", "smt"):
+                for engine in ("cdcl", "cpsat", "smt"):
                     explainer = Explainer(model, X=X, engine=engine)
                     found = explainer.explain(X[::8], executor="dask", client=client)
                     features = [sorted(explanation.features) for explanation in found]

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.bound import BoundOracle
-from proofwood.explain.oracles.box import DEFAULT_OPTIONS, BoxOptions, BoxOracle
-from proofwood.explain.oracles.cpsat import CpsatOracle, CpsatSearch
+from proofwood.explain.oracles.cdcl import DEFAULT_OPTIONS, CdclOptions, CdclOracle
 from proofwood.explain.oracles.oracle import Answer, Oracle, Question, about_box, about_row, check_answer
+from proofwood.explain.oracles.reference.cpsat import CpsatOracle, CpsatSearch
+from proofwood.explain.oracles.reference.served import Search, ServedOracle, checked
+from proofwood.explain.oracles.reference.smt import SmtOracle, SmtSearch
 from proofwood.explain.oracles.sat import SatOracle
-from proofwood.explain.oracles.served import Search, ServedOracle, checked
-from proofwood.explain.oracles.smt import SmtOracle, SmtSearch
-from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.server import Server
 from tests import naive_explain
@@ -47,12 +47,12 @@ HERE: dict[str, Callable[[ScoreModel], Oracle]] = {
     "bound, narrow": lambda scores: BoundOracle(scores, width=2),
 }
 OPTIONS = {
-    "box": DEFAULT_OPTIONS,
-    "box without score propagation": BoxOptions(propagate_scores=False),
-    "box without slack": BoxOptions(slack=False),
-    "box without climbing": BoxOptions(climb=False, patience=2),
-    "box by small ensembles": BoxOptions(patience=0),
-    "box by small ensembles of single trees": BoxOptions(climb=False, join=False, patience=0),
+    "cdcl": DEFAULT_OPTIONS,
+    "cdcl without score propagation": CdclOptions(propagate_scores=False),
+    "cdcl without slack": CdclOptions(slack=False),
+    "cdcl without climbing": CdclOptions(climb=False, patience=2),
+    "cdcl by small ensembles": CdclOptions(patience=0),
+    "cdcl by small ensembles of single trees": CdclOptions(climb=False, join=False, patience=0),
 }
 
 
@@ -82,7 +82,7 @@ def asker(server: Server) -> Callable[[str], Ask]:
             return ask_child
 
         def ask_here(scores: ScoreModel, asked: Sequence[Asked]) -> list[tuple[Answer, Answer]]:
-            return ask_oracle(HERE[engine](scores) if engine in HERE else BoxOracle(scores, OPTIONS[engine]), asked)
+            return ask_oracle(HERE[engine](scores) if engine in HERE else CdclOracle(scores, OPTIONS[engine]), asked)
 
         return ask_here
 
@@ -150,7 +150,7 @@ def votes_of(engine: str) -> tuple[Vote, ...]:
 
 
 QUICK = [
-    ("box", 90),
+    ("cdcl", 90),
     ("sat", 45),
     ("bound", 30),
     pytest.param("cpsat", 15, marks=needs_ortools),
@@ -213,7 +213,7 @@ def test_sums_beyond_64_bits_are_refused(asker: Callable[[str], Ask]) -> None:
     question = Asked(np.array([0]), 0, [0], None, np.array([0]), np.array([0]))
     with pytest.raises(RuntimeError, match="too large for CP-SAT"):
         asker("cpsat")(scores, [question])
-    assert [answer.changes for answer in asker("box")(scores, [question])[0]] == [False, False]
+    assert [answer.changes for answer in asker("cdcl")(scores, [question])[0]] == [False, False]
 
 
 def test_a_solver_that_overruns_or_errs_is_found_out() -> None:

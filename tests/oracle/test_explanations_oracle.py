@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from proofwood.explain.oracles.box import BoxOracle
-from proofwood.explain.oracles.cpsat import CpsatOracle
+from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.oracles.cdcl import CdclOracle
 from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.oracles.reference.cpsat import CpsatOracle
 from proofwood.explain.oracles.sat import SatOracle
-from proofwood.explain.scores import ScoreModel
 from proofwood.explain.search.attribution import attribution
 from proofwood.explain.search.counterfactual import nearest
 from proofwood.explain.search.enumerate import Enumeration
@@ -65,7 +65,7 @@ def cases(seed: int, count: int, make: Make, votes: tuple[str, ...] = VOTES) -> 
 def check_abductive(case: Case) -> None:
     order = case.rng.permutation(case.scores.n_features).tolist()
     for settings in ({}, {"method": "deletion", "order": order}, {"method": "dichotomic"}, {"start": case.some()}):
-        found = abductive(case.oracle, case.cells, case.label, **settings)
+        found = abductive(Questions(case.oracle, case.cells, case.label), **settings)
         assert found.complete
         assert found.features in case.abductive
         assert set(found.witnesses) == found.features
@@ -77,7 +77,7 @@ def check_abductive(case: Case) -> None:
     for feature in order:
         if case.suffices(plain - {feature}):
             plain -= {feature}
-    assert abductive(case.oracle, case.cells, case.label, order=order).features == plain
+    assert abductive(Questions(case.oracle, case.cells, case.label), order=order).features == plain
 
 
 def check_keep_and_free(case: Case) -> None:
@@ -86,14 +86,14 @@ def check_keep_and_free(case: Case) -> None:
     most = case.everything - set(free)
     if not case.suffices(most):
         with pytest.raises(NotSufficientError):
-            abductive(case.oracle, case.cells, case.label, keep=keep, free=free)
-        assert smallest(case.oracle, case.cells, case.label, keep=keep, free=free) is None
+            abductive(Questions(case.oracle, case.cells, case.label), keep=keep, free=free)
+        assert smallest(Questions(case.oracle, case.cells, case.label), keep=keep, free=free) is None
         return
-    found = abductive(case.oracle, case.cells, case.label, keep=keep, free=free)
+    found = abductive(Questions(case.oracle, case.cells, case.label), keep=keep, free=free)
     assert set(keep) <= found.features <= most
     assert case.suffices(found.features)
     assert not any(case.suffices(found.features - {feature}) for feature in found.features - set(keep))
-    best = smallest(case.oracle, case.cells, case.label, keep=keep, free=free)
+    best = smallest(Questions(case.oracle, case.cells, case.label), keep=keep, free=free)
     assert best is not None
     assert best.optimal
     assert case.suffices(best.found.features)
@@ -104,12 +104,12 @@ def check_keep_and_free(case: Case) -> None:
 def check_contrastive(case: Case) -> None:
     immutable = case.some()
     expected = {changed for changed in case.contrastive if not changed & set(immutable)}
-    found = contrastive(case.oracle, case.cells, case.label, immutable=immutable)
+    found = contrastive(Questions(case.oracle, case.cells, case.label), immutable=immutable)
     assert (found is None) == (not expected)
     if found is not None:
         assert found.complete
         assert found.features in expected
-    best = smallest(case.oracle, case.cells, case.label, kind="contrastive", free=immutable)
+    best = smallest(Questions(case.oracle, case.cells, case.label), kind="contrastive", free=immutable)
     assert (best is None) == (not expected)
     if best is not None:
         assert best.optimal
@@ -118,7 +118,7 @@ def check_contrastive(case: Case) -> None:
 
 def check_all(case: Case) -> None:
     questions = Questions(case.oracle, case.cells, case.label)
-    run = Enumeration(case.oracle, case.cells, case.label, questions=questions)
+    run = Enumeration(questions)
     listed = [(item.kind, item.features) for item in run]
     assert run.complete
     assert len(listed) == len(set(listed))
@@ -126,18 +126,16 @@ def check_all(case: Case) -> None:
     assert {features for kind, features in listed if kind == "contrastive"} == case.contrastive
     assert {frozenset(members(mask)) for mask in run.abductive} == case.abductive
     asked = questions.calls
-    best = smallest(case.oracle, case.cells, case.label, questions=questions)
+    best = smallest(questions)
     assert best is not None
     assert best.optimal
     assert len(best.found.features) == best.lower_bound == naive_explain.smallest(case.abductive)
     assert questions.calls == asked  # all is known
     in_all, in_some = naive_explain.necessary(case.abductive), naive_explain.relevant(case.abductive)
-    for known in (None, questions):
-        told = necessary(case.oracle, case.cells, case.label, questions=known)
-        assert told == {feature: feature in in_all for feature in case.everything}
-        told = relevant(case.oracle, case.cells, case.label, questions=known)
-        assert told == {feature: feature in in_some for feature in case.everything}
-    shares = attribution(case.oracle, case.cells, case.label)
+    for known in (Questions(case.oracle, case.cells, case.label), questions):
+        assert necessary(known) == {feature: feature in in_all for feature in case.everything}
+        assert relevant(known) == {feature: feature in in_some for feature in case.everything}
+    shares = attribution(Questions(case.oracle, case.cells, case.label))
     assert shares.complete
     for feature in case.everything:
         having = sum(feature in features for features in case.abductive)
@@ -147,7 +145,7 @@ def check_all(case: Case) -> None:
 def check_inflated(case: Case) -> None:
     scores = case.scores
     features = sorted(case.abductive, key=sorted)[int(case.rng.integers(len(case.abductive)))]
-    box = inflate(case.oracle, case.cells, case.label, features, order=case.some())
+    box = inflate(Questions(case.oracle, case.cells, case.label), features, order=case.some())
     assert box.complete
 
     def changes(low: IntArray, high: IntArray) -> bool:
@@ -203,7 +201,7 @@ def check_counterfactual(case: Case) -> None:
     expected = naive_explain.least_distance(
         scores, case.cells, case.label, [price.tolist() for price in prices], targets, kept=immutable
     )
-    found = nearest(case.oracle, case.cells, case.label, prices, immutable=immutable, targets=targets)
+    found = nearest(Questions(case.oracle, case.cells, case.label, targets=targets), prices, immutable=immutable)
     if expected is None or expected == np.inf:
         assert found.status == "none"
         return
@@ -221,7 +219,7 @@ CHECKS = (check_abductive, check_keep_and_free, check_contrastive, check_all, ch
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_explanations_are_those_of_brute_force(check: Callable[[Case], None]) -> None:
-    for case in cases(77 + CHECKS.index(check), 60, BoxOracle):
+    for case in cases(77 + CHECKS.index(check), 60, CdclOracle):
         check(case)
 
 
@@ -229,7 +227,7 @@ def test_explanations_are_those_of_brute_force(check: Callable[[Case], None]) ->
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("part", range(4))
 def test_explanations_of_1000_ensembles(check: Callable[[Case], None], part: int) -> None:
-    for case in cases(1000 + part, 250, BoxOracle):
+    for case in cases(1000 + part, 250, CdclOracle):
         check(case)
 
 
@@ -256,10 +254,10 @@ def test_all_features_suffice_for_a_row_that_rounding_leaves_in_doubt() -> None:
     seen = 0
     while seen < 40:
         scores = random_scores(rng, vote="soft", n_classes=2, margin=2, max_cells=100)
-        case = Case(rng, BoxOracle, scores, random_cells(rng, scores))
+        case = Case(rng, CdclOracle, scores, random_cells(rng, scores))
         if naive_explain.changes(scores, case.cells, case.label, case.everything):
             seen += 1
-            assert abductive(case.oracle, case.cells, case.label).features == case.everything
+            assert abductive(Questions(case.oracle, case.cells, case.label)).features == case.everything
             assert case.abductive == {case.everything}
             check_contrastive(case)
             check_all(case)

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from proofwood.cli.verify import verify_files
+from proofwood.explain.encodings.bound import LeafBoxes, bound_formula, box_of
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Answer
 from proofwood.explain.oracles.sat import SatOracle
 from proofwood.explain.proofs import refute
-from proofwood.explain.proofs.bound_formula import LeafBoxes, bound_formula, box_of
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, check_certificate, write_certificate
 from proofwood.explain.proofs.recheck import digest
 from proofwood.explain.proofs.verify import verify
-from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.solvers import CertificateError
 from tests.explain_models import agreeing, beats, grid, random_model, running_example

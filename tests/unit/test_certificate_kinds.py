@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import naive_explain as naive
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, OnlyRoundingError, check_certificate
 from proofwood.explain.proofs.recheck import claim_of, digest, hitting_clauses, map_clauses, value_clauses
-from proofwood.explain.scores import ScoreModel
 from proofwood.explain.search.inflate import inflate
 from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import FloatArray, IntArray

@@ -3,10 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from proofwood.explain.search.boxes import group_values
+from proofwood.explain.model.regions import group_values
 from proofwood.explain.search.counterfactual import nearest
 from proofwood.explain.search.extract import abductive
 from proofwood.explain.search.inflate import inflate
+from proofwood.explain.search.questions import Questions
 from tests.explain_oracles import TryAll, cases, cell_costs
 
 CASES = cases(60, start=9000)
@@ -20,8 +21,8 @@ def _same(oracle, low, high, label, targets=None):
 def test_ranges_are_sound_and_cannot_grow():
     grown = groups = 0
     for oracle, cells, label in CASES:
-        features = abductive(oracle, cells, label).features
-        box = inflate(oracle, cells, label, features)
+        features = abductive(Questions(oracle, cells, label)).features
+        box = inflate(Questions(oracle, cells, label), features)
         assert box.complete
         assert (box.low <= cells).all()
         assert (cells <= box.high).all()
@@ -55,10 +56,10 @@ def test_ranges_are_sound_and_cannot_grow():
 def test_ranges_in_an_order_and_out_of_time():
     open_ = 0
     for made, cells, label in CASES[:50]:
-        features = abductive(made, cells, label).features
+        features = abductive(Questions(made, cells, label)).features
         for refuse in (0, 3):
             oracle = TryAll(made.scores, refuse=refuse)
-            box = inflate(oracle, cells, label, features, order=sorted(features, reverse=True), seconds=1.0)
+            box = inflate(Questions(oracle, cells, label, seconds=1.0), features, order=sorted(features, reverse=True))
             assert _same(made, box.low, box.high, label)
             open_ += not box.complete
     assert open_
@@ -91,8 +92,9 @@ def test_the_nearest_row_is_nearest(variant):
             "target": {"targets": [(label + 1) % oracle.scores.n_classes]},
             "accept": {"accept": lambda row: row.sum() % 3 > 0},
         }[variant]
-        best = nearest(oracle, cells, label, prices, **options)
         expected = _cheapest(oracle, cells, label, prices, **options)
+        questions = Questions(oracle, cells, label, targets=options.pop("targets", None))
+        best = nearest(questions, prices, **options)
         assert best.distance == pytest.approx(expected)
         assert best.lower_bound == pytest.approx(expected)
         assert best.status == ("none" if expected == np.inf else "optimal")
@@ -107,7 +109,7 @@ def test_forbidden_cells_are_not_entered():
     for oracle, cells, label in CASES[:40]:
         prices = [np.where(np.arange(q + 1) < own, np.inf, abs(np.arange(q + 1.0) - own))
                   for q, own in zip(oracle.scores.n_thresholds, cells, strict=True)]  # fmt: skip
-        best = nearest(oracle, cells, label, prices)
+        best = nearest(Questions(oracle, cells, label), prices)
         assert best.distance == _cheapest(oracle, cells, label, prices)
         assert best.cells is None or (best.cells >= cells).all()
 
@@ -119,7 +121,7 @@ def test_bounds_of_the_distance_hold_when_answers_stop():
         prices = cell_costs(random, made, cells)
         expected = _cheapest(made, cells, label, prices)
         for refuse in (0, 1, 3, 8):
-            best = nearest(TryAll(made.scores, refuse=refuse), cells, label, prices, seconds=1.0)
+            best = nearest(Questions(TryAll(made.scores, refuse=refuse), cells, label, seconds=1.0), prices)
             seen.add(best.status)
             assert best.lower_bound <= expected <= best.distance
     assert seen == {"optimal", "feasible", "unknown", "none"}
@@ -129,8 +131,9 @@ def test_wrong_prices_are_refused():
     oracle, cells, label = CASES[0]
     good = cell_costs(np.random.default_rng(0), oracle, cells)
     with pytest.raises(ValueError, match="columns, expected"):
-        nearest(oracle, cells, label, good[:-1])
+        nearest(Questions(oracle, cells, label), good[:-1])
     with pytest.raises(ValueError, match="be 0 at the cell"):
-        nearest(oracle, cells, label, [p + 1 for p in good])
+        nearest(Questions(oracle, cells, label), [p + 1 for p in good])
+    falling = [-abs(np.arange(float(p.size)) - c) for p, c in zip(good, cells, strict=True)]
     with pytest.raises(ValueError, match="falls away"):
-        nearest(oracle, cells, label, [-abs(np.arange(float(p.size)) - c) for p, c in zip(good, cells, strict=True)])
+        nearest(Questions(oracle, cells, label), falling)

@@ -14,7 +14,7 @@ CASES = cases(80)
 @pytest.mark.parametrize("method", ["auto", "deletion", "dichotomic"])
 def test_the_abductive_set_suffices_and_no_member_is_spare(method):
     for oracle, cells, label in CASES:
-        found = abductive(oracle, cells, label, method=method)
+        found = abductive(Questions(oracle, cells, label), method=method)
         assert found.complete
         assert found.proved
         assert found.features in all_abductive(oracle, cells, label)
@@ -36,7 +36,7 @@ def test_an_order_is_followed_as_plain_deletion_would():
             if oracle.suffices(cells, label, expected - {feature}):
                 expected.remove(feature)
         for method in ("deletion", "dichotomic"):
-            assert abductive(oracle, cells, label, order=order, method=method).features == expected
+            assert abductive(Questions(oracle, cells, label), order=order, method=method).features == expected
 
 
 def test_features_to_keep_and_to_leave_free():
@@ -48,11 +48,11 @@ def test_features_to_keep_and_to_leave_free():
             continue
         if not oracle.suffices(cells, label, set(range(n)) - free):
             with pytest.raises(NotSufficientError, match=r"cannot all be free") as error:
-                abductive(oracle, cells, label, keep=keep, free=free)
+                abductive(Questions(oracle, cells, label), keep=keep, free=free)
             assert not oracle.suffices(error.value.witness, label, range(n))
             refused += 1
             continue
-        found = abductive(oracle, cells, label, keep=keep, free=free)
+        found = abductive(Questions(oracle, cells, label), keep=keep, free=free)
         assert found.complete
         assert keep <= found.features
         assert not found.features & free
@@ -64,7 +64,7 @@ def test_features_to_keep_and_to_leave_free():
 def test_a_start_that_suffices_and_one_that_does_not():
     for oracle, cells, label in CASES[:60]:
         for start in (*all_abductive(oracle, cells, label), frozenset()):
-            found = abductive(oracle, cells, label, start=start)
+            found = abductive(Questions(oracle, cells, label), start=start)
             assert found.complete
             assert found.features in all_abductive(oracle, cells, label)
             assert not start or found.features == start
@@ -85,9 +85,9 @@ def test_targets_weaken_what_has_to_be_proved():
     for oracle, cells, label in CASES:
         if oracle.scores.n_classes > 2:
             target = (label + 1) % 3
-            found = abductive(oracle, cells, label, targets=[target])
+            found = abductive(Questions(oracle, cells, label, targets=[target]))
             assert found.features in all_abductive(oracle, cells, label, [target])
-            other = contrastive(oracle, cells, label, targets=[target])
+            other = contrastive(Questions(oracle, cells, label, targets=[target]))
             expected = all_contrastive(oracle, cells, label, [target])
             assert (other is None) == (not expected)
             assert other is None or other.features in expected
@@ -97,7 +97,7 @@ def test_the_contrastive_set_can_change_the_class_and_no_part_of_it_can():
     none = 0
     for oracle, cells, label in CASES:
         expected = all_contrastive(oracle, cells, label)
-        found = contrastive(oracle, cells, label)
+        found = contrastive(Questions(oracle, cells, label))
         if found is None:
             assert not expected
             none += 1
@@ -113,7 +113,7 @@ def test_the_contrastive_set_can_change_the_class_and_no_part_of_it_can():
 
 def test_immutable_features_do_not_change():
     for oracle, cells, label in CASES:
-        found = contrastive(oracle, cells, label, immutable=[0])
+        found = contrastive(Questions(oracle, cells, label), immutable=[0])
         expected = {s for s in all_contrastive(oracle, cells, label) if 0 not in s}
         assert (found is None) == (not expected)
         assert found is None or found.features in expected
@@ -124,13 +124,13 @@ def test_out_of_answers_the_set_still_suffices_and_says_what_is_open(refuse):
     incomplete = 0
     for made, cells, label in CASES[:30]:
         oracle = TryAll(made.scores, refuse=refuse)
-        found = abductive(oracle, cells, label, seconds=0.5)
+        found = abductive(Questions(oracle, cells, label, seconds=0.5))
         assert found.proved
         assert made.suffices(cells, label, found.features)
         assert not found.complete or found.features in all_abductive(made, cells, label)
         incomplete += not found.complete
         oracle.calls = 0
-        other = contrastive(oracle, cells, label, seconds=0.5)
+        other = contrastive(Questions(oracle, cells, label, seconds=0.5))
         if other is not None and other.proved:
             assert not made.suffices(cells, label, set(range(made.scores.n_features)) - other.features)
         elif other is not None:
@@ -141,19 +141,19 @@ def test_out_of_answers_the_set_still_suffices_and_says_what_is_open(refuse):
 
 def test_no_time_at_all():
     oracle, cells, label = CASES[0]
-    found = abductive(oracle, cells, label, seconds=0.0)
+    found = abductive(Questions(oracle, cells, label, seconds=0.0))
     assert found.features == set(range(oracle.scores.n_features))
     assert (found.complete, found.proved, found.calls) == (False, True, 0)
     if oracle.scores.n_features > 1:
-        assert not abductive(oracle, cells, label, seconds=0.0, free=[0]).proved
+        assert not abductive(Questions(oracle, cells, label, seconds=0.0), free=[0]).proved
 
 
 def test_nothing_is_asked_twice():
     for made, cells, label in CASES[:40]:
         oracle = TryAll(made.scores)
         questions = Questions(oracle, cells, label)
-        first = abductive(oracle, cells, label, questions=questions)
-        again = abductive(oracle, cells, label, questions=questions)
+        first = abductive(questions)
+        again = abductive(questions)
         assert again.features == first.features
         assert again.calls == 0
         assert oracle.calls == questions.calls
@@ -165,8 +165,8 @@ def test_a_row_in_doubt_has_nothing_but_all_features():
         for row in oracle.rows:
             label = oracle.scores.winner(row)
             if not oracle.suffices(row, label, range(oracle.scores.n_features)):
-                assert abductive(oracle, row, label).features == set(range(oracle.scores.n_features))
-                assert len(contrastive(oracle, row, label).features) == 1
+                assert abductive(Questions(oracle, row, label)).features == set(range(oracle.scores.n_features))
+                assert len(contrastive(Questions(oracle, row, label)).features) == 1
                 doubtful += 1
                 break
     assert doubtful
@@ -179,14 +179,12 @@ def test_masks():
 def test_wrong_input_is_refused():
     oracle, cells, label = CASES[0]
     with pytest.raises(ValueError, match=r"no features \[99\]"):
-        abductive(oracle, cells, label, keep=[99])
+        abductive(Questions(oracle, cells, label), keep=[99])
     with pytest.raises(ValueError, match=r"\[0\] are both in keep and in free"):
-        abductive(oracle, cells, label, keep=[0], free=[0])
+        abductive(Questions(oracle, cells, label), keep=[0], free=[0])
     with pytest.raises(ValueError, match="method='quick'"):
-        abductive(oracle, cells, label, method="quick")
+        abductive(Questions(oracle, cells, label), method="quick")
     with pytest.raises(ValueError, match="expected a class code from 0"):
-        abductive(oracle, cells, 17)
+        abductive(Questions(oracle, cells, 17))
     with pytest.raises(ValueError, match="already has the class"):
-        contrastive(oracle, cells, label, targets=[label])
-    with pytest.raises(ValueError, match="about another row"):
-        abductive(oracle, cells, 1 - label if label < 2 else 0, questions=Questions(oracle, cells, label))
+        contrastive(Questions(oracle, cells, label, targets=[label]))

@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from proofwood import Explainer
-from proofwood.explain.models import explained
-from proofwood.explain.oracles.box import BoxOracle
+from proofwood.explain.model.explained import explained
+from proofwood.explain.oracles.cdcl import CdclOracle
 
 
 def table(n, levels, seed=7):
@@ -86,7 +86,7 @@ def test_verify_has_a_limit_and_says_so(large):
 def test_verify_tells_confirmed_from_refuted(middle):
     model, frame = middle
     found = Explainer(model).abductive(frame[:1])
-    assert found.verify("box").status == "confirmed"
+    assert found.verify("cdcl").status == "confirmed"
 
 
 def test_ctrl_c_ends_a_question(large):
@@ -126,7 +126,7 @@ def test_a_clause_does_not_become_false_unseen():
     """Several decisions at once, a conflict with an early one, and a group whose clause was then never looked at."""
     frame, y = table(6000, 40)
     model = explained(pipeline(frame, y, n_estimators=100, max_depth=6), X=frame[:50])
-    oracle = BoxOracle(model.scores)
+    oracle = CdclOracle(model.scores)
     random = np.random.default_rng(0)
     rows = model.cells_of(model.read(frame[:40]))
     for cells in rows:

@@ -39,8 +39,8 @@ from threadpoolctl import threadpool_limits
 from proofwood import OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
 from proofwood.data.columns import Kind
 from proofwood.exceptions import DataError
-from proofwood.explain.models import Explained, explained, sample_rows
-from proofwood.explain.space import Group, Source, Step
+from proofwood.explain.model.explained import Explained, explained, sample_rows
+from proofwood.explain.model.space import Group, Source, Step
 from proofwood.model.node_table import FloatArray, IntArray
 
 

@@ -17,6 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from proofwood import Explainer
+from proofwood.explain.model.regions import in_region, units
+from proofwood.explain.model.space import Group
 from proofwood.explain.proofs.certificate import (
     NoCertificateError,
     OnlyRoundingError,
@@ -24,8 +26,6 @@ from proofwood.explain.proofs.certificate import (
     write_certificate,
 )
 from proofwood.explain.proofs.recheck import claim_of, digest
-from proofwood.explain.search.boxes import in_region, units
-from proofwood.explain.space import Group
 from proofwood.model.node_table import FloatArray
 from proofwood.solvers import CertificateError
 from tests.fuzz.explanations import MODELS, check, make

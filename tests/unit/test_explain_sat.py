@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from proofwood.explain.encodings.majority import encode
 from proofwood.explain.oracles.bound import BoundOracle
-from proofwood.explain.oracles.encode import encode
 from proofwood.explain.oracles.oracle import check_answer
 from proofwood.explain.oracles.sat import SatOracle
 from tests.explain_models import agreeing, first_ones, grid, random_model, running_example, score_model

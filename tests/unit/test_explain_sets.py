@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer
 from proofwood.explain.search.attribution import attribution, shares
 from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.questions import Questions, mask_of
@@ -15,7 +16,7 @@ CASES = cases(60, start=5000)
 @pytest.mark.parametrize("first", ["abductive", "contrastive"])
 def test_the_enumeration_is_complete_and_without_repetition(first):
     for oracle, cells, label in CASES:
-        run = Enumeration(oracle, cells, label, first=first)
+        run = Enumeration(Questions(oracle, cells, label), first=first)
         listed = list(run)
         assert run.complete
         for kind, expected in (
@@ -33,7 +34,7 @@ def test_the_enumeration_is_complete_and_without_repetition(first):
 
 def test_an_enumeration_that_stops_goes_on_where_it_was():
     for oracle, cells, label in CASES[:40]:
-        run = Enumeration(oracle, cells, label)
+        run = Enumeration(Questions(oracle, cells, label))
         some = [next(iter(run))]
         assert not run.complete
         rest = list(run)
@@ -46,7 +47,7 @@ def test_an_enumeration_that_stops_goes_on_where_it_was():
 def test_an_enumeration_without_answers_claims_nothing():
     stopped = 0
     for made, cells, label in CASES:
-        run = Enumeration(TryAll(made.scores, refuse=3), cells, label, seconds=1.0)
+        run = Enumeration(Questions(TryAll(made.scores, refuse=3), cells, label, seconds=1.0))
         listed = list(run)
         stopped += not run.complete
         for item in listed:
@@ -58,7 +59,7 @@ def test_an_enumeration_without_answers_claims_nothing():
 def test_the_smallest_is_smallest(kind):
     for oracle, cells, label in CASES:
         expected = (all_abductive if kind == "abductive" else all_contrastive)(oracle, cells, label)
-        best = smallest(oracle, cells, label, kind=kind)
+        best = smallest(Questions(oracle, cells, label), kind=kind)
         if best is None:
             assert not expected
             continue
@@ -76,13 +77,13 @@ def test_the_smallest_with_features_to_keep_and_to_leave_free():
             continue
         sets = all_abductive(oracle, cells, label)
         sizes = [len(s | {n - 1}) for s in sets if 0 not in s]
-        best = smallest(oracle, cells, label, keep=[n - 1], free=[0])
+        best = smallest(Questions(oracle, cells, label), keep=[n - 1], free=[0])
         assert (best is None) == (not sizes)
         if best is not None:
             assert len(best.found.features) == min(sizes)
             assert best.optimal
         sizes = [len(s) for s in all_contrastive(oracle, cells, label) if 0 not in s]
-        best = smallest(oracle, cells, label, kind="contrastive", free=[0])
+        best = smallest(Questions(oracle, cells, label), kind="contrastive", free=[0])
         assert (best is None) == (not sizes)
         assert best is None or len(best.found.features) == min(sizes)
 
@@ -93,7 +94,7 @@ def test_bounds_hold_when_answers_stop(kind):
     for made, cells, label in CASES[:30]:
         expected = (all_abductive if kind == "abductive" else all_contrastive)(made, cells, label)
         for refuse in (0, 2, 5):
-            best = smallest(TryAll(made.scores, refuse=refuse), cells, label, kind=kind, seconds=1.0)
+            best = smallest(Questions(TryAll(made.scores, refuse=refuse), cells, label, seconds=1.0), kind=kind)
             if best is None:
                 assert not expected
                 continue
@@ -111,16 +112,16 @@ def test_necessary_and_relevant_features():
         sets = all_abductive(oracle, cells, label)
         n = oracle.scores.n_features
         everywhere = frozenset.intersection(*sets)
-        assert necessary(oracle, cells, label) == {f: f in everywhere for f in range(n)}
-        assert relevant(oracle, cells, label) == {f: any(f in s for s in sets) for f in range(n)}
-        assert relevant(oracle, cells, label, features=[n - 1]) == {n - 1: any(n - 1 in s for s in sets)}
+        assert necessary(Questions(oracle, cells, label)) == {f: f in everywhere for f in range(n)}
+        assert relevant(Questions(oracle, cells, label)) == {f: any(f in s for s in sets) for f in range(n)}
+        assert relevant(Questions(oracle, cells, label), features=[n - 1]) == {n - 1: any(n - 1 in s for s in sets)}
 
 
 def test_relevance_says_when_it_does_not_know():
     unknown = 0
     for made, cells, label in CASES[:50]:
         sets = all_abductive(made, cells, label)
-        answers = relevant(TryAll(made.scores, refuse=4), cells, label, seconds=1.0)
+        answers = relevant(Questions(TryAll(made.scores, refuse=4), cells, label, seconds=1.0))
         for feature, answer in answers.items():
             unknown += answer is None
             assert answer in (None, any(feature in s for s in sets))
@@ -132,12 +133,38 @@ def test_attribution_is_the_share_of_explanations():
         sets = all_abductive(oracle, cells, label)
         n = oracle.scores.n_features
         expected = tuple(sum(f in s for s in sets) / len(sets) for f in range(n))
-        whole = attribution(oracle, cells, label)
+        whole = attribution(Questions(oracle, cells, label))
         assert whole.complete
         assert whole.share == whole.lower == whole.upper == expected
-        part = attribution(oracle, cells, label, limit=1)
+        part = attribution(Questions(oracle, cells, label), limit=1)
         assert all(low <= x <= high for low, x, high in zip(part.lower, expected, part.upper, strict=True))
         assert part.n_found == 1
+
+
+class Faltering(TryAll):
+    """Has no answer to its third question."""
+
+    def ask_box(self, low, high, label, *, targets=None, seconds=None) -> Answer:
+        if self.calls == 2:
+            self.calls += 1
+            return UNKNOWN
+        return super().ask_box(low, high, label, targets=targets, seconds=seconds)
+
+
+def test_shares_of_an_enumeration_that_stops_are_about_the_targets_asked_for():
+    different = 0
+    for made, cells, label in CASES:
+        for target in range(made.scores.n_classes):
+            if target == label or made.scores.n_classes < 3:
+                continue
+            sets = all_abductive(made, cells, label, [target])
+            different += sets != all_abductive(made, cells, label)
+            found = attribution(
+                Questions(Faltering(made.scores), cells, label, targets=[target], seconds=20.0), limit=len(sets)
+            )
+            assert found.n_found == len(sets)
+            assert found.share == tuple(sum(f in s for s in sets) / len(sets) for f in range(len(found.share)))
+    assert different
 
 
 def test_bounds_of_shares_by_hand():
@@ -168,10 +195,10 @@ def test_hitting_sets():
 def test_wrong_input_is_refused():
     oracle, cells, label = CASES[0]
     with pytest.raises(ValueError, match="first='both'"):
-        Enumeration(oracle, cells, label, first="both")
+        Enumeration(Questions(oracle, cells, label), first="both")
     with pytest.raises(ValueError, match="kind='odd'"):
-        smallest(oracle, cells, label, kind="odd")
+        smallest(Questions(oracle, cells, label), kind="odd")
     with pytest.raises(ValueError, match="keep is for abductive"):
-        smallest(oracle, cells, label, kind="contrastive", keep=[0])
+        smallest(Questions(oracle, cells, label), kind="contrastive", keep=[0])
     with pytest.raises(ValueError, match="limit=0"):
-        attribution(oracle, cells, label, limit=0, questions=Questions(oracle, cells, label))
+        attribution(Questions(oracle, cells, label), limit=0)

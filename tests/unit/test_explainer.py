@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, Explanation
-from proofwood.explain.models import explained
+from proofwood.explain.model.explained import explained
 from proofwood.explain.oracles.engines import make_oracle, second_engine
 from proofwood.explain.search.extract import NotSufficientError
 
@@ -120,8 +120,8 @@ def test_every_kind_is_verified_by_another_engine(explainer, frame):
         ):
             checked = found.verify()
             assert checked.ok, checked.problems
-    assert second_engine("cpsat", explainer.model.scores) == "box"
-    assert second_engine("box", explainer.model.scores) == "bound"
+    assert second_engine("cpsat", explainer.model.scores) == "cdcl"
+    assert second_engine("cdcl", explainer.model.scores) == "bound"
 
 
 def test_the_smallest_is_no_larger_and_says_so(explainer, frame):
@@ -237,7 +237,7 @@ def test_targets_of_many_classes():
             there = explainer.contrastive(x, target=target)
             assert there.witness_label == target
             assert explainer.counterfactual(x, target=target).witness_label == target
-            assert part.verify("box").ok
+            assert part.verify("cdcl").ok
 
 
 def test_a_class_that_is_asked_for_is_the_class_that_comes_first():
@@ -272,7 +272,7 @@ def test_other_engines_find_explanations_too(engine):
         assert found.verify().ok
         assert explainer.contrastive(x).verify().ok
     assert explainer.abductive(X[0], inflate=True).status == "minimal" if engine == "sat" else True
-    assert second_engine("box", explainer.model.scores) == "sat"
+    assert second_engine("cdcl", explainer.model.scores) == "sat"
 
 
 def test_a_constant_model_and_a_class_that_cannot_change():
@@ -298,7 +298,7 @@ def test_missing_values_are_values():
     explainer = Explainer(model, X=X)
     for x in X[:2]:
         found = explainer.abductive(x, inflate=True)
-        assert found.verify("box").ok
+        assert found.verify("cdcl").ok
         assert ("missing" in found.rule()) or not np.isnan(x[list(found.features)]).any()
         far = explainer.counterfactual(x)
         assert far.witness_label != far.label
@@ -420,7 +420,7 @@ def test_certificates_come_with_explanations(explainer, frame):
 
 
 def test_engines_by_name(explainer):
-    assert make_oracle("auto", explainer.model.scores).name == "box"
+    assert make_oracle("auto", explainer.model.scores).name == "cdcl"
     with pytest.raises(ValueError, match="engine='fast'"):
         make_oracle("fast", explainer.model.scores)
     with pytest.raises(ValueError, match="majority votes"):

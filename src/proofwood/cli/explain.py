@@ -38,7 +38,7 @@ def explain(
     integer: Integers = [],  # noqa: B006
     drop: Annotated[list[str], typer.Option(metavar="COL", help="Column that is no feature; may be repeated.")] = [],  # noqa: B006
     vote: Votes = Vote.AUTO,
-    engine: Annotated[str, typer.Option(help="auto, box, sat, bound, cpsat or smt.")] = "auto",
+    engine: Annotated[str, typer.Option(help="auto, cdcl, sat, bound, cpsat or smt.")] = "auto",
     time_limit: TimeLimit = "60",
     memory_limit: MemoryLimit = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check the explanation with another engine.")] = False,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from proofwood.exceptions import DataError
 
 if TYPE_CHECKING:
-    from proofwood.explain.models import Explained
+    from proofwood.explain.model.explained import Explained
 
 
 def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
@@ -46,7 +46,7 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
 
 def convert(model: Any, **settings: Any) -> Explained:
     """``explained(model)``; DataError where the model is of no supported kind."""
-    from proofwood.explain.models import explained
+    from proofwood.explain.model.explained import explained
 
     try:
         return explained(model, **settings)

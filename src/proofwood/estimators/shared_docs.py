@@ -1,18 +1,10 @@
-"""What docstrings of the learners have in common, written once.
-
-A docstring names such entries in one line, which is a sentence to whoever reads the source::
-
-    time_limit, n_jobs : as in every learner
-
-:func:`documented` puts the entries of :data:`SHARED` in its place, so that ``help()`` and pages made from docstrings
-show the full text. Lines below it, indented further, go on with the last entry.
-"""
+"""What docstrings of the learners have in common, written once; see :mod:`proofwood.docstrings`."""
 
 from __future__ import annotations
 
-import re
-import textwrap
 from typing import TypeVar
+
+from proofwood.docstrings import filled_in
 
 Documented = TypeVar("Documented")
 
@@ -82,16 +74,7 @@ loaded_ : bool
 }
 """Entries by name, as they stand in a docstring."""
 
-_LINE = re.compile(r"^( *)(\w+(?:, \w+)*) : as in every learner$", re.MULTILINE)
-
 
 def documented(thing: Documented) -> Documented:
     """A class or function, each line "names : as in every learner" of its docstring put in full."""
-    if thing.__doc__ is not None:  # python -OO leaves docstrings out
-        thing.__doc__ = _LINE.sub(_entries, thing.__doc__)
-    return thing
-
-
-def _entries(line: re.Match[str]) -> str:
-    indent, names = line.groups()
-    return "\n".join(textwrap.indent(SHARED[name], indent) for name in names.split(", "))
+    return filled_in(thing, SHARED, "as in every learner")

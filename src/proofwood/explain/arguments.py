@@ -76,10 +76,10 @@ def classes_of(target: Any) -> list[Any]:
     ValueError
         If there is none.
     """
-    told = target.tolist() if hasattr(target, "tolist") else target
-    if isinstance(told, str | bytes | Mapping) or not isinstance(told, Iterable):
-        return [told]
-    wanted = list(told)
+    names = target.tolist() if hasattr(target, "tolist") else target
+    if isinstance(names, str | bytes | Mapping) or not isinstance(names, Iterable):
+        return [names]
+    wanted = list(names)
     if not wanted:
         raise ValueError(
             f"target={_shown(target)} names no class: expected a class or a list of classes, or None for all others"

@@ -13,17 +13,18 @@ import numpy as np
 
 from proofwood import memory
 from proofwood.explain import arguments
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.oracles.engines import ENGINES, make_oracle, second_engine
+from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.proofs.verify import Verified, verify
+from proofwood.explain.proofs.verify_distance import verify_distance
 from proofwood.explain.rule import DIGITS, Condition, conditions, value_text
-from proofwood.explain.search.counterfactual import TOLERANCE
+from proofwood.explain.show.plot import plot_explanation
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from proofwood.explain.models import Explained
-    from proofwood.explain.oracles.oracle import Oracle
-    from proofwood.explain.proofs.verify import Verified
 
 ExplanationKind = Literal["abductive", "contrastive", "counterfactual"]
 VERIFY_SECONDS = 60.0
@@ -172,12 +173,12 @@ class Explanation:
         return label.item() if isinstance(label, np.generic) else label
 
     def __str__(self) -> str:
-        return f"{self.rule()}  [{self._told()}]"
+        return f"{self.rule()}  [{self._summary()}]"
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._told()}: {self.rule()}>"
+        return f"<{type(self).__name__} {self._summary()}: {self.rule()}>"
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         return f"{self.kind}, {self.status}" + (f", ranges {self.ranges}" if self.ranges else "")
 
     # -------------------------------------------------------------------------------------------------------- witnesses
@@ -212,9 +213,9 @@ class Explanation:
 
         Parameters
         ----------
-        engine : "box", "sat", "bound", "cpsat" or "smt"; by default one that differs from the engine that found it. The
-            least distance of a counterfactual is by default proved anew by "box", without anything learned before: no
-            other engine answers so many questions in reasonable time
+        engine : "cdcl", "sat", "bound", "cpsat" or "smt"; by default one that differs from the engine that found it.
+            The least distance of a counterfactual is by default proved anew by "cdcl", without anything learned before:
+            no other engine answers so many questions in reasonable time
         seconds : limit, None for none; what is not known by then is None in the answer, whose ``status`` is then
             "undecided"
 
@@ -233,27 +234,23 @@ class Explanation:
         ImportError
             If the solver of the engine is not installed.
         """
-        from proofwood.explain.oracles.engines import ENGINES, make_oracle, second_engine
-
         arguments.choice(engine, "engine", (None, *ENGINES))
         seconds = arguments.seconds(seconds, "seconds")
         if self.status in ("none", "unknown", "impossible"):
             raise ValueError(f"an explanation of status {self.status!r} has no set of features to verify")
         if engine is None:
-            engine = "box" if self.kind == "counterfactual" else second_engine(self.engine, self.model.scores)
+            engine = "cdcl" if self.kind == "counterfactual" else second_engine(self.engine, self.model.scores)
         until = None if seconds is None else time.monotonic() + seconds
         oracle = make_oracle(engine, self.model.scores)
         with memory.within(None):
             return self._verified(oracle, until)
 
     def _verified(self, oracle: Oracle, until: float | None) -> Verified:
-        from proofwood.explain.proofs.verify import verify
-
         plain = self.status.removesuffix(UP_TO_ROUNDING)
         try:
             seconds = None if until is None else max(0.0, until - time.monotonic())
             if self.kind == "counterfactual":
-                return self._verify_distance(oracle, seconds)
+                return verify_distance(self, oracle=oracle, seconds=seconds)
             return verify(
                 self.model,
                 self,
@@ -272,59 +269,6 @@ class Explanation:
             close = getattr(oracle, "close", None)
             if close is not None:
                 close()
-
-    def _verify_distance(self, oracle: Oracle, seconds: float | None) -> Verified:
-        from proofwood.explain.proofs.verify import Verified
-        from proofwood.explain.search.counterfactual import nearest
-        from proofwood.explain.search.smallest import smallest
-
-        problems, doubts = [], []
-        changes: bool | None = self._reached(self.witness_label)
-        if not changes:
-            told = f"the model gives the row class {self.witness_label}"
-            if self.exact:
-                problems.append(told)
-            else:
-                changes = None
-                doubts.append(f"{told}, and another one only up to rounding")
-        if self.prices is None:
-            few = smallest(
-                oracle,
-                self.cells,
-                self.label,
-                kind="contrastive",
-                free=self.immutable,
-                targets=self.targets,
-                seconds=seconds,
-            )
-            bound, known = (math.inf, True) if few is None else (float(few.lower_bound), few.optimal)
-        else:
-            again = nearest(
-                oracle,
-                self.cells,
-                self.label,
-                self.prices,
-                immutable=self.immutable,
-                targets=self.targets,
-                accept=self._really_reached,
-                seconds=seconds,
-            )
-            bound, known = again.lower_bound, again.status in ("optimal", "none")
-        least: bool | None = bool(bound >= self.distance - TOLERANCE * max(1.0, self.distance))
-        if not least and not known:
-            least = None
-            problems.append(f"no answer in time: proved is a distance of at least {bound:g}")
-        elif not least:
-            problems.append(f"a row at the distance {bound:g} has another class")
-        return Verified(changes, least, problems, doubts)
-
-    def _reached(self, label: int) -> bool:
-        """Whether a class is one that the explanation is about."""
-        return label != self.label if self.targets is None else label in self.targets
-
-    def _really_reached(self, cells: IntArray) -> bool:
-        row = self.model.row(cells, like=self.row)
-        return self._reached(int(self.model.predict_codes(row[np.newaxis])[0]))
 
     # ----------------------------------------------------------------------------------------------------------- output
 
@@ -357,8 +301,6 @@ class Explanation:
         ax : Axes or None
             Where to draw; None makes a new figure.
         """
-        from proofwood.explain.plot_explanation import plot_explanation
-
         return plot_explanation(self, ax=ax)
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proofwood.explain.models import Explained
-from proofwood.explain.search.boxes import group_values
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.regions import group_values
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import printable
 
@@ -85,28 +85,18 @@ def conditions(model: Explained, low: IntArray, high: IntArray, features: Iterab
     """
     found: list[Condition] = []
     for feature in features:
-        if is_choice(model, feature):
+        if model.is_choice(feature):
             found += _choice(model, low, high, feature)
         else:
-            for column in inputs_of(model, feature):
+            for column in model.inputs_of(feature):
                 found += _of_input(model, low, high, feature, column)
     return tuple(found)
 
 
-def inputs_of(model: Explained, feature: int) -> list[int]:
-    """Columns of the table that make up a feature."""
-    return sorted({model.grid.columns[g].column for g in model.scores.features[feature]})
-
-
-def is_choice(model: Explained, feature: int) -> bool:
-    """Whether a feature is a group of 0/1 columns of the table at most one of which is 1."""
-    return model.group_kind(feature) in ("one_hot", "at_most_one")
-
-
 def value_text(model: Explained, row: FloatArray, feature: int, digits: int | None = DIGITS) -> str:
     """The value of a feature in a row."""
-    columns = inputs_of(model, feature)
-    if is_choice(model, feature):
+    columns = model.inputs_of(feature)
+    if model.is_choice(feature):
         ones = [j for j in columns if row[j] == 1]
         name = model.feature_names[feature]
         return _short(name, model.inputs[ones[0]].name) if ones else "none"

@@ -9,16 +9,16 @@ from __future__ import annotations
 import time
 from functools import cached_property
 
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
-from proofwood.explain.proofs.bound_formula import (
+from proofwood.explain.encodings.bound import (
     LeafBoxes,
     OutOfTimeError,
     TooLargeError,
     bound_formula,
     least_lead,
 )
-from proofwood.explain.proofs.lemmas import BoxLemmas, FirstLemmas, cells_of_solution, full_chains
-from proofwood.explain.scores import ScoreModel
+from proofwood.explain.encodings.lemmas import BoxLemmas, FirstLemmas, cells_of_solution, full_chains
+from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
 from proofwood.solvers.session import SatSession
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import cast
 
+from proofwood.explain.encodings.majority import require_majority
+from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.oracles.bound import BoundOracle
+from proofwood.explain.oracles.cdcl import CdclOracle
 from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.scores import ScoreModel
+from proofwood.explain.oracles.reference.cpsat import CpsatOracle
+from proofwood.explain.oracles.reference.smt import SmtOracle
+from proofwood.explain.oracles.sat import SatOracle
 
-ENGINES = ("auto", "box", "sat", "bound", "cpsat", "smt")
-"""Names that :func:`make_oracle` knows."""
-_HOMES = {
-    "box": ("box", "BoxOracle"),
-    "sat": ("sat", "SatOracle"),
-    "bound": ("bound", "BoundOracle"),
-    "cpsat": ("cpsat", "CpsatOracle"),
-    "smt": ("smt", "SmtOracle"),
+_ENGINES: dict[str, Callable[[ScoreModel], Oracle]] = {
+    "auto": CdclOracle,
+    "cdcl": CdclOracle,
+    "sat": SatOracle,
+    "bound": BoundOracle,
+    "cpsat": CpsatOracle,
+    "smt": SmtOracle,
 }
+ENGINES = tuple(_ENGINES)
+"""Names that :func:`make_oracle` knows."""
 _NEEDS = {"cpsat": ("ortools", "ortools"), "smt": ("z3", "z3-solver")}
 
 
@@ -26,8 +32,9 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
 
     Parameters
     ----------
-    engine : ``"box"``, the native search, which ``"auto"`` takes; ``"sat"``, the paper's formula, for majority votes;
-        ``"bound"``, the formula of certificates; ``"cpsat"`` and ``"smt"``, which need OR-Tools and z3
+    engine : ``"cdcl"``, the package's own clause-learning search, which ``"auto"`` takes; ``"sat"``, the paper's
+        formula, for majority votes; ``"bound"``, the formula of certificates; ``"cpsat"`` and ``"smt"``, references
+        that need OR-Tools and z3
     scores : ScoreModel
 
     Raises
@@ -39,24 +46,20 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
     """
     if engine not in ENGINES:
         raise ValueError(f"engine={engine!r}: expected one of {', '.join(map(repr, ENGINES))}")
-    engine = "box" if engine == "auto" else engine
     if engine in _NEEDS and find_spec(_NEEDS[engine][0]) is None:
         raise ImportError(f"engine={engine!r} needs {_NEEDS[engine][1]}: run pip install {_NEEDS[engine][1]}")
-    module, name = _HOMES[engine]
-    return cast("Oracle", getattr(import_module(f"proofwood.explain.oracles.{module}"), name)(scores))
+    return _ENGINES[engine](scores)
 
 
 def second_engine(first: str, scores: ScoreModel) -> str:
     """An engine other than ``first`` that can take the model and needs nothing to be installed."""
-    if first != "box":
-        return "box"
+    if first != "cdcl":
+        return "cdcl"
     return "sat" if is_majority(scores) else "bound"
 
 
 def is_majority(scores: ScoreModel) -> bool:
     """Whether the engine ``"sat"`` can take the model: one vote per tree."""
-    from proofwood.explain.oracles.encode import require_majority
-
     try:
         require_majority(scores)
     except ValueError:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from proofwood.explain.scores import ScoreModel
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 
 
@@ -36,7 +36,7 @@ UNKNOWN = Answer(None)
 class Oracle(Protocol):
     """Answers for one model; may keep what it learned between questions.
 
-    ``name`` is that of the engine: "box", "sat", "bound", "cpsat" or "smt".
+    ``name`` is that of the engine: "cdcl", "sat", "bound", "cpsat" or "smt".
     """
 
     name: str

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proofwood.explain.oracles.encode import Encoding, encode, literal, require_majority
+from proofwood.explain.encodings.bound import LeafBoxes
+from proofwood.explain.encodings.lemmas import FirstLemmas, cells_of_solution
+from proofwood.explain.encodings.majority import Encoding, encode, literal, require_majority
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
-from proofwood.explain.proofs.bound_formula import LeafBoxes
-from proofwood.explain.proofs.lemmas import FirstLemmas, cells_of_solution
-from proofwood.explain.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.session import SatSession
 

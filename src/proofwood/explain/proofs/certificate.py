@@ -28,9 +28,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.explain.encodings.bound import box_literals, box_of
+from proofwood.explain.model.regions import Unit, box_and_clauses, in_region, units
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import Answer, Oracle
-from proofwood.explain.proofs.bound_formula import box_literals, box_of
+from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.proofs.recheck import (
     FORMAT,
     VERSION,
@@ -46,8 +49,6 @@ from proofwood.explain.proofs.recheck import (
     values_to_json,
 )
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError, Refuter, refuted
-from proofwood.explain.scores import ScoreModel
-from proofwood.explain.search.boxes import Unit, ask_region, box_and_clauses, in_region, units
 from proofwood.explain.search.extract import Kind
 from proofwood.explain.search.questions import Questions, members
 from proofwood.explain.search.smallest import smallest
@@ -166,8 +167,8 @@ class Certifier:
         chosen, left_out = sorted(int(feature) for feature in features), sorted(int(feature) for feature in without)
         q = Questions(self.oracle, self.cells, self.label) if questions is None else questions
         first = {"proofs": self._sufficient(chosen)} if kind == "abductive" else {"witness": self._changed(chosen)}
-        left = self.refuter.left
-        best = smallest(self.oracle, self.cells, self.label, kind=kind, free=left_out, seconds=left, questions=q)
+        q.limit(self.refuter.left)
+        best = smallest(q, kind=kind, free=left_out)
         if best is not None and best.lower_bound < len(chosen):
             if best.optimal:
                 raise ValueError(f"the explanation is not smallest: {sorted(best.found.features)} is one")
@@ -211,7 +212,7 @@ class Certifier:
         Parameters
         ----------
         features : those that the region limits
-        low, high : (n_columns,) cells of a region, see :mod:`proofwood.explain.search.boxes`
+        low, high : (n_columns,) cells of a region, see :mod:`proofwood.explain.model.regions`
         maximal : ranges are an interval of numbers, with or without a missing value, or a set of values
         """
         chosen = sorted(int(feature) for feature in features)

@@ -33,7 +33,7 @@ VERSION = 3
 
 
 class RealModel(Protocol):
-    """The model itself: what :func:`proofwood.explain.models.explained` gives."""
+    """The model itself: what :func:`proofwood.explain.model.explained.explained` gives."""
 
     @property
     def scores(self) -> Any:

@@ -4,7 +4,7 @@ Majority votes give the formula of the paper [1]_ for one other class at a time;
 added up, and where sums get too many, they are rounded on the side of the other class: such a formula may have a
 solution where the model has none, never the other way round. Every such solution is denied with a box around it in
 which the other class cannot win, until none is left or a limit is reached. The rounding of the model's own
-floating-point sums is covered by the margin of :class:`~proofwood.explain.scores.ScoreModel`.
+floating-point sums is covered by the margin of :class:`~proofwood.explain.model.scores.ScoreModel`.
 
 References
 ----------
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from proofwood.explain.proofs.bound_formula import (
+from proofwood.explain.encodings.bound import (
     BoundFormula,
     LeafBoxes,
     OutOfTimeError,
@@ -26,8 +26,8 @@ from proofwood.explain.proofs.bound_formula import (
     bound_formula,
     least_lead,
 )
-from proofwood.explain.proofs.lemmas import BoxLemmas, cells_of_solution, full_chains
-from proofwood.explain.scores import ScoreModel
+from proofwood.explain.encodings.lemmas import BoxLemmas, cells_of_solution, full_chains
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.session import SatSession
 

@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood import memory
+from proofwood.explain.model.regions import in_region, units
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle, check_answer
-from proofwood.explain.scores import ScoreModel
-from proofwood.explain.search.boxes import ask_region, in_region, units
+from proofwood.explain.oracles.regions import ask_region
 from proofwood.model.node_table import FloatArray, IntArray
 
 
@@ -129,7 +130,7 @@ def verify(
         problem
     minimal : whether it is claimed that no feature can be spared; else that is not looked at
     region : least and greatest cells (n_columns,) of an abductive explanation with ranges, in all rows of which the
-        class has to stay; see :mod:`proofwood.explain.search.boxes`
+        class has to stay; see :mod:`proofwood.explain.model.regions`
     widest : whether it is claimed that no range of the region can take in one value more
     exact_ranges : whether that is claimed of the model itself, see ``exact``
 

@@ -1,1 +1,1 @@
-"""Explanations out of answers of an oracle."""
+"""Explanations out of answers of an oracle, all of them asked through one object, ``Questions``."""

@@ -17,11 +17,9 @@ from fractions import Fraction
 from math import comb
 from random import Random
 
-from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.enumerate import Enumeration
-from proofwood.explain.search.extract import abductive, begin
-from proofwood.explain.search.questions import Questions
-from proofwood.model.node_table import IntArray
+from proofwood.explain.search.extract import abductive
+from proofwood.explain.search.questions import Questions, mask_of
 
 
 @dataclass(frozen=True)
@@ -54,61 +52,45 @@ class Attribution:
         )
 
 
-def attribution(
-    oracle: Oracle,
-    cells: IntArray,
-    label: int,
-    *,
-    limit: int | None = None,
-    targets: Sequence[int] | None = None,
-    seconds: float | None = None,
-    questions: Questions | None = None,
-) -> Attribution:
+def attribution(q: Questions, *, limit: int | None = None) -> Attribution:
     """Share of the abductive explanations in which each feature occurs.
 
     Parameters
     ----------
+    q : questions about the row; half of their time is for the enumeration
     limit : most abductive explanations to look at
-    oracle, cells, label, targets, seconds, questions : as in :func:`proofwood.explain.search.extract.abductive`
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit={limit!r}: expected a number of explanations from 1, or None")
-    q = begin(oracle, cells, label, targets, seconds, questions)
-    left = q.seconds_left
-    until = None if left is None else time.monotonic() + left
-    found = Enumeration(oracle, cells, label, questions=q, seconds=None if left is None else left / 2)
+    left, until = q.seconds_left, q.deadline
+    if left is not None:
+        q.limit(left / 2)
+    found = Enumeration(q)
     for _ in found:
         if limit is not None and len(found.abductive) >= limit:
             break
     masks = list(found.abductive)
     if until is not None and not found.complete:
         # Too many to list: explanations in random orders of the features, which the enumeration may not have come to.
-        masks = _sampled(oracle, cells, label, masks, limit=limit, targets=targets, until=until)
+        masks = _sampled(q, masks, limit=limit, until=until)
     # A feature whose change alone changes the class is in all explanations, whatever is still to be found.
     certain = [q.known(q.all & ~(1 << feature)) is True for feature in range(q.n)]
     return shares(masks, q.n, certain, complete=found.complete)
 
 
-def _sampled(
-    oracle: Oracle,
-    cells: IntArray,
-    label: int,
-    known: list[int],
-    *,
-    limit: int | None,
-    targets: Sequence[int] | None,
-    until: float,
-) -> list[int]:
+def _sampled(q: Questions, known: list[int], *, limit: int | None, until: float) -> list[int]:
     """``known`` and the explanations that random orders give, until the time is over."""
     masks, chance = dict.fromkeys(known), Random(0)
     while (left := until - time.monotonic()) > 0:
         if limit is not None and len(masks) >= limit:
             break
-        order = list(range(oracle.scores.n_features))
+        order = list(range(q.n))
         chance.shuffle(order)
-        found = abductive(oracle, cells, label, order=order, method="deletion", targets=targets, seconds=left)
+        # Nothing that is known goes along: it would draw the answer towards the explanations found so far.
+        anew = Questions(q.oracle, q.cells, q.label, targets=q.targets, seconds=left)
+        found = abductive(anew, order=order, method="deletion")
         if found.complete:
-            masks[sum(1 << feature for feature in found.features)] = None
+            masks[mask_of(found.features)] = None
     return list(masks)
 
 

@@ -9,14 +9,14 @@ and the witness. Cells that alone would cost as much as the best row known are l
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from proofwood.explain.oracles.oracle import Answer, Oracle
+from proofwood.explain.oracles.oracle import Answer
+from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import FloatArray, IntArray
 
 TOLERANCE = 1e-9
@@ -46,29 +46,21 @@ class Nearest:
 
 
 def nearest(
-    oracle: Oracle,
-    cells: IntArray,
-    label: int,
+    q: Questions,
     prices: Sequence[FloatArray],
     *,
     immutable: Collection[int] = (),
-    targets: Sequence[int] | None = None,
     accept: Callable[[IntArray], bool] | None = None,
-    seconds: float | None = None,
     starts: Sequence[IntArray] = (),
 ) -> Nearest:
     """The row of another class with the least sum of prices.
 
     Parameters
     ----------
-    oracle : Oracle
-    cells : (n_columns,) cells of the row
-    label : its class
+    q : questions about the row
     prices : per column (n_thresholds + 1,) price of each cell: 0 at the row's own, not falling away from it, inf: never
     immutable : features that do not change
-    targets : classes to reach; all others by default
     accept : whether a row that the oracle found counts; for the rows that rounding leaves in doubt
-    seconds : limit
     starts : rows known to be of another class, within what may change: if the time is over no worse row is the answer
 
     Raises
@@ -76,7 +68,7 @@ def nearest(
     ValueError
         If prices are not as described.
     """
-    search = _Search(oracle, np.asarray(cells, dtype=np.int64), label, prices, targets, accept, seconds)
+    search = _Search(q, prices, accept)
     low, high = np.zeros_like(search.own), search.last.copy()
     for feature in immutable:
         columns = list(search.scores.features[feature])
@@ -89,25 +81,14 @@ class _OutOfTime(Exception):
 
 
 class _Search:
-    def __init__(
-        self,
-        oracle: Oracle,
-        own: IntArray,
-        label: int,
-        prices: Sequence[FloatArray],
-        targets: Sequence[int] | None,
-        accept: Callable[[IntArray], bool] | None,
-        seconds: float | None,
-    ) -> None:
-        self.oracle, self.scores = oracle, oracle.scores
-        self.own, self.label, self.targets = own, label, targets
+    def __init__(self, q: Questions, prices: Sequence[FloatArray], accept: Callable[[IntArray], bool] | None) -> None:
+        self.q, self.scores, self.own = q, q.scores, q.cells
         self.last = np.array(self.scores.n_thresholds, dtype=np.int64)
         self.prices = [np.asarray(price, dtype=np.float64) for price in prices]
         self._check_prices()
         self.accept = accept
-        self.deadline = None if seconds is None else time.monotonic() + seconds
         self.best: IntArray | None = None
-        self.best_label, self.upper, self.calls = -1, np.inf, 0
+        self.best_label, self.upper, self.before = -1, np.inf, q.calls
 
     def _check_prices(self) -> None:
         if len(self.prices) != self.scores.n_columns:
@@ -136,7 +117,7 @@ class _Search:
             while heap:
                 bound, _, low, high = heapq.heappop(heap)
                 lower = max(lower, bound)
-                if self._dear(bound):
+                if self._no_better(bound):
                     lower = self.upper
                     break
                 for part in self._parts(low, high):
@@ -171,7 +152,7 @@ class _Search:
         excess = np.array([p[w] - p[c] for p, w, c in zip(self.prices, witness, corner, strict=True)])
         column = int(excess.argmax())
         if witness[column] == corner[column]:  # the witness is a cheapest corner: what is left are rows of equal price
-            if self.accept is None or self._dear(self.price(corner)) or np.array_equal(low, high):
+            if self.accept is None or self._no_better(self.price(corner)) or np.array_equal(low, high):
                 return []
             column = int((high - low).argmax())
             cut = int(low[column] + high[column]) // 2
@@ -215,10 +196,12 @@ class _Search:
         row, moved = self.best.copy(), True
         while moved:
             moved = False
-            dear_first = sorted(np.flatnonzero(row != self.own).tolist(), key=lambda c: -float(self.prices[c][row[c]]))
-            for column in dear_first:
+            costly_first = sorted(
+                np.flatnonzero(row != self.own).tolist(), key=lambda c: -float(self.prices[c][row[c]])
+            )
+            for column in costly_first:
                 near, far = int(self.own[column]), int(row[column])
-                if self._over():  # what is reached so far counts
+                if self.q.out_of_time:  # what is reached so far counts
                     moved = False
                     break
                 while near != far:  # the nearest cell on the way at which some other class is reached
@@ -234,7 +217,7 @@ class _Search:
     def _reached(self, row: IntArray) -> bool:
         """Whether a row is of the space and of one of the classes looked for, by the sums without a margin."""
         winner = self.scores.winner(row)
-        wanted = winner != self.label if self.targets is None else winner in self.targets
+        wanted = winner != self.q.label if self.q.targets is None else winner in self.q.targets
         return wanted and self.scores.allows(row)
 
     def _improve(self, low: IntArray, high: IntArray) -> None:
@@ -262,7 +245,7 @@ class _Search:
         """Price of a row."""
         return float(sum(price[cell] for price, cell in zip(self.prices, cells, strict=True)))
 
-    def _dear(self, price: float) -> bool:
+    def _no_better(self, price: float) -> bool:
         """Whether a price is no improvement."""
         return price == np.inf or price >= self.upper - TOLERANCE * max(1.0, abs(self.upper))
 
@@ -274,26 +257,24 @@ class _Search:
         """A box without the cells that cost too much whatever the other columns do; None if nothing is left."""
         corner = self._corner(low, high)
         bound = self.price(corner)
-        if self._dear(bound):
+        if self._no_better(bound):
             return None
         low, high = low.copy(), high.copy()
         for column, price in enumerate(self.prices):
             start = int(corner[column])
             cells = price[low[column] : high[column] + 1]
-            fits = np.array([not self._dear(bound - price[start] + cost) for cost in cells])
+            fits = np.array([not self._no_better(bound - price[start] + cost) for cost in cells])
             inside = low[column] + np.flatnonzero(fits)
             low[column], high[column] = inside[0], inside[-1]
         return low, high
 
-    def _over(self) -> bool:
-        return self.deadline is not None and time.monotonic() >= self.deadline
+    @property
+    def calls(self) -> int:
+        """Questions to the oracle."""
+        return self.q.calls - self.before
 
     def _ask(self, low: IntArray, high: IntArray) -> Answer:
-        left = None if self.deadline is None else self.deadline - time.monotonic()
-        if left is not None and left <= 0:
-            raise _OutOfTime
-        self.calls += 1
-        answer = self.oracle.ask_box(low, high, self.label, targets=self.targets, seconds=left)
+        answer = self.q.ask_box(low, high)
         if answer.changes is None:
             raise _OutOfTime
         return answer
@@ -301,7 +282,7 @@ class _Search:
     def _offer(self, cells: IntArray, label: int) -> bool:
         """Keep a row of another class if it is better than the best one."""
         price = self.price(cells)
-        if self._dear(price) or (self.accept is not None and not self.accept(cells)):
+        if self._no_better(price) or (self.accept is not None and not self.accept(cells)):
             return False
         self.best, self.best_label, self.upper = np.array(cells, dtype=np.int64), label, price
         return True

@@ -10,11 +10,10 @@ it is blocked. When no seed is left, both lists are complete.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.search.extract import Kind, begin, shrink, shrink_change, witnesses_of
+from proofwood.explain.search.extract import Kind, shrink, shrink_change, witnesses_of
 from proofwood.explain.search.questions import Questions, mask_of, members
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.session import SatSession
@@ -103,13 +102,8 @@ class Enumeration:
 
     Parameters
     ----------
-    oracle : Oracle
-    cells : (n_columns,) cells of the row
-    label : its class
+    q : questions about the row; their limit of time, as it is now, is that of the enumeration
     first : the kind that tends to come early
-    targets : other classes that matter; all by default
-    seconds : limit from the first step on
-    questions : what is known about the row already
 
     Attributes
     ----------
@@ -117,22 +111,11 @@ class Enumeration:
     abductive, contrastive : masks found so far
     """
 
-    def __init__(
-        self,
-        oracle: Oracle,
-        cells: IntArray,
-        label: int,
-        *,
-        first: Kind = "abductive",
-        targets: Sequence[int] | None = None,
-        seconds: float | None = None,
-        questions: Questions | None = None,
-    ) -> None:
+    def __init__(self, q: Questions, *, first: Kind = "abductive") -> None:
         if first not in ("abductive", "contrastive"):
             raise ValueError(f"first={first!r}: expected 'abductive' or 'contrastive'")
-        self.questions = begin(oracle, cells, label, targets, seconds, questions)
-        self.first = first
-        self._deadline = self.questions.deadline
+        self.questions, self.first = q, first
+        self._deadline = q.deadline
         self.complete = False
         self.abductive: list[int] = []
         self.contrastive: list[int] = []

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.questions import Questions, mask_of, members
 from proofwood.model.node_table import IntArray
 
@@ -66,9 +65,7 @@ class Found:
 
 
 def abductive(
-    oracle: Oracle,
-    cells: IntArray,
-    label: int,
+    q: Questions,
     *,
     order: Sequence[int] | None = None,
     keep: Collection[int] = (),
@@ -76,17 +73,12 @@ def abductive(
     start: Collection[int] | None = None,
     proved: bool = False,
     method: Method = "auto",
-    targets: Sequence[int] | None = None,
-    seconds: float | None = None,
-    questions: Questions | None = None,
 ) -> Found:
     """A subset-minimal set of features that suffices for the class.
 
     Parameters
     ----------
-    oracle : Oracle
-    cells : (n_columns,) cells of the row
-    label : its class
+    q : questions about the row. If their time is over, the answer is the best sufficient set so far
     order : features, those to be released first in front; the others follow. Without a limit of time the answer is
         then that of plain deletion in this order. By default features of little effect go first, and whatever a proof
         did not need goes with them
@@ -95,9 +87,6 @@ def abductive(
     start : set to begin with, such as the explanation of a similar row; if it does not suffice all features are used
     proved : whether ``start`` is known to suffice
     method : ``"deletion"`` asks for one feature at a time, ``"dichotomic"`` for growing and shrinking groups
-    targets : other classes that matter; all by default
-    seconds : limit; the answer is then the best sufficient set so far
-    questions : what is known about the row already; ``oracle``, ``cells``, ``label``, ``targets`` must be the same
 
     Returns
     -------
@@ -110,7 +99,6 @@ def abductive(
     ValueError
         If a feature is both in ``keep`` and ``free``, or there is no such feature.
     """
-    q = begin(oracle, cells, label, targets, seconds, questions)
     before = q.calls
     for features in (order or (), keep, free, start or ()):
         _check(q, features)
@@ -208,29 +196,14 @@ def _pass(
     return current, opened
 
 
-def contrastive(
-    oracle: Oracle,
-    cells: IntArray,
-    label: int,
-    *,
-    order: Sequence[int] | None = None,
-    immutable: Collection[int] = (),
-    targets: Sequence[int] | None = None,
-    seconds: float | None = None,
-    questions: Questions | None = None,
-) -> Found | None:
+def contrastive(q: Questions, *, order: Sequence[int] | None = None, immutable: Collection[int] = ()) -> Found | None:
     """A subset-minimal set of features whose change can change the class.
 
     Parameters
     ----------
-    oracle : Oracle
-    cells : (n_columns,) cells of the row
-    label : its class
+    q : questions about the row. If their time is over, the answer is the smallest changing set so far
     order : features that should rather stay as they are in front; by default those of least effect
     immutable : features that do not change
-    targets : classes to reach; all others by default
-    seconds : limit; the answer is then the smallest changing set so far
-    questions : what is known about the row already; ``oracle``, ``cells``, ``label``, ``targets`` must be the same
 
     Returns
     -------
@@ -242,7 +215,6 @@ def contrastive(
     ValueError
         If there is no such feature.
     """
-    q = begin(oracle, cells, label, targets, seconds, questions)
     before = q.calls
     for features in (order or (), immutable):
         _check(q, features)
@@ -301,25 +273,6 @@ def witnesses_of(q: Questions, features: int) -> dict[int, IntArray]:
         if spared.bit_count() == 1:
             found.setdefault(spared.bit_length() - 1, cells)
     return dict(sorted(found.items()))
-
-
-def begin(
-    oracle: Oracle,
-    cells: IntArray,
-    label: int,
-    targets: Sequence[int] | None,
-    seconds: float | None,
-    questions: Questions | None,
-) -> Questions:
-    """The given questions with a new limit of time, or new ones."""
-    if questions is None:
-        return Questions(oracle, cells, label, targets=targets, seconds=seconds)
-    if targets is not None and questions.targets != tuple(targets):
-        raise ValueError(f"questions are about the classes {questions.targets}, expected {tuple(targets)}")
-    if questions.label != label or not (questions.cells == cells).all():
-        raise ValueError("questions are about another row or class")
-    questions.limit(seconds)
-    return questions
 
 
 def _check(q: Questions, features: Iterable[int]) -> None:

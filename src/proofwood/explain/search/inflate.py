@@ -9,20 +9,19 @@ maximal: no range can take in one value more.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.search.boxes import Unit, ask_region, in_region, units
+from proofwood.explain.model.regions import Unit, in_region, units
+from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Inflated:
-    """A region of cells in which every row of the space has the class; see :mod:`proofwood.explain.search.boxes`.
+    """A region of cells in which every row of the space has the class; see :mod:`proofwood.explain.model.regions`.
 
     Parameters
     ----------
@@ -40,60 +39,42 @@ class Inflated:
 
 
 def inflate(
-    oracle: Oracle,
-    cells: IntArray,
-    label: int,
+    q: Questions,
     features: Collection[int],
     *,
     order: Sequence[int] | None = None,
-    targets: Sequence[int] | None = None,
-    seconds: float | None = None,
     witnesses: Collection[IntArray] = (),
 ) -> Inflated:
     """Widen the values of a sufficient set.
 
     Parameters
     ----------
-    oracle : Oracle
-    cells : (n_columns,) cells of the row
-    label : its class
+    q : questions about the row. If their time is over, the region is sound and perhaps not maximal
     features : a set that suffices; nothing is proved anew about the set itself
     order : features to be widened first in front; ascending by default
-    targets : other classes that matter; all by default
-    seconds : limit; the box is then sound and perhaps not maximal
-    witnesses : cells of rows of other classes: boxes that contain one need no question
+    witnesses : cells of rows of other classes: regions that contain one need no question
     """
-    widening = _Widening(oracle, cells, label, features, targets, seconds, witnesses)
+    before = q.calls
+    widening = _Widening(q, features, witnesses)
     kept = set(features)
     for feature in dict.fromkeys([*(order or ()), *sorted(kept)]):
         if feature in kept:
             widening.widen(feature)
-    return Inflated(widening.low, widening.high, widening.complete, widening.calls, widening.against)
+    return Inflated(widening.low, widening.high, widening.complete, q.calls - before, widening.against)
 
 
 class _Widening:
     """The region so far."""
 
-    def __init__(
-        self,
-        oracle: Oracle,
-        cells: IntArray,
-        label: int,
-        features: Collection[int],
-        targets: Sequence[int] | None,
-        seconds: float | None,
-        witnesses: Collection[IntArray],
-    ) -> None:
-        self.oracle, self.scores = oracle, oracle.scores
-        self.label, self.targets = label, targets
-        self.deadline = None if seconds is None else time.monotonic() + seconds
+    def __init__(self, q: Questions, features: Collection[int], witnesses: Collection[IntArray]) -> None:
+        self.q, self.scores = q, q.scores
         self.low = np.zeros(self.scores.n_columns, dtype=np.int64)
         self.high = np.array(self.scores.n_thresholds, dtype=np.int64)
         for feature in features:
             columns = list(self.scores.features[feature])
-            self.low[columns] = self.high[columns] = np.asarray(cells)[columns]
+            self.low[columns] = self.high[columns] = q.cells[columns]
         self.against = [np.asarray(witness) for witness in witnesses]
-        self.complete, self.calls = True, 0
+        self.complete = True
 
     def widen(self, feature: int) -> None:
         """Widen one feature as far as possible."""
@@ -142,12 +123,7 @@ class _Widening:
             return True
         if any(in_region(self.scores, row, low, high) for row in self.against):
             return False
-        left = None if self.deadline is None else self.deadline - time.monotonic()
-        if left is not None and left <= 0:
-            self.complete = False
-            return False
-        self.calls += 1
-        answer = ask_region(self.oracle, low, high, self.label, targets=self.targets, seconds=left)
+        answer = self.q.ask_region(low, high)
         if answer.changes is None:
             self.complete = False
             return False

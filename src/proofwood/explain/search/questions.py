@@ -1,19 +1,21 @@
 """Questions about one row, and everything that their answers have taught.
 
 Sets of features are bit masks here: bit ``i`` of an integer stands for feature ``i``. Every answer is worth more than
-the question. A row of another class that differs from the row only on the features ``D`` settles all questions whose
-fixed features avoid ``D``; a sufficient set settles all questions that fix at least its members. Deletion, enumeration
-and the search for smallest sets therefore ask through one :class:`Questions`, and never ask what is known.
+the question. A row of another class that differs from the row only on the features ``D`` answers all questions whose
+fixed features avoid ``D``; a sufficient set answers all questions that fix at least its members. Every search therefore
+asks through one :class:`Questions`, and none asks what is known.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
-from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle
+from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.search.seed import TreeBounds, greedy_seed, release_order
 from proofwood.memory import lacked, note_lack
 from proofwood.model.node_table import IntArray
@@ -46,7 +48,7 @@ class Questions:
     cells : (n_columns,) cells of the row
     label : its class
     targets : other classes to look for; all by default. "Suffices" then means: suffices against these classes
-    seconds : limit for all questions together, from now on
+    seconds : limit for all questions together, from now on; :meth:`limit` sets another
 
     Attributes
     ----------
@@ -179,6 +181,26 @@ class Questions:
             raise AssertionError(f"the oracle {self.oracle.name!r} gave a core with a feature that is not fixed")
         self.learn_sufficient(core)
         return False
+
+    def ask_box(self, low: IntArray, high: IntArray) -> Answer:
+        """Whether the class can change in a box of cells; ``UNKNOWN`` if the time is over. The answer is not kept.
+
+        Parameters
+        ----------
+        low, high : (n_columns,) least and greatest cell of each column
+        """
+        return self._ask_cells(self.oracle.ask_box, low, high)
+
+    def ask_region(self, low: IntArray, high: IntArray) -> Answer:
+        """As :meth:`ask_box`, of a region; see :mod:`proofwood.explain.model.regions`."""
+        return self._ask_cells(partial(ask_region, self.oracle), low, high)
+
+    def _ask_cells(self, ask: Callable[..., Answer], low: IntArray, high: IntArray) -> Answer:
+        left = self.seconds_left
+        if left is not None and left <= 0.0:
+            return UNKNOWN
+        self.calls += 1
+        return ask(low, high, self.label, targets=self.targets, seconds=left)
 
     def known(self, fixed: int) -> bool | None:
         """The answer to a question if it follows from earlier ones, else None."""

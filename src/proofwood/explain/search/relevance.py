@@ -11,55 +11,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.enumerate import Map
-from proofwood.explain.search.extract import begin, shrink, shrink_change
+from proofwood.explain.search.extract import shrink, shrink_change
 from proofwood.explain.search.questions import Questions
-from proofwood.model.node_table import IntArray
 
 
-def necessary(
-    oracle: Oracle,
-    cells: IntArray,
-    label: int,
-    *,
-    targets: Sequence[int] | None = None,
-    seconds: float | None = None,
-    questions: Questions | None = None,
-) -> dict[int, bool | None]:
+def necessary(q: Questions) -> dict[int, bool | None]:
     """For each feature whether it is in every abductive explanation; None where time ran out.
 
     Parameters
     ----------
-    oracle, cells, label, targets, seconds, questions : as in :func:`proofwood.explain.search.extract.abductive`
+    q : questions about the row
     """
-    q = begin(oracle, cells, label, targets, seconds, questions)
     return {feature: q.ask(q.all & ~(1 << feature)) for feature in range(q.n)}
 
 
-def relevant(
-    oracle: Oracle,
-    cells: IntArray,
-    label: int,
-    *,
-    features: Sequence[int] | None = None,
-    targets: Sequence[int] | None = None,
-    seconds: float | None = None,
-    questions: Questions | None = None,
-) -> dict[int, bool | None]:
+def relevant(q: Questions, *, features: Sequence[int] | None = None) -> dict[int, bool | None]:
     """For each feature whether it is in some abductive explanation (equally: in some contrastive one).
 
     Parameters
     ----------
+    q : questions about the row
     features : which features; all by default
-    oracle, cells, label, targets, seconds, questions : as in :func:`proofwood.explain.search.extract.abductive`
 
     Returns
     -------
     dict
         None where time ran out.
     """
-    q = begin(oracle, cells, label, targets, seconds, questions)
     asked = list(range(q.n)) if features is None else [int(feature) for feature in features]
     order = q.release_order()
     explored = Map(q.n, q.seconds_left)

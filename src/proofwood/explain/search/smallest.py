@@ -11,17 +11,15 @@ changing sets. Contrastive explanations are found in the same way with the two k
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from pysat.examples.rc2 import RC2  # type: ignore[import-untyped]
 from pysat.formula import WCNF  # type: ignore[import-untyped]
 
-from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.search.extract import Found, Kind, begin, shrink, shrink_change, witnesses_of
+from proofwood.explain.search.extract import Found, Kind, shrink, shrink_change, witnesses_of
 from proofwood.explain.search.questions import Questions, mask_of, members
-from proofwood.model.node_table import IntArray
 from proofwood.solvers.session import interrupts_left_to_python
 
 
@@ -83,7 +81,7 @@ class HittingSets:
         self._solver.add_clause([1 + element for element in members(mask)])
 
     def smallest(self) -> int | None:
-        """A smallest hitting set, None if the time is over; :attr:`lower_bound` then tells what is proved."""
+        """A smallest hitting set, None if the time is over; :attr:`lower_bound` is then what is proved."""
         try:
             with interrupts_left_to_python():
                 model = self._solver.compute()
@@ -113,31 +111,21 @@ class HittingSets:
 
 
 def smallest(
-    oracle: Oracle,
-    cells: IntArray,
-    label: int,
+    q: Questions,
     *,
     kind: Kind = "abductive",
     keep: Collection[int] = (),
     free: Collection[int] = (),
-    targets: Sequence[int] | None = None,
-    seconds: float | None = None,
-    questions: Questions | None = None,
     start: Found | None = None,
 ) -> Smallest | None:
     """An explanation of the fewest features, with a bound at any time.
 
     Parameters
     ----------
-    oracle : Oracle
-    cells : (n_columns,) cells of the row
-    label : its class
+    q : questions about the row
     kind : "abductive" or "contrastive"
     keep : abductive: features that belong to the answer in any case
     free : abductive: features that must not belong to it; contrastive: features that do not change
-    targets : other classes that matter; all by default
-    seconds : limit
-    questions : what is known about the row already
     start : an explanation of this kind with the same ``keep`` and ``free``; the answer is never larger
 
     Returns
@@ -145,7 +133,6 @@ def smallest(
     Smallest or None
         None if it is proved that there is no such explanation.
     """
-    q = begin(oracle, cells, label, targets, seconds, questions)
     before = q.calls
     search = _Search(q, kind, mask_of(keep), mask_of(free))
     if start is not None and start.proved:

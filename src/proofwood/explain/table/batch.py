@@ -15,13 +15,15 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from proofwood.explain import arguments
-from proofwood.explain.explainer import Explainer, ReadRow
+from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.extract import NotSufficientError
 from proofwood.explain.table.records import Explanations, fingerprint, plain, record_of, rows_fingerprint
 from proofwood.explain.table.reuse import Reuse
@@ -39,6 +41,28 @@ PIECE = 50
 """Most sets of equal rows in a piece of work."""
 PIECES = 64
 """Pieces that a smaller table is cut into."""
+
+
+class RowExplainer(Protocol):
+    """What explains the single rows: an :class:`proofwood.Explainer`, with its method for each of ``KINDS``."""
+
+    engine: str
+    time_limit: float | None
+    model: Explained
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features that explanations are made of."""
+
+    @property
+    def oracle(self) -> Oracle:
+        """The engine, with all it has learned."""
+
+    def fresh(self, *, time_limit: float | None) -> RowExplainer:
+        """The same explainer, with nothing learned yet."""
+
+    def with_gaps_of(self, rows: FloatArray) -> RowExplainer:
+        """The explainer that considers missing values where some of these rows have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +87,13 @@ class Piece:
 class Task:
     """What all pieces have in common: sent to each worker once."""
 
-    explainer: Explainer
+    explainer: RowExplainer
     kind: str
     options: Mapping[str, Any]
 
 
 def explain_rows(
-    explainer: Explainer,
+    explainer: RowExplainer,
     X: Any,
     *,
     kind: str = "abductive",
@@ -86,7 +110,7 @@ def explain_rows(
 
     Parameters
     ----------
-    explainer : Explainer
+    explainer : what explains single rows
     X : rows, as the model takes them
     kind : ``"abductive"``, ``"contrastive"`` or ``"counterfactual"``: the method of the explainer
     n_jobs : processes, counted as the threads of a fit: None for one, or what ``joblib.parallel_config`` says; -1 for
@@ -154,7 +178,7 @@ def explain_rows(
     checkpoint = Checkpoint(path, header, len(rows))
     try:
         left = [p for p in pieces if not all(row in checkpoint.records for group in p.groups for row in group)]
-        task = Task(_fresh(explainer, limit), kind, options)
+        task = Task(explainer.fresh(time_limit=limit), kind, options)
         with (
             Reporter(len(rows), kind, verbose=verbose, callback=callback, done=len(checkpoint.records)) as reporter,
             closing(runner.run(explain_piece, task, left)) as results,
@@ -167,13 +191,7 @@ def explain_rows(
     return Explanations(explainer.model, rows, checkpoint.records, kind, options)
 
 
-def _fresh(explainer: Explainer, time_limit: float | None) -> Explainer:
-    return Explainer(
-        explainer.model, engine=explainer.engine, time_limit=time_limit, memory_limit=explainer.memory_limit
-    )
-
-
-def _cut(explainer: Explainer, rows: FloatArray, by_value: bool) -> Iterator[Piece]:
+def _cut(explainer: RowExplainer, rows: FloatArray, by_value: bool) -> Iterator[Piece]:
     """Rows by class and cells, equal ones together, in pieces of a size that depends on the table only."""
     if not len(rows):
         return
@@ -204,7 +222,7 @@ def explain_piece(task: Task, piece: Piece) -> list[Record]:
     -------
     One record per row.
     """
-    explainer = _fresh(task.explainer, task.explainer.time_limit)
+    explainer = task.explainer.fresh(time_limit=task.explainer.time_limit)
     # An order or a start is a wish about which explanation is found, and a smallest one may be smaller elsewhere.
     shared = task.kind == "abductive" and not task.options.keys() & {"order", "start", "method"}
     reuse = Reuse(explainer.model.scores) if shared and not task.options.get("smallest") else None
@@ -232,7 +250,7 @@ def explain_piece(task: Task, piece: Piece) -> list[Record]:
     return records
 
 
-def _asked(explainer: Explainer, task: Task, row: ReadRow) -> Explanation:
+def _asked(explainer: RowExplainer, task: Task, row: ReadRow) -> Explanation:
     model = explainer.model
     target = task.options.get("target")
     if target is not None:
@@ -246,7 +264,7 @@ def _asked(explainer: Explainer, task: Task, row: ReadRow) -> Explanation:
     return found
 
 
-def _impossible(explainer: Explainer, kind: Any, row: ReadRow, message: str) -> Explanation:
+def _impossible(explainer: RowExplainer, kind: Any, row: ReadRow, message: str) -> Explanation:
     return Explanation(
         kind=kind, features=(), row=row.row, label=row.label, status="impossible", seconds=0.0, calls=0,
         engine=explainer.oracle.name, model=explainer.model, cells=row.cells, message=message,

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import numpy as np
 
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.models import Explained
-from proofwood.explain.prices import cell_prices
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.prices import cell_prices
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.parallel.checkpoint import Record, read_lines
 
@@ -42,12 +42,12 @@ def plain(value: Any) -> Any:
 
 
 def rows_fingerprint(rows: FloatArray) -> str:
-    """A short text that tells tables of numbers apart."""
+    """A short text that differs between tables of numbers."""
     return _hash([np.asarray(rows.shape), rows])
 
 
 def fingerprint(model: Explained) -> str:
-    """A short text that tells models, their grids and their names apart."""
+    """A short text that differs between models, their grids and their names."""
     scores = model.scores
     names = [*model.feature_names, *model.columns, *(str(label) for label in model.classes.tolist())]
     parts: list[Any] = [
@@ -207,7 +207,7 @@ class Explanations(Sequence[Explanation]):
 
     def to_frame(self) -> pl.DataFrame:
         """A frame of polars: row, prediction, status, number of features, their names, rule, distance, lower bound."""
-        import polars as pl
+        import polars as pl  # start-up time: records need no frame
 
         records = self.records
         length, names = pl.Int64, pl.List(pl.String)

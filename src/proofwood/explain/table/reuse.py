@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.scores import ScoreModel
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 
 

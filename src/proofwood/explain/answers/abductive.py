@@ -1,0 +1,165 @@
+"""Why this class: features that suffice for it, if asked for the fewest, with ranges, or with a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import get_args
+
+from proofwood.explain import arguments
+from proofwood.explain.answers.case import Case
+from proofwood.explain.answers.certified import certified
+from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
+from proofwood.explain.model.regions import in_region, units
+from proofwood.explain.model.space import Key
+from proofwood.explain.oracles.regions import ask_region
+from proofwood.explain.search.extract import Found, Method, NotSufficientError
+from proofwood.explain.search.extract import abductive as find_abductive
+from proofwood.explain.search.inflate import Inflated
+from proofwood.explain.search.inflate import inflate as find_ranges
+from proofwood.explain.search.questions import mask_of
+from proofwood.explain.search.smallest import HittingSets
+from proofwood.explain.search.smallest import smallest as find_smallest
+from proofwood.model.node_table import IntArray
+
+Features = Iterable[Key]
+
+
+def abductive(
+    case: Case,
+    *,
+    smallest: bool,
+    inflate: bool,
+    order: Features | None,
+    keep: Features,
+    free: Features,
+    method: Method,
+    greedy: bool,
+    start: Features | None,
+    certificate: bool,
+) -> Explanation:
+    """The explanation, with the options of :meth:`proofwood.Explainer.abductive`."""
+    arguments.flags(smallest=smallest, inflate=inflate, greedy=greedy, certificate=certificate)
+    arguments.choice(method, "method", get_args(Method))
+    given = [] if order is None else case.features(order, "order")
+    kept, left_free = case.features(keep, "keep"), case.features(free, "free")
+    first = None if start is None else case.features(start, "start")
+    strict = given if order is not None and not smallest else None
+    found = _one(case, strict, kept, left_free, first, greedy=greedy, method=method)
+    status, lower = status_of(found, "sufficient"), float("nan")
+    if smallest and found.proved:
+        found, status, lower = _smallest(case, found, kept, left_free)
+    low, high = case.box(found.features)
+    result = case.explanation(
+        "abductive", found.features, status, found.witnesses, low=low, high=high, keep=kept, lower_bound=lower
+    )
+    maximal = None
+    if inflate and found.proved:
+        result, maximal = _inflated(case, result, given)
+    return certified(case, result, left_free, maximal) if certificate else result
+
+
+def status_of(found: Found, incomplete: str) -> str:
+    """The status of what a search found; ``incomplete`` where it is right and perhaps not minimal."""
+    if not found.proved:
+        return "unknown"
+    return "minimal" if found.complete else incomplete
+
+
+def _one(
+    case: Case,
+    order: list[int] | None,
+    keep: list[int],
+    free: list[int],
+    start: list[int] | None,
+    *,
+    greedy: bool,
+    method: Method,
+) -> Found:
+    """A minimal explanation, from what a greedy bound leaves over where nothing else is asked for."""
+    q = case.questions
+    proved = greedy and start is None and order is None and not free
+    if proved:
+        start = sorted(q.greedy_seed(keep))
+    try:
+        return find_abductive(q, order=order, keep=keep, free=free, start=start, proved=proved, method=method)
+    except NotSufficientError as error:
+        names = [case.model.feature_names[feature] for feature in free]
+        cells = q.changing[q.change_of(q.all & ~mask_of(free))]
+        witness = case.model.row(cells, like=case.row)
+        raise NotSufficientError(
+            f"free={names}: a change of these features alone can change the class, as in the row {witness.tolist()}. "
+            "No explanation can do without all of them: take some of them out of free.",
+            cells,
+        ) from error
+
+
+# ------------------------------------------------------------------------------------------------------ fewest features
+
+
+def _smallest(case: Case, found: Found, keep: list[int], free: list[int]) -> tuple[Found, str, float]:
+    """An explanation of the fewest features, its status, and the least number that is proved."""
+    best = find_smallest(case.questions, keep=keep, free=free, start=found)
+    assert best is not None, "some set suffices"
+    lower = float(best.lower_bound)
+    status = "smallest" if best.optimal else status_of(best.found, "sufficient")
+    if best.optimal and case.scores.margin and (real := _least_size(case, keep, free)) < lower:
+        status, lower = status + UP_TO_ROUNDING, float(real)
+    return best.found, status, lower
+
+
+def _least_size(case: Case, keep: Iterable[int], free: Iterable[int]) -> int:
+    """Least number of features that meet the changes known so far which the model itself shows."""
+    q = case.questions
+    allowed = q.all & ~mask_of(free)
+    hitting = HittingSets(q.n, q.deadline)
+    try:
+        for feature in keep:
+            hitting.add(1 << feature)
+        for changed, cells in q.changing.items():
+            if changed & allowed and case.is_real(cells):
+                hitting.add(changed & allowed)
+        hitting.smallest()
+        return hitting.lower_bound
+    finally:
+        hitting.close()
+
+
+# --------------------------------------------------------------------------------------------------------------- ranges
+
+
+def _inflated(case: Case, found: Explanation, order: list[int]) -> tuple[Explanation, bool]:
+    """The explanation with wider values, and whether they are known to be as wide as can be."""
+    region = find_ranges(
+        case.questions,
+        found.features,
+        order=[f for f in found.features if f not in order] + order[::-1],
+        witnesses=found.witness_cells.values(),
+    )
+    ranges = "wide"
+    if region.complete:
+        ranges = "widest" if _are_widest(case, found.features, region) else "widest" + UP_TO_ROUNDING
+    wide = replace(found, low=region.low, high=region.high, calls=case.calls, seconds=case.seconds, ranges=ranges)
+    return wide, region.complete
+
+
+def _are_widest(case: Case, features: Iterable[int], region: Inflated) -> bool:
+    """Whether the model itself shows, for each value that a range could take in next, a row of another class."""
+    scores = case.scores
+    if not scores.margin:
+        return True
+    for feature in features:
+        for unit in units(scores, feature):
+            for value in unit.next(region.low, region.high):
+                wider = unit.with_value(region.low, region.high, value)
+                known = any(in_region(scores, row, *wider) and case.is_real(row) for row in region.against)
+                if not known and not _sure_in(case, *wider):
+                    return False
+    return True
+
+
+def _sure_in(case: Case, low: IntArray, high: IntArray) -> bool:
+    """Whether a row of a region is found that has another class in the model itself."""
+    q = case.questions
+    found = ask_region(case.session.sure, low, high, case.label, targets=q.targets, seconds=q.seconds_left)
+    return found.witness is not None and case.is_real(found.witness)

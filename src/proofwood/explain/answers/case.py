@@ -1,0 +1,159 @@
+"""One question about one row: the row, what is known about it, and the limit of time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from proofwood.explain import arguments
+from proofwood.explain.answers.reading import ReadRow
+from proofwood.explain.answers.session import Session
+from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation, ExplanationKind
+from proofwood.explain.model.space import Key, position
+from proofwood.explain.search.questions import Questions
+from proofwood.model.node_table import IntArray
+
+
+class Case:
+    """What all answers about a row are made with.
+
+    Parameters
+    ----------
+    session : the model and its engines
+    row : what is asked about
+    begin : time of ``time.monotonic()`` from which on the limit counts: reading the row and building the engine are in
+        it
+    target : a class or list of classes that matter, None for all others
+    limit : seconds, None for no limit
+
+    Attributes
+    ----------
+    questions : what is known about the row; they end when the limit is reached
+    """
+
+    def __init__(
+        self, session: Session, row: ReadRow, begin: float, *, target: Any = None, limit: float | None = None
+    ) -> None:
+        self.session, self.model, self.scores = session, session.model, session.model.scores
+        self.row, self.cells, self.label = row.row, row.cells, row.label
+        self._until = None if limit is None else begin + limit
+        self._since = begin
+        self.questions: Questions = session.questions(row, target)
+        self.questions.limit(self.left)
+        self._calls = self.questions.calls
+
+    @property
+    def left(self) -> float | None:
+        """What is left of the limit in seconds, None without one."""
+        return None if self._until is None else max(0.0, self._until - time.monotonic())
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the beginning, or since :meth:`restart`."""
+        return time.monotonic() - self._since
+
+    @property
+    def calls(self) -> int:
+        """Questions that reached the engine since the beginning, or since :meth:`restart`."""
+        return self.questions.calls - self._calls
+
+    def restart(self) -> None:
+        """Count seconds and calls from here on: for the next answer of a list."""
+        self._since, self._calls = time.monotonic(), self.questions.calls
+
+    def features(self, keys: Iterable[Key], what: str) -> list[int]:
+        """Indices of features given by name or index; ``what`` is named in the error."""
+        return features_of(self.model.feature_names, keys, what)
+
+    def box(self, features: Iterable[int]) -> tuple[IntArray, IntArray]:
+        """Least and greatest cells (n_columns,) of the rows that agree with this one on some features."""
+        low, high = np.zeros_like(self.cells), np.array(self.scores.n_thresholds)
+        columns = [column for feature in features for column in self.scores.features[feature]]
+        low[columns] = high[columns] = self.cells[columns]
+        return low, high
+
+    def explanation(
+        self,
+        kind: ExplanationKind,
+        features: Iterable[int],
+        status: str,
+        witnesses: Mapping[int, IntArray],
+        **more: Any,
+    ) -> Explanation:
+        """The explanation; its status says so if it leans on a change that only rounding might allow.
+
+        Parameters
+        ----------
+        kind, features, status : as in :class:`Explanation`
+        witnesses : for features cells of rows of another class
+        more : further attributes of the explanation
+        """
+        chosen = tuple(sorted(features))
+        if status not in ("none", "unknown"):
+            witnesses = self._shown(kind, chosen, witnesses)
+            needed = [cells for feature, cells in witnesses.items() if feature not in more.get("keep", ())]
+            if not status.endswith(UP_TO_ROUNDING) and not all(self.is_real(cells) for cells in needed):
+                status += UP_TO_ROUNDING
+        return Explanation(
+            kind=kind,
+            features=chosen,
+            row=self.row,
+            label=self.label,
+            status=status,
+            seconds=self.seconds,
+            calls=self.calls,
+            engine=self.session.oracle.name,
+            model=self.model,
+            cells=self.cells,
+            witness_cells=dict(sorted(witnesses.items())),
+            targets=self.questions.targets,
+            **{**more, "keep": tuple(more.get("keep", ()))},
+        )
+
+    # --------------------------------------------------------------------------------------------------------- rounding
+
+    def is_real(self, cells: IntArray) -> bool:
+        """Whether the model itself gives a row of these cells another class (of the targets)."""
+        scores, targets = self.scores, self.questions.targets
+        others = [k for k in (range(scores.n_classes) if targets is None else targets) if k != self.label]
+        if scores.margin == 0:
+            return scores.winner(cells) in others
+        sums = scores.sums(cells)
+        if targets is None and any(
+            sums[k] - sums[self.label] >= scores.threshold_of_win(k, self.label, margin=False) + scores.margin
+            for k in others
+        ):
+            return True
+        row = self.model.row(cells, like=self.row)
+        return int(self.model.predict_codes(row[np.newaxis])[0]) in others
+
+    def sure_change(self, fixed: Iterable[int]) -> IntArray | None:
+        """A row that agrees on some features and has another class in the model itself; None if none is found."""
+        q = self.questions
+        asked = self.session.sure.ask(self.cells, self.label, list(fixed), targets=q.targets, seconds=q.seconds_left)
+        return asked.witness if asked.witness is not None and self.is_real(asked.witness) else None
+
+    def _shown(self, kind: str, features: tuple[int, ...], witnesses: Mapping[int, IntArray]) -> Mapping[int, IntArray]:
+        """The witnesses; where one changes the class up to rounding only, another one if it is known to exist."""
+        if not self.scores.margin or kind == "counterfactual":
+            return witnesses
+        shown = dict(witnesses)
+        for feature, cells in witnesses.items():
+            if cells is not shown[feature] or self.is_real(cells):
+                continue
+            if kind == "abductive":
+                fixed, same = [other for other in features if other != feature], [feature]
+            else:
+                fixed, same = [f for f in range(self.scores.n_features) if f not in features], [*witnesses]
+            better = self.sure_change(fixed)
+            if better is not None:
+                shown.update(dict.fromkeys(same, better))
+        return shown
+
+
+def features_of(names: tuple[str, ...], keys: Iterable[Key], what: str) -> list[int]:
+    """Indices of features given by name or index, each once; ``what`` is named in the error."""
+    return list(dict.fromkeys(position(key, names, what) for key in arguments.several(keys, what, repr(names[0]))))

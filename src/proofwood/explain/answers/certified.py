@@ -1,0 +1,60 @@
+"""Explanations with a certificate: a proof that can be checked without this package's search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from proofwood.explain.answers.case import Case
+from proofwood.explain.explanation import Explanation
+from proofwood.explain.proofs.certificate import Certifier, OnlyRoundingError
+from proofwood.model.node_table import IntArray
+
+
+def certifier(case: Case, known: Iterable[IntArray]) -> Certifier:
+    """What makes the certificates of a row, in the time that is left; ``known``: cells of rows of other classes."""
+    return Certifier(
+        case.scores,
+        case.cells,
+        case.label,
+        case.session.oracle,
+        model=case.model,
+        x=case.row,
+        known=known,
+        seconds=case.left,
+    )
+
+
+def certified(case: Case, found: Explanation, without: list[int], maximal: bool | None = None) -> Explanation:
+    """The explanation with its certificate.
+
+    Where a range can grow but for rounding, the certificate claims, as the explanation does, that the box suffices.
+
+    Parameters
+    ----------
+    case : of the explanation
+    found : the explanation
+    without : features that it must not have
+    maximal : of an inflated one, whether its ranges are known to be as wide as can be
+    """
+    if found.targets is not None or found.keep:
+        raise ValueError("certificate=True is for explanations against all classes, without keep")
+    if found.status == "unknown":
+        return found
+    make = certifier(case, found.witness_cells.values())
+    minimal = found.status in ("minimal", "smallest")
+    if maximal is not None:
+        assert found.low is not None
+        assert found.high is not None
+        box = found.features, found.low, found.high
+        try:
+            content = make.inflated(*box, maximal=maximal and minimal)
+        except OnlyRoundingError:
+            content = make.inflated(*box, maximal=False)
+    elif found.status == "none":
+        content = make.abductive(without, minimal=False)
+    elif found.status == "smallest" and found.kind != "counterfactual":
+        content = make.smallest(found.kind, found.features, without=without, questions=case.questions)
+    else:
+        content = (make.abductive if found.kind == "abductive" else make.contrastive)(found.features, minimal=minimal)
+    return replace(found, certificate=content, seconds=case.seconds)

@@ -1,0 +1,84 @@
+"""All explanations of a row, one after the other, and the certificate of all of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from proofwood import memory
+from proofwood.explain import arguments
+from proofwood.explain.answers.case import Case
+from proofwood.explain.answers.certified import certifier
+from proofwood.explain.explanation import Explanation
+from proofwood.explain.proofs.certificate import NoCertificateError
+from proofwood.explain.search.enumerate import Enumeration
+from proofwood.explain.search.extract import Kind
+
+
+class Listing(Iterator[Explanation]):
+    """Explanations of one row, each as soon as it is found.
+
+    Parameters
+    ----------
+    found : where they come from
+    run : the search behind them
+    doubts : those of them, of any kind, that are explanations only up to rounding
+    """
+
+    def __init__(self, found: Iterator[Explanation], run: Enumeration, doubts: Sequence[Explanation] = ()) -> None:
+        self._found, self._run, self._doubts = found, run, doubts
+
+    def __next__(self) -> Explanation:
+        return next(self._found)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is known, by now, that there are no others, rounding given the doubt; see :attr:`exact`."""
+        return self._run.complete
+
+    @property
+    def exact(self) -> bool:
+        """Whether the list is complete, and its explanations are all those of the model itself."""
+        return self._run.complete and not self._doubts
+
+
+def listing(
+    case: Case, *, limit: int | None, kind: Kind | None, first: Kind, memory_limit: int | str | None
+) -> Listing:
+    """The list, with the options of :meth:`proofwood.Explainer.enumerate` and the memory limit of each step."""
+    arguments.choice(kind, "kind", (None, "abductive", "contrastive"))
+    arguments.choice(first, "first", ("abductive", "contrastive"))
+    most = arguments.count(limit, "limit")
+    run = Enumeration(case.questions, first=first)
+    doubts: list[Explanation] = []
+    return Listing(itertools.islice(_listed(case, run, kind, doubts, memory_limit), most), run, doubts)
+
+
+def _listed(
+    case: Case, run: Enumeration, kind: Kind | None, doubts: list[Explanation], memory_limit: int | str | None
+) -> Iterator[Explanation]:
+    """Explanations of a kind; those of any kind that are so only up to rounding are added to ``doubts``."""
+    case.restart()
+    for item in memory.stepwise(memory_limit, iter(run)):
+        low, high = case.box(item.features)
+        box = {"low": low, "high": high} if item.kind == "abductive" else {}
+        found = case.explanation(item.kind, item.features, "minimal", item.witnesses, **box)
+        if not found.exact:
+            doubts.append(found)
+        if kind is None or item.kind == kind:
+            yield found
+            case.restart()
+
+
+def enumeration_certificate(case: Case) -> dict[str, Any]:
+    """All explanations with their proofs; NoCertificateError if the time is over before."""
+    run = Enumeration(case.questions)
+    found = list(run)
+    if not run.complete:
+        raise NoCertificateError(
+            f"no certificate for this enumeration: the time was over after {len(found)} explanations"
+        )
+    kinds = [[one.features for one in found if one.kind == kind] for kind in ("abductive", "contrastive")]
+    rows = [row for one in found for row in one.witnesses.values()]
+    return certifier(case, rows).enumeration(*kinds)

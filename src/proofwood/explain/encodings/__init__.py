@@ -1,0 +1,1 @@
+"""Formulas that say that a row of a box has another class, for SAT solvers and certificates."""

@@ -1,0 +1,1 @@
+"""A fitted model in integers over its threshold grid: adapters, forest, grid, space, scores, regions of cells."""

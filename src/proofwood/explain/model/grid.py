@@ -1,0 +1,463 @@
+"""The threshold grid: columns of cells, what each test of the model asks of them, and the way back to values.
+
+What a column of the table becomes:
+
+- Numbers: one grid column whose cells are the intervals between all thresholds of the ensemble. Thresholds that no
+  value of the space lies beyond (bounds) are no tests, and thresholds of integer columns are moved down to an integer.
+- Where a value may be missing: a further 0/1 grid column. The missing value sits in the lowest cell of the numbers if
+  the model sends it low, else in the highest one. Where tests disagree, the thresholds that send it low and those that
+  send it high have a grid column each, linked by clauses, so that every test is one literal and no leaf is split.
+- Categories: codes that no test tells apart are one class of codes; each class has a 0/1 grid column, exactly one of
+  which is 1. A test for a set of several classes has a 0/1 grid column of its own, linked by clauses.
+
+All grid columns of one table column, or of a group of them, are one feature. A test is a literal of ``ScoreModel``, or
+``ALWAYS`` or ``NEVER``, whichever makes it go low.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from proofwood.data.columns import Kind
+from proofwood.explain.model.forest import OTHER, Codes, Forest
+from proofwood.explain.model.scores import NUMBERS, SET
+from proofwood.explain.model.space import GroupKind, Input, Source
+from proofwood.model.node_table import LEAF, FloatArray, IntArray
+
+ALWAYS, NEVER = -2, -3
+"""Tests that every row of the space answers alike, in place of a literal."""
+
+Role = Literal["value", "value_missing_high", "missing", "codes"]
+
+
+@dataclass(frozen=True, eq=False)
+class GridColumn:
+    """One column of the threshold grid.
+
+    Parameters
+    ----------
+    column : index of the input it belongs to
+    role : ``"value"``: intervals; ``"value_missing_high"``: intervals, further thresholds of the same numbers;
+        ``"missing"``: 0/1; ``"codes"``: 0/1, whether the category is one of ``codes``
+    thresholds : (q,) ascending; the cell of a value is the number of thresholds below it
+    missing_cell : cell of a missing value
+    codes : of the categories that a ``"codes"`` column stands for
+    single : whether these codes are one class of codes that no test tells apart
+    """
+
+    column: int
+    role: Role
+    thresholds: FloatArray
+    missing_cell: int = 0
+    codes: Codes = frozenset()
+    single: bool = True
+
+
+@dataclass(eq=False)
+class Grid:
+    """Grid columns, their variables, clauses, and the literal of every test.
+
+    Parameters
+    ----------
+    inputs : columns of the table
+    columns : grid columns, in the order of the inputs
+    first : (n_columns + 1,) first variable of each grid column
+    features : grid columns of each feature
+    feature_names : one per feature
+    clauses : what rows of the space satisfy
+    of_input : grid columns of each input
+    ranges : see ``ScoreModel``; one per input that is in no group of 0/1 columns
+    """
+
+    inputs: tuple[Input, ...]
+    columns: list[GridColumn] = field(default_factory=list)
+    first: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    features: tuple[tuple[int, ...], ...] = ()
+    feature_names: tuple[str, ...] = ()
+    clauses: list[tuple[int, ...]] = field(default_factory=list)
+    of_input: list[tuple[int, ...]] = field(default_factory=list)
+    ranges: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
+
+    @property
+    def n_thresholds(self) -> IntArray:
+        """(n_columns,) thresholds of each grid column."""
+        return np.array([column.thresholds.size for column in self.columns], dtype=np.int64)
+
+    def cells_of(self, X: FloatArray) -> IntArray:
+        """(n_rows, n_columns) cells of rows of the table."""
+        cells = np.zeros((X.shape[0], len(self.columns)), dtype=np.int64)
+        for g, column in enumerate(self.columns):
+            values = X[:, column.column]
+            missing = np.isnan(values)
+            if column.role == "missing":
+                cells[:, g] = missing
+            elif column.role == "codes":
+                cells[:, g] = np.isin(self._codes(column.column, values), sorted(column.codes))
+            else:
+                cells[:, g] = np.where(
+                    missing, column.missing_cell, np.searchsorted(column.thresholds, values, side="left")
+                )
+        return cells
+
+    def _codes(self, column: int, values: FloatArray) -> IntArray:
+        """Codes of a column of categories; those that the model does not know, and missing ones, are OTHER."""
+        known = (values >= 0) & (values < len(self.inputs[column].levels)) & (values == np.floor(values))
+        return np.where(known, values, OTHER).astype(np.int64)
+
+    def interval(self, column: int, low_cell: int, high_cell: int) -> tuple[float, bool, float, bool]:
+        """``(low, low_open, high, high_open)`` of the values in the cells from ``low_cell`` to ``high_cell``."""
+        grid = self.columns[column]
+        given = self.inputs[grid.column]
+        if grid.role in ("missing", "codes"):
+            return float(low_cell), False, float(high_cell), False
+        low, low_open, high = given.low, not math.isfinite(given.low), given.high
+        if low_cell > 0:
+            low, low_open = float(grid.thresholds[low_cell - 1]), True
+            if given.whole:
+                low, low_open = low + 1, False
+        if high_cell < grid.thresholds.size:
+            high = float(grid.thresholds[high_cell])
+        return low, low_open, high, not math.isfinite(high)
+
+    def row(self, cells: IntArray, like: FloatArray) -> FloatArray:
+        """A row of the table inside the cells, each value as near to that of ``like`` as can be.
+
+        Raises
+        ------
+        ValueError
+            If no row of the space has these cells.
+        """
+        result = np.array(like, dtype=np.float64)
+        now = self.cells_of(result[np.newaxis])[0]
+        for j, mine in enumerate(self.of_input):
+            if any(now[g] != cells[g] for g in mine) or not self._within(j, result[j]):
+                result[j] = self._value(j, cells, float(like[j]))
+        if not np.array_equal(self.cells_of(result[np.newaxis])[0], cells):
+            raise ValueError("no row of the space has these cells")
+        return result
+
+    def _within(self, j: int, value: float) -> bool:
+        given = self.inputs[j]
+        return math.isnan(value) or given.kind is Kind.NOMINAL or given.low <= value <= given.high
+
+    def _value(self, j: int, cells: IntArray, like: float) -> float:
+        given = self.inputs[j]
+        if given.kind is Kind.NOMINAL:
+            return self._category(j, cells)
+        low, low_open, high = given.low, False, given.high
+        for g in self.of_input[j]:
+            if self.columns[g].role == "missing" and cells[g] == 1:
+                return math.nan
+        for g in self.of_input[j]:
+            if self.columns[g].role == "missing":
+                continue
+            a, a_open, b, _ = self.interval(g, int(cells[g]), int(cells[g]))
+            if a > low:
+                low, low_open = a, a_open
+            high = min(high, b)
+        if low_open and math.isfinite(low):
+            low = math.nextafter(low, math.inf)
+        if low > high:
+            raise ValueError(f"no value of the column {given.name!r} is in these cells")
+        if math.isnan(like):  # nothing to be near to: half way, or the end that is finite
+            ends = [end for end in (low, high) if math.isfinite(end)]
+            like = sum(end / len(ends) for end in ends) if ends else 0.0
+            like = float(np.floor(like)) if given.whole else like
+        return min(max(like, low), high)
+
+    def _category(self, j: int, cells: IntArray) -> float:
+        for g in self.of_input[j]:
+            column = self.columns[g]
+            if column.role == "codes" and column.single and cells[g] == 1:
+                known = sorted(code for code in column.codes if code != OTHER)
+                if known:
+                    return float(known[0])
+                return math.nan if self.inputs[j].missing else float(len(self.inputs[j].levels))
+        if not self.of_input[j]:
+            return 0.0
+        raise ValueError(f"no category of the column {self.inputs[j].name!r} has these cells")
+
+    # ------------------------------------------------------------------------------------------------------ building
+
+    def _add(self, column: GridColumn) -> int:
+        self.columns.append(column)
+        self.first = np.append(self.first, self.first[-1] + column.thresholds.size)
+        return len(self.columns) - 1
+
+    def above(self, column: int, threshold: int) -> int:
+        """Literal: the cell is above ``threshold``."""
+        return 2 * int(self.first[column] + threshold)
+
+
+@dataclass(eq=False)
+class _Asked:
+    """What the trees ask of one input."""
+
+    low: set[float] = field(default_factory=set)  # thresholds of tests that send missing low
+    high: set[float] = field(default_factory=set)
+    sets: set[Codes] = field(default_factory=set)
+
+
+class GridBuilder:
+    """Collects the tests of a forest, lays out the grid, and translates tests into literals."""
+
+    def __init__(self, forest: Forest, inputs: Sequence[Input], sources: Sequence[Source]) -> None:
+        self.forest, self.sources = forest, tuple(sources)
+        self.grid = Grid(tuple(inputs))
+        self._tests = self._distinct_tests()
+        self._asked = [_Asked() for _ in inputs]
+        for tests in self._tests.values():
+            for test in tests:
+                self._ask(test)
+        self._literal_of: dict[tuple[int, str, float | Codes], int] = {}
+
+    def _distinct_tests(self) -> dict[int, list[tuple[int, float, bool, float | Codes]]]:
+        """Per model column its tests ``(input, model threshold, missing low, input threshold or set of codes)``."""
+        found: dict[int, set[tuple[float, bool]]] = {}
+        sets: dict[int, set[Codes]] = {}
+        for tree in self.forest.trees:
+            inner = np.flatnonzero(tree.feature != LEAF)
+            if tree.levels is not None:
+                for node in inner.tolist():
+                    codes = tree.levels[node]
+                    if codes is not None:
+                        sets.setdefault(int(tree.feature[node]), set()).add(codes)
+                inner = inner[[tree.levels[node] is None for node in inner.tolist()]]
+            keys = np.stack([tree.feature[inner], tree.missing_low[inner]], axis=1).astype(np.float64)
+            distinct = np.unique(np.column_stack([keys, tree.threshold[inner]]), axis=0)
+            for feature, missing, threshold in distinct.tolist():
+                found.setdefault(int(feature), set()).add((threshold, bool(missing)))
+        tests: dict[int, list[tuple[int, float, bool, float | Codes]]] = {}
+        for m, pairs in found.items():
+            ordered = sorted(pairs)
+            source = self.sources[m]
+            if source.level is None and self.grid.inputs[source.column].kind is Kind.NOMINAL:
+                raise TypeError(
+                    f"the model tests thresholds of the column {self.grid.inputs[source.column].name!r}, which holds "
+                    "categories without an order: expected tests for sets of categories only"
+                )
+            thresholds = np.array([threshold for threshold, _ in ordered])
+            if source.level is None:
+                back = self._clean(source.column, source.pulled_back(thresholds))
+                tests[m] = [(source.column, t, low, b) for (t, low), b in zip(ordered, back.tolist(), strict=True)]
+            else:
+                at = source.scaled(np.array([0.0, 1.0]))
+                tests[m] = [(source.column, t, low, self._indicator(source, at, t)) for t, low in ordered]
+        for m, chosen in sets.items():
+            column = self.sources[m].column
+            entries = [(column, math.nan, False, codes) for codes in sorted(chosen, key=sorted)]
+            tests.setdefault(m, []).extend(entries)
+        return tests
+
+    def _clean(self, column: int, thresholds: FloatArray) -> FloatArray:
+        """Thresholds of an input; -inf and inf where all present values of the space are on one side."""
+        given = self.grid.inputs[column]
+        if given.whole:
+            thresholds = np.floor(thresholds)
+        largest = np.finfo(np.float64).max
+        thresholds = np.where(thresholds >= min(given.high, largest), np.inf, thresholds)
+        return np.where(thresholds < max(given.low, -largest), -np.inf, thresholds) + 0.0  # no -0.0
+
+    def _indicator(self, source: Source, at: FloatArray, threshold: float) -> Codes:
+        """Codes that go low where the model tests the indicator of one category."""
+        given = self.grid.inputs[source.column]
+        everything = frozenset(range(len(given.levels))) | ({OTHER} if given.other else frozenset())
+        mine = frozenset({source.level}) if source.level is not None else frozenset()
+        chosen: Codes = frozenset()
+        if at[0] <= threshold:
+            chosen |= everything - mine
+        if at[1] <= threshold:
+            chosen |= everything & mine
+        return chosen
+
+    def _ask(self, test: tuple[int, float, bool, float | Codes]) -> None:
+        column, _, missing_low, what = test
+        asked = self._asked[column]
+        if isinstance(what, frozenset):
+            asked.sets.add(what)
+        elif not self.grid.inputs[column].missing or missing_low:
+            asked.low.add(what)
+        else:
+            asked.high.add(what)
+
+    # -------------------------------------------------------------------------------------------------- laying out
+
+    def build(self, groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]) -> Grid:
+        """The grid, with one feature per input outside the groups and one per group, in the order of the columns."""
+        grid = self.grid
+        exclusive = {j for columns, kind in groups.values() if kind != "together" for j in columns}
+        for j, given in enumerate(grid.inputs):
+            start = len(grid.columns)
+            if given.kind is Kind.NOMINAL:
+                self._lay_codes(j)
+                if len(grid.columns) > start:
+                    grid.ranges.append((tuple(range(start, len(grid.columns))), SET))
+            else:
+                if j in exclusive and given.low < given.high:
+                    self._asked[j].low.add(0.0)  # the clauses of the group speak of every column of it
+                self._lay_numbers(j)
+                if j not in exclusive:
+                    mine = range(start, len(grid.columns))
+                    flags = [g for g in mine if grid.columns[g].role == "missing"]
+                    grid.ranges.append((tuple(g for g in mine if g not in flags), flags[0] if flags else NUMBERS))
+            grid.of_input.append(tuple(range(start, len(grid.columns))))
+        group_of = {j: name for name, (columns, _) in groups.items() for j in columns}
+        features: dict[str, tuple[int, ...]] = {}
+        for j, given in enumerate(grid.inputs):
+            name = group_of.get(j, given.name)
+            features[name] = features.get(name, ()) + grid.of_input[j]
+        for columns, kind in groups.values():
+            if kind != "together":
+                ones = [grid.above(grid.of_input[j][0], 0) for j in columns if self._is_free(j)]
+                fixed = sum(grid.inputs[j].low == 1 for j in columns)
+                self._exactly_one(ones, fixed, at_least=kind == "one_hot")
+        grid.features = tuple(features.values())
+        grid.feature_names = tuple(features)
+        return grid
+
+    def _is_free(self, j: int) -> bool:
+        return self.grid.inputs[j].low == 0 and self.grid.inputs[j].high == 1
+
+    def _exactly_one(self, ones: list[int], fixed: int, *, at_least: bool) -> None:
+        clauses = self.grid.clauses
+        if fixed > 1 or (at_least and not ones and not fixed):
+            raise ValueError("bounds leave no row in which exactly one column of a group is 1")
+        if fixed:
+            clauses.extend((one ^ 1,) for one in ones)
+            return
+        if at_least:
+            clauses.append(tuple(ones))
+        clauses.extend((a ^ 1, b ^ 1) for i, a in enumerate(ones) for b in ones[:i])
+
+    def _lay_numbers(self, j: int) -> None:
+        grid, asked, given = self.grid, self._asked[j], self.grid.inputs[j]
+        lows, highs = (np.array(sorted(t for t in some if math.isfinite(t))) for some in (asked.low, asked.high))
+        both = lows.size > 0 and highs.size > 0
+        main_is_high = lows.size == 0 and highs.size > 0
+        main = grid._add(GridColumn(j, "value", highs if main_is_high else lows, highs.size if main_is_high else 0))
+        for t in asked.low | asked.high:
+            if math.isinf(t) and not given.missing:
+                self._literal_of[j, "low", t] = ALWAYS if t > 0 else NEVER
+        self._name_chain(j, main, "high" if main_is_high else "low")
+        if not given.missing or not (asked.low or asked.high):
+            return
+        second = None
+        if both:
+            second = grid._add(GridColumn(j, "value_missing_high", highs, highs.size))
+            self._name_chain(j, second, "high")
+        flag = grid._add(GridColumn(j, "missing", np.array([0.5])))
+        missing = grid.above(flag, 0)
+        self._literal_of[j, "low", math.inf] = ALWAYS
+        self._literal_of[j, "low", -math.inf] = missing
+        self._literal_of[j, "high", math.inf] = missing ^ 1
+        self._literal_of[j, "high", -math.inf] = NEVER
+        for chain, size, at_top in (
+            (main, len(grid.columns[main].thresholds), main_is_high),
+            (second, highs.size, True),
+        ):
+            if chain is not None and size:  # a missing value is in the cell at that end
+                edge = grid.above(chain, size - 1) if at_top else grid.above(chain, 0) ^ 1
+                grid.clauses.append((missing ^ 1, edge))
+        if second is not None:
+            self._link(main, second, missing)
+
+    def _name_chain(self, j: int, column: int, side: str) -> None:
+        for i, t in enumerate(self.grid.columns[column].thresholds.tolist()):
+            self._literal_of[j, side, t] = self.grid.above(column, i) ^ 1
+
+    def _link(self, lows: int, highs: int, missing: int) -> None:
+        """Present values are in cells of the two chains that overlap."""
+        grid = self.grid
+        a, b = grid.columns[lows].thresholds, grid.columns[highs].thresholds
+        for i, t in enumerate(a.tolist()):  # x > t, hence x > s for the greatest s <= t
+            s = int(np.searchsorted(b, t, side="right")) - 1
+            if s >= 0:
+                grid.clauses.append((grid.above(lows, i) ^ 1, grid.above(highs, s)))
+        for i, s in enumerate(b.tolist()):  # x > s, hence x > t for the greatest t <= s, unless missing
+            at = int(np.searchsorted(a, s, side="right")) - 1
+            if at >= 0:
+                grid.clauses.append((grid.above(highs, i) ^ 1, grid.above(lows, at), missing))
+
+    def _lay_codes(self, j: int) -> None:
+        grid, given = self.grid, self.grid.inputs[j]
+        sets = sorted(self._asked[j].sets, key=sorted)
+        if not sets:
+            return
+        universe = [*range(len(given.levels)), *([OTHER] if given.other or given.missing else [])]
+        classes: dict[tuple[bool, ...], list[int]] = {}
+        for code in universe:
+            classes.setdefault(tuple(code in chosen for chosen in sets), []).append(code)
+        if len(classes) == 1:
+            (answers,) = classes
+            for chosen, answer in zip(sets, answers, strict=True):
+                self._literal_of[j, "set", chosen] = ALWAYS if answer else NEVER
+            return
+        singles = {
+            answers: grid.above(grid._add(GridColumn(j, "codes", np.array([0.5]), codes=frozenset(codes))), 0)
+            for answers, codes in classes.items()
+        }
+        self._exactly_one(list(singles.values()), 0, at_least=True)
+        known: dict[Codes, int] = {}
+        for at, chosen in enumerate(sets):
+            inside = [one for answers, one in singles.items() if answers[at]]
+            outside = [one for answers, one in singles.items() if not answers[at]]
+            real = frozenset(code for code in universe if code in chosen)
+            if not inside or not outside:
+                literal = ALWAYS if inside else NEVER
+            elif len(inside) == 1:
+                literal = inside[0]
+            elif len(outside) == 1:
+                literal = outside[0] ^ 1
+            elif (rest := frozenset(universe) - real) in known:
+                literal = known[rest] ^ 1
+            else:
+                if real not in known:
+                    new = grid._add(GridColumn(j, "codes", np.array([0.5]), codes=real, single=False))
+                    known[real] = grid.above(new, 0)
+                    grid.clauses.extend((one ^ 1, known[real]) for one in inside)
+                    grid.clauses.extend((one ^ 1, known[real] ^ 1) for one in outside)
+                literal = known[real]
+            self._literal_of[j, "set", chosen] = literal
+
+    # -------------------------------------------------------------------------------------------------- translating
+
+    def literals(self) -> tuple[IntArray, ...]:
+        """Per tree, the literal with which each node goes low; undefined at leaves."""
+        of_test: dict[int, tuple[FloatArray, IntArray]] = {}
+        of_set: dict[tuple[int, Codes], int] = {}
+        for m, tests in self._tests.items():
+            keys: dict[float, list[int]] = {}
+            for column, threshold, missing_low, what in tests:
+                if isinstance(what, frozenset):
+                    literal = self._literal_of[column, "set", what]
+                    if math.isnan(threshold):
+                        of_set[m, what] = literal
+                        continue
+                else:
+                    side = "low" if missing_low or not self.grid.inputs[column].missing else "high"
+                    literal = self._literal_of[column, side, what]
+                keys.setdefault(threshold, [NEVER, NEVER])[int(missing_low)] = literal
+            ordered = sorted(keys)
+            of_test[m] = (np.array(ordered), np.array([keys[t] for t in ordered], dtype=np.int64).reshape(-1, 2))
+        result = []
+        for tree in self.forest.trees:
+            literals = np.full(tree.feature.size, NEVER)
+            by_level = np.zeros(tree.feature.size, dtype=bool)
+            if tree.levels is not None:
+                for node, codes in enumerate(tree.levels):
+                    if codes is not None and tree.feature[node] != LEAF:
+                        by_level[node] = True
+                        literals[node] = of_set[int(tree.feature[node]), codes]
+            plain = (tree.feature != LEAF) & ~by_level
+            for m in np.unique(tree.feature[plain]).tolist():
+                nodes = np.flatnonzero(plain & (tree.feature == m))
+                thresholds, table = of_test[m]
+                at = np.searchsorted(thresholds, tree.threshold[nodes])
+                literals[nodes] = table[at, tree.missing_low[nodes].astype(np.int64)]
+            result.append(literals)
+        return tuple(result)

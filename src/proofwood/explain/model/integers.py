@@ -1,0 +1,77 @@
+"""Scores of leaves as integers, and the margin that covers what rounding could tip."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from proofwood.explain.model.forest import Forest, common_bits
+from proofwood.model.node_table import FloatArray, IntArray
+
+SCORE_BITS = 40
+"""A leaf score is below ``2**SCORE_BITS``: a million trees stay below ``2**60``."""
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerScores:
+    """Integer scores of a forest.
+
+    Parameters
+    ----------
+    values : per tree, (n_nodes, n_classes) int64, used at leaves
+    base : (n_classes,) int64
+    margin : rounding, in the model and here, changes no difference of two class sums by more
+    scale : integer units per unit of the model's scores, a power of two
+    """
+
+    values: tuple[IntArray, ...]
+    base: IntArray
+    margin: int
+    scale: float
+
+
+def integer_scores(forest: Forest) -> IntegerScores:
+    r"""Scale by a power of two, round to the nearest integer, and say how much that may change.
+
+    Multiplying by a power of two is exact, so the only error made here is the rounding of each number. With the
+    residuals :math:`r_{lc}` of leaf :math:`l` and class :math:`c`, which float64 holds exactly, the difference of two
+    class sums is off by at most :math:`\sum_{trees} \max_l (\max_c r_{lc} - \min_c r_{lc})`, the base counted as one
+    more tree. The margin is that sum plus ``forest.noise``, in integer units, rounded up: if the integer sums differ
+    by more, then so do, with the same sign, the exact sums and the sums that the model itself computes. Scores that
+    are all multiples of :math:`2^{-k}`, as votes are, become integers without any error.
+
+    Raises
+    ------
+    ValueError
+        If a score is not finite.
+    """
+    tables = [tree.value[tree.leaves] for tree in forest.trees]
+    numbers = np.concatenate([forest.base, *(table.ravel() for table in tables)])
+    if not np.all(np.isfinite(numbers)):
+        raise ValueError(
+            "a leaf of the model has a score that is no finite number: its predictions cannot be explained"
+        )
+    largest = float(np.abs(numbers).max(initial=0.0))
+    exponent = SCORE_BITS - math.frexp(largest)[1] if largest > 0 else 0
+    exact = common_bits(numbers)
+    if exact is not None and exact <= exponent:
+        exponent = exact
+    residual = 0.0
+    for table in (forest.base[np.newaxis], *tables):
+        scaled = np.ldexp(table, exponent)
+        off = scaled - np.rint(scaled)
+        residual += float((off.max(axis=1) - off.min(axis=1)).max(initial=0.0))
+    margin = math.ceil(residual * (1 + 2.0**-40) + math.ldexp(forest.noise, exponent))
+    values = []
+    for tree in forest.trees:
+        rounded = np.zeros(tree.value.shape, dtype=np.int64)
+        leaves = tree.leaves
+        rounded[leaves] = _rounded(tree.value[leaves], exponent)
+        values.append(rounded)
+    return IntegerScores(tuple(values), _rounded(forest.base, exponent), margin, math.ldexp(1.0, exponent))
+
+
+def _rounded(values: FloatArray, exponent: int) -> IntArray:
+    return np.asarray(np.rint(np.ldexp(values, exponent)), dtype=np.int64)

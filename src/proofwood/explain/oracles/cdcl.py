@@ -1,0 +1,193 @@
+"""The engine ``"cdcl"``: the package's own clause-learning search (conflict-driven clause learning), in C++.
+
+In each tree the best leaf that a box of cells still reaches bounds what the tree adds to the lead of another class; a
+box whose sum of bounds cannot reach a change is done (the idea of [1]_). Here a box is a set of bounds on cells, the
+sum is a propagator of the search, and each failure is explained by few bounds, which become a clause. Clauses speak of
+one pair of classes and of no row, so they are kept for all questions about that pair.
+
+References
+----------
+.. [1] Törnblom, Karlsson, Nadjm-Tehrani (2023), Finding Minimum-Cost Explanations for Predictions Made by Tree
+   Ensembles, arXiv 2303.09271.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from proofwood import _native, memory
+from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer
+from proofwood.model.node_table import IntArray
+
+CHANGES, SAME, STOPPED = range(3)
+INTERRUPT, MEMORY = 2, 4
+
+
+@dataclass(frozen=True, slots=True)
+class CdclOptions:
+    """Switches of the search; none changes an answer.
+
+    Parameters
+    ----------
+    propagate_scores : bounds that the sum of scores forces are set at once
+    slack : explanations leave out what the distance of the sum to a change makes needless
+    climb : local search for a row of another class, before and between the conflicts
+    local : a question with many conflicts goes on as a small ensemble of its own, of the leaves that its box reaches
+    join : the trees of that ensemble are joined in pairs, whose best compatible leaves bound the sum better
+    patience : conflicts before that
+    """
+
+    propagate_scores: bool = True
+    slack: bool = True
+    climb: bool = True
+    local: bool = True
+    join: bool = True
+    patience: int = 20
+
+
+DEFAULT_OPTIONS = CdclOptions()
+
+
+class CdclOracle:
+    """Clause-learning oracle for any ensemble of threshold trees; complete.
+
+    Parameters
+    ----------
+    scores : ScoreModel
+    options : switches of the search
+    """
+
+    name = "cdcl"
+
+    def __init__(self, scores: ScoreModel, options: CdclOptions = DEFAULT_OPTIONS) -> None:
+        self.scores = scores
+        self.options = options
+        self._search = self._make()
+        self._first_target: dict[int, list[int]] = {}
+        feature_of = np.zeros(scores.n_columns, dtype=np.int64)
+        for feature, columns in enumerate(scores.features):
+            feature_of[list(columns)] = feature
+        self._feature_of_variable = np.repeat(feature_of, scores.n_thresholds).tolist()
+
+    def _make(self) -> _native.VoteSearch:
+        scores = self.scores
+        return _native.VoteSearch(
+            np.ascontiguousarray(scores.n_thresholds, dtype=np.int64),
+            np.ascontiguousarray(scores.leaves_of, dtype=np.int64),
+            np.ascontiguousarray(scores.scores, dtype=np.int64),
+            np.ascontiguousarray(scores.base, dtype=np.int64),
+            np.ascontiguousarray(scores.needs_of, dtype=np.int64),
+            np.ascontiguousarray(scores.needs, dtype=np.int64),
+            [list(clause) for clause in scores.clauses],
+            self.options.propagate_scores,
+            self.options.slack,
+            self.options.climb,
+            self.options.local,
+            self.options.join,
+            self.options.patience,
+        )
+
+    def __getstate__(self) -> Mapping[str, object]:
+        return {"scores": self.scores, "options": self.options}
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def ask(
+        self,
+        cells: IntArray,
+        label: int,
+        fixed: Sequence[int],
+        *,
+        targets: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> Answer:
+        """Can a row that agrees with ``cells`` on ``fixed`` get another class? See :class:`Oracle`."""
+        assumptions = [literal for feature in fixed for literal in self.scores.literals_of(feature, cells)]
+        return self._ask(assumptions, np.asarray(cells).tolist(), label, targets, seconds)
+
+    def ask_box(
+        self,
+        low: IntArray,
+        high: IntArray,
+        label: int,
+        *,
+        targets: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> Answer:
+        """Can a row of the box get another class?
+
+        Parameters
+        ----------
+        low, high : (n_columns,) least and greatest cell of each column
+        """
+        scores = self.scores
+        assumptions = []
+        for column in range(scores.n_columns):
+            first = int(scores.first[column])
+            if low[column] > 0:
+                assumptions.append(2 * (first + int(low[column]) - 1))
+            if high[column] < scores.n_thresholds[column]:
+                assumptions.append(2 * (first + int(high[column])) + 1)
+        return self._ask(assumptions, np.asarray(low).tolist(), label, targets, seconds)
+
+    @property
+    def conflicts(self) -> int:
+        """Conflicts of all questions so far."""
+        return int(self._search.conflicts())
+
+    def _ask(
+        self,
+        assumptions: list[int],
+        near: list[int],
+        label: int,
+        targets: Sequence[int] | None,
+        seconds: float | None,
+    ) -> Answer:
+        if memory.lacked():  # what was learned is gone: to ask on would be to learn it again, and lose it again
+            return UNKNOWN
+        until = None if seconds is None else time.perf_counter() + seconds
+        core: set[int] = set()
+        order = self._first_target.setdefault(label, [c for c in range(self.scores.n_classes) if c != label])
+        asked = order if targets is None else [t for t in order if t in set(targets)]
+        any_other = len(asked) == len(order)
+        for target in list(asked):
+            left = None if until is None else max(0.0, until - time.perf_counter())
+            if left == 0.0:
+                return UNKNOWN
+            if any_other:  # a row in which the label does not come first will do, whoever does
+                least = self.scores.threshold_of_win(target, label)
+                said = self._search.ask(target, label, least, assumptions, near, left)
+            else:
+                # Where the target cannot come before the label it is not first: an easier question, asked first.
+                half = None if left is None else left / 2
+                least = self.scores.threshold_of_win(target, label)
+                said = self._search.ask(target, label, least, assumptions, near, half)
+                if said[0] == SAME:
+                    core.update(self._feature_of_variable[literal >> 1] for literal in said[2])
+                    continue
+                if said[3] == INTERRUPT:
+                    raise KeyboardInterrupt
+                left = None if until is None else max(0.0, until - time.perf_counter())
+                rivals = [
+                    (k, self.scores.threshold_of_win(target, k)) for k in range(self.scores.n_classes) if k != target
+                ]
+                said = self._search.ask_first(target, rivals, assumptions, near, left)
+            outcome, witness, literals, stopped = said
+            if outcome == STOPPED:
+                if stopped == INTERRUPT:
+                    raise KeyboardInterrupt
+                if stopped == MEMORY:
+                    memory.note_lack()
+                return UNKNOWN
+            if outcome == CHANGES:
+                order.remove(target)  # the next question meets the class that was reached last first
+                order.insert(0, target)
+                return Answer(True, np.array(witness, dtype=np.int64), target)
+            core.update(self._feature_of_variable[literal >> 1] for literal in literals)
+        return Answer(False, core=frozenset(core))

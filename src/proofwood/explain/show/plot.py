@@ -1,0 +1,142 @@
+"""A picture of one explanation with matplotlib: a line per feature, the row as a dot, what is permitted as a bar."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.rule import Condition, value_text
+from proofwood.model.node_table import FloatArray
+from proofwood.printable import printable
+from proofwood.show.palette import class_colours, tint
+from proofwood.show.plot import need_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Drawable(Protocol):
+    """What is drawn of an explanation; the attributes are those of :class:`proofwood.Explanation`."""
+
+    @property
+    def kind(self) -> str:
+        """Abductive, contrastive or counterfactual."""
+
+    @property
+    def status(self) -> str:
+        """What is proved."""
+
+    @property
+    def model(self) -> Explained:
+        """The model that was explained."""
+
+    @property
+    def features(self) -> Sequence[int]:
+        """Features of the explanation: a line each."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Their names."""
+
+    @property
+    def conditions(self) -> Sequence[Condition]:
+        """What an abductive explanation asks of them."""
+
+    @property
+    def row(self) -> FloatArray:
+        """(n_inputs,) the row that is explained."""
+
+    @property
+    def label(self) -> int:
+        """Code of its class."""
+
+    @property
+    def prediction(self) -> Any:
+        """Its class."""
+
+    @property
+    def witness(self) -> FloatArray | None:
+        """A row of another class."""
+
+    @property
+    def witness_label(self) -> int:
+        """Code of the class of that row."""
+
+
+def plot_explanation(explanation: Drawable, ax: Axes | None = None) -> Axes:
+    """Draw an explanation.
+
+    Each line is scaled to the range of the model's thresholds in its column. A bar shows the permitted numbers of an
+    abductive explanation, an arrow the change of the others; categories are written.
+
+    Parameters
+    ----------
+    explanation : what is drawn
+    ax : Axes or None
+        Where to draw; None makes a figure through pyplot.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    need_matplotlib()
+    n = len(explanation.features)
+    if ax is None:
+        import matplotlib.pyplot as plt  # optional
+
+        _, ax = plt.subplots(figsize=(6.0, 0.9 + 0.45 * max(1, n)), layout="constrained")
+    model = explanation.model
+    colours = class_colours(len(model.classes))
+    own = colours[explanation.label]
+    witness = explanation.witness
+    for line, feature in enumerate(explanation.features):
+        columns = model.scores.features[feature]
+        grid = model.grid.columns[columns[0]] if len(columns) == 1 else None
+        now = value_text(model, explanation.row, feature)
+        ax.plot([0, 1], [line, line], color="0.85", linewidth=1, zorder=1)
+        if grid is None or grid.role != "value" or grid.thresholds.size == 0:
+            if explanation.kind != "abductive" and witness is not None:
+                now = f"{now} → {value_text(model, witness, feature)}"
+            ax.text(0.5, line, printable(now), ha="center", va="bottom", parse_math=False)
+            continue
+        low, high = float(grid.thresholds[0]), float(grid.thresholds[-1])
+        spread = (high - low) or max(1.0, abs(low))
+        start, end = low - 0.1 * spread, high + 0.1 * spread
+
+        def place(value: float, start: float = start, end: float = end) -> float:
+            return min(1.0, max(0.0, (value - start) / (end - start)))
+
+        value = float(explanation.row[grid.column])
+        for condition in explanation.conditions:
+            if condition.feature == feature:
+                left = place(condition.low) if math.isfinite(condition.low) else 0.0
+                right = place(condition.high) if math.isfinite(condition.high) else 1.0
+                ax.plot([left, right], [line, line], color=tint(own, 0.6), linewidth=8, zorder=2, solid_capstyle="butt")
+        if math.isfinite(value):
+            ax.plot([place(value)], [line], "o", color=own, zorder=4)
+        if explanation.kind != "abductive" and witness is not None and math.isfinite(value):
+            then = float(witness[grid.column])
+            if math.isfinite(then):
+                reached = colours[explanation.witness_label]
+                ax.annotate("", (place(then), line), (place(value), line), arrowprops={"arrowstyle": "->"}, zorder=3)
+                ax.plot([place(then)], [line], "D", color=reached, zorder=4)
+            now = f"{now} → {value_text(model, witness, feature)}"
+        ax.text(
+            place(value) if math.isfinite(value) else 0.5,
+            line + 0.12,
+            printable(now),
+            ha="center",
+            va="bottom",
+            parse_math=False,
+        )
+    ax.set_yticks(range(n), [printable(name) for name in explanation.names], parse_math=False)
+    ax.set_ylim(-0.6, max(1, n) - 0.1)
+    ax.set_xlim(-0.05, 1.05)
+    ax.set_xticks([])
+    for side in ("top", "right", "bottom", "left"):
+        ax.spines[side].set_visible(False)
+    ax.set_title(printable(f"{explanation.prediction}: {explanation.kind}, {explanation.status}"), parse_math=False)
+    return ax
