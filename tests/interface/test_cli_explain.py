@@ -12,7 +12,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from proofwood import OptimalTreeClassifier
-from proofwood.explain.proofs.recheck import digest
+from proofwood.explain.proofs.certificate_content import digest
 from tests.command_line import failed, invoke, worked
 
 NAMES = ["income", "debt", "age"]

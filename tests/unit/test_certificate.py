@@ -19,7 +19,7 @@ from proofwood.explain.oracles.oracle import Answer
 from proofwood.explain.oracles.sat import SatOracle
 from proofwood.explain.proofs import refute
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, check_certificate, write_certificate
-from proofwood.explain.proofs.recheck import digest
+from proofwood.explain.proofs.certificate_content import digest
 from proofwood.explain.proofs.verify import verify
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.solvers import CertificateError

@@ -16,7 +16,8 @@ import pytest
 import naive_explain as naive
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, OnlyRoundingError, check_certificate
-from proofwood.explain.proofs.recheck import claim_of, digest, hitting_clauses, map_clauses, value_clauses
+from proofwood.explain.proofs.certificate_content import claim_of, digest
+from proofwood.explain.proofs.set_clauses import hitting_clauses, map_clauses, value_clauses
 from proofwood.explain.search.inflate import inflate
 from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import FloatArray, IntArray
@@ -50,7 +51,7 @@ def pick(sets: Any) -> list[int]:
 
 
 def widest(oracle: TryAll, cells: IntArray, label: int, features: list[int]) -> tuple[IntArray, IntArray]:
-    box = inflate(oracle, cells, label, features)
+    box = inflate(Questions(oracle, cells, label), features)
     assert box.complete
     return box.low, box.high
 

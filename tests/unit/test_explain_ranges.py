@@ -25,7 +25,7 @@ from proofwood.explain.proofs.certificate import (
     check_certificate,
     write_certificate,
 )
-from proofwood.explain.proofs.recheck import claim_of, digest
+from proofwood.explain.proofs.certificate_content import claim_of, digest
 from proofwood.model.node_table import FloatArray
 from proofwood.solvers import CertificateError
 from tests.fuzz.explanations import MODELS, check, make

@@ -34,21 +34,18 @@ from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import Answer, Oracle
 from proofwood.explain.oracles.regions import ask_region
-from proofwood.explain.proofs.recheck import (
+from proofwood.explain.proofs.certificate_content import (
     FORMAT,
     VERSION,
-    Check,
-    RealModel,
-    check_certificate,
     claim_of,
     digest,
-    hitting_clauses,
-    map_clauses,
     model_content,
-    value_clauses,
     values_to_json,
 )
+from proofwood.explain.proofs.recheck import RealModel, check_certificate
+from proofwood.explain.proofs.recheck_kinds import Check
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError, Refuter, refuted
+from proofwood.explain.proofs.set_clauses import hitting_clauses, map_clauses, value_clauses
 from proofwood.explain.search.extract import Kind
 from proofwood.explain.search.questions import Questions, members
 from proofwood.explain.search.smallest import smallest
@@ -109,7 +106,7 @@ class Certifier:
         self.cells = np.asarray(cells, dtype=np.int64)
         self.model, self.x = model, x
         self.known = [np.asarray(row) for row in known]
-        self._told_rows: dict[bytes, dict[str, Any] | None] = {}
+        self._rows_of_file: dict[bytes, dict[str, Any] | None] = {}
         if not scores.may_be_first(scores.sums(self.cells), self.label):
             raise ValueError(f"the row has class {scores.winner(self.cells)} and not {label}")
         if self._class_in(self.cells) is not None:  # the sums may even put another class first, by less than the margin
@@ -128,10 +125,10 @@ class Certifier:
         witnesses = []
         for feature in chosen if minimal else ():
             rest = [other for other in chosen if other != feature]
-            change = self._change_with(rest, f"witness for feature {self._told(feature)}")
+            change = self._change_with(rest, f"witness for feature {self._name(feature)}")
             if change is None:
                 raise ValueError(
-                    f"the explanation is not minimal: without feature {self._told(feature)} the others suffice"
+                    f"the explanation is not minimal: without feature {self._name(feature)} the others suffice"
                 )
             witnesses.append({"feature": feature, **change})
         status = "minimal" if minimal else "sufficient"
@@ -261,7 +258,7 @@ class Certifier:
             high[columns].tolist(),
             [change["value"] for change in changes],
         )
-        proof = refuted(clauses, self.refuter.left, f"{NONE}: that feature {self._told(feature)} has no other value")
+        proof = refuted(clauses, self.refuter.left, f"{NONE}: that feature {self._name(feature)} has no other value")
         assert proof is not None
         return {"feature": feature, "columns": columns, "changes": changes, "proof": proof}
 
@@ -300,7 +297,7 @@ class Certifier:
         kept = set(features)
         return [feature for feature in range(self.scores.n_features) if feature not in kept]
 
-    def _told(self, feature: int) -> str:
+    def _name(self, feature: int) -> str:
         return str(feature) if self.names is None else repr(self.names[feature])
 
     def _changed(self, features: Sequence[int]) -> dict[str, Any]:
@@ -320,12 +317,12 @@ class Certifier:
     ) -> dict[str, Any]:
         """A row of another class in the region whose range of a feature holds one value more."""
         low, high = unit.with_value(low, high, value)
-        what = f"row beyond the range of feature {self._told(feature)}"
+        what = f"row beyond the range of feature {self._name(feature)}"
         change = self._change(
             low, high, lambda left: ask_region(self.oracle, low, high, self.label, seconds=left), what
         )
         if change is None:
-            raise ValueError(f"the explanation is not maximal: the range of feature {self._told(feature)} can grow")
+            raise ValueError(f"the explanation is not maximal: the range of feature {self._name(feature)} can grow")
         return change
 
     def _change(
@@ -365,11 +362,11 @@ class Certifier:
     def _as_change(self, cells: IntArray) -> dict[str, Any] | None:
         """A row as it goes to the file; None if it changes nothing, or not in the model."""
         key = np.asarray(cells, dtype=np.int64).tobytes()
-        if key not in self._told_rows:
+        if key not in self._rows_of_file:
             label = self._class_in(cells)
             real = label is not None and self._changes_model(cells)
-            self._told_rows[key] = {"label": label, **self._row(cells)} if real else None
-        return self._told_rows[key]
+            self._rows_of_file[key] = {"label": label, **self._row(cells)} if real else None
+        return self._rows_of_file[key]
 
     def _changes_model(self, cells: IntArray) -> bool:
         if self.model is None or self.x is None:

@@ -236,16 +236,16 @@ class _Verification:
         """Whether, for each value that a range could take in next, a row of the wider region has another class."""
         scores = self.model.scores
         for feature in self.features:
-            told = f"the range of the feature {self.model.feature_names[feature]}"
+            which = f"the range of the feature {self.model.feature_names[feature]}"
             for unit in units(scores, feature):
                 for value in unit.next(low, high):
                     wider = unit.with_value(low, high, value)
-                    changes = self._changes_in(*wider, told, expected=True, exact=exact)
+                    changes = self._changes_in(*wider, which, expected=True, exact=exact)
                     if changes is None:
                         minimal = None if minimal else minimal
                     elif not changes:
                         minimal = False
-                        self.problems.append(f"{told} can take in more")
+                        self.problems.append(f"{which} can take in more")
         return minimal
 
     def _changes_in(self, low: IntArray, high: IntArray, about: str, *, expected: bool, exact: bool) -> bool | None:
@@ -291,9 +291,9 @@ class _Verification:
         witness = other()
         if witness is not None and self._is_real(witness):
             return True
-        told = f"{about}: the class changes only up to rounding, and not in the model"
+        fault = f"{about}: the class changes only up to rounding, and not in the model"
         # "Up to rounding" is said of changes that are claimed; that the class stays is claimed in spite of rounding.
-        (self.doubts if expected and not exact else self.problems).append(told)
+        (self.doubts if expected and not exact else self.problems).append(fault)
         return None
 
     def _speaks_of_the_row(self) -> bool:
