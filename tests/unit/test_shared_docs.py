@@ -10,12 +10,14 @@ import pytest
 from sklearn.datasets import load_iris
 
 from proofwood import (
+    Explainer,
     MinimalTreeClassifier,
     OptimalBDDClassifier,
     OptimalDiagramClassifier,
     OptimalTreeClassifier,
 )
 from proofwood.estimators.shared_docs import SHARED, documented
+from proofwood.explain.shared_docs import SHARED as OF_EXPLAINER
 
 LEARNERS = (OptimalTreeClassifier, MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier)
 EVERYWHERE = ("time_limit", "memory_limit", "n_jobs", "callback", "verbose", "model_", "objective_", "gap_", "trace_")
@@ -54,6 +56,16 @@ def test_no_line_is_left_that_stands_for_others(learner: Any) -> None:
 def test_shared_entries_are_shown_in_full(learner: Any, name: str) -> None:
     shown = {**entries(learner, "Parameters"), **entries(learner, "Attributes")}[name]
     assert shown.startswith(SHARED[name])
+
+
+@pytest.mark.parametrize("method", ["abductive", "contrastive", "counterfactual", "enumerate", "attribution"])
+def test_methods_of_the_explainer_show_shared_entries_in_full(method: str) -> None:
+    asked = getattr(Explainer, method)
+    shown = {name: text for key, text in entries(asked, "Parameters").items() for name in key.split(", ")}
+    assert sorted(shown) == sorted(inspect.signature(asked).parameters.keys() - {"self"})
+    for name in {"smallest", "immutable", "certificate"} & shown.keys():
+        assert shown[name] == OF_EXPLAINER[name]
+    assert "as in every method" not in (inspect.getdoc(asked) or "")
 
 
 def test_lines_are_put_in_full_with_their_indent_and_what_follows() -> None:

@@ -1,1 +1,13 @@
-"""Formal explanations of trees, diagrams and ensembles: why the model said so, with proof."""
+"""Formal explanations of trees, diagrams and ensembles: why the model said so, with proof.
+
+Each folder imports from those below it only:
+
+- ``explainer.py``: the public class, one method per question; ``table``: every row of a table
+- ``answers``: what each method does; ``explanation.py``, ``rule.py``, ``show``: one answer as a value, in words, as a
+  picture
+- ``proofs``: certificates, their checker, and checks by a second engine
+- ``search``: explanations found by asking an oracle
+- ``oracles``: can the class change in a box? one protocol, several engines
+- ``encodings``: the formulas of the engines that use a SAT solver
+- ``model``: the model in integers over its threshold grid, read by an adapter for each library
+"""

@@ -1,1 +1,10 @@
-"""Explanations out of answers of an oracle, all of them asked through one object, ``Questions``."""
+"""Explanations found by asking an oracle; every search takes one ``Questions`` object and never asks what is known.
+
+- ``extract``: one minimal explanation of either kind, by deletion or in groups (dichotomic)
+- ``seed``: the greedy bound tree by tree that it begins with (majoritary reasons)
+- ``smallest``: of the fewest features, by hitting sets (implicit hitting set dualization)
+- ``enumerate``: all of both kinds (MARCO)
+- ``relevance``, ``attribution``: which features are in all, in some, and in what share of them
+- ``inflate``: values widened to ranges
+- ``counterfactual``: the nearest row of another class, by branch and bound
+"""

@@ -1,1 +1,1 @@
-"""Pictures of explanations."""
+"""Explanations as pictures."""

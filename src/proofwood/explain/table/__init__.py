@@ -1,1 +1,1 @@
-"""Every row of a table."""
+"""Explanations of every row of a table."""
