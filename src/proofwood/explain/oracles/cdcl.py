@@ -26,6 +26,8 @@ from proofwood.model.node_table import IntArray
 
 CHANGES, SAME, STOPPED = range(3)
 INTERRUPT, MEMORY = 2, 4
+_Reply = tuple[int, list[int], list[int], int]
+"""Outcome, cells of a witness, assumptions that a proof used, and what stopped the search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,28 +159,9 @@ class CdclOracle:
         asked = order if targets is None else [t for t in order if t in set(targets)]
         any_other = len(asked) == len(order)
         for target in list(asked):
-            left = None if until is None else max(0.0, until - time.perf_counter())
-            if left == 0.0:
+            if until is not None and time.perf_counter() >= until:
                 return UNKNOWN
-            if any_other:  # a row in which the label does not come first will do, whoever does
-                least = self.scores.threshold_of_win(target, label)
-                said = self._search.ask(target, label, least, assumptions, near, left)
-            else:
-                # Where the target cannot come before the label it is not first: an easier question, asked first.
-                half = None if left is None else left / 2
-                least = self.scores.threshold_of_win(target, label)
-                said = self._search.ask(target, label, least, assumptions, near, half)
-                if said[0] == SAME:
-                    core.update(self._feature_of_variable[literal >> 1] for literal in said[2])
-                    continue
-                if said[3] == INTERRUPT:
-                    raise KeyboardInterrupt
-                left = None if until is None else max(0.0, until - time.perf_counter())
-                rivals = [
-                    (k, self.scores.threshold_of_win(target, k)) for k in range(self.scores.n_classes) if k != target
-                ]
-                said = self._search.ask_first(target, rivals, assumptions, near, left)
-            outcome, witness, literals, stopped = said
+            outcome, witness, literals, stopped = self._about(target, label, assumptions, near, until, any_other)
             if outcome == STOPPED:
                 if stopped == INTERRUPT:
                     raise KeyboardInterrupt
@@ -191,3 +174,24 @@ class CdclOracle:
                 return Answer(True, np.array(witness, dtype=np.int64), target)
             core.update(self._feature_of_variable[literal >> 1] for literal in literals)
         return Answer(False, core=frozenset(core))
+
+    def _about(
+        self, target: int, label: int, assumptions: list[int], near: list[int], until: float | None, any_other: bool
+    ) -> _Reply:
+        """Ask about one target: whether it may come before the label or, unless that is enough, before all classes."""
+        left = _rest(until)
+        least = self.scores.threshold_of_win(target, label)
+        if any_other:  # a row in which the label does not come first will do, whoever does
+            return self._search.ask(target, label, least, assumptions, near, left)
+        # Where the target cannot come before the label it is not first: an easier question, asked first.
+        half = None if left is None else left / 2
+        easier = self._search.ask(target, label, least, assumptions, near, half)
+        if easier[0] == SAME or easier[3] == INTERRUPT:
+            return easier
+        rivals = [(k, self.scores.threshold_of_win(target, k)) for k in range(self.scores.n_classes) if k != target]
+        return self._search.ask_first(target, rivals, assumptions, near, _rest(until))
+
+
+def _rest(until: float | None) -> float | None:
+    """Seconds until a time of ``time.perf_counter()``, at least 0; None without one."""
+    return None if until is None else max(0.0, until - time.perf_counter())
