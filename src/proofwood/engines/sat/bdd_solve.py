@@ -288,7 +288,7 @@ def _errors(run: DiagramRun, engine: str, options: BddSatOptions, threads: int) 
         return
     formula = Formula()
     made = _whole_formula(formula, run, depth, options)
-    run.counters.update(variables=formula.n_variables, clauses=len(formula.clauses), literals=formula.n_literals)
+    run.counters.update(variables=formula.n_variables, clauses=formula.n_clauses, literals=formula.n_literals)
     if engine == "rc2":
         maxsat_rc2.minimize(formula, made, run)
     else:

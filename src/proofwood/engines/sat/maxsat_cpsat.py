@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -45,7 +46,7 @@ def minimize(formula: Formula, errors: ErrorFormula, run: DiagramRun, *, threads
 
     outcome = worker.run(
         solve_in_child,
-        formula.clauses,
+        formula.line,
         errors.costs,
         formula.n_variables,
         errors.counted,
@@ -63,7 +64,7 @@ def minimize(formula: Formula, errors: ErrorFormula, run: DiagramRun, *, threads
 
 def solve_in_child(
     send: Callable[[tuple[str, Any]], None],
-    clauses: list[list[int]],
+    line: array[int],
     costs: list[tuple[int, int]],
     n_variables: int,
     counted: list[tuple[list[int], int]],
@@ -80,7 +81,7 @@ def solve_in_child(
         variable = variables[abs(number) - 1]
         return variable if number > 0 else variable.negated()
 
-    for clause in clauses:
+    for clause in Formula(line):
         model.add_bool_or([literal(number) for number in clause])
     for literals, bound in counted:
         model.add(sum(literal(number) for number in literals) <= bound)

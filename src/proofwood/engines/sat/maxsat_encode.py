@@ -28,6 +28,7 @@ References
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -60,11 +61,16 @@ ALIKE = 6
 
 
 class Formula:
-    """Hard clauses kept in a list."""
+    """Hard clauses, kept as one line of numbers: a child process is given millions of them in a moment.
 
-    def __init__(self) -> None:
-        self.n_variables = 0
-        self.clauses: list[Clause] = []
+    Attributes
+    ----------
+    line : the literals of all clauses, a 0 after each clause
+    """
+
+    def __init__(self, line: array[int] | None = None, n_variables: int = 0) -> None:
+        self.line: array[int] = array("i") if line is None else line
+        self.n_variables = n_variables
 
     def block(self, size: int) -> int:
         """The first of ``size`` fresh variables in a row."""
@@ -74,12 +80,26 @@ class Formula:
 
     def extend(self, clauses: Iterable[Iterable[int]]) -> None:
         """Add clauses."""
-        self.clauses.extend(list(clause) for clause in clauses)
+        for clause in clauses:
+            self.line.extend(clause)
+            self.line.append(0)
+
+    def __iter__(self) -> Iterator[Clause]:
+        """Clause by clause."""
+        begin = 0
+        for end in np.flatnonzero(np.asarray(self.line) == 0).tolist():
+            yield self.line[begin:end].tolist()
+            begin = end + 1
+
+    @property
+    def n_clauses(self) -> int:
+        """Number of clauses."""
+        return self.line.count(0)
 
     @property
     def n_literals(self) -> int:
         """Size of the encoding as the paper counts it."""
-        return sum(map(len, self.clauses))
+        return len(self.line) - self.n_clauses
 
 
 class ErrorFormula(Protocol):
@@ -332,7 +352,7 @@ def _first(distance: FloatArray, most: int, rows: IntArray) -> list[tuple[int, i
 def wcnf(formula: Formula, costs: Iterable[tuple[int, int]]) -> WCNF:
     """The formula for MaxSAT solvers: hard clauses, and a soft one per cost."""
     made = WCNF()
-    made.extend(formula.clauses)
+    made.extend(formula)
     for literal, weight in costs:
         made.append([-literal], weight=weight)
     made.nv = max(made.nv, formula.n_variables)

@@ -9,6 +9,7 @@ References
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +35,7 @@ def minimize(formula: Formula, errors: ErrorFormula, run: DiagramRun) -> None:
     """
     outcome = worker.run(
         solve_in_child,
-        formula.clauses,
+        formula.line,
         errors.costs,
         formula.n_variables,
         seconds=run.seconds_left,
@@ -49,11 +50,9 @@ def minimize(formula: Formula, errors: ErrorFormula, run: DiagramRun) -> None:
 
 
 def solve_in_child(
-    send: Callable[[int], None], clauses: list[list[int]], costs: list[tuple[int, int]], n_variables: int
+    send: Callable[[int], None], line: array[int], costs: list[tuple[int, int]], n_variables: int
 ) -> tuple[int, list[int]]:
     """Least cost and a model of it; every new lower bound is sent."""
-    formula = Formula()
-    formula.clauses, formula.n_variables = clauses, n_variables
 
     class Reporting(RC2Stratified):  # type: ignore[misc]
         """Tells what the cores have cost."""
@@ -63,7 +62,7 @@ def solve_in_child(
             send(int(self.cost))
             return done
 
-    with Reporting(wcnf(formula, costs), solver="g4", minz=True, exhaust=True) as solver:
+    with Reporting(wcnf(Formula(line, n_variables), costs), solver="g4", minz=True, exhaust=True) as solver:
         model = solver.compute()
         if model is None:
             raise AssertionError("RC2 found no model of a formula that has one")
