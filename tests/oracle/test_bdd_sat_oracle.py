@@ -16,11 +16,11 @@ from pysat.formula import WCNF
 
 import naive_subset as naive
 from diagram_problems import problem_of, rows, table_1
-from proofwood.engines.sat import maxsat_anytime, maxsat_cpsat, maxsat_rc2
-from proofwood.engines.sat.bdd_clauses import BddVariables, classified_by_values, structure, values_of_features
-from proofwood.engines.sat.bdd_examples import Examples
-from proofwood.engines.sat.bdd_solve import FAITHFUL, BddSatOptions, solve
-from proofwood.engines.sat.maxsat_encode import CellFormula, ErrorFormula, Formula, PairFormula, write_wcnf
+from proofwood.engines.bdd.reference import maxsat_anytime, maxsat_cpsat, maxsat_rc2
+from proofwood.engines.bdd.reference.clauses import BddVariables, classified_by_values, structure, values_of_features
+from proofwood.engines.bdd.reference.examples import Examples
+from proofwood.engines.bdd.reference.maxsat_encode import CellFormula, ErrorFormula, Formula, PairFormula, write_wcnf
+from proofwood.engines.bdd.reference.solve import FAITHFUL, BddSatOptions, solve
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.ranked import RankedRows

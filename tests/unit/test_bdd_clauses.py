@@ -11,10 +11,10 @@ import pytest
 from pysat.solvers import Solver
 
 from diagram_problems import table_1
-from proofwood.engines.sat import bdd_clauses as clauses
-from proofwood.engines.sat.bdd_clauses import BddVariables, Clause, encoding_size, rel
-from proofwood.engines.sat.bdd_examples import Examples, enough_features, greedy_features
-from proofwood.engines.sat.maxsat_encode import Formula
+from proofwood.engines.bdd.reference import clauses
+from proofwood.engines.bdd.reference.clauses import BddVariables, Clause, encoding_size, rel
+from proofwood.engines.bdd.reference.examples import Examples, enough_features, greedy_features
+from proofwood.engines.bdd.reference.maxsat_encode import Formula
 from proofwood.problem.ranked import RankedRows
 
 

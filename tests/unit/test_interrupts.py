@@ -15,14 +15,14 @@ import pytest
 
 import proofwood
 from diagram_problems import problem_of
-from proofwood.engines.diagrams.solve import solve as solve_diagram
+from proofwood.engines.bdd.reference.solve import solve as solve_by_maxsat
+from proofwood.engines.bdd.solve import solve as solve_diagram
+from proofwood.engines.bdd.subset import best_subset, fewest_tests, optimal_subsets
 from proofwood.engines.interrupts import settled
-from proofwood.engines.layered.solve import solve as solve_layered
-from proofwood.engines.minimal import solve as solve_minimal
-from proofwood.engines.sat.bdd_solve import solve as solve_by_maxsat
-from proofwood.engines.sat.tree_solve import solve as solve_by_sat
-from proofwood.engines.search import solve as solve_tree
-from proofwood.engines.subset import best_subset, fewest_tests, optimal_subsets
+from proofwood.engines.skeleton.solve import solve as solve_layered
+from proofwood.engines.smallest import solve as solve_minimal
+from proofwood.engines.smallest.reference.solve import solve as solve_by_sat
+from proofwood.engines.trees import solve as solve_tree
 from proofwood.problem.diagram import DiagramProblem
 from proofwood.problem.layered import LayeredCost, LayeredProblem
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from proofwood.engines.layered.cpsat import solve as cpsat
-from proofwood.engines.layered.cpsat.neighbours import improve_in_child, lifted, opened
-from proofwood.engines.layered.cpsat.rows import Sketch, least_errors
-from proofwood.engines.layered.run import LayeredRun
-from proofwood.engines.layered.shape import Diagram, check_skeleton, count, without_unreached
+from proofwood.engines.skeleton.cpsat import solve as cpsat
+from proofwood.engines.skeleton.cpsat.neighbours import improve_in_child, lifted, opened
+from proofwood.engines.skeleton.cpsat.rows import Sketch, least_errors
+from proofwood.engines.skeleton.run import LayeredRun
+from proofwood.engines.skeleton.shape import Diagram, check_skeleton, count, without_unreached
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent
@@ -241,7 +241,7 @@ def hold_hints(send: Callable[[Any], None], cases: list[tuple[Sketch, Diagram, i
     """For each start: whether all variables are hinted, whether they can be held so, and at what cost."""
     from ortools.sat.python import cp_model
 
-    from proofwood.engines.layered.cpsat.model import DiagramModel
+    from proofwood.engines.skeleton.cpsat.model import DiagramModel
 
     told = []
     for sketch, diagram, upper in cases:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from diagram_problems import table_1
-from proofwood.engines.sat import maxsat_anytime
-from proofwood.engines.sat.bdd_examples import Examples
-from proofwood.engines.sat.bdd_run import Stopped
-from proofwood.engines.sat.maxsat_anytime import Turns, sum_size
-from proofwood.engines.sat.maxsat_encode import CellFormula, Formula, PairFormula, wcnf, write_wcnf
+from proofwood.engines.bdd.reference import maxsat_anytime
+from proofwood.engines.bdd.reference.examples import Examples
+from proofwood.engines.bdd.reference.maxsat_anytime import Turns, sum_size
+from proofwood.engines.bdd.reference.maxsat_encode import CellFormula, Formula, PairFormula, wcnf, write_wcnf
+from proofwood.engines.bdd.reference.run import Stopped
 from proofwood.problem.ranked import RankedRows
 from proofwood.solvers import SatSession
 

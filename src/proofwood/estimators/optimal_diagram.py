@@ -18,10 +18,10 @@ from proofwood import memory
 from proofwood.data.binarize import Binarizer
 from proofwood.data.scale import Scaling
 from proofwood.engines.interrupts import ends_all, raise_ended
-from proofwood.engines.layered.milp.solve import UNCONFIRMED
-from proofwood.engines.layered.oblique.bounds import BY_MARGIN
-from proofwood.engines.layered.oblique.cuts import MARGIN
-from proofwood.engines.layered.solve import ENGINES, OBLIQUE_ENGINES, solve
+from proofwood.engines.skeleton.milp.solve import UNCONFIRMED
+from proofwood.engines.skeleton.oblique.bounds import BY_MARGIN
+from proofwood.engines.skeleton.oblique.cuts import MARGIN
+from proofwood.engines.skeleton.solve import ENGINES, OBLIQUE_ENGINES, solve
 from proofwood.estimators.constraints import (
     Constraint,
     FairnessConstraint,
