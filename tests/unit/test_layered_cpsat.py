@@ -412,7 +412,7 @@ def test_a_limit_leaves_a_start_and_a_bound() -> None:
     run.offer(Diagram.leaf(0))
     assert cpsat.solve(problem, run, seconds=2.0) == "time_limit"
     assert 0 <= run.lower < run.upper
-    assert run.seconds < 10
+    assert run.clock.seconds < 10
 
 
 @needs_ortools

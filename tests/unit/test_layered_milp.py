@@ -653,7 +653,7 @@ def test_time_limit() -> None:
     problem = make(rng.integers(0, 50, (120, 5)), rng.integers(0, 2, 120), (1, 2, 4), alpha=0.01, oblique=True)
     run = LayeredRun(problem, Limits(seconds=2.0))
     assert milp.solve(problem, run, solver="scipy", seconds=None) == "time_limit"
-    assert run.seconds < 5
+    assert run.clock.seconds < 5
     assert run.lower < run.upper
     assert run.result("time_limit").status == "feasible"
     assert milp.solve(problem, run, solver="scipy", seconds=10) == "time_limit"

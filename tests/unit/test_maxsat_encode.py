@@ -10,7 +10,7 @@ from proofwood.engines.bdd.reference import maxsat_anytime
 from proofwood.engines.bdd.reference.examples import Examples
 from proofwood.engines.bdd.reference.maxsat_anytime import Turns, sum_size
 from proofwood.engines.bdd.reference.maxsat_encode import CellFormula, Formula, PairFormula, wcnf, write_wcnf
-from proofwood.engines.bdd.reference.run import Stopped
+from proofwood.engines.run import Stopped
 from proofwood.problem.ranked import RankedRows
 from proofwood.solvers import SatSession
 

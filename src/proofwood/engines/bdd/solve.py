@@ -10,7 +10,6 @@ References
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +21,7 @@ from proofwood.engines.bdd.filling import count_splits
 from proofwood.engines.bdd.smallest import Smallest, best_order, smallest_diagram
 from proofwood.engines.bdd.sparse import no_time_for_table, sparse_diagram
 from proofwood.engines.interrupts import ENDED, cause_of, ends_all, raise_ended, settled
+from proofwood.engines.run import Clock
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.objectives import proof
@@ -62,7 +62,7 @@ def solve(
     """
     if engine not in ENGINES:
         raise ValueError(f"engine={engine!r}: expected one of {', '.join(map(repr, ENGINES))}")
-    clock = _Clock.start(limits)
+    clock = _Clock(limits)
     if engine in SOLVERS:
         return _by_solver(problem, engine, limits, progress)
     if problem.unknown is Unknown.SOLVER:
@@ -108,7 +108,7 @@ def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     proved = chosen.value == chosen.lower_bound
     if problem.smallest_set and proved and engine in ("auto", "search"):
         found, complete, stopped_by = optimal_subsets(
-            rows, problem.max_features, chosen.value, max_sets=MAX_SETS, limits=clock.rest()
+            rows, problem.max_features, chosen.value, max_sets=MAX_SETS, limits=clock.left()
         )
         sets = list(dict.fromkeys([chosen.tests, *found]))
         if ends_all(stopped_by):
@@ -138,7 +138,7 @@ def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
             "features",
             found.lower_bound,
             Status.UNKNOWN,
-            Stats(clock.elapsed(), "search", found.stopped_by, dict(found.counters)),
+            Stats(clock.seconds, "search", found.stopped_by, dict(found.counters)),
         )
     value, trace = len(found.tests), settled(lambda: tuple(e for e in found.trace if e.objective < float("inf")))
     chosen = _Chosen(found.tests, value, found.lower_bound, "search", found.stopped_by, found.counters, trace)
@@ -160,14 +160,14 @@ def _choose(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     if engine == "greedy":
         from proofwood.engines.bdd.reference.oblivious import choose_tests
 
-        tests = choose_tests(rows, size, clock.over)
-        if clock.over() and len(tests) < size:
+        tests = choose_tests(rows, size, lambda: clock.over)
+        if clock.over and len(tests) < size:
             return _Chosen(tests, subset_errors(rows, tests), rows.unavoidable, "greedy", "time_limit", {})
         return _Chosen(tests, subset_errors(rows, tests), rows.unavoidable, "greedy", None, {})
     if engine == "heuristic":
         from proofwood.engines.bdd.reference.heuristic import tests_of_cart
 
-        among = sorted(tests_of_cart(rows, size, clock.over))
+        among = sorted(tests_of_cart(rows, size, lambda: clock.over))
         found = best_subset(rows.select(among), size, limits=clock.for_tests())
         tests = tuple(among[test] for test in found.tests or ())
         errors = subset_errors(rows, tests)
@@ -287,30 +287,30 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     counters = {"sets": 0}
 
     def told(lower: int) -> None:
-        event = ProgressEvent(clock.elapsed(), *cost.reported(upper, min(lower, upper)))
+        event = ProgressEvent(clock.seconds, *cost.reported(upper, min(lower, upper)))
         trace.append(event)
         if progress is not None:
             progress(event)
 
     try:
         for size in range(1, min(problem.max_features, rows.n_tests) + 1):
-            if clock.over():  # larger diagrams cost more
+            if clock.over:  # larger diagrams cost more
                 stopped_by = "time_limit"
                 open_bounds.append(cost.error_price * rows.unavoidable + cost.leaf_price * size)
                 break
-            least = best_subset(rows, size, limits=clock.rest())
+            least = best_subset(rows, size, limits=clock.left())
             raise_ended(least.stopped_by)
             bound = cost.error_price * least.lower_bound + cost.leaf_price * size
             if least.tests is not None and len(least.tests) == size:
                 found = cheapest_diagram(
-                    CellTable.of(rows, least.tests), cost.error_price, cost.leaf_price, upper=upper, limits=clock.rest()
+                    CellTable.of(rows, least.tests), cost.error_price, cost.leaf_price, upper=upper, limits=clock.left()
                 )
                 if found.cost < upper:
                     best, upper = found, found.cost
             if bound >= upper:
                 continue
             most = (upper - 1 - cost.leaf_price * size) // cost.error_price
-            sets, complete, ended = optimal_subsets(rows, size, most, max_sets=MAX_SETS, limits=clock.rest())
+            sets, complete, ended = optimal_subsets(rows, size, most, max_sets=MAX_SETS, limits=clock.left())
             raise_ended(ended)
             if not complete:
                 open_bounds.append(bound)
@@ -321,11 +321,11 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
                 own = cost.error_price * cells.errors + cost.leaf_price * size
                 if own >= upper:
                     continue
-                if clock.over():
+                if clock.over:
                     stopped_by = "time_limit"
                     open_bounds.append(own)
                     continue
-                found = cheapest_diagram(cells, cost.error_price, cost.leaf_price, upper=upper, limits=clock.rest())
+                found = cheapest_diagram(cells, cost.error_price, cost.leaf_price, upper=upper, limits=clock.left())
                 counters["sets"] += 1
                 if found.cost < upper:
                     best, upper = found, found.cost
@@ -342,15 +342,15 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
         if problem.integer_cost(table) != upper:
             raise AssertionError(f"the diagram costs {problem.integer_cost(table)}, the search counted {upper}")
         objective, bound, status = proof(cost, upper, lower, lambda: problem.real_cost(table), complete=lower == upper)
-        trace.append(ProgressEvent(clock.elapsed(), objective, bound))
-        ended_by = stopped_by or ("time_limit" if clock.over() and open_bounds else None)
+        trace.append(ProgressEvent(clock.seconds, objective, bound))
+        ended_by = stopped_by or ("time_limit" if clock.over and open_bounds else None)
         return Result(
             table,
             objective,
             cost.name,
             bound,
             status,
-            Stats(clock.elapsed(), "search", None if lower == upper else ended_by, counters),
+            Stats(clock.seconds, "search", None if lower == upper else ended_by, counters),
             tuple(trace),
             (Part(cost.name, objective, bound, status),),
         )
@@ -383,13 +383,13 @@ def _result(problem: DiagramProblem, table: NodeTable, chosen: _Chosen, size: Pa
         )
         if status is Status.WITHIN_GAP:  # what counts as equally few errors is not known without rounding
             size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective else Status.OPTIMAL)
-    final = ProgressEvent(clock.elapsed(), objective, lower)
+    final = ProgressEvent(clock.seconds, objective, lower)
     trace = list(chosen.trace)
     if not trace or (trace[-1].objective, trace[-1].lower_bound) != (objective, lower):
         trace.append(final)
     part = Part("features" if problem.fewest else "errors", objective, lower, status)
     stopped_by = None if status in (Status.OPTIMAL, Status.WITHIN_GAP) else chosen.stopped_by
-    stats = Stats(clock.elapsed(), chosen.engine, stopped_by, dict(chosen.counters))
+    stats = Stats(clock.seconds, chosen.engine, stopped_by, dict(chosen.counters))
     return Result(table, objective, unit, lower, status, stats, tuple(trace), (part, size))
 
 
@@ -407,41 +407,23 @@ def _in_errors(problem: DiagramProblem, progress: Progress | None) -> Progress |
 
 
 @dataclass(frozen=True, slots=True)
-class _Clock:
-    """What is left of the limits."""
+class _Clock(Clock):
+    """What is left of the limits, also for the secondary goal: a small diagram."""
 
-    started: float
-    limits: Limits
     size_ends: float | None = None  # seconds from the start at which the search for a small diagram ends
-
-    @classmethod
-    def start(cls, limits: Limits) -> _Clock:
-        return cls(time.perf_counter(), limits)
-
-    def elapsed(self) -> float:
-        return time.perf_counter() - self.started
-
-    def over(self) -> bool:
-        return self.limits.seconds is not None and self.elapsed() >= self.limits.seconds
-
-    def rest(self, keep: float = 0.0) -> Limits:
-        """The time that is left, but for ``keep`` seconds."""
-        if self.limits.seconds is None:
-            return self.limits
-        return replace(self.limits, seconds=max(0.0, self.limits.seconds - self.elapsed() - keep))
 
     def main_over(self) -> _Clock:
         """The same, where what was asked for is done and the size of the diagram is a secondary goal."""
-        taken = self.elapsed()
+        taken = self.seconds
         share = self.limits.secondary(taken).seconds
         return self if share is None else replace(self, size_ends=taken + share)
 
     def for_size(self) -> Limits:
         """The time for the size of the diagram."""
-        rest = self.rest()
-        if self.size_ends is None or rest.seconds is None:
-            return rest
-        return replace(rest, seconds=max(0.0, min(rest.seconds, self.size_ends - self.elapsed())))
+        left = self.left()
+        if self.size_ends is None or left.seconds is None:
+            return left
+        return replace(left, seconds=max(0.0, min(left.seconds, self.size_ends - self.seconds)))
 
     def size_over(self) -> bool:
         """Whether no time is left for the size of the diagram."""
@@ -455,4 +437,4 @@ class _Clock:
     def for_tests(self) -> Limits:
         """The time for choosing the tests: some is kept for the size of the diagram."""
         share, most = FOR_SIZE
-        return self.rest(0.0 if self.limits.seconds is None else min(share * self.limits.seconds, most))
+        return self.left(0.0 if self.limits.seconds is None else min(share * self.limits.seconds, most))

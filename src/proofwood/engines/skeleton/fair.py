@@ -46,9 +46,9 @@ def improve_fairly(
     rates, most = _rates(problem)
     shares = _shares(problem, rates)
     multipliers = np.zeros(len(rates))
-    current, until = run.best, run.seconds + seconds
+    current, until = run.best, run.clock.seconds + seconds
     for number in range(ROUNDS):
-        left = until - run.seconds
+        left = until - run.clock.seconds
         if left <= 0 or run.done:
             return
         leaning, costs = _prices(problem, rates, shares, multipliers)

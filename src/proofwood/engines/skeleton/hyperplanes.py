@@ -49,7 +49,7 @@ def search_univariate(run: LayeredRun, engine: str, random_state: int) -> None:
 def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None:
     """Work on ``run`` until it is done or the time is up; what stopped a solver."""
     problem = run.problem
-    if run.over:
+    if run.clock.over:
         return "time_limit"
     run.prove(least_cost_of_equal_rows(problem), by="equal rows")
     _univariate_first(run, engine, random_state)
@@ -62,22 +62,22 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
     if run.done:
         return None
     if engine == "heuristic":
-        _improve(run, random_state + 1, run.share_of_time(1.0, 30.0))
+        _improve(run, random_state + 1, run.clock.share(1.0, 30.0))
         return None
     solver = SOLVER_OF_ENGINE.get(engine) or _installed(problem)
     if solver is None:
-        _improve(run, random_state + 1, run.share_of_time(1.0, 30.0))
+        _improve(run, random_state + 1, run.clock.share(1.0, 30.0))
         return None
     if engine == "auto" and problem.rows.n_rows * problem.n_slots > SMALL:
-        _improve(run, random_state + 1, run.share_of_time(*LARGE))
-    seconds = run.seconds_left if engine == "auto" else before_proof(run)
-    stopped_by = milp.solve(problem, run, solver=solver, seconds=seconds, threads=run.limits.threads)
+        _improve(run, random_state + 1, run.clock.share(*LARGE))
+    seconds = run.clock.seconds_left if engine == "auto" else before_proof(run)
+    stopped_by = milp.solve(problem, run, solver=solver, seconds=seconds, threads=run.clock.limits.threads)
     if stopped_by == "interrupt" or run.done:
         return stopped_by
     if engine != "auto":
         search_sides(run, random_state, share=1.0)
     elif stopped_by == "time_limit":  # the program may have been too large to begin with
-        _improve(run, random_state + 2, run.share_of_time(1.0, 120.0))
+        _improve(run, random_state + 2, run.clock.share(1.0, 120.0))
     return milp.confirmed(run, stopped_by)
 
 
@@ -90,9 +90,9 @@ def least_cost_of_equal_rows(problem: LayeredProblem) -> int:
 def _univariate_first(run: LayeredRun, engine: str, random_state: int) -> None:
     """Offer the best diagram with thresholds for tests that a share of the time finds."""
     axis = replace(run.problem, columns=None)
-    if run.done or run.over or axis.rows.n_tests == 0 or not converts(run.problem, lambda: run.over):
+    if run.done or run.clock.over or axis.rows.n_tests == 0 or not converts(run.problem, lambda: run.clock.over):
         return
-    inner = LayeredRun(axis, Limits(run.share_of_time(*UNIVARIATE), run.limits.threads), lower=run.lower)
+    inner = LayeredRun(axis, Limits(run.clock.share(*UNIVARIATE), run.clock.limits.threads), lower=run.lower)
     try:
         search_univariate(inner, "heuristic" if engine == "heuristic" else "search", random_state)
     finally:
@@ -104,14 +104,14 @@ def search_sides(run: LayeredRun, random_state: int, *, share: float = SIDES[0])
     """Prove a bound by the exact engines of univariate splits over all ways to part the rows, where these are few."""
     if run.done:
         return
-    until = run.seconds + run.share_of_time(share, SIDES[1])
-    made = relaxed(run.problem, seconds=(until - run.seconds) / 4)
-    left = until - run.seconds
+    until = run.clock.seconds + run.clock.share(share, SIDES[1])
+    made = relaxed(run.problem, seconds=(until - run.clock.seconds) / 4)
+    left = until - run.clock.seconds
     if made is None or left <= 0:
         return
     # Bounds that rest on the margin do not hold here: rows nearer than that are told apart.
     lower = least_cost_of_equal_rows(run.problem)
-    inner = LayeredRun(made.problem, Limits(left, run.limits.threads), lower=lower)
+    inner = LayeredRun(made.problem, Limits(left, run.clock.limits.threads), lower=lower)
     try:
         search_univariate(inner, "search", random_state)
     finally:
@@ -130,11 +130,11 @@ def _installed(problem: LayeredProblem) -> Solver | None:
 
 def _bounds(run: LayeredRun) -> None:
     """Bounds by number of nodes; the short chains that a closed bound comes from are offered."""
-    if run.over:
+    if run.clock.over:
         return
     errors = lower_bounds(
         run.problem,
-        seconds=run.share_of_time(*BOUNDS),
+        seconds=run.clock.share(*BOUNDS),
         upper=run.upper,
         on_diagram=lambda diagram: _offer(run, diagram, "bounds"),
         counters=run.counters,
@@ -151,9 +151,9 @@ def _offer(run: LayeredRun, diagram: Diagram, by: str) -> None:
 def _start(run: LayeredRun, random_state: int) -> None:
     """Offer what grows from hyperplanes at once, in rounds."""
     for number, share in enumerate(ROUNDS):
-        if run.done or run.over:
+        if run.done or run.clock.over:
             return
-        seconds = run.share_of_time(share, MOST) / 3
+        seconds = run.clock.share(share, MOST) / 3
         seed = random_state + 100 * number
         diagram = construct_oblique(run.problem, random_state=seed, seconds=seconds, start=run.best)
         _offer(run, diagram, "construct")

@@ -102,7 +102,7 @@ class SetSearch:
         found = best_subset(
             self.problem.rows,
             tests,
-            limits=Limits(seconds, run.limits.threads),
+            limits=Limits(seconds, run.clock.limits.threads),
             upper=max(0, -(-left // cost.error_price)),
         )
         raise_ended(found.stopped_by)
@@ -121,19 +121,19 @@ class SetSearch:
         if tests > MOST_TESTS:
             self.stuck.add(tests)
             return
-        started = run.seconds
+        started = run.clock.seconds
         sets, complete, stopped_by = optimal_subsets(
-            self._told_apart, tests, level, max_sets=MAX_SETS, limits=Limits(seconds, run.limits.threads)
+            self._told_apart, tests, level, max_sets=MAX_SETS, limits=Limits(seconds, run.clock.limits.threads)
         )
         raise_ended(stopped_by)
         chosen = [names for names in sets if len(names) == tests]
-        left = None if seconds is None else max(0.0, seconds - (run.seconds - started))
+        left = None if seconds is None else max(0.0, seconds - (run.clock.seconds - started))
         found = cheapest_over_sets(
             replace(problem, max_splits=min(problem.max_splits, self.most_open(run.upper))),
             chosen,
             upper=run.upper,
             seconds=left,
-            threads=run.limits.threads,
+            threads=run.clock.limits.threads,
         )
         run.add({"sets": len(chosen), "states": found.states})
         if found.diagram is not None:
@@ -162,7 +162,7 @@ def search_sets(search: SetSearch, run: LayeredRun, *, seconds: float | None) ->
 
     ``run`` gets the bounds and what is found.
     """
-    until = None if seconds is None else run.seconds + seconds
+    until = None if seconds is None else run.clock.seconds + seconds
     search.late.clear()
     learned = "tests bound"
     while not run.done:
@@ -171,7 +171,9 @@ def search_sets(search: SetSearch, run: LayeredRun, *, seconds: float | None) ->
         if run.done or tests is None:
             return
         limits = [
-            time for time in (run.seconds_left, None if until is None else until - run.seconds) if time is not None
+            time
+            for time in (run.clock.seconds_left, None if until is None else until - run.clock.seconds)
+            if time is not None
         ]
         time = max(0.0, min(limits)) if limits else None
         if time is not None and time <= 0:

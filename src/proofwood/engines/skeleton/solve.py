@@ -82,4 +82,6 @@ def solve(
             found = interrupt.diagram
             if found.n_splits == 0 or problem.oblique == (found.normals is not None):
                 run.offer(found, by="local search")
-    return settled(lambda: run.result("time_limit" if stopped_by is None and run.over and not run.done else stopped_by))
+    return settled(
+        lambda: run.result("time_limit" if stopped_by is None and run.clock.over and not run.done else stopped_by)
+    )

@@ -75,7 +75,7 @@ def _best_tree(
     problem: LayeredProblem, run: LayeredRun, *, error_price: int, leaf_price: int, depth: int, seconds: float | None
 ) -> Result:
     tree = tree_problem(problem, error_price=error_price, leaf_price=leaf_price, depth=depth)
-    result = solve(tree, limits=Limits(seconds, run.limits.threads))
+    result = solve(tree, limits=Limits(seconds, run.clock.limits.threads))
     raise_ended(result.stats.stopped_by)
     return result
 

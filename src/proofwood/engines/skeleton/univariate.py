@@ -58,19 +58,19 @@ DEFAULT_SHARES = Shares()
 def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares = DEFAULT_SHARES) -> str | None:
     """Work on ``run``, of a univariate problem, until it is done or the time is up; what stopped a solver."""
     problem = run.problem
-    if run.over:
+    if run.clock.over:
         return "time_limit"
     search = SetSearch.of(problem)
     run.prove(search.lower, by="equal rows")
     if engine in ("auto", "search"):
-        search_sets(search, run, seconds=run.share_of_time(*shares.look))
+        search_sets(search, run, seconds=run.clock.share(*shares.look))
         if run.done:
             return None
     start(run, random_state, shares)
-    if run.over:
+    if run.clock.over:
         return None
     if engine == "heuristic":
-        improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 10.0))
+        improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 10.0))
         return None
     if engine in milp.SOLVER_OF_ENGINE:
         return _by_milp(run, search, engine, shares)
@@ -78,23 +78,23 @@ def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Sha
         return _by_cpsat(run, search, random_state)
     _prove(run, search, shares)
     alone = engine == "search" or importlib.util.find_spec("ortools") is None
-    search_sets(search, run, seconds=None if alone else run.share_of_time(*shares.sets))
+    search_sets(search, run, seconds=None if alone else run.clock.share(*shares.sets))
     if run.done:
         return None
     if alone:
         # The sets that are left are too many to list: what time remains goes into better diagrams.
-        improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 30.0))
+        improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 30.0))
         return None
     if not time_for_a_child(run):
-        improve_best(run, random_state + 1, seconds=run.share_of_time(1.0, 30.0))
+        improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 30.0))
         return None
     if problem.rows.groups[1].shape[0] > LARGE:
         stopped_by = cpsat.improve(
-            problem, run, seconds=run.share_of_time(*shares.neighbourhoods), random_state=random_state
+            problem, run, seconds=run.clock.share(*shares.neighbourhoods), random_state=random_state
         )
         if ends_all(stopped_by):
             return stopped_by
-        improve_best(run, random_state + 2, seconds=run.share_of_time(*shares.improve))
+        improve_best(run, random_state + 2, seconds=run.clock.share(*shares.improve))
     if not time_for_a_child(run):
         return None
     return _by_cpsat(run, search, random_state)
@@ -102,30 +102,30 @@ def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Sha
 
 def time_for_a_child(run: LayeredRun) -> bool:
     """Whether time is left to start a process, to send it the rows, and to end it."""
-    left = run.seconds_left
+    left = run.clock.seconds_left
     return left is None or left > CHILD_SECONDS + CHILD_CELL * run.problem.rows.ranks.size
 
 
 def start(run: LayeredRun, random_state: int, shares: Shares = DEFAULT_SHARES) -> None:
     """The two heuristics: construction from the top, and local search from what is best so far."""
-    if run.problem.rows.n_tests == 0 or run.over:
+    if run.problem.rows.n_tests == 0 or run.clock.over:
         return
-    seconds = _with_table(run, run.share_of_time(*shares.construct))
+    seconds = _with_table(run, run.clock.share(*shares.construct))
     run.offer(construct(run.problem, random_state=random_state, seconds=seconds), by="construct")
-    improve_best(run, random_state, seconds=_with_table(run, run.share_of_time(*shares.improve)))
+    improve_best(run, random_state, seconds=_with_table(run, run.clock.share(*shares.improve)))
 
 
 def _with_table(run: LayeredRun, seconds: float) -> float:
     """``seconds`` and the time to sort the rows, which comes first; half of what is left at most, or ``seconds``."""
     most = seconds + TABLE_CELL * run.problem.rows.ranks.size
-    left = run.seconds_left
+    left = run.clock.seconds_left
     return most if left is None else min(most, max(seconds, left / 2))
 
 
 def improve_best(run: LayeredRun, random_state: int, *, seconds: float) -> None:
     """Local search from the best diagram; with fairness asked for, over prices that lean towards it."""
     problem = run.problem
-    if run.best is None or run.done or run.over or problem.rows.n_tests == 0 or seconds <= 0:
+    if run.best is None or run.done or run.clock.over or problem.rows.n_tests == 0 or seconds <= 0:
         return
     if problem.rates or problem.penalties:
 
@@ -144,40 +144,40 @@ def improve_best(run: LayeredRun, random_state: int, *, seconds: float) -> None:
 def solve_by_trees(run: LayeredRun, shares: Shares = DEFAULT_SHARES) -> None:
     """The optimum where only trees are asked for, and all of that depth."""
     if not run.done and run.problem.tree and fits_every_tree(run.problem):
-        solve_trees(run.problem, run, seconds=run.share_of_time(*shares.trees))
+        solve_trees(run.problem, run, seconds=run.clock.share(*shares.trees))
 
 
 def _prove(run: LayeredRun, search: SetSearch, shares: Shares) -> None:
     """Bounds by trees and by sets in turn."""
-    if run.over:
+    if run.clock.over:
         return
     solve_by_trees(run, shares)
     unroller = Unroller(search, run)
-    unroller.work(run.share_of_time(*shares.trees))
-    search_sets(search, run, seconds=run.share_of_time(*shares.trees))
-    unroller.work(run.share_of_time(*shares.unrolled))
+    unroller.work(run.clock.share(*shares.trees))
+    search_sets(search, run, seconds=run.clock.share(*shares.trees))
+    unroller.work(run.clock.share(*shares.unrolled))
 
 
 def _by_milp(run: LayeredRun, search: SetSearch, engine: str, shares: Shares) -> str | None:
     """A diagram by mixed-integer programming, and a proof by the exact searches: a solver's bound is not believed."""
-    solver, threads = milp.SOLVER_OF_ENGINE[engine], run.limits.threads
+    solver, threads = milp.SOLVER_OF_ENGINE[engine], run.clock.limits.threads
     stopped_by = milp.solve(run.problem, run, solver=solver, seconds=before_proof(run), threads=threads)
     if stopped_by == "interrupt" or run.done:
         return stopped_by
-    search_sets(search, run, seconds=run.share_of_time(*shares.look))
+    search_sets(search, run, seconds=run.clock.share(*shares.look))
     _prove(run, search, shares)
-    search_sets(search, run, seconds=run.share_of_time(1.0, 120.0))
+    search_sets(search, run, seconds=run.clock.share(1.0, 120.0))
     return milp.confirmed(run, stopped_by)
 
 
 def _by_cpsat(run: LayeredRun, search: SetSearch, random_state: int) -> str | None:
-    if run.over:
+    if run.clock.over:
         return "time_limit"
     return cpsat.solve(
         run.problem,
         run,
         fewest=search.fewest_by_nodes(),
-        seconds=run.seconds_left,
-        threads=run.limits.threads,
+        seconds=run.clock.seconds_left,
+        threads=run.clock.limits.threads,
         random_state=random_state,
     )

@@ -132,9 +132,9 @@ class Unroller:
 
     def work(self, seconds: float) -> None:
         """Ask until no question is left or the time is up; what took too long before is asked again."""
-        until = self.run.seconds + seconds
+        until = self.run.clock.seconds + seconds
         self.late.clear()
-        while not self.run.done and (left := until - self.run.seconds) > 0:
+        while not self.run.done and (left := until - self.run.clock.seconds) > 0:
             question = self.next_question()
             if question is None:
                 return
@@ -226,7 +226,7 @@ class Unroller:
         problem = self.problem
         node_price = problem.cost.node_price * question.price
         tree = tree_problem(problem, error_price=self.scale, leaf_price=node_price, depth=question.depth)
-        found = bound(tree, below=question.below, limits=Limits(seconds, self.run.limits.threads))
+        found = bound(tree, below=question.below, limits=Limits(seconds, self.run.clock.limits.threads))
         raise_ended(found.stopped_by)
         if found.stopped_by is None:
             key = (question.depth, question.price)
@@ -247,7 +247,7 @@ class Unroller:
     def ask_sized(self, question: Sized, *, seconds: float) -> None:
         """Search for a tree of few splits, and raise the bounds of all kinds that unroll to such trees."""
         tree = tree_problem(self.problem, error_price=1, leaf_price=0, depth=question.depth)
-        limits = Limits(seconds, self.run.limits.threads)
+        limits = Limits(seconds, self.run.clock.limits.threads)
         found = bound_errors(tree, question.splits, below=question.below, limits=limits)
         raise_ended(found.stopped_by)
         if found.found:

@@ -9,7 +9,8 @@ from collections import Counter
 
 from proofwood.engines.bdd.reference.maxsat_anytime import LARGEST_SUM, sum_size
 from proofwood.engines.bdd.reference.maxsat_encode import PairFormula
-from proofwood.engines.bdd.reference.run import ClockedSink, DiagramRun, Stopped
+from proofwood.engines.bdd.reference.run import ClockedSink, DiagramRun
+from proofwood.engines.run import Stopped
 from proofwood.solvers import SatSession, Totalizer
 
 
@@ -35,12 +36,12 @@ def first_features(run: DiagramRun, most: int, solver: str) -> None:
     if examples.errors(()) == errors:  # no formula is needed to know that the empty set is the first
         run.settle(())
         return
-    with SatSession(solver=solver, seconds=run.seconds_left, on_slice=run.report) as session:
+    with SatSession(solver=solver, seconds=run.clock.seconds_left, on_slice=run.report) as session:
         formula = PairFormula(ClockedSink(session, run), examples, most, lazy=True, errors=slack > 0)
         if slack > 0:
             if sum_size(formula, errors + 1) > LARGEST_SUM:
                 return
-            total = Totalizer(session, *zip(*formula.costs, strict=True), cap=slack, check=run.check_time)
+            total = Totalizer(session, *zip(*formula.costs, strict=True), cap=slack, check=run.clock.check)
             session.extend([literal] for literal in total.at_most(slack))
         best = sorted(run.features or ())
         settled: list[int] = []

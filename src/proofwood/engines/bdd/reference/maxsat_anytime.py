@@ -30,7 +30,8 @@ from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from proofwood.engines.bdd.reference.maxsat_encode import ErrorFormula
-from proofwood.engines.bdd.reference.run import DiagramRun, Stopped
+from proofwood.engines.bdd.reference.run import DiagramRun
+from proofwood.engines.run import Stopped
 from proofwood.solvers import SatSession, Totalizer
 
 Below: TypeAlias = Literal["steps", "cores", "nothing"]
@@ -130,7 +131,7 @@ class _Sum:
     def __init__(self, session: SatSession, turns: Turns, formula: ErrorFormula, run: DiagramRun) -> None:
         self._session, self._turns, self._formula, self._run = session, turns, formula, run
         literals, weights = zip(*formula.costs, strict=True)
-        self._sum = Totalizer(session, literals, weights, cap=self._below_best, check=run.check_time)
+        self._sum = Totalizer(session, literals, weights, cap=self._below_best, check=run.clock.check)
         self._step = max(1, (int(run.upper) - run.lower) // 4)
         self._added = 0  # clauses that the last model broke
 
@@ -275,7 +276,7 @@ class _Cores:
         session.add([-literal for literal in core])
         if len(core) > 1 and self._relaxing:
             counter = Totalizer(
-                session, [-literal for literal in core], cap=min(len(core) - 1, room), check=self._run.check_time
+                session, [-literal for literal in core], cap=min(len(core) - 1, room), check=self._run.clock.check
             )
             if room < len(core) - 1:
                 session.extend([literal] for literal in counter.at_most(room))

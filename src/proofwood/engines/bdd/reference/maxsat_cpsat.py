@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from proofwood.engines.bdd.reference.maxsat_encode import ErrorFormula, Formula
-from proofwood.engines.bdd.reference.run import DiagramRun, Stopped
+from proofwood.engines.bdd.reference.run import DiagramRun
+from proofwood.engines.run import Stopped
 from proofwood.solvers import worker
 
 ROUNDING = 1e-6
@@ -52,7 +53,7 @@ def minimize(formula: Formula, errors: ErrorFormula, run: DiagramRun, *, threads
         errors.counted,
         errors.hint(run.features or ()),
         threads,
-        seconds=run.seconds_left,
+        seconds=run.clock.seconds_left,
         on_message=take,
     )
     if outcome.stopped_by is not None:

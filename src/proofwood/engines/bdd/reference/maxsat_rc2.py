@@ -16,7 +16,8 @@ from typing import Any
 from pysat.examples.rc2 import RC2Stratified  # type: ignore[import-untyped]
 
 from proofwood.engines.bdd.reference.maxsat_encode import ErrorFormula, Formula, wcnf
-from proofwood.engines.bdd.reference.run import DiagramRun, Stopped
+from proofwood.engines.bdd.reference.run import DiagramRun
+from proofwood.engines.run import Stopped
 from proofwood.solvers import worker
 
 
@@ -33,13 +34,17 @@ def minimize(formula: Formula, errors: ErrorFormula, run: DiagramRun) -> None:
     Stopped
         At the end of the budget and after Ctrl-C; the bound of ``run`` holds.
     """
+
+    def take(cost: int) -> None:
+        run.prove(errors.constant + cost)
+
     outcome = worker.run(
         solve_in_child,
         formula.line,
         errors.costs,
         formula.n_variables,
-        seconds=run.seconds_left,
-        on_message=lambda cost: run.prove(errors.constant + cost),
+        seconds=run.clock.seconds_left,
+        on_message=take,
     )
     if outcome.stopped_by is not None:
         raise Stopped(outcome.stopped_by)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +18,11 @@ from proofwood.engines.bdd.reference.clauses import BddVariables, Encoding, clas
 from proofwood.engines.bdd.reference.examples import Examples, enough_features, greedy_features
 from proofwood.engines.bdd.reference.maxsat_encode import CellFormula, ErrorFormula, Formula, PairFormula, table_of
 from proofwood.engines.bdd.reference.options import FAITHFUL, BddSatOptions
-from proofwood.engines.bdd.reference.run import ClockedSink, DiagramRun, Stopped
+from proofwood.engines.bdd.reference.run import ClockedSink, DiagramRun
 from proofwood.engines.bdd.smallest import essential_tests, smallest_diagram
 from proofwood.engines.bdd.sparse import no_time_for_table, sparse_diagram
 from proofwood.engines.interrupts import ENDED, cause_of, ends_all, settled
+from proofwood.engines.run import Clock, Stopped
 from proofwood.model.node_table import IntArray, NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.objectives import proof
@@ -82,23 +82,17 @@ def solve(
     .. [1] Hu, Huguet, Siala (2022), Optimizing Binary Decision Diagrams with MaxSAT for Classification, AAAI.
     """
     engine = _engine(problem, options)
-    clock = time.monotonic()
-
-    def in_time() -> None:
-        if limits.seconds is not None and time.monotonic() - clock >= limits.seconds:
-            raise Stopped("time_limit")
-
+    clock = Clock(limits)
     try:
-        examples = Examples.of(problem.rows, reduce=options.reduce, settle=problem.fewest, check=in_time)
+        examples = Examples.of(problem.rows, reduce=options.reduce, settle=problem.fewest, check=clock.check)
     except (Stopped, MemoryError, KeyboardInterrupt) as end:
         by = str(end) if isinstance(end, Stopped) else "memory_limit" if isinstance(end, MemoryError) else "interrupt"
         return settled(lambda: _constant(problem, engine, by, clock))
-    for_size = 0.0
     if limits.seconds is not None and problem.unknown is Unknown.SMALLEST:
         for_size = min(FOR_SIZE[0] * limits.seconds, FOR_SIZE[1])
-    budget = None if limits.seconds is None else limits.seconds - for_size
+        clock = replace(clock, limits=replace(limits, seconds=limits.seconds - for_size))
     bound = settled(lambda: _first_bound(problem, examples))
-    run = settled(lambda: DiagramRun(problem, examples, budget, progress, started=clock, lower=bound))
+    run = settled(lambda: DiagramRun(problem, examples, clock, progress, lower=bound))
     known = () if start is None else _features(start, problem, examples)
     stopped_by = None
     try:
@@ -165,12 +159,12 @@ def _first_models(run: DiagramRun, start: tuple[int, ...] | None, options: BddSa
     if problem.fewest:
         run.prove(0 if alone == examples.constant else 1)
         if options.greedy and not run.done:
-            enough = enough_features(examples, run.check_time)
+            enough = enough_features(examples, run.clock.check)
             if len(enough) <= MOST_TESTS:
                 run.offer(enough)
         return
     if options.greedy:
-        run.offer(greedy_features(examples, problem.max_features, run.check_time))
+        run.offer(greedy_features(examples, problem.max_features, run.clock.check))
     if min(problem.max_features, examples.n_features) == 0:
         run.prove(int(run.upper))
 
@@ -181,7 +175,7 @@ def _session(
 ) -> Iterator[SatSession]:
     """A SAT session within the run's budget; its work is added to the counters."""
     watch = run.report if turns is None else turns
-    with SatSession(solver=options.solver, seconds=run.seconds_left, on_slice=watch) as session:
+    with SatSession(solver=options.solver, seconds=run.clock.seconds_left, on_slice=watch) as session:
         try:
             yield session
         finally:
@@ -248,9 +242,9 @@ def _fewest_by_pairs(run: DiagramRun, options: BddSatOptions) -> None:
     """The same search where features must separate pairs of unlike rows: one formula for all numbers."""
     examples = run.examples
     with _session(run, options) as session:
-        formula = PairFormula(ClockedSink(session, run), examples, None, lazy=True, errors=False, check=run.check_time)
+        formula = PairFormula(ClockedSink(session, run), examples, None, lazy=True, errors=False, check=run.clock.check)
         most = int(min(run.upper - 1, examples.n_features))
-        number = Totalizer(session, formula.selected, cap=most, check=run.check_time)
+        number = Totalizer(session, formula.selected, cap=most, check=run.clock.check)
         depth = options.first_depth
         while not run.done:
             depth = int(min(max(depth, run.lower), run.upper - 1, examples.n_features))
@@ -283,7 +277,7 @@ def _errors(run: DiagramRun, engine: str, options: BddSatOptions, threads: int) 
             if options.structure == "cells":
                 found = CellFormula(sink, run.examples, depth, symmetry=options.symmetry, bead=options.bead)
             else:
-                found = PairFormula(sink, run.examples, depth, lazy=True, check=run.check_time)
+                found = PairFormula(sink, run.examples, depth, lazy=True, check=run.clock.check)
             maxsat_anytime.minimize(session, turns, found, run, below=options.below)
         return
     formula = Formula()
@@ -302,7 +296,7 @@ def _whole_formula(formula: Formula, run: DiagramRun, depth: int, options: BddSa
     if structure == "auto":
         structure = "pairs" if unlike_pairs(run.examples) <= MANY_PAIRS else "cells"
     if structure == "pairs":
-        return PairFormula(sink, run.examples, depth, lazy=False, check=run.check_time)
+        return PairFormula(sink, run.examples, depth, lazy=False, check=run.clock.check)
     return CellFormula(sink, run.examples, depth, symmetry=options.symmetry, bead=options.bead)
 
 
@@ -315,9 +309,9 @@ def unlike_pairs(examples: Examples) -> int:
 # ------------------------------------------------------------------------------------------------------- results
 
 
-def _constant(problem: DiagramProblem, engine: str, stopped_by: str, started: float) -> Result:
+def _constant(problem: DiagramProblem, engine: str, stopped_by: str, clock: Clock) -> Result:
     """The answer of a run that ended before it had seen the rows: a single leaf, and no bound."""
-    seconds = time.monotonic() - started
+    seconds = clock.seconds
     stats = Stats(seconds, engine, stopped_by)
     unit = "features" if problem.fewest else problem.cost.name
     if problem.fewest:
@@ -339,7 +333,7 @@ def _result(run: DiagramRun, engine: str, options: BddSatOptions, stopped_by: st
     unit = "features" if problem.fewest else problem.cost.name
     if run.features is None:
         lower = run.reported(run.upper, run.lower)[1]
-        stats = Stats(time.monotonic() - run.started, engine, stopped_by, dict(run.counters))
+        stats = Stats(run.clock.seconds, engine, stopped_by, dict(run.counters))
         return Result(None, math.inf, unit, lower, Status.UNKNOWN, stats, tuple(run.trace))
     table, size = _diagram(run, options, limits)
     upper = run.upper
@@ -362,13 +356,10 @@ def _result(run: DiagramRun, engine: str, options: BddSatOptions, stopped_by: st
         )
         if status is Status.WITHIN_GAP:  # what counts as equally few errors is not known without rounding
             size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective else Status.OPTIMAL)
-    trace = list(run.trace)
-    seconds = time.monotonic() - run.started
-    if not trace or (trace[-1].objective, trace[-1].lower_bound) != (objective, lower):
-        trace.append(ProgressEvent(seconds, objective, lower))
     part = Part("features" if problem.fewest else "errors", objective, lower, status)
-    stats = Stats(seconds, engine, None if status is Status.OPTIMAL else stopped_by, dict(run.counters))
-    return Result(table, objective, unit, lower, status, stats, tuple(trace), (part, size))
+    ended_by = None if status is Status.OPTIMAL else stopped_by
+    stats = Stats(run.clock.seconds, engine, ended_by, dict(run.counters))
+    return Result(table, objective, unit, lower, status, stats, run.whole_trace(objective, lower), (part, size))
 
 
 def _diagram(run: DiagramRun, options: BddSatOptions, limits: Limits) -> tuple[NodeTable, Part]:
@@ -376,7 +367,7 @@ def _diagram(run: DiagramRun, options: BddSatOptions, limits: Limits) -> tuple[N
     assert run.features is not None
     rows, unknown = run.problem.rows, run.problem.unknown
     chosen = run.examples.tests[list(run.features)].tolist()
-    left = limits.secondary(time.monotonic() - run.started).seconds
+    left = limits.secondary(run.clock.seconds).seconds
     if unknown in (Unknown.SMALLEST, Unknown.MERGE) and no_time_for_table(len(chosen), left):
         table = rows.refresh(sparse_diagram(rows, chosen))
         status = Status.OPTIMAL if table.n_splits == 0 else Status.FEASIBLE
@@ -384,7 +375,7 @@ def _diagram(run: DiagramRun, options: BddSatOptions, limits: Limits) -> tuple[N
     cells = CellTable.of(rows, chosen)
     tests, lower = cells.tests, essential_tests(cells)
     if unknown is Unknown.SMALLEST:
-        found = smallest_diagram(cells, limits=limits.secondary(time.monotonic() - run.started))
+        found = smallest_diagram(cells, limits=limits.secondary(run.clock.seconds))
         tests, labels, lower = found.tests, found.labels, found.lower_bound
     elif unknown is Unknown.PARENT:
         labels = fill_parent(cells)

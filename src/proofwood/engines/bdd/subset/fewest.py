@@ -67,11 +67,11 @@ def _by_size(run: FewestRun, options: FewestOptions) -> None:
             run.rows,
             size,
             options=options.search,
-            limits=run.left(),
+            limits=run.clock.left(),
             upper=run.rows.unavoidable + 1,
-            progress=None if run.progress is None else lambda _: run.tell(),
+            progress=None if run.progress is None else lambda _: run.report(),
         )
-        run.count(found.counters)
+        run.add(found.counters)
         if found.tests is not None:
             run.improve(found.tests)
         elif found.lower_bound > run.rows.unavoidable:

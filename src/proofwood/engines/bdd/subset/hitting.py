@@ -83,7 +83,7 @@ def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole
     proposals, added = 0, 0
 
     def between_slices() -> None:
-        run.tell()
+        run.report()
         if most_conflicts is not None and session.counters["conflicts"] >= most_conflicts:
             raise _Enough
 
@@ -91,7 +91,7 @@ def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole
         if run.late():
             raise _Enough
 
-    with SatSession(solver="minisat22", seconds=run.left().seconds, on_slice=between_slices) as session:
+    with SatSession(solver="minisat22", seconds=run.clock.seconds_left, on_slice=between_slices) as session:
         tests = list(range(session.block(n), session.n_variables + 1)) if n else []
         cap = int(min(run.upper, n))
         if not whole and n * (cap + 1) * max(1, n.bit_length()) > _MOST_CLAUSES:
@@ -116,7 +116,7 @@ def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole
                         for conflict in differences.conflicts(cell):
                             added += 1
                             session.add([tests[test] for test in differences.of(conflict)])
-        run.count({"differences": added, "proposals": proposals, "conflicts": session.counters.get("conflicts", 0)})
+        run.add({"differences": added, "proposals": proposals, "conflicts": session.counters.get("conflicts", 0)})
 
 
 def _bad_cells(differences: Differences, tests: list[int]) -> list[npt.NDArray[np.int64]]:

@@ -119,7 +119,7 @@ def improve(problem: LayeredProblem, run: LayeredRun, *, seconds: float | None, 
     if run.best is None or sketch.trivial:
         return None
     base = sketch.error_price * sketch.unavoidable
-    left = [limit for limit in (seconds, run.seconds_left) if limit is not None]
+    left = [limit for limit in (seconds, run.clock.seconds_left) if limit is not None]
     outcome = worker.run(
         improve_in_child,
         sketch,
@@ -134,7 +134,7 @@ def improve(problem: LayeredProblem, run: LayeredRun, *, seconds: float | None, 
 def launch(problem: LayeredProblem, run: LayeredRun, task: Task, *, seconds: float | None) -> str | None:
     """Run ``task`` in a child and pass on to ``run`` what it sends."""
     base = task.sketch.error_price * task.sketch.unavoidable
-    left = [limit for limit in (seconds, run.seconds_left) if limit is not None]
+    left = [limit for limit in (seconds, run.clock.seconds_left) if limit is not None]
     outcome = worker.run(
         solve_in_child,
         task,

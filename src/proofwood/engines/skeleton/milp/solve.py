@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+from proofwood.engines.run import NO_ANSWER
 from proofwood.engines.skeleton.milp import gurobi, highs, scip, scipy
 from proofwood.engines.skeleton.milp.decode import decode
 from proofwood.engines.skeleton.milp.levels import Levels
@@ -17,7 +18,7 @@ from proofwood.engines.skeleton.milp.slots import Slots, shrunk
 from proofwood.engines.skeleton.milp.start import start_values
 from proofwood.engines.skeleton.oblique.draft import Draft, Ground
 from proofwood.engines.skeleton.oblique.heuristic import holds_margins
-from proofwood.engines.skeleton.run import NO_DIAGRAM, LayeredRun
+from proofwood.engines.skeleton.run import LayeredRun
 from proofwood.engines.skeleton.shape import Diagram, count
 from proofwood.model.node_table import FloatArray
 from proofwood.problem.layered import LayeredProblem
@@ -136,7 +137,7 @@ def solve(
     if solver not in _SOLVERS:
         raise ValueError(f"solver={solver!r}: expected one of {', '.join(SOLVERS)}")
     require(solver)
-    limits = [s for s in (seconds, run.seconds_left) if s is not None]
+    limits = [s for s in (seconds, run.clock.seconds_left) if s is not None]
     deadline = time.monotonic() + min(limits) if limits else None
     for code in range(problem.rows.n_classes):
         run.offer(Diagram.leaf(code), by="leaf")
@@ -146,8 +147,7 @@ def solve(
         else:
             run.prove(run.upper, by="leaves only")
         return None
-    claims = _Claims(problem, run.limits, lower=run.lower, real=run)
-    claims.best, claims.upper, claims.started = run.best, run.upper, run.started
+    claims = _Claims(run)
     stage = _Stages(problem, claims, solver, threads, MilpOptions() if options is None else options, deadline)
     try:
         return stage.solve()
@@ -165,21 +165,25 @@ def confirmed(run: LayeredRun, stopped_by: str | None) -> str | None:
     return UNCONFIRMED
 
 
-@dataclass(eq=False)
 class _Claims(LayeredRun):
     """A run that believes the solver; ``real``, which does not, gets the diagrams."""
 
-    real: LayeredRun | None = None
+    def __init__(self, real: LayeredRun) -> None:
+        super().__init__(real.problem, real.clock.limits, lower=real.lower)
+        self.clock = real.clock
+        self.real = real
+        self.best, self.upper = real.best, real.upper
+
+    def changed(self) -> None:
+        """The word of a solver is of no interest outside."""
 
     def offer(self, diagram: Diagram, *, by: str = "") -> bool:
-        assert self.real is not None
         self.real.offer(diagram, by=by)
         cost = count(self.problem, diagram).cost
         self.lower = min(self.lower, cost)  # it was the word of a solver
         return super().offer(diagram, by=by)
 
     def report(self) -> None:
-        assert self.real is not None
         self.real.report()
 
 
@@ -259,7 +263,7 @@ class _Stages:
 
     def _unseen(self, most: int) -> int:
         """Cost that a diagram of more than ``most`` nodes has at least, one of fewer than ``least`` apart."""
-        return NO_DIAGRAM if most >= self._part().max_splits else self.problem.cost.of_diagram(0, most + 1)
+        return NO_ANSWER if most >= self._part().max_splits else self.problem.cost.of_diagram(0, most + 1)
 
     def _solve(self, seconds: float | None, part: LayeredProblem) -> str | None:
         """Build and solve for ``part``, of at least ``least`` nodes; raises if a message gives reason to stop.

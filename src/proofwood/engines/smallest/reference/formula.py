@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from proofwood.engines.run import Stopped
 from proofwood.engines.smallest.reference import clauses
 from proofwood.engines.smallest.reference.options import SatTreeOptions
 from proofwood.engines.smallest.reference.rows import UNLABELLED, Groups, Tree
@@ -17,10 +18,6 @@ from proofwood.solvers import Certificate, SatSession, Totalizer
 
 CLAUSES_AT_ONCE = 20_000
 """Clauses made between two looks at the clock."""
-
-
-class Stopped(Exception):
-    """The time limit or Ctrl-C ended the search; the argument says which."""
 
 
 class TreeFormula:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from proofwood.engines.interrupts import ENDED, cause_of, settled
-from proofwood.engines.smallest.reference.formula import Stopped, TreeFormula
+from proofwood.engines.run import Clock, Run, Stopped
+from proofwood.engines.smallest.reference.formula import TreeFormula
 from proofwood.engines.smallest.reference.options import FAITHFUL, SatTreeOptions
 from proofwood.engines.smallest.reference.rows import Groups, Tree
 from proofwood.engines.smallest.reference.start import greedy_tree
 from proofwood.model.node_table import NodeTable
 from proofwood.model.reshape import prune
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
-from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status
+from proofwood.result import NO_LIMITS, Limits, Part, Progress, Result, Stats, Status
 from proofwood.solvers import Certificate
 
 __all__ = ["FAITHFUL", "SatTreeOptions", "solve"]
@@ -70,7 +69,7 @@ def solve(
     ----------
     .. [1] Avellaneda (2020), Efficient Inference of Optimal Decision Trees, AAAI.
     """
-    run = _Run(problem, options, limits.seconds, progress)
+    run = _Run(problem, options, limits, progress)
     if problem.max_errors < problem.rows.unavoidable:
         return run.result(None, infeasible=True)
     if start is not None:
@@ -143,33 +142,28 @@ def _fewest_leaves_at_any_depth(run: _Run) -> None:
     run.prove_leaves(math.inf, run.best_leaves)
 
 
-@dataclass(eq=False)
-class _Run:
+class _Run(Run):
     """What is known at one moment of one call: the best tree, the bounds, the rows that were needed."""
 
-    problem: MinimalTreeProblem
-    options: SatTreeOptions
-    seconds: float | None
-    progress: Progress | None
-    started: float = field(default_factory=time.monotonic)
-    best: NodeTable | None = None
-    least_depth: float = math.inf  # of the trees known
-    depth_lower: int = 0
-    leaves_lower: int = 1  # of every tree that the problem admits and that is as good in the parts before
-    carried: list[int] = field(default_factory=list)
-    counters: Counter[str] = field(default_factory=Counter)
-    certificates: list[Certificate] = field(default_factory=list)
-    trace: list[ProgressEvent] = field(default_factory=list)
-    reported: float = -math.inf
-
-    def __post_init__(self) -> None:
-        self.slack = self.problem.max_errors - self.problem.rows.unavoidable
+    def __init__(
+        self, problem: MinimalTreeProblem, options: SatTreeOptions, limits: Limits, progress: Progress | None
+    ) -> None:
+        super().__init__(Clock(limits), progress)
+        self.problem = problem
+        self.options = options
+        self.slack = problem.max_errors - problem.rows.unavoidable
+        self.best: NodeTable | None = None
+        self.least_depth = math.inf  # of the trees known
+        self.depth_lower = 0
+        self.leaves_lower = 1  # of every tree that the problem admits and that is as good in the parts before
+        self.carried: list[int] = []
+        self.certificates: list[Certificate] = []
 
     def prepare(self) -> None:
         """Groups of rows, bounds from the number of classes, and the greedy tree."""
         options, rows = self.options, self.problem.rows
         self.groups = Groups.of(
-            rows, merge=options.merge_columns, single=options.thresholds == "direct", check=self.check_time
+            rows, merge=options.merge_columns, single=options.thresholds == "direct", check=self.clock.check
         )
         costs = self.groups.costs
         excess = costs - costs.min(axis=1, keepdims=True)
@@ -177,10 +171,10 @@ class _Run:
         n_needed = max(1, np.unique(excess[needed].argmin(axis=1)).size)
         self.leaves_lower = n_needed
         self.prove_depth((n_needed - 1).bit_length())
-        greedy = greedy_tree(self.groups, rows, self.check_time)
+        greedy = greedy_tree(self.groups, rows, self.clock.check)
         if self.problem.admits(greedy):
             self.offer(greedy)
-        self.check_time()
+        self.clock.check()
 
     def hurry(self) -> None:
         """Take up the tree that the search for smallest trees has at once, where there was no time for another."""
@@ -192,17 +186,6 @@ class _Run:
 
     # ---------------------------------------------------------------------------------------------------------- search
 
-    @property
-    def seconds_left(self) -> float | None:
-        """Rest of the budget, None without limit."""
-        return None if self.seconds is None else self.seconds - (time.monotonic() - self.started)
-
-    def check_time(self) -> None:
-        """Stopped at the end of the budget."""
-        left = self.seconds_left
-        if left is not None and left <= 0:
-            raise Stopped("time_limit")
-
     def formula(self, depth: int, leaves_counted: int | None = None) -> TreeFormula:
         """An empty formula, or one with the rows needed before."""
         formula = TreeFormula(
@@ -210,7 +193,7 @@ class _Run:
             depth,
             self.slack,
             self.options,
-            seconds=self.seconds_left,
+            seconds=self.clock.seconds_left,
             on_slice=self.report,
             leaves_counted=leaves_counted,
         )
@@ -256,7 +239,7 @@ class _Run:
         self.least_depth = min(self.least_depth, table.depth)
         if self.best is None or self._key(table) < self._key(self.best):
             self.best = table
-            self.report(news=True)
+            self.changed()
 
     def _key(self, table: NodeTable) -> tuple[int, int]:
         """What is smaller is better."""
@@ -268,16 +251,16 @@ class _Run:
         """No tree of a depth below ``depth`` is admitted."""
         self.depth_lower = max(self.depth_lower, depth)
         self.leaves_lower = max(self.leaves_lower, depth + 1)
-        self.report(news=True)
+        self.changed()
 
     def prove_leaves(self, depth: float, leaves: int) -> None:
         """No admitted tree up to ``depth`` has fewer than ``leaves`` leaves; deeper ones have more than their depth."""
         if self.problem.minimize is Minimize.NODES_ANY_DEPTH:
             leaves = int(min(leaves, depth + 2))
         self.leaves_lower = max(self.leaves_lower, leaves)
-        self.report(news=True)
+        self.changed()
 
-    def _state(self) -> tuple[float, float]:
+    def state(self) -> tuple[float, float]:
         """Objective and lower bound of what is minimised, as they are reported."""
         best = self.best
         if self.problem.minimize is Minimize.DEPTH:
@@ -286,21 +269,6 @@ class _Run:
         depth_open = self.problem.minimize is Minimize.NODES and self.depth_lower < self.least_depth
         objective = math.inf if best is None or depth_open else float(best.n_nodes)
         return objective, float(min(lower, objective))
-
-    def report(self, *, news: bool = False) -> None:
-        """Tell the caller, at news and every now and then."""
-        now = time.monotonic() - self.started
-        event = ProgressEvent(now, *self._state())
-        if news:
-            last = self.trace[-1] if self.trace else None
-            if last is not None and (last.objective, last.lower_bound) == (event.objective, event.lower_bound):
-                return
-            self.trace.append(event)
-        elif now - self.reported < REPORT_SECONDS:
-            return
-        self.reported = now
-        if self.progress is not None:
-            self.progress(event)
 
     # ---------------------------------------------------------------------------------------------------------- result
 
@@ -329,9 +297,7 @@ class _Run:
                 parts = (_proved_if_tight(nodes),)
             last = parts[-1]
             objective, lower_bound, status = last.objective, last.lower_bound, last.status
-        seconds = time.monotonic() - self.started
-        final = ProgressEvent(seconds, objective, lower_bound)
-        same = self.trace and (self.trace[-1].objective, self.trace[-1].lower_bound) == (objective, lower_bound)
+        seconds = self.clock.seconds
         done = status in (Status.OPTIMAL, Status.INFEASIBLE)
         return Result(
             model=best,
@@ -340,7 +306,7 @@ class _Run:
             lower_bound=float(lower_bound),
             status=status,
             stats=Stats(seconds, f"sat ({self.options.solver})", None if done else stopped_by, dict(self.counters)),
-            trace=tuple(self.trace if same else [*self.trace, final]),
+            trace=self.whole_trace(objective, lower_bound),
             parts=parts,
             certificates=tuple(self.certificates),
         )
