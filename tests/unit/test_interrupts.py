@@ -18,7 +18,7 @@ from diagram_problems import problem_of
 from proofwood.engines.bdd.reference.solve import solve as solve_by_maxsat
 from proofwood.engines.bdd.solve import solve as solve_diagram
 from proofwood.engines.bdd.subset import best_subset, fewest_tests, optimal_subsets
-from proofwood.engines.interrupts import settled
+from proofwood.engines.interrupts import completed
 from proofwood.engines.skeleton.solve import solve as solve_layered
 from proofwood.engines.smallest import solve as solve_minimal
 from proofwood.engines.smallest.reference.solve import solve as solve_by_sat
@@ -171,10 +171,10 @@ def test_an_answer_is_begun_again_once() -> None:
             raise KeyboardInterrupt
         return "answer"
 
-    assert settled(lambda: step(1)) == "answer"
+    assert completed(lambda: step(1)) == "answer"
     calls.clear()
     with pytest.raises(KeyboardInterrupt):
-        settled(lambda: step(2))
+        completed(lambda: step(2))
 
 
 # --- the helper of the tests that send a signal

@@ -16,7 +16,7 @@ from proofwood.model.node_table import IntArray
 from proofwood.result import NO_LIMITS, Limits, Status
 
 MOST_FUNCTIONS = 65_536
-"""Tables with at most so many labelings are settled by looking at all of them: four tests with two classes."""
+"""Tables with at most so many labelings are solved by looking at all of them: four tests with two classes."""
 
 
 @dataclass(frozen=True, slots=True)

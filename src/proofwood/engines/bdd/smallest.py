@@ -3,7 +3,7 @@
 A cell is free if no row reaches it, or if classes tie there. Among all orders and all labels that cost no error, the
 diagram with the fewest inner nodes is sought. For a full table the nodes of test ``x`` depend on nothing but the set
 of tests above ``x`` [1]_; with free cells this becomes a lower bound, and orders that the bound does not rule out are
-settled one by one by satisfiability.
+decided one by one by satisfiability.
 
 References
 ----------
@@ -81,7 +81,7 @@ def smallest_diagram(
 
 
 class _Search:
-    """Best-first over orders: every order has a bound, and the least bound of those not settled is the bound."""
+    """Best-first over orders: every order has a bound, and the least bound of those not decided is the bound."""
 
     def __init__(self, cells: CellTable, deadline: float | None) -> None:
         self.cells = cells

@@ -20,7 +20,7 @@ from proofwood.engines.bdd.fill import fill_merge, fill_parent
 from proofwood.engines.bdd.filling import count_splits
 from proofwood.engines.bdd.smallest import Smallest, best_order, smallest_diagram
 from proofwood.engines.bdd.sparse import no_time_for_table, sparse_diagram
-from proofwood.engines.interrupts import ENDED, cause_of, ends_all, raise_ended, settled
+from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all, raise_ended
 from proofwood.engines.run import Clock
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
@@ -114,11 +114,11 @@ def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
         if ends_all(stopped_by):
             clock = clock.ended()
     if not problem.smallest_set:
-        clock = settled(clock.main_over)
-    table, size = settled(lambda: _sized(problem, sets, clock, in_order=engine == "greedy"))
+        clock = completed(clock.main_over)
+    table, size = completed(lambda: _sized(problem, sets, clock, in_order=engine == "greedy"))
     if not complete:  # a set that was not looked at may have a smaller diagram
         size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective > 0 else Status.OPTIMAL)
-    return settled(lambda: _result(problem, table, chosen, size, clock))
+    return completed(lambda: _result(problem, table, chosen, size, clock))
 
 
 def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> Result:
@@ -140,16 +140,16 @@ def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
             Status.UNKNOWN,
             Stats(clock.seconds, "search", found.stopped_by, dict(found.counters)),
         )
-    value, trace = len(found.tests), settled(lambda: tuple(e for e in found.trace if e.objective < float("inf")))
+    value, trace = len(found.tests), completed(lambda: tuple(e for e in found.trace if e.objective < float("inf")))
     chosen = _Chosen(found.tests, value, found.lower_bound, "search", found.stopped_by, found.counters, trace)
     if ends_all(found.stopped_by):
         clock = clock.ended()
-    clock = settled(clock.main_over)
-    table, size = settled(lambda: _sized(problem, [chosen.tests], clock))
+    clock = completed(clock.main_over)
+    table, size = completed(lambda: _sized(problem, [chosen.tests], clock))
     used = tuple(np.unique(table.feature[table.feature >= 0]).tolist())
     if len(used) < value:  # a search that was stopped may keep tests that the diagram does without
         chosen = replace(chosen, tests=used, value=len(used))
-    return settled(lambda: _result(problem, table, chosen, size, clock))
+    return completed(lambda: _result(problem, table, chosen, size, clock))
 
 
 def _choose(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> _Chosen:
@@ -240,8 +240,8 @@ def _sparse(problem: DiagramProblem, tests: Sequence[int], clock: _Clock) -> tup
             f"unknown={str(problem.unknown)!r} needs a truth table, and {len(tests)} tests have too many cells for one "
             f"(at most {MOST_TESTS}): pass unknown='smallest', or fewer max_features"
         )
-    told = [tests[place] for place in choose_tests(problem.rows.select(tests), len(tests), clock.size_over)]
-    order = [*told, *(test for test in tests if test not in told)]
+    first = [tests[place] for place in choose_tests(problem.rows.select(tests), len(tests), clock.size_over)]
+    order = [*first, *(test for test in tests if test not in first)]
     table = problem.rows.refresh(sparse_diagram(problem.rows, order))
     return table, Part("splits", float(table.n_splits), 0.0, Status.FEASIBLE)
 
@@ -281,12 +281,12 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
             "no row reaches take what makes the diagram cheapest, unknown='smallest'"
         )
     rows, cost = problem.rows, problem.cost
-    best = settled(lambda: cheapest_diagram(CellTable.of(rows, ()), cost.error_price, cost.leaf_price))
+    best = completed(lambda: cheapest_diagram(CellTable.of(rows, ()), cost.error_price, cost.leaf_price))
     upper, open_bounds, trace = best.cost, [], []
     stopped_by: str | None = None
     counters = {"sets": 0}
 
-    def told(lower: int) -> None:
+    def note(lower: int) -> None:
         event = ProgressEvent(clock.seconds, *cost.reported(upper, min(lower, upper)))
         trace.append(event)
         if progress is not None:
@@ -331,7 +331,7 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
                     best, upper = found, found.cost
                 if found.lower_bound < upper and found.status is not Status.OPTIMAL:
                     open_bounds.append(max(own, found.lower_bound))
-            told(0)
+            note(0)
     except ENDED as error:
         stopped_by = cause_of(error)
         open_bounds.append(cost.error_price * rows.unavoidable)
@@ -355,7 +355,7 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
             (Part(cost.name, objective, bound, status),),
         )
 
-    return settled(answer)
+    return completed(answer)
 
 
 # ------------------------------------------------------------------------------------------------------- results
@@ -395,8 +395,8 @@ def _result(problem: DiagramProblem, table: NodeTable, chosen: _Chosen, size: Pa
 
 def _real_event(problem: DiagramProblem, event: ProgressEvent) -> ProgressEvent:
     price = problem.cost.error_price
-    told = problem.cost.reported(price * int(event.objective), price * int(event.lower_bound))
-    return ProgressEvent(event.seconds, *told)
+    reported = problem.cost.reported(price * int(event.objective), price * int(event.lower_bound))
+    return ProgressEvent(event.seconds, *reported)
 
 
 def _in_errors(problem: DiagramProblem, progress: Progress | None) -> Progress | None:

@@ -73,12 +73,12 @@ def _rates(problem: LayeredProblem) -> tuple[list[Rate], FloatArray]:
 def _shares(problem: LayeredProblem, rates: list[Rate]) -> FloatArray:
     """(n_rates, n_rows): over positive predictions, the share of the left rows less ``ratio`` times the right one."""
     weights = problem.rows.weights.astype(np.float64)
-    told = [
+    prices = [
         weights * rate.left / weights[rate.left].sum()
         - float(rate.ratio) * weights * rate.right / weights[rate.right].sum()
         for rate in rates
     ]
-    return np.array(told)
+    return np.array(prices)
 
 
 def _prices(

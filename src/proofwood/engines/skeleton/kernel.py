@@ -80,8 +80,8 @@ class Kernel:
 def price(problem: LayeredProblem, diagram: Diagram, prices: IntArray) -> int:
     """What ``diagram`` costs if row i in class c costs ``prices[i, c]``, (n_rows, n_classes), nodes as in eq. 18."""
     predicted = diagram.visits(problem)[1]
-    told = int(prices[np.arange(predicted.size), predicted].sum())
-    return told + problem.cost.node_price * max(0, diagram.n_splits - 1)
+    of_rows = int(prices[np.arange(predicted.size), predicted].sum())
+    return of_rows + problem.cost.node_price * max(0, diagram.n_splits - 1)
 
 
 def error_prices(problem: LayeredProblem) -> IntArray:
@@ -135,9 +135,9 @@ def _fairness(problem: LayeredProblem) -> tuple[FloatArray, list[float]]:
 
     Where the integers are too large to be added up as floats, the least sum allows for the rounding.
     """
-    told: list[list[int]] = [list(rate.coefficients(problem.rows.weights)) for rate in problem.rates]
+    of_rates: list[list[int]] = [list(rate.coefficients(problem.rows.weights)) for rate in problem.rates]
     least = []
-    for coefficients in told:
+    for coefficients in of_rates:
         total = sum(abs(c) for c in coefficients)
         least.append(0.0 if total < EXACT else float(total) * problem.rows.n_rows * 2.0**-52)
-    return np.array(told, dtype=np.float64).reshape(len(told), problem.rows.n_rows), least
+    return np.array(of_rates, dtype=np.float64).reshape(len(of_rates), problem.rows.n_rows), least

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofwood.engines.interrupts import ENDED, cause_of, settled
+from proofwood.engines.interrupts import ENDED, cause_of, completed
 from proofwood.engines.skeleton.cpsat.solve import require_ortools
 from proofwood.engines.skeleton.hyperplanes import solve_oblique
 from proofwood.engines.skeleton.milp.solve import SOLVER_OF_ENGINE, require
@@ -82,6 +82,6 @@ def solve(
             found = interrupt.diagram
             if found.n_splits == 0 or problem.oblique == (found.normals is not None):
                 run.offer(found, by="local search")
-    return settled(
+    return completed(
         lambda: run.result("time_limit" if stopped_by is None and run.clock.over and not run.done else stopped_by)
     )

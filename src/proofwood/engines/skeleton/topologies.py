@@ -92,10 +92,10 @@ def cheapest_over_sets(
     rates = [*problem.rates, *(rate for _, rate in soft)]
     coefficients = np.zeros((weights.shape[0], len(rates)), dtype=np.int64)
     for number, rate in enumerate(rates):
-        told = rate.coefficients(rows.weights)
-        if sum(map(abs, told)) >= 2**62:
+        row_terms = rate.coefficients(rows.weights)
+        if sum(map(abs, row_terms)) >= 2**62:
             raise ValueError("the weights of the rows are too fine for exact fairness constraints: round them")
-        np.add.at(coefficients[:, number], index, np.array(told, dtype=np.int64))
+        np.add.at(coefficients[:, number], index, np.array(row_terms, dtype=np.int64))
     constant, side = _constant_test(problem)
     found = _native.solve_topologies(
         np.ascontiguousarray(rows.bits(used)[first]),

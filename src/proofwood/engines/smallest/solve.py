@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, settled
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
 from proofwood.engines.smallest.options import RULES, STRATEGIES, MinimalOptions
 from proofwood.memory import room
 from proofwood.model.node_table import LEAF, NodeTable
@@ -98,7 +98,7 @@ def solve(
             "trace": [],
             "counters": {},
         }
-    return settled(lambda: _result(found, problem, start))
+    return completed(lambda: _result(found, problem, start))
 
 
 def _search(
@@ -158,7 +158,7 @@ def _reporter(progress: Progress | None, problem: MinimalTreeProblem) -> Any:
 
 
 def _event(seconds: float, state: State, problem: MinimalTreeProblem) -> ProgressEvent | None:
-    """What is told of a state: no objective before the least depth is proved, where it counts before the nodes."""
+    """What is reported of a state: no objective before the least depth is proved, where it counts before the nodes."""
     depth, nodes, depth_lower, nodes_lower, depth_proved = state
     if depth < 0:
         return None
@@ -175,7 +175,7 @@ def _result(found: dict[str, Any], problem: MinimalTreeProblem, start: NodeTable
     table = _table(found["tree"], problem.rows) if found["tree"] else None
     if table is not None and ((table.depth, table.n_nodes) != (depth, nodes) or not problem.admits(table)):
         raise AssertionError(
-            f"a tree of depth {depth} and {nodes} nodes was told, {table.depth} and {table.n_nodes} came"
+            f"a tree of depth {depth} and {nodes} nodes was reported, {table.depth} and {table.n_nodes} came"
         )
     if (
         start is not None

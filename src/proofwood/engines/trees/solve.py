@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, settled
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable
@@ -136,7 +136,7 @@ def _search(
         found = _run(problem, settings, limits, _reporter(progress, problem.cost))
     except ENDED as error:  # as if the native search had been stopped before it sorted the rows
         found = {"stopped": code_of(error), "seconds": 0.0, "kernel": options.simd, "upper": None}
-    return settled(lambda: _result(found, problem, start, options))
+    return completed(lambda: _result(found, problem, start, options))
 
 
 def bound(

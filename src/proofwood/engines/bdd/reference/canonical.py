@@ -17,7 +17,7 @@ from proofwood.solvers import SatSession, Totalizer
 def first_features(run: DiagramRun, most: int, solver: str) -> None:
     """Replace the features of ``run`` by the lexicographically smallest set, ascending, of the same value.
 
-    Feature by feature it is asked whether a best set has it, given what was settled of those before. Nothing is done
+    Feature by feature it is asked whether a best set has it, given what was decided of those before. Nothing is done
     where the errors have too many sums for a totalizer.
 
     Parameters
@@ -44,7 +44,7 @@ def first_features(run: DiagramRun, most: int, solver: str) -> None:
             total = Totalizer(session, *zip(*formula.costs, strict=True), cap=slack, check=run.clock.check)
             session.extend([literal] for literal in total.at_most(slack))
         best = sorted(run.features or ())
-        settled: list[int] = []
+        decided: list[int] = []
         chosen: list[int] = []
         session.phases(formula.hint(best))
         try:
@@ -52,12 +52,12 @@ def first_features(run: DiagramRun, most: int, solver: str) -> None:
                 if examples.errors(chosen) == errors:
                     break
                 if feature not in best:
-                    found = _with(session, formula, run, [*settled, literal])
+                    found = _with(session, formula, run, [*decided, literal])
                     if found is None:
-                        settled.append(-literal)
+                        decided.append(-literal)
                         continue
                     best = found
-                settled.append(literal)
+                decided.append(literal)
                 chosen.append(feature)
             best = chosen
         finally:
@@ -66,10 +66,10 @@ def first_features(run: DiagramRun, most: int, solver: str) -> None:
             run.settle(best)
 
 
-def _with(session: SatSession, formula: PairFormula, run: DiagramRun, settled: list[int]) -> list[int] | None:
-    """A best set that agrees with what is settled, None if there is none."""
+def _with(session: SatSession, formula: PairFormula, run: DiagramRun, decided: list[int]) -> list[int] | None:
+    """A best set that agrees with what is decided, None if there is none."""
     while True:
-        answer = session.solve(settled)
+        answer = session.solve(decided)
         if answer is None:
             raise Stopped(session.stopped_by)
         if not answer:

@@ -28,7 +28,7 @@ class BddSatOptions:
     first_depth : the number of features that the engine "sat" tries first, H_0 of the paper
     lazy : BDD1 and BDD2 begin with no example and take up those that a model gets wrong; off: all from the start
     greedy : features found greedily are known from the start
-    below : of the engine "maxsat": what raises the lower bound while models lower the upper one, as told in
+    below : of the engine "maxsat": what raises the lower bound while models lower the upper one, see
         :mod:`~proofwood.engines.bdd.reference.maxsat_anytime`
     reduce : equal rows are merged, tests that are constant, equal or opposite to another are dropped
     canonical : of equally good sets of features the first is returned, which may take as long as the proof

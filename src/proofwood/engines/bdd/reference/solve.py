@@ -21,7 +21,7 @@ from proofwood.engines.bdd.reference.options import FAITHFUL, BddSatOptions
 from proofwood.engines.bdd.reference.run import ClockedSink, DiagramRun
 from proofwood.engines.bdd.smallest import essential_tests, smallest_diagram
 from proofwood.engines.bdd.sparse import no_time_for_table, sparse_diagram
-from proofwood.engines.interrupts import ENDED, cause_of, ends_all, settled
+from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all
 from proofwood.engines.run import Clock, Stopped
 from proofwood.model.node_table import IntArray, NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
@@ -87,12 +87,12 @@ def solve(
         examples = Examples.of(problem.rows, reduce=options.reduce, settle=problem.fewest, check=clock.check)
     except (Stopped, MemoryError, KeyboardInterrupt) as end:
         by = str(end) if isinstance(end, Stopped) else "memory_limit" if isinstance(end, MemoryError) else "interrupt"
-        return settled(lambda: _constant(problem, engine, by, clock))
+        return completed(lambda: _constant(problem, engine, by, clock))
     if limits.seconds is not None and problem.unknown is Unknown.SMALLEST:
         for_size = min(FOR_SIZE[0] * limits.seconds, FOR_SIZE[1])
         clock = replace(clock, limits=replace(limits, seconds=limits.seconds - for_size))
-    bound = settled(lambda: _first_bound(problem, examples))
-    run = settled(lambda: DiagramRun(problem, examples, clock, progress, lower=bound))
+    bound = completed(lambda: _first_bound(problem, examples))
+    run = completed(lambda: DiagramRun(problem, examples, clock, progress, lower=bound))
     known = () if start is None else _features(start, problem, examples)
     stopped_by = None
     try:
@@ -110,7 +110,7 @@ def solve(
     name = f"{engine} ({options.solver})" if engine in ("sat", "maxsat") else engine
     if ends_all(stopped_by):  # no time is left for the size of the diagram
         limits = replace(limits, seconds=0.0)
-    return settled(lambda: _result(run, name, options, None if run.done else stopped_by, limits))
+    return completed(lambda: _result(run, name, options, None if run.done else stopped_by, limits))
 
 
 def _engine(problem: DiagramProblem, options: BddSatOptions) -> str:

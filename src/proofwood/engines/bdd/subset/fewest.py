@@ -15,7 +15,7 @@ from proofwood.engines.bdd.subset.fewest_run import FewestResult, FewestRun
 from proofwood.engines.bdd.subset.hitting import smallest_hitting
 from proofwood.engines.bdd.subset.options import FewestOptions
 from proofwood.engines.bdd.subset.search import best_subset
-from proofwood.engines.interrupts import ENDED, cause_of, settled
+from proofwood.engines.interrupts import ENDED, cause_of, completed
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress
 
@@ -44,7 +44,7 @@ def fewest_tests(
         _search(run, options)
     except ENDED as error:  # between two native calls; what the run has noted so far is sound
         run.stopped_by = cause_of(error)
-    return settled(run.result)
+    return completed(run.result)
 
 
 def _search(run: FewestRun, options: FewestOptions) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.engines.bdd.subset.options import INSTRUCTION_SETS, SubsetOptions
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, settled
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent
 
@@ -115,7 +115,7 @@ def best_subset(
         return SubsetResult(
             None, None, min(unavoidable, below + unavoidable), STOPPED_BY[found["stopped"]], False, found["seconds"]
         )
-    events = settled(lambda: [ProgressEvent(s, u + unavoidable, low + unavoidable) for s, u, low in found["trace"]])
+    events = completed(lambda: [ProgressEvent(s, u + unavoidable, low + unavoidable) for s, u, low in found["trace"]])
     if not found["has_set"]:
         return SubsetResult(
             None,
@@ -140,7 +140,7 @@ def best_subset(
             counters = {name: count + again["counters"][name] for name, count in counters.items()}
         else:
             stopped_by = STOPPED_BY[again["stopped"]]
-    errors = settled(lambda: subset_errors(rows, tests))
+    errors = completed(lambda: subset_errors(rows, tests))
     if errors != excess + unavoidable:
         raise AssertionError(f"the tests {tests} cost {errors}, the search counted {excess + unavoidable}")
     lower = min(int(found["lower"]) + unavoidable, errors)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.engines.skeleton.cpsat.rows import RateSum, Sketch, Split
+from proofwood.engines.skeleton.cpsat.rows import RateSum, Reduced, Split
 from proofwood.model.node_table import BoolArray, IntArray
 
 Literal = Any
@@ -24,11 +24,11 @@ Literal = Any
 
 
 class DiagramModel:
-    """The model over the rows and slots of ``sketch``.
+    """The model over the rows and slots of ``reduced``.
 
     Parameters
     ----------
-    sketch : Sketch
+    reduced : Reduced
     start : splits of a known diagram, in canonical slots
     free : slots whose split and arcs are open; the others keep those of ``start``. None if all slots are open, and
         then nodes stand in canonical order.
@@ -37,7 +37,7 @@ class DiagramModel:
 
     def __init__(
         self,
-        sketch: Sketch,
+        reduced: Reduced,
         start: Mapping[int, Split] | None = None,
         *,
         free: frozenset[int] | None = None,
@@ -45,16 +45,16 @@ class DiagramModel:
     ) -> None:
         from ortools.sat.python import cp_model
 
-        self.sketch = sketch
+        self.reduced = reduced
         self.model = cp_model.CpModel()
         self.start = start
         self._whole = free is None
-        self._free = frozenset(range(sketch.n_slots)) if free is None else free
+        self._free = frozenset(range(reduced.n_slots)) if free is None else free
         self._columns = {slot: sorted(chosen) for slot, chosen in (columns or {}).items()}
         self._seen: BoolArray | None = None
         self._ends: IntArray | None = None
         if start is not None:
-            self._seen, self._ends = sketch.visits(start)
+            self._seen, self._ends = reduced.visits(start)
         self.hints: list[tuple[Any, int]] = []
         self.active: list[Literal] = []
         self.names: dict[int, dict[int, Literal]] = {}  # open slot -> column -> literal
@@ -66,13 +66,13 @@ class DiagramModel:
         self._nodes()
         for slot in sorted(self._free):
             self._split(slot)
-        for row in range(sketch.n_rows):
+        for row in range(reduced.n_rows):
             self._way(row)
         self._limits()
         self.penalty = self._penalties()
         self.excess = self._sum(
             (int(extra), self.ends[row][code])
-            for row, extras in enumerate(sketch.excess)
+            for row, extras in enumerate(reduced.excess)
             for code, extra in enumerate(extras)
         )
         self.n_active = self._sum((1, literal) for literal in self.active)
@@ -119,17 +119,17 @@ class DiagramModel:
     # ---- nodes and arcs
 
     def _nodes(self) -> None:
-        sketch, start = self.sketch, self.start
-        for slot in range(sketch.n_slots):
+        reduced, start = self.reduced, self.start
+        for slot in range(reduced.n_slots):
             if slot == 0:
                 self.active.append(True)
             elif slot in self._free or (start is not None and slot in start):
                 self.active.append(self._new(start is not None and slot in start))
             else:
                 self.active.append(False)
-        incoming: dict[int, list[Literal]] = {slot: [] for slot in range(sketch.n_slots)}
-        for layer, slots in enumerate(sketch.layers):
-            below = sketch.layers[layer + 1] if layer + 1 < len(sketch.layers) else range(0)
+        incoming: dict[int, list[Literal]] = {slot: [] for slot in range(reduced.n_slots)}
+        for layer, slots in enumerate(reduced.layers):
+            below = reduced.layers[layer + 1] if layer + 1 < len(reduced.layers) else range(0)
             for place, slot in enumerate(slots):
                 if slot in self._free:
                     self._arcs(slot, below, place)
@@ -145,13 +145,13 @@ class DiagramModel:
                 for literal in incoming[slot]:
                     self._clause(_not(literal), self.active[slot])
                 self._clause(_not(self.active[slot]), *incoming[slot])
-                if sketch.tree and incoming[slot]:
+                if reduced.tree and incoming[slot]:
                     self.model.add_at_most_one([literal for literal in incoming[slot] if literal is not False])
             if self._whole:
                 self._order(slots, below)
 
     def _arcs(self, slot: int, below: range, place: int) -> None:
-        sketch, start, active = self.sketch, self.start, self.active[slot]
+        reduced, start, active = self.reduced, self.start, self.active[slot]
         split = None if start is None else start.get(slot)
         both: list[dict[int, Literal]] = []
         stops: list[Literal] = []
@@ -165,13 +165,13 @@ class DiagramModel:
                 self._exactly_one([*arcs.values(), stop, _not(active)])
             else:
                 stop = active
-            ends = {~code: self._new(named == ~code) for code in range(sketch.n_classes)}
+            ends = {~code: self._new(named == ~code) for code in range(reduced.n_classes)}
             self._exactly_one([*ends.values(), _not(stop)])
             both.append(arcs | ends)
             stops.append(stop)
         for target, literal in both[0].items():
             # Two arcs to one terminal are the lone leaf, at the root; elsewhere the parent does without the node.
-            if target in both[1] and (target >= 0 or (slot > 0 and sketch.n_classes > 1)):
+            if target in both[1] and (target >= 0 or (slot > 0 and reduced.n_classes > 1)):
                 self._clause(_not(literal), _not(both[1][target]))
         self.arcs[slot], self.stops[slot] = (both[0], both[1]), (stops[0], stops[1])
 
@@ -190,8 +190,8 @@ class DiagramModel:
                 earlier = seen[-1] if seen else False
                 if literal is not False:
                     self._clause(_not(literal), before[number - 1] if number else target == below[0])
-                told = any(target in names for names in named[: number + 1])
-                now = self._new(told) if literal is not False else earlier
+                given = any(target in names for names in named[: number + 1])
+                now = self._new(given) if literal is not False else earlier
                 if now is not earlier:
                     self._clause(_not(earlier), now)
                     self._clause(_not(literal), now)
@@ -204,12 +204,12 @@ class DiagramModel:
     # ---- splits
 
     def _split(self, slot: int) -> None:
-        sketch, active = self.sketch, self.active[slot]
+        reduced, active = self.reduced, self.active[slot]
         split = None if self.start is None else self.start.get(slot)
-        chosen = self._columns.get(slot, range(sketch.columns.size))
+        chosen = self._columns.get(slot, range(reduced.columns.size))
         names = {j: self._new(split is not None and split.column == j) for j in chosen}
         self._exactly_one([*names.values(), _not(active)])
-        side = [self._new(split is not None and bool(split.goes_high[row])) for row in range(sketch.n_rows)]
+        side = [self._new(split is not None and bool(split.goes_high[row])) for row in range(reduced.n_rows)]
         parts: list[list[Literal]] = [[] for _ in side]
         for j, name in names.items():
             of_column = split if split is not None and split.column == j else None
@@ -217,7 +217,7 @@ class DiagramModel:
                 part.append(literal)
         for part, literal in zip(parts, side, strict=True):
             self._exactly_one([*part, _not(literal)])
-        if slot == 0 and sketch.tree and sketch.constant_test is None:
+        if slot == 0 and reduced.tree and reduced.constant_test is None:
             self._clause(*side)  # a tree has no two arcs to one node, and no test sends all rows one way
             self._clause(*(_not(literal) for literal in side))
         self.names[slot], self.side[slot] = names, side
@@ -227,8 +227,8 @@ class DiagramModel:
 
         The side of a row is the sum of these over the columns, since at most one column is named.
         """
-        sketch = self.sketch
-        ranks, rank_of = np.unique(sketch.ranks[:, sketch.columns[column]], return_inverse=True)
+        reduced = self.reduced
+        ranks, rank_of = np.unique(reduced.ranks[:, reduced.columns[column]], return_inverse=True)
         least = ranks.size if split is None else int(rank_of[split.goes_high].min(initial=ranks.size))
         high = [self._new(rank >= least) for rank in range(ranks.size)]
         for left, right in pairwise([*high, name]):
@@ -239,15 +239,15 @@ class DiagramModel:
 
     def _way(self, row: int) -> None:
         """The way of one row: exactly the slots that it visits, and the terminal that it ends in."""
-        sketch = self.sketch
-        entry = int(sketch.entry[row])
-        first = sketch.layer_of[entry]
+        reduced = self.reduced
+        entry = int(reduced.entry[row])
+        first = reduced.layer_of[entry]
         at: dict[int, Literal] = {entry: True}
         inside: Literal = True
-        ends = [self._new(self._ends is not None and self._ends[row] == code) for code in range(sketch.n_classes)]
+        ends = [self._new(self._ends is not None and self._ends[row] == code) for code in range(reduced.n_classes)]
         self._exactly_one(ends)
-        for layer in range(first, len(sketch.layers)):
-            here = [entry] if layer == first else [slot for slot in sketch.layers[layer] if slot in at]
+        for layer in range(first, len(reduced.layers)):
+            here = [entry] if layer == first else [slot for slot in reduced.layers[layer] if slot in at]
             below = self._below(layer, here)
             known = [False if self._seen is None else bool(self._seen[row, slot]) for slot in below]
             for slot, value in zip(below, known, strict=True):
@@ -296,17 +296,17 @@ class DiagramModel:
     # ---- limits and costs
 
     def _limits(self) -> None:
-        sketch, model = self.sketch, self.model
-        if sketch.most_nodes < sketch.n_slots:
-            model.add(self._sum((1, literal) for literal in self.active) <= sketch.most_nodes)
-        if sketch.min_weight:
-            mass = sketch.weights.sum(axis=1).tolist()
-            for slot in range(sketch.n_slots):
+        reduced, model = self.reduced, self.model
+        if reduced.most_nodes < reduced.n_slots:
+            model.add(self._sum((1, literal) for literal in self.active) <= reduced.most_nodes)
+        if reduced.min_weight:
+            mass = reduced.weights.sum(axis=1).tolist()
+            for slot in range(reduced.n_slots):
                 if slot in self._free or (self.start is not None and slot in self.start):
                     through = [(mass[row], at[slot]) for row, at in enumerate(self.at) if slot in at]
-                    needed = [(-sketch.min_weight, self.active[slot])]
-                    model.add(self._sum([*through, *needed], int(sketch.carried[slot])) >= 0)
-        for rate in sketch.rates:
+                    needed = [(-reduced.min_weight, self.active[slot])]
+                    model.add(self._sum([*through, *needed], int(reduced.carried[slot])) >= 0)
+        for rate in reduced.rates:
             model.add(self._slack(rate) >= 0)
 
     def _slack(self, rate: RateSum) -> Any:
@@ -315,20 +315,20 @@ class DiagramModel:
 
     def _penalties(self) -> list[tuple[int, Any]]:
         """Price, and variable, of the units that each penalty counts at least."""
-        told = []
-        for penalty in self.sketch.penalties:
+        terms = []
+        for penalty in self.reduced.penalties:
             short = self.model.new_int_var(0, penalty.most, "")
             if self._ends is not None:
                 self.hints.append((short, penalty.short(self._ends)))
             for rate, gain in zip(penalty.rates, penalty.gains, strict=True):
                 self.model.add(self._slack(rate) + gain * short >= 0)
-            told.append((penalty.price, short))
-        return told
+            terms.append((penalty.price, short))
+        return terms
 
     def add_fewest(self, fewest: list[int]) -> None:
         """``fewest[k]``: what diagrams of at most k nodes get wrong at least, beyond the unavoidable; k up to all."""
-        sketch = self.sketch
-        most = min(sketch.most_nodes, sketch.n_slots)
+        reduced = self.reduced
+        most = min(reduced.most_nodes, reduced.n_slots)
         if fewest[1] == 0:
             return
         n_start = 0 if self.start is None else len(self.start)
@@ -336,17 +336,17 @@ class DiagramModel:
         for left, right in pairwise(few.values()):
             self._clause(_not(left), right)
         self.model.add(self.n_active == self._sum((1, _not(literal)) for literal in few.values()) + 1)
-        told = self._sum(((fewest[k] - fewest[k + 1], literal) for k, literal in few.items()), fewest[most])
-        self.model.add(self.excess >= told)
+        least = self._sum(((fewest[k] - fewest[k + 1], literal) for k, literal in few.items()), fewest[most])
+        self.model.add(self.excess >= least)
 
     def minimize(self, *, lower: int) -> int:
         """Minimize the cost beyond the unavoidable, which is at least ``lower``; returns the divisor of the objective.
 
         No bound from above is added: measured, the hint does as much for proofs.
         """
-        sketch = self.sketch
-        unit = math.gcd(sketch.error_price, sketch.node_price, *(price for price, _ in self.penalty))
-        error, node = sketch.error_price // unit, sketch.node_price // unit
+        reduced = self.reduced
+        unit = math.gcd(reduced.error_price, reduced.node_price, *(price for price, _ in self.penalty))
+        error, node = reduced.error_price // unit, reduced.node_price // unit
         objective = error * self.excess + node * (self.n_active - 1)
         for price, short in self.penalty:
             objective += price // unit * short

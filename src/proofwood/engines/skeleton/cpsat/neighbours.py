@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from proofwood.engines.skeleton.cpsat.model import DiagramModel
-from proofwood.engines.skeleton.cpsat.rows import RateSum, Sketch, Split, cost_of
+from proofwood.engines.skeleton.cpsat.rows import RateSum, Reduced, Split, cost_of
 from proofwood.engines.skeleton.shape import Diagram
 from proofwood.model.node_table import IntArray
 
@@ -30,21 +30,23 @@ MOST_IN_ROUND = 2_000
 """Neighbourhoods of one round; of more, so many are drawn."""
 
 
-def improve_in_child(send: Callable[[tuple[str, Any]], None], sketch: Sketch, best: Diagram, random_state: int) -> None:
+def improve_in_child(
+    send: Callable[[tuple[str, Any]], None], reduced: Reduced, best: Diagram, random_state: int
+) -> None:
     """Send better diagrams and their costs beyond the unavoidable, until no neighbourhood has a better one."""
     chance = random.Random(random_state)
-    splits = sketch.splits(best)
+    splits = reduced.splits(best)
     seconds = SECONDS_EACH
     while True:
         exhausted = True
-        for free in _neighbourhoods(sketch, splits, chance):
-            found, proved = _best_of(sketch, splits, free, seconds, chance)
+        for free in _neighbourhoods(reduced, splits, chance):
+            found, proved = _best_of(reduced, splits, free, seconds, chance)
             send(("counters", {"neighbourhoods": 1, "neighbourhoods_open": int(not proved)}))
             exhausted &= proved
             if found is not None:
-                diagram = sketch.diagram(found)
-                splits = sketch.splits(diagram)
-                send(("diagram", (diagram, cost_of(sketch, splits))))
+                diagram = reduced.diagram(found)
+                splits = reduced.splits(diagram)
+                send(("diagram", (diagram, cost_of(reduced, splits))))
                 break
         else:
             if exhausted:
@@ -52,16 +54,16 @@ def improve_in_child(send: Callable[[tuple[str, Any]], None], sketch: Sketch, be
             seconds *= 2
 
 
-def _neighbourhoods(sketch: Sketch, splits: dict[int, Split], chance: random.Random) -> Iterator[frozenset[int]]:
+def _neighbourhoods(reduced: Reduced, splits: dict[int, Split], chance: random.Random) -> Iterator[frozenset[int]]:
     """Sets of slots to open, single nodes rather first: one to three nodes, and perhaps an unused slot below one."""
-    slots, layers, layer_of = sorted(splits), sketch.layers, sketch.layer_of
+    slots, layers, layer_of = sorted(splits), reduced.layers, reduced.layer_of
     choices: list[tuple[int, ...]] = []
     for size in range(1, min(MOST_OPEN, len(slots)) + 1):
         if len(slots) ** size > MOST_IN_ROUND:
             choices += {tuple(sorted(chance.sample(slots, size))) for _ in range(MOST_IN_ROUND // MOST_OPEN)}
         else:
             choices += combinations(slots, size)
-    told: set[frozenset[int]] = set()
+    seen: set[frozenset[int]] = set()
     for chosen in sorted(choices, key=lambda chosen: (chance.random() * len(chosen), chosen)):
         spare = [
             slot
@@ -73,25 +75,25 @@ def _neighbourhoods(sketch: Sketch, splits: dict[int, Split], chance: random.Ran
         options = [frozenset(chosen), *(frozenset([*chosen, slot]) for slot in spare)]
         chance.shuffle(options)
         for free in options:
-            if free not in told:
-                told.add(free)
+            if free not in seen:
+                seen.add(free)
                 yield free
 
 
 def _best_of(
-    sketch: Sketch, splits: dict[int, Split], free: frozenset[int], seconds: float, chance: random.Random
+    reduced: Reduced, splits: dict[int, Split], free: frozenset[int], seconds: float, chance: random.Random
 ) -> tuple[dict[int, Split] | None, bool]:
     """Better splits, if any were found with ``free`` open, and whether there are none or they are the best."""
     from ortools.sat.python import cp_model
 
-    part, start, rows = opened(sketch, splits, free)
+    part, start, rows = opened(reduced, splits, free)
     if rows.size == 0:
         return None, True
     columns: dict[int, list[int]] = {}
     n_columns = max(1, MOST_SIDES // (rows.size * len(free)))
-    if n_columns < sketch.columns.size:
+    if n_columns < reduced.columns.size:
         for slot in sorted(free):
-            drawn = set(chance.sample(range(sketch.columns.size), n_columns))
+            drawn = set(chance.sample(range(reduced.columns.size), n_columns))
             columns[slot] = sorted(drawn | ({splits[slot].column} if slot in splits else set()))
     model = DiagramModel(part, start, free=free, columns=columns)
     known = cost_of(part, start)
@@ -105,18 +107,20 @@ def _best_of(
     proved = status == cp_model.OPTIMAL and not columns
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE) or unit * round(solver.objective_value) >= known:
         return None, proved
-    return lifted(sketch, part, splits, model.splits(solver.boolean_value), free), proved
+    return lifted(reduced, part, splits, model.splits(solver.boolean_value), free), proved
 
 
-def opened(sketch: Sketch, splits: dict[int, Split], free: frozenset[int]) -> tuple[Sketch, dict[int, Split], IntArray]:
+def opened(
+    reduced: Reduced, splits: dict[int, Split], free: frozenset[int]
+) -> tuple[Reduced, dict[int, Split], IntArray]:
     """The rows that visit a slot of ``free``, from there on; the splits as they see them; and which rows they are."""
-    seen, ends = sketch.visits(splits)
+    seen, ends = reduced.visits(splits)
     open_slots = np.array(sorted(free))
     rows = np.flatnonzero(seen[:, open_slots].any(axis=1))
     entry = open_slots[seen[rows][:, open_slots].argmax(axis=1)]
-    mass = sketch.weights.sum(axis=1)
-    changing = seen[rows] & (np.arange(sketch.n_slots) >= entry[:, np.newaxis])
-    others = np.ones(sketch.n_rows, dtype=np.bool_)
+    mass = reduced.weights.sum(axis=1)
+    changing = seen[rows] & (np.arange(reduced.n_slots) >= entry[:, np.newaxis])
+    others = np.ones(reduced.n_rows, dtype=np.bool_)
     others[rows] = False
 
     def opened_rate(rate: RateSum) -> RateSum:
@@ -127,11 +131,13 @@ def opened(sketch: Sketch, splits: dict[int, Split], free: frozenset[int]) -> tu
         )
 
     part = replace(
-        sketch,
-        ranks=sketch.ranks[rows],
-        weights=sketch.weights[rows],
-        rates=tuple(map(opened_rate, sketch.rates)),
-        penalties=tuple(replace(penalty, rates=tuple(map(opened_rate, penalty.rates))) for penalty in sketch.penalties),
+        reduced,
+        ranks=reduced.ranks[rows],
+        weights=reduced.weights[rows],
+        rates=tuple(map(opened_rate, reduced.rates)),
+        penalties=tuple(
+            replace(penalty, rates=tuple(map(opened_rate, penalty.rates))) for penalty in reduced.penalties
+        ),
         entry=entry,
         carried=mass @ seen - mass[rows] @ changing,
     )
@@ -139,9 +145,13 @@ def opened(sketch: Sketch, splits: dict[int, Split], free: frozenset[int]) -> tu
 
 
 def lifted(
-    sketch: Sketch, part: Sketch, splits: dict[int, Split], found: dict[int, Split], free: frozenset[int]
+    reduced: Reduced,
+    part: Reduced,
+    splits: dict[int, Split],
+    found: dict[int, Split],
+    free: frozenset[int],
 ) -> dict[int, Split]:
-    """``found`` for the rows of ``part``, told for all rows of ``sketch``."""
+    """``found`` for the rows of ``part``, for all rows of ``reduced``."""
     whole: dict[int, Split] = {}
     for slot, split in found.items():
         if slot not in free:
@@ -149,8 +159,8 @@ def lifted(
             continue
         test = part.test(split)
         if test is None:
-            goes_high = np.full(sketch.n_rows, bool(split.goes_high.all()))
+            goes_high = np.full(reduced.n_rows, bool(split.goes_high.all()))
         else:
-            goes_high = sketch.side_of(test)
+            goes_high = reduced.side_of(test)
         whole[slot] = replace(split, goes_high=goes_high)
     return whole

@@ -71,7 +71,7 @@ class PenaltySum:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sketch:
+class Reduced:
     """A layered problem in distinct rows and slots; slots are numbered layer by layer, 0 being the root.
 
     Parameters
@@ -106,7 +106,7 @@ class Sketch:
     carried: IntArray
 
     @classmethod
-    def of(cls, problem: LayeredProblem) -> Sketch:
+    def of(cls, problem: LayeredProblem) -> Reduced:
         """All rows of a univariate problem, all slots of its skeleton."""
         rows = problem.rows
         index, weights = rows.groups
@@ -187,7 +187,7 @@ class Sketch:
         """Whether every diagram that may be used predicts one class for all rows."""
         return self.columns.size == 0 or self.most_nodes < 1 or self.min_weight > int(self.weights.sum())
 
-    def narrowed(self, most_nodes: int) -> Sketch:
+    def narrowed(self, most_nodes: int) -> Reduced:
         """The same with at most ``most_nodes`` nodes, without the slots that they cannot fill.
 
         Node ``w`` of a layer needs ``w`` nodes there, half as many in the layer above, and so on up to the root; and
@@ -211,7 +211,7 @@ class Sketch:
         return replace(self, widths=tuple(widths), most_nodes=most, carried=np.zeros(sum(widths), dtype=np.int64))
 
     def splits(self, diagram: Diagram) -> dict[int, Split]:
-        """``diagram`` in canonical slots, told in the columns that are kept; a lone leaf has equal arcs at the root.
+        """``diagram`` in canonical slots, in the columns that are kept; a lone leaf has equal arcs at the root.
 
         Canonical are slots in the order in which the arcs of the layer above name them. Two arcs of a node to one
         place, where that is not the lone leaf, become a node that sends all rows low.
@@ -223,7 +223,7 @@ class Sketch:
         """
         if diagram.n_splits == 0:
             diagram = Diagram((0,), (~diagram.constant,), (~diagram.constant,), (-1,))
-        told: list[Split] = []
+        splits: list[Split] = []
         for node, test in enumerate(diagram.test):
             low, high = diagram.low[node], diagram.high[node]
             lone = node == 0 and low == high and low < 0
@@ -237,12 +237,12 @@ class Sketch:
             column, reverse = self._column_of(goes_high)
             if reverse:
                 goes_high, low, high = ~goes_high, high, low
-            told.append(Split(column, goes_high, low, high))
+            splits.append(Split(column, goes_high, low, high))
         shape = Diagram(
             diagram.layer,
-            tuple(split.low for split in told),
-            tuple(split.high for split in told),
-            tuple(range(len(told))),
+            tuple(split.low for split in splits),
+            tuple(split.high for split in splits),
+            tuple(range(len(splits))),
         )
         shape = without_unreached(shape)
         free = [iter(layer) for layer in self.layers]
@@ -256,7 +256,7 @@ class Sketch:
             return slots[target] if target >= 0 else target
 
         return {
-            slot: replace(told[tag], low=place(low), high=place(high))
+            slot: replace(splits[tag], low=place(low), high=place(high))
             for slot, tag, low, high in zip(slots, shape.test, shape.low, shape.high, strict=True)
         }
 
@@ -372,9 +372,9 @@ def _without_copies(ranks: RankArray) -> IntArray:
         seen: set[bytes] = set()
         kept = []
         for column in range(ranks.shape[1]):
-            told = hashlib.sha256(ranks[:, column].tobytes()).digest()
-            if told not in seen and int(ranks[:, column].min()) < int(ranks[:, column].max()):
-                seen.add(told)
+            digest = hashlib.sha256(ranks[:, column].tobytes()).digest()
+            if digest not in seen and int(ranks[:, column].min()) < int(ranks[:, column].max()):
+                seen.add(digest)
                 kept.append(column)
         return np.array(kept, dtype=np.int64)
     patterns: list[frozenset[bytes]] = []
@@ -402,12 +402,12 @@ def _constant_test(ranks: RankArray, tests_of: RankArray, offsets: IntArray) -> 
     return None
 
 
-def cost_of(sketch: Sketch, splits: Mapping[int, Split]) -> int:
+def cost_of(reduced: Reduced, splits: Mapping[int, Split]) -> int:
     """Cost of ``splits`` beyond the errors that cannot be avoided, as CP-SAT counts it."""
-    _, ends = sketch.visits(splits)
-    excess = int(sketch.excess[np.arange(sketch.n_rows), ends].sum())
-    penalties = sum(penalty.price * penalty.short(ends) for penalty in sketch.penalties)
-    return sketch.error_price * excess + sketch.node_price * (len(splits) - 1) + penalties
+    _, ends = reduced.visits(splits)
+    excess = int(reduced.excess[np.arange(reduced.n_rows), ends].sum())
+    penalties = sum(penalty.price * penalty.short(ends) for penalty in reduced.penalties)
+    return reduced.error_price * excess + reduced.node_price * (len(splits) - 1) + penalties
 
 
 def least_errors(fewest: Iterable[int], most_nodes: int, unavoidable: int) -> list[int]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from proofwood.engines.skeleton.cpsat.model import DiagramModel
 from proofwood.engines.skeleton.cpsat.neighbours import improve_in_child
-from proofwood.engines.skeleton.cpsat.rows import Sketch, least_errors
+from proofwood.engines.skeleton.cpsat.rows import Reduced, least_errors
 from proofwood.engines.skeleton.run import LayeredRun
 from proofwood.engines.skeleton.shape import Diagram, count
 from proofwood.problem.layered import LayeredProblem
@@ -29,9 +29,9 @@ Message = tuple[str, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """What the child is told: ``lower``, ``fewest`` and costs beyond the unavoidable errors."""
+    """What the child is given: ``lower``, ``fewest`` and costs beyond the unavoidable errors."""
 
-    sketch: Sketch
+    reduced: Reduced
     best: Diagram | None
     lower: int
     fewest: list[int]
@@ -70,19 +70,19 @@ def solve(
         If OR-Tools is not installed.
     """
     require_ortools()
-    sketch = Sketch.of(problem)
-    if sketch.trivial:
+    reduced = Reduced.of(problem)
+    if reduced.trivial:
         offer_leaves(problem, run)
         return None
-    base = sketch.error_price * sketch.unavoidable
-    known = least_errors(fewest, sketch.most_nodes, sketch.unavoidable)
+    base = reduced.error_price * reduced.unavoidable
+    known = least_errors(fewest, reduced.most_nodes, reduced.unavoidable)
     if run.best is not None:
-        sketch = sketch.narrowed(useful_nodes(sketch, known, run.upper))
+        reduced = reduced.narrowed(useful_nodes(reduced, known, run.upper))
     task = Task(
-        sketch,
+        reduced,
         run.best,
         run.lower - base,
-        [bound - sketch.unavoidable for bound in known],
+        [bound - reduced.unavoidable for bound in known],
         threads,
         random_state,
     )
@@ -112,17 +112,17 @@ def improve(problem: LayeredProblem, run: LayeredRun, *, seconds: float | None, 
         If OR-Tools is not installed.
     """
     require_ortools()
-    sketch = Sketch.of(problem)
-    if run.best is None or sketch.trivial:
+    reduced = Reduced.of(problem)
+    if run.best is None or reduced.trivial:
         for code in range(problem.rows.n_classes):
             run.offer(Diagram.leaf(code), by="cpsat")
-    if run.best is None or sketch.trivial:
+    if run.best is None or reduced.trivial:
         return None
-    base = sketch.error_price * sketch.unavoidable
+    base = reduced.error_price * reduced.unavoidable
     left = [limit for limit in (seconds, run.clock.seconds_left) if limit is not None]
     outcome = worker.run(
         improve_in_child,
-        sketch,
+        reduced,
         run.best,
         random_state,
         seconds=min(left, default=None),
@@ -133,7 +133,7 @@ def improve(problem: LayeredProblem, run: LayeredRun, *, seconds: float | None, 
 
 def launch(problem: LayeredProblem, run: LayeredRun, task: Task, *, seconds: float | None) -> str | None:
     """Run ``task`` in a child and pass on to ``run`` what it sends."""
-    base = task.sketch.error_price * task.sketch.unavoidable
+    base = task.reduced.error_price * task.reduced.unavoidable
     left = [limit for limit in (seconds, run.clock.seconds_left) if limit is not None]
     outcome = worker.run(
         solve_in_child,
@@ -184,12 +184,12 @@ def offer_leaves(problem: LayeredProblem, run: LayeredRun) -> None:
         run.prove(run.upper, by="leaves only")
 
 
-def useful_nodes(sketch: Sketch, least: Sequence[int], upper: int) -> int:
+def useful_nodes(reduced: Reduced, least: Sequence[int], upper: int) -> int:
     """Most nodes of a diagram that costs at most ``upper``; one of ``k`` nodes has ``least[k]`` errors or more."""
     fits = [
         k
-        for k in range(1, sketch.most_nodes + 1)
-        if sketch.error_price * least[k] + sketch.node_price * (k - 1) <= upper
+        for k in range(1, reduced.most_nodes + 1)
+        if reduced.error_price * least[k] + reduced.node_price * (k - 1) <= upper
     ]
     return max(fits, default=1)
 
@@ -198,8 +198,8 @@ def solve_in_child(send: Callable[[Message], None], task: Task) -> int | None:
     """Least cost beyond the unavoidable, None if no diagram is feasible; every diagram and bound is sent."""
     from ortools.sat.python import cp_model
 
-    sketch = task.sketch
-    model = DiagramModel(sketch, None if task.best is None else sketch.splits(task.best))
+    reduced = task.reduced
+    model = DiagramModel(reduced, None if task.best is None else reduced.splits(task.best))
     model.add_fewest(task.fewest)
     unit = model.minimize(lower=task.lower)
     model.add_hints()
@@ -208,7 +208,7 @@ def solve_in_child(send: Callable[[Message], None], task: Task) -> int | None:
         """Sends each diagram."""
 
         def on_solution_callback(self) -> None:
-            send(("diagram", (sketch.diagram(model.splits(self.boolean_value)), unit * round(self.objective_value))))
+            send(("diagram", (reduced.diagram(model.splits(self.boolean_value)), unit * round(self.objective_value))))
 
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = task.threads

@@ -75,15 +75,15 @@ def _solve(
     x.BranchPriority = program.priority.astype(np.int32)
     if deadline is not None:
         model.setParam("TimeLimit", max(0.0, deadline - time.time()))
-    told = [-np.inf]
+    best = [-np.inf]
 
     def watch(inner: Any, where: int) -> None:
         if where == gurobi.GRB.Callback.MIPSOL:
             send(("point", np.array(inner.cbGetSolution(x), dtype=np.float64)))
         elif where == gurobi.GRB.Callback.MIP:
             bound = inner.cbGet(gurobi.GRB.Callback.MIP_OBJBND)
-            if bound > told[0]:
-                told[0] = bound
+            if bound > best[0]:
+                best[0] = bound
                 send(("bound", bound))
 
     model.optimize(watch)

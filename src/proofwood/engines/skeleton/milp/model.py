@@ -229,8 +229,8 @@ def _flows(out: Builder, slots: Slots) -> None:
             out.rows(equation, [(flow[:, [number]], 1), (arc[[number]], -1)], upper=0)
     for code in range(slots.n_classes):
         arrive_low, arrive_high = slots.entering(slots.terminal(code))
-        told = [(z_low[:, arrive_low], -1), (z_high[:, arrive_high], -1)]
-        out.rows("(17)", [(out.blocks["w"][:, [code]], 1), *told], lower=0, upper=0)
+        terms = [(z_low[:, arrive_low], -1), (z_high[:, arrive_high], -1)]
+        out.rows("(17)", [(out.blocks["w"][:, [code]], 1), *terms], lower=0, upper=0)
 
 
 def _topology(out: Builder, problem: LayeredProblem, slots: Slots, *, fixed_polarity: bool) -> None:

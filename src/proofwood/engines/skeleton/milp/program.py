@@ -204,7 +204,7 @@ class Builder:
 
 def names(blocks: Mapping[str, IntArray]) -> list[str]:
     """Name of every variable, such as ``w-[3,0]``, in the order of the columns."""
-    told: list[str] = []
+    found: list[str] = []
     for name, block in blocks.items():
-        told.extend(f"{name}[{','.join(map(str, index))}]" for index in np.ndindex(*block.shape))
-    return told
+        found.extend(f"{name}[{','.join(map(str, index))}]" for index in np.ndindex(*block.shape))
+    return found

@@ -16,7 +16,7 @@ from proofwood.engines.skeleton.milp.model import Model, build, only_leaves
 from proofwood.engines.skeleton.milp.program import Answer
 from proofwood.engines.skeleton.milp.slots import Slots, shrunk
 from proofwood.engines.skeleton.milp.start import start_values
-from proofwood.engines.skeleton.oblique.draft import Draft, Ground
+from proofwood.engines.skeleton.oblique.draft import Draft, PricedRows
 from proofwood.engines.skeleton.oblique.heuristic import holds_margins
 from proofwood.engines.skeleton.run import LayeredRun
 from proofwood.engines.skeleton.shape import Diagram, count
@@ -328,7 +328,7 @@ class _Stages:
     def _offer(self, model: Model, point: Any) -> None:
         diagram = decode(model, point)
         if diagram is not None and self.problem.oblique and not holds_margins(self.problem, diagram):
-            diagram = Draft.of(Ground.of(self.problem), diagram).diagram()  # turned to the widest gaps
+            diagram = Draft.of(PricedRows.of(self.problem), diagram).diagram()  # turned to the widest gaps
             diagram = diagram if holds_margins(self.problem, diagram) else None
         self.run.add({"milp solutions": 1, "milp solutions rejected": int(diagram is None)})
         if diagram is not None:

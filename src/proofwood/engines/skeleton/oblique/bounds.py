@@ -78,8 +78,8 @@ def lower_bounds(
     problem : LayeredProblem with columns scaled to [0, 1]
     seconds : time for conflicts; the bounds by classes alone take no time to speak of
     upper : integer cost of a known diagram; bounds that show that k nodes cost as much are not raised further
-    on_diagram : told of diagrams of one or two nodes that come of bounds that are exact, or nearly
-    counters : told under ``BY_MARGIN`` how many conflicts are none without the margin
+    on_diagram : called with diagrams of one or two nodes that come of bounds that are exact, or nearly
+    counters : given under ``BY_MARGIN`` how many conflicts are none without the margin
 
     Raises
     ------
@@ -106,15 +106,15 @@ def lower_bounds(
         if on_diagram is not None and (diagram := chain(problem, order, right)) is not None:
             on_diagram(diagram)
 
-    told = {k: ways for k in range(1, most + 1) if (ways := conflicts.ways(classes, k, tree=problem.tree))}
-    for k in sorted(told, reverse=True):  # more nodes make no more errors: what k nodes make, fewer make at least
+    ways_of = {k: ways for k in range(1, most + 1) if (ways := conflicts.ways(classes, k, tree=problem.tree))}
+    for k in sorted(ways_of, reverse=True):  # more nodes make no more errors: what k nodes make, fewer make at least
         now = time.perf_counter()
         cap = errors[0]  # exact: what a lone leaf gets wrong
         if upper is not None:
             left = upper - problem.cost.node_price * (k - 1)
             cap = min(cap, max(0, -(-left // problem.cost.error_price)))
         if errors[k] < cap:
-            errors[k] = max(errors[k], conflicts.least(told[k], now + max(0.0, deadline - now) / k, cap, offer))
+            errors[k] = max(errors[k], conflicts.least(ways_of[k], now + max(0.0, deadline - now) / k, cap, offer))
             errors[:k] = [max(fewer, errors[k]) for fewer in errors[:k]]
     if counters is not None and conflicts.by_margin:
         counters[BY_MARGIN] = counters.get(BY_MARGIN, 0) + conflicts.by_margin
@@ -189,13 +189,13 @@ class _Ways:
         Ways that are lost by the other classes alone are not looked at; time is shared among those that are left.
         """
         total = sum(self._weight_of.values())
-        told = [(total - sum(self._weight_of[code] for code in way[0]), way) for way in ways]
-        told.sort(key=lambda pair: pair[0])
+        by_others = [(total - sum(self._weight_of[code] for code in way[0]), way) for way in ways]
+        by_others.sort(key=lambda pair: pair[0])
         best = cap
-        for position, (others, (classes, oracles, is_chain)) in enumerate(told):
+        for position, (others, (classes, oracles, is_chain)) in enumerate(by_others):
             if others >= best:
                 break
-            left = sum(pair[0] < best for pair in told[position:])
+            left = sum(pair[0] < best for pair in by_others[position:])
             now = time.perf_counter()
             lower, right = self.hit(oracles(), now + max(0.0, deadline - now) / left, best - others)
             if is_chain and right is not None:

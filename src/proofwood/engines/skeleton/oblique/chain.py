@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from proofwood.engines.skeleton.oblique.draft import Draft, Ground, Node
+from proofwood.engines.skeleton.oblique.draft import Draft, Node, PricedRows
 from proofwood.engines.skeleton.oblique.margin import separate
 from proofwood.engines.skeleton.oblique.moves import reoptimize
 from proofwood.engines.skeleton.shape import Diagram
@@ -30,7 +30,7 @@ def chain(problem: LayeredProblem, order: Sequence[int], right: BoolArray) -> Di
     -------
     Diagram, or None if the chain does not fit into the skeleton or right rows cannot be parted
     """
-    ground = Ground.of(problem)
+    priced = PricedRows.of(problem)
     k = len(order) - 1
     if k > min(len(problem.widths), problem.most_nodes):
         return None
@@ -40,11 +40,11 @@ def chain(problem: LayeredProblem, order: Sequence[int], right: BoolArray) -> Di
         low, high = right & (codes == order[at]), right & np.isin(codes, order[at + 1 :])
         if not low.any() or not high.any():
             return None
-        found = separate(ground.columns[low], ground.columns[high])
+        found = separate(priced.columns[low], priced.columns[high])
         if found is None or found.gap <= 0:
             return None
-        nodes[at] = ground.node(at, ~order[at], at + 1 if at + 1 < k else ~order[k], found.normal, found.offset)
-    draft = Draft(ground, nodes, 0)
+        nodes[at] = priced.node(at, ~order[at], at + 1 if at + 1 < k else ~order[k], found.normal, found.offset)
+    draft = Draft(priced, nodes, 0)
     rng = np.random.default_rng(0)
     score = draft.score()
     for key in [*reversed(range(k)), *range(k)]:

@@ -1,6 +1,6 @@
 """The best place of a cut along given normals, by loss and by information gain.
 
-Rows are told by their *extra* price, what the high side costs beyond the low side, so the loss of a hyperplane, less
+Rows are given by their *extra* price, what the high side costs beyond the low side, so the loss of a hyperplane, less
 the price of all rows on the low side, is the sum of the extra prices of the rows above it.
 """
 

@@ -43,7 +43,7 @@ class Node:
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class PricedRows:
     """What all drafts of one problem share.
 
     Parameters
@@ -58,7 +58,7 @@ class Ground:
     costs: IntArray
 
     @classmethod
-    def of(cls, problem: LayeredProblem, costs: IntArray | None = None) -> Ground:
+    def of(cls, problem: LayeredProblem, costs: IntArray | None = None) -> PricedRows:
         """With the prices of wrong rows as costs if there are none.
 
         Raises
@@ -91,11 +91,11 @@ class Draft:
     Every change leaves a draft within the skeleton; :meth:`trim` drops what no arc names any more.
     """
 
-    def __init__(self, ground: Ground, nodes: dict[int, Node], root: int, constant: int = 0) -> None:
-        self.ground, self.nodes, self.root, self.constant = ground, nodes, root, constant
+    def __init__(self, priced: PricedRows, nodes: dict[int, Node], root: int, constant: int = 0) -> None:
+        self.priced, self.nodes, self.root, self.constant = priced, nodes, root, constant
 
     @classmethod
-    def of(cls, ground: Ground, diagram: Diagram) -> Draft:
+    def of(cls, priced: PricedRows, diagram: Diagram) -> Draft:
         """The draft of an oblique diagram."""
         nodes: dict[int, Node] = {}
         if diagram.n_splits:
@@ -104,12 +104,12 @@ class Draft:
             for key in range(diagram.n_splits):
                 normal = np.ascontiguousarray(diagram.normals[key])
                 arcs = diagram.low[key], diagram.high[key]
-                nodes[key] = ground.node(diagram.layer[key], *arcs, normal, float(diagram.offsets[key]))
-        return cls(ground, nodes, 0, diagram.constant).trim()
+                nodes[key] = priced.node(diagram.layer[key], *arcs, normal, float(diagram.offsets[key]))
+        return cls(priced, nodes, 0, diagram.constant).trim()
 
     def copy(self) -> Draft:
         """A draft that can be changed without this one noticing; nodes themselves never change."""
-        return Draft(self.ground, dict(self.nodes), self.root, self.constant)
+        return Draft(self.priced, dict(self.nodes), self.root, self.constant)
 
     # ---------------------------------------------------------------- shape
 
@@ -170,7 +170,7 @@ class Draft:
 
     def reach(self) -> dict[int, BoolArray]:
         """(n_rows,) whether each row gets to a node, by key."""
-        n = len(self.ground.columns)
+        n = len(self.priced.columns)
         there: dict[int, BoolArray] = {key: np.zeros(n, dtype=np.bool_) for key in self.nodes}
         if self.nodes:
             there[self.root][:] = True
@@ -186,7 +186,7 @@ class Draft:
     def prices(self) -> dict[int, IntArray]:
         """(n_rows,) what each row costs if it is put at a node, by key."""
         onward: dict[int, IntArray] = {}
-        costs = self.ground.costs
+        costs = self.priced.costs
         for key in reversed(self.order()):
             node = self.nodes[key]
             high = onward[node.high] if node.high >= 0 else costs[:, ~node.high]
@@ -197,7 +197,7 @@ class Draft:
     def predicted(self) -> IntArray:
         """(n_rows,) class codes."""
         ends: dict[int, IntArray] = {}
-        n = len(self.ground.columns)
+        n = len(self.priced.columns)
         for key in reversed(self.order()):
             node = self.nodes[key]
             sides = [ends[t] if t >= 0 else np.full(n, ~t, dtype=np.int64) for t in (node.low, node.high)]
@@ -206,7 +206,7 @@ class Draft:
 
     def score(self) -> Score:
         """Broken constraints and cost, recounted."""
-        problem, k = self.ground.problem, len(self.nodes)
+        problem, k = self.priced.problem, len(self.nodes)
         node_price = problem.cost.node_price * max(0, k - 1)
         breach = max(0, k - problem.most_nodes)
         if k:
@@ -216,7 +216,7 @@ class Draft:
                     breach += max(0, problem.min_weight - int(problem.rows.weights[rows].sum()))
             price = int(self.prices()[self.root].sum())
         else:
-            price = int(self.ground.costs[:, self.constant].sum())
+            price = int(self.priced.costs[:, self.constant].sum())
         if problem.rates:
             predicted = self.predicted()
             slacks = [rate.slack(problem.rows.weights, predicted) for rate in problem.rates]
@@ -268,7 +268,7 @@ class Draft:
         """Normal and offset of a node that treat the rows that reach it as they are treated now."""
         node = self.nodes[key]
         high = node.height[rows] > 0
-        there = self.ground.columns[rows]
+        there = self.priced.columns[rows]
         if high.all() or not high.any():  # nothing to hold apart: compare 0 with -1 or 1
             return np.zeros_like(node.normal), -1.0 if high.any() else 1.0
         if np.count_nonzero(node.normal) == 1:

@@ -118,12 +118,12 @@ def relaxed(problem: LayeredProblem, *, seconds: float | None) -> Relaxed | None
 
 def integers(columns: FloatArray) -> list[Point]:
     """The rows of ``columns`` (n_rows, n_features), each column in a unit of its own in which floats are integers."""
-    told: list[list[int]] = []
+    scaled: list[list[int]] = []
     for column in columns.T.tolist():
         exact = [Fraction(value) for value in column]
         common = max(value.denominator for value in exact)  # powers of 2
-        told.append([int(value * common) for value in exact])
-    return list(zip(*told, strict=True))
+        scaled.append([int(value * common) for value in exact])
+    return list(zip(*scaled, strict=True))
 
 
 def sides(points: Sequence[Point], deadline: float = math.inf) -> set[int] | None:

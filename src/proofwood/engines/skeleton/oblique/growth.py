@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from proofwood.engines.skeleton.oblique.cuts import entropy, gain_cuts, weighted_sums
-from proofwood.engines.skeleton.oblique.draft import Draft, Ground, Node
+from proofwood.engines.skeleton.oblique.draft import Draft, Node, PricedRows
 from proofwood.engines.skeleton.oblique.hyperplane import fit
 from proofwood.engines.skeleton.oblique.moves import remove
 from proofwood.model.node_table import BoolArray, FloatArray
@@ -26,7 +26,7 @@ CELLS = 1_000_000
 
 
 def grown(
-    ground: Ground, rng: np.random.Generator, *, greedy: bool, small: bool, deadline: float | None = None
+    priced: PricedRows, rng: np.random.Generator, *, greedy: bool, small: bool, deadline: float | None = None
 ) -> Draft:
     """One diagram, grown and pruned.
 
@@ -36,11 +36,11 @@ def grown(
     small : whether it stops at a random number of nodes
     deadline : ``time.perf_counter()`` at which no further node is grown
     """
-    most = ground.problem.most_nodes
+    most = priced.problem.most_nodes
     cap = most
     if small and most > 1:
-        cap = int(rng.integers(1, min(most, ground.problem.rows.n_classes + 4) + 1))
-    return _pruned(_Growth(ground, rng, greedy=greedy, cap=cap, deadline=deadline).draft())
+        cap = int(rng.integers(1, min(most, priced.problem.rows.n_classes + 4) + 1))
+    return _pruned(_Growth(priced, rng, greedy=greedy, cap=cap, deadline=deadline).draft())
 
 
 def _pruned(draft: Draft) -> Draft:
@@ -77,18 +77,18 @@ class _Growth:
     """One top-down construction."""
 
     def __init__(
-        self, ground: Ground, rng: np.random.Generator, *, greedy: bool, cap: int, deadline: float | None
+        self, priced: PricedRows, rng: np.random.Generator, *, greedy: bool, cap: int, deadline: float | None
     ) -> None:
-        rows = ground.problem.rows
+        rows = priced.problem.rows
         self.deadline = math.inf if deadline is None else deadline
-        self.ground, self.problem, self.rng, self.greedy, self.cap = ground, ground.problem, rng, greedy, cap
+        self.priced, self.problem, self.rng, self.greedy, self.cap = priced, priced.problem, rng, greedy, cap
         self.weights = np.zeros((rows.n_rows, rows.n_classes))
         self.weights[np.arange(rows.n_rows), rows.codes] = rows.weights
 
     def draft(self) -> Draft:
         """Grow layer by layer."""
         widths = self.problem.widths
-        everything = np.ones(len(self.ground.columns), dtype=np.bool_)
+        everything = np.ones(len(self.priced.columns), dtype=np.bool_)
         constant = self._label(everything)
         nodes: dict[int, Node] = {}
         flows = [self._flow(everything, [])]
@@ -102,12 +102,12 @@ class _Growth:
                 key = len(nodes)
                 for parent, side in flow.arcs:
                     _point(nodes, parent, side, key)
-                nodes[key] = self.ground.node(layer, ~constant, ~constant, *plane)
+                nodes[key] = self.priced.node(layer, ~constant, ~constant, *plane)
                 high = nodes[key].height > 0
                 ways += [self._flow(flow.rows & ~high, [(key, False)]), self._flow(flow.rows & high, [(key, True)])]
             room = widths[layer + 1] if layer + 1 < len(widths) else 0
             flows = self._narrowed(nodes, ways, min(room, self.cap - len(nodes)), room)
-        return Draft(self.ground, nodes, 0, constant).trim()
+        return Draft(self.priced, nodes, 0, constant).trim()
 
     def _flow(self, rows: BoolArray, arcs: list[tuple[int, bool]]) -> _Flow:
         return _Flow(rows, arcs, self.weights[rows].sum(axis=0))
@@ -117,7 +117,7 @@ class _Growth:
         return bool(np.count_nonzero(flow.weights) > 1 and weight >= self.problem.min_weight and self.cap > 0)
 
     def _label(self, rows: BoolArray) -> int:
-        return int(self.ground.costs[rows].sum(axis=0).argmin())
+        return int(self.priced.costs[rows].sum(axis=0).argmin())
 
     def _end(self, nodes: dict[int, Node], flow: _Flow) -> None:
         for parent, side in flow.arcs:
@@ -162,7 +162,7 @@ class _Growth:
         """
         if time.perf_counter() > self.deadline:
             return None
-        there, weights = self.ground.columns[rows], self.weights[rows]
+        there, weights = self.priced.columns[rows], self.weights[rows]
         normals = self._normals(there, weights)
         cuts = []
         together = max(1, CELLS // weights.size)
@@ -192,12 +192,12 @@ class _Growth:
             if time.perf_counter() > self.deadline:
                 break
             low, high = weights[:, left].sum(axis=1), weights[:, right].sum(axis=1)
-            told = (low > 0) | (high > 0)
-            sign = np.where(high > 0, 1.0, -1.0)[told]
-            weight = (low + high)[told] / (low + high)[told].mean()
+            counts = (low > 0) | (high > 0)
+            sign = np.where(high > 0, 1.0, -1.0)[counts]
+            weight = (low + high)[counts] / (low + high)[counts].mean()
             strengths = (1.0, 100.0) if self.greedy else (float(10.0 ** self.rng.uniform(-0.5, 3.0)),)
-            heads = [fit(centred[told], sign, weight, strength, hinge=False) for strength in strengths]
-            ends = [np.average(centred[told][sign == s], axis=0, weights=weight[sign == s]) for s in (1.0, -1.0)]
+            heads = [fit(centred[counts], sign, weight, strength, hinge=False) for strength in strengths]
+            ends = [np.average(centred[counts][sign == s], axis=0, weights=weight[sign == s]) for s in (1.0, -1.0)]
             for head in [*heads, ends[0] - ends[1]]:
                 normal = np.zeros(d)
                 normal[used] = head[:-1]

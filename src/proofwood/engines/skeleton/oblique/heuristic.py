@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from proofwood.engines.skeleton.oblique.draft import Draft, Ground
+from proofwood.engines.skeleton.oblique.draft import Draft, PricedRows
 from proofwood.engines.skeleton.oblique.growth import grown
 from proofwood.engines.skeleton.oblique.improve import SEARCHED, improve_oblique
 from proofwood.engines.skeleton.shape import Diagram
@@ -69,7 +69,7 @@ def as_oblique(problem: LayeredProblem, diagram: Diagram) -> Diagram:
 
 def holds_margins(problem: LayeredProblem, diagram: Diagram) -> bool:
     """Whether bounds apply to the diagram: each hyperplane of several columns holds its rows ``MARGIN`` apart."""
-    draft = Draft.of(Ground.of(problem), diagram)
+    draft = Draft.of(PricedRows.of(problem), diagram)
     return all(draft.keeps_margin(key, rows) for key, rows in draft.reach().items())
 
 
@@ -107,18 +107,18 @@ def construct_oblique(
     """
     if seconds is None and n_starts is None:
         raise ValueError("neither seconds nor n_starts: the construction would not end")
-    ground = Ground.of(problem, costs)
+    priced = PricedRows.of(problem, costs)
     begun = time.perf_counter()
     deadline = None if seconds is None else begun + SEARCHED * seconds
     rng = np.random.default_rng(random_state)
-    best = Draft(ground, {}, 0, int(ground.costs.sum(axis=0).argmin()))
+    best = Draft(priced, {}, 0, int(priced.costs.sum(axis=0).argmin()))
     if start is not None:
-        given = Draft.of(ground, as_oblique(problem, start))
+        given = Draft.of(priced, as_oblique(problem, start))
         best = min(best, given, key=Draft.score)
     score = best.score()
     number = 0
     while number == 0 or ((n_starts is None or number < n_starts) and not _over(deadline)):
-        draft = grown(ground, rng, greedy=number == 0, small=number % 2 == 1, deadline=deadline)
+        draft = grown(priced, rng, greedy=number == 0, small=number % 2 == 1, deadline=deadline)
         if (draft_score := draft.score()) < score:
             best, score = draft, draft_score
         number += 1

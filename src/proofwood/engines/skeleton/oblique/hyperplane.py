@@ -107,8 +107,8 @@ def best_hyperplane(
         steps = max(1, rounds * DIRECTIONS // 2)
         patience = PATIENCE + 15 * columns.shape[1]
         found = _native.hyperplane(
-            search.rows_told,
-            search.extra_told,
+            search.rows_that_count,
+            search.extra_that_counts,
             np.array(heads),
             int(rng.integers(2**63)),
             steps,
@@ -139,8 +139,8 @@ class _Search:
         self.deadline = deadline
         self.middle = columns.mean(axis=0)
         self.rows = np.column_stack([columns - self.middle, np.full(len(columns), -1.0)])
-        self.told = extra != 0
-        self.rows_told, self.extra_told = self.rows[self.told], extra[self.told]
+        self.counts = extra != 0
+        self.rows_that_count, self.extra_that_counts = self.rows[self.counts], extra[self.counts]
 
     def late(self) -> bool:
         """Whether the time is over."""
@@ -148,16 +148,16 @@ class _Search:
 
     def loss_of(self, head: FloatArray) -> int:
         """Loss of a head, less that of all rows on the low side, margins aside."""
-        return int(self.extra_told[self.rows_told @ head > 0].sum())
+        return int(self.extra_that_counts[self.rows_that_count @ head > 0].sum())
 
     def first_normals(self, starts: Sequence[FloatArray], *, fits: bool) -> FloatArray:
         """(n_features, n_normals) columns, given normals, and fits of convex stand-ins."""
-        sign = np.where(self.extra_told < 0, 1.0, -1.0)  # 1: the high side is cheaper
-        weight = np.abs(self.extra_told) / np.abs(self.extra_told).mean()
+        sign = np.where(self.extra_that_counts < 0, 1.0, -1.0)  # 1: the high side is cheaper
+        weight = np.abs(self.extra_that_counts) / np.abs(self.extra_that_counts).mean()
         d = self.columns.shape[1]
         found = [*np.eye(d), *starts]
         if (sign > 0).any() and (sign < 0).any():
-            rows = self.rows_told
+            rows = self.rows_that_count
             means = [np.average(rows[sign == s, :d], axis=0, weights=weight[sign == s]) for s in (1.0, -1.0)]
             found.append(means[0] - means[1])
             kinds = [(strength, hinge) for strength in (1.0, 100.0) for hinge in (False, True)] if fits else []

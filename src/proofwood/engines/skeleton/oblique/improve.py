@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from proofwood.engines.skeleton.oblique import moves
-from proofwood.engines.skeleton.oblique.draft import Draft, Ground, Score
+from proofwood.engines.skeleton.oblique.draft import Draft, PricedRows, Score
 from proofwood.engines.skeleton.oblique.growth import grown
 from proofwood.engines.skeleton.shape import Diagram, InterruptedSearchError
 from proofwood.model.node_table import IntArray
@@ -63,10 +63,10 @@ def improve_oblique(
         raise ValueError("neither seconds nor rounds: the search would not end")
     if diagram.n_splits and diagram.normals is None:
         raise ValueError("a univariate diagram: convert it by as_oblique")
-    ground = Ground.of(problem, costs)
+    priced = PricedRows.of(problem, costs)
     begun = time.perf_counter()
     deadline = None if seconds is None else begun + SEARCHED * seconds
-    search = Improvement(Draft.of(ground, diagram), np.random.default_rng(random_state), deadline, target)
+    search = Improvement(Draft.of(priced, diagram), np.random.default_rng(random_state), deadline, target)
     end, interrupted = None if seconds is None else begun + seconds, False
     try:
         search.run(rounds)
@@ -74,9 +74,9 @@ def improve_oblique(
         end, interrupted = begun, True
     best = search.best
     if search.best_score >= search.first_score:
-        best = Draft.of(ground, diagram)
-    settled = best.diagram(deadline=end)
-    found = settled if Draft.of(ground, settled).score() <= search.first_score else diagram
+        best = Draft.of(priced, diagram)
+    widest = best.diagram(deadline=end)
+    found = widest if Draft.of(priced, widest).score() <= search.first_score else diagram
     if interrupted:
         raise InterruptedSearchError(found)
     return found
@@ -126,7 +126,7 @@ class Improvement:
         if self.rng.random() < 0.5:
             self.current = self.best
         else:
-            self.current = grown(self.best.ground, self.rng, greedy=False, small=bool(self.rng.random() < 0.5))
+            self.current = grown(self.best.priced, self.rng, greedy=False, small=bool(self.rng.random() < 0.5))
         self.score = self.current.score()
 
     def descend(self, effort: int, than: Score | None = None) -> None:
@@ -189,7 +189,7 @@ class Improvement:
             moved = moves.remove(draft, key)
         if moved is None or not moved.nodes or moved.score() <= self.score:
             return moved
-        price = self.current.ground.problem.cost.node_price
+        price = self.current.priced.problem.cost.node_price
         if price == 0 and rng.random() < 0.8:  # fewer nodes are no aim by themselves: spare the time
             return None
         near = [k for k, _ in draft.parents(key) if k in moved.nodes] or [moved.root]
@@ -197,12 +197,12 @@ class Improvement:
 
     def _first_node(self) -> Draft | None:
         """A root for a lone leaf."""
-        ground = self.current.ground
-        if ground.problem.most_nodes == 0:
+        priced = self.current.priced
+        if priced.problem.most_nodes == 0:
             return None
         leaf = ~self.current.constant
-        root = ground.node(0, leaf, leaf, np.zeros(ground.columns.shape[1]), 1.0)
-        draft = Draft(ground, {0: root}, 0, self.current.constant)
+        root = priced.node(0, leaf, leaf, np.zeros(priced.columns.shape[1]), 1.0)
+        draft = Draft(priced, {0: root}, 0, self.current.constant)
         return moves.reoptimize(draft, 0, rng=self.rng, rounds=30, pairs=4, deadline=self.deadline)
 
     def _disturb(self) -> None:
@@ -231,6 +231,6 @@ class Improvement:
 
     def _forgiven(self, than: Score, errors: float) -> bool:
         """Whether the current draft is worse by no more than about so many errors, drawn at random."""
-        problem = self.current.ground.problem
+        problem = self.current.priced.problem
         unit = problem.cost.error_price * max(1, problem.rows.total // problem.rows.n_rows)
         return self.score[0] <= than[0] and self.score[1] - than[1] <= self.rng.exponential(errors) * unit

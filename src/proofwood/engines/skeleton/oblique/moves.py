@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from proofwood.engines.skeleton.oblique.cuts import MARGIN, NO_CUT, weighted_sums
-from proofwood.engines.skeleton.oblique.draft import Draft, Ground, Node
+from proofwood.engines.skeleton.oblique.draft import Draft, Node, PricedRows
 from proofwood.engines.skeleton.oblique.hyperplane import Hyperplane, best_hyperplane, one_way
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
@@ -28,13 +28,13 @@ def reoptimize(
     pairs : pairs of targets that are searched, beside the present one
     """
     rows = draft.reach()[key]
-    there = draft.ground.columns[rows]
+    there = draft.priced.columns[rows]
     if len(there) == 0:
         return None
     node = draft.nodes[key]
     targets = targets_of(draft, key)
     onward = draft.prices()
-    costs = draft.ground.costs
+    costs = draft.priced.costs
     prices = np.stack([(onward[t] if t >= 0 else costs[:, ~t])[rows] for t in targets], axis=1)
     fixed = _node_prices(draft, key, targets)
     chosen = _promising(there, node, prices, fixed, targets, pairs, rng)
@@ -59,7 +59,7 @@ def reoptimize(
     if best is None:
         return None
     moved = draft.copy()
-    moved.nodes[key] = draft.ground.set_plane(node, best[1], best[2], best[3])
+    moved.nodes[key] = draft.priced.set_plane(node, best[1], best[2], best[3])
     return moved.trim()
 
 
@@ -67,14 +67,14 @@ def targets_of(draft: Draft, key: int) -> list[int]:
     """Where the arcs of a node may lead: nodes of the next layer (in a tree, its own), and all terminals."""
     node = draft.nodes[key]
     below = draft.in_layer(node.layer + 1)
-    if draft.ground.problem.tree:
+    if draft.priced.problem.tree:
         below = [target for target in below if target in (node.low, node.high)]
-    return [*below, *(~code for code in range(draft.ground.problem.rows.n_classes))]
+    return [*below, *(~code for code in range(draft.priced.problem.rows.n_classes))]
 
 
 def _node_prices(draft: Draft, key: int, targets: list[int]) -> IntArray:
     """(n_targets, n_targets) price of the nodes that stay in use only if the arcs of ``key`` lead to a pair."""
-    price, size = draft.ground.problem.cost.node_price, len(targets)
+    price, size = draft.priced.problem.cost.node_price, len(targets)
     present = draft.closure([draft.root], without=key)
     closures = [draft.closure([target]) - present for target in targets]
     needed = np.zeros((size, size), dtype=np.int64)
@@ -132,11 +132,11 @@ def insert(
     draft: Draft, key: int, side: bool, *, rng: np.random.Generator, rounds: int, deadline: float | None = None
 ) -> Draft | None:
     """A new node on one arc, between it and a terminal; where the arc leads to a shared node, a copy of that node."""
-    ground = draft.ground
+    priced = draft.priced
     node = draft.nodes[key]
     target = node.high if side else node.low
     layer = node.layer + 1
-    problem = ground.problem
+    problem = priced.problem
     if layer >= len(problem.widths) or draft.n_splits >= problem.most_nodes:
         return None
     if len(draft.in_layer(layer)) >= problem.widths[layer]:
@@ -148,7 +148,7 @@ def insert(
     if target >= 0:
         moved.nodes[new] = draft.nodes[target]
     else:
-        moved.nodes[new] = ground.node(layer, target, target, np.zeros(ground.columns.shape[1]), 1.0)
+        moved.nodes[new] = priced.node(layer, target, target, np.zeros(priced.columns.shape[1]), 1.0)
     moved.point(key, side, new)
     return reoptimize(moved, new, rng=rng, rounds=rounds, pairs=3, deadline=deadline)
 
@@ -157,7 +157,7 @@ def sink(
     draft: Draft, key: int, *, rng: np.random.Generator, rounds: int, deadline: float | None = None
 ) -> Draft | None:
     """Push a node and what hangs on it one layer down, and put a new node in its place that leads to it."""
-    ground, problem = draft.ground, draft.ground.problem
+    priced, problem = draft.priced, draft.priced.problem
     if draft.n_splits >= problem.most_nodes:
         return None
     shifted = _shifted(draft, key, 1)
@@ -169,7 +169,7 @@ def sink(
     layer = draft.nodes[key].layer
     if len(moved.in_layer(layer)) >= problem.widths[layer]:
         return None
-    moved.nodes[new] = ground.node(layer, key, key, np.zeros(ground.columns.shape[1]), 1.0)
+    moved.nodes[new] = priced.node(layer, key, key, np.zeros(priced.columns.shape[1]), 1.0)
     if problem.tree:
         moved.nodes[new] = replace(moved.nodes[new], high=~int(rng.integers(problem.rows.n_classes)))
     for parent, side in draft.parents(key):
@@ -187,22 +187,22 @@ def remove(draft: Draft, key: int) -> Draft | None:
 
     A root goes if one of its arcs leads to a node: that node is the root then. The last node leaves a lone leaf.
     """
-    ground = draft.ground
+    priced = draft.priced
     moved = draft.copy()
     node = draft.nodes[key]
-    classes = range(ground.problem.rows.n_classes)
+    classes = range(priced.problem.rows.n_classes)
     if key == draft.root:
         below = sorted({target for target in (node.low, node.high) if target >= 0})
         if not below:
-            return Draft(ground, {}, draft.root, int(ground.costs.sum(axis=0).argmin()))
+            return Draft(priced, {}, draft.root, int(priced.costs.sum(axis=0).argmin()))
         onward = draft.prices()
         return _lifted(draft, key, min(below, key=lambda target: int(onward[target].sum())))
     onward, reach = draft.prices(), draft.reach()
-    others = [] if ground.problem.tree else [other for other in draft.in_layer(node.layer) if other != key]
+    others = [] if priced.problem.tree else [other for other in draft.in_layer(node.layer) if other != key]
     targets = [*others, *(~code for code in classes)]
     for parent, side in draft.parents(key):
         rows = reach[parent] & ((draft.nodes[parent].height > 0) == side)
-        totals = [int((onward[t] if t >= 0 else ground.costs[:, ~t])[rows].sum()) for t in targets]
+        totals = [int((onward[t] if t >= 0 else priced.costs[:, ~t])[rows].sum()) for t in targets]
         moved.point(parent, side, targets[int(np.argmin(totals))])
     return moved.trim()
 
@@ -216,7 +216,7 @@ def lift(draft: Draft, key: int, side: bool) -> Draft | None:
 
 def merge(draft: Draft, key: int, other: int) -> Draft | None:
     """All arcs to ``key`` lead to ``other``, of the same layer."""
-    if key in (other, draft.root) or draft.ground.problem.tree or draft.nodes[key].layer != draft.nodes[other].layer:
+    if key in (other, draft.root) or draft.priced.problem.tree or draft.nodes[key].layer != draft.nodes[other].layer:
         return None
     moved = draft.copy()
     for parent, side in draft.parents(key):
@@ -243,7 +243,7 @@ def _lifted(draft: Draft, key: int, target: int) -> Draft | None:
 def _shifted(draft: Draft, key: int, by: int) -> dict[int, Node] | None:
     """What hangs on a node, ``by`` layers further down; None if a node outside shares it or there is no room."""
     below = draft.closure([key])
-    widths = draft.ground.problem.widths
+    widths = draft.priced.problem.widths
     outside = [node for other, node in draft.nodes.items() if other not in below]
     if any(target in below and target != key for node in outside for target in (node.low, node.high)):
         return None
@@ -267,28 +267,28 @@ def shaken(draft: Draft, rng: np.random.Generator) -> Draft:
     if rng.random() < 0.3:
         targets = targets_of(draft, key)
         moved.point(key, bool(rng.random() < 0.5), targets[int(rng.integers(len(targets)))])
-        if draft.ground.problem.tree and moved.nodes[key].low == moved.nodes[key].high >= 0:
+        if draft.priced.problem.tree and moved.nodes[key].low == moved.nodes[key].high >= 0:
             return draft
         return moved.trim()
     rows: BoolArray = draft.reach()[key]
-    plane = _random_plane(draft.ground, rows, rng)
+    plane = _random_plane(draft.priced, rows, rng)
     if plane is None:
         return draft
-    moved.nodes[key] = draft.ground.set_plane(node, plane, node.low, node.high)
+    moved.nodes[key] = draft.priced.set_plane(node, plane, node.low, node.high)
     return moved
 
 
-def _random_plane(ground: Ground, rows: BoolArray, rng: np.random.Generator) -> Hyperplane | None:
+def _random_plane(priced: PricedRows, rows: BoolArray, rng: np.random.Generator) -> Hyperplane | None:
     there = np.flatnonzero(rows)
     if there.size < 2:
         return None
     first, second = rng.choice(there, size=2, replace=False).tolist()
-    normal = ground.columns[first] - ground.columns[second]
+    normal = priced.columns[first] - priced.columns[second]
     if rng.random() < 0.5:  # a single column, or few
         normal = normal * (rng.random(normal.size) < 1.5 / normal.size)
     length = float(np.abs(normal).sum())
     if length < MARGIN:
         return None
     normal = normal / length
-    middle = (ground.columns[first] + ground.columns[second]) / 2
+    middle = (priced.columns[first] + priced.columns[second]) / 2
     return replace(one_way(normal.size, high=False, loss=0), normal=normal, offset=float(middle @ normal))

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from proofwood.engines.interrupts import ENDED, cause_of, settled
+from proofwood.engines.interrupts import ENDED, cause_of, completed
 from proofwood.engines.run import Clock, Run, Stopped
 from proofwood.engines.smallest.reference.formula import TreeFormula
 from proofwood.engines.smallest.reference.options import FAITHFUL, SatTreeOptions
@@ -89,8 +89,8 @@ def solve(
     except ENDED as error:
         stopped_by = cause_of(error)
     if stopped_by is not None and run.best is None:
-        settled(run.hurry)
-    return settled(lambda: run.result(stopped_by, infeasible=infeasible))
+        completed(run.hurry)
+    return completed(lambda: run.result(stopped_by, infeasible=infeasible))
 
 
 def _least_depth(run: _Run) -> bool:
