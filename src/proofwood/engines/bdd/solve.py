@@ -18,9 +18,11 @@ import numpy as np
 from proofwood.engines.bdd.cells import MOST_TESTS, CellTable, diagram
 from proofwood.engines.bdd.fill import fill_merge, fill_parent
 from proofwood.engines.bdd.filling import count_splits
+from proofwood.engines.bdd.price_search import MAX_SETS, cheapest_over_sets
 from proofwood.engines.bdd.smallest import Smallest, best_order, smallest_diagram
 from proofwood.engines.bdd.sparse import no_time_for_table, sparse_diagram
-from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all, raise_ended
+from proofwood.engines.bdd.subset import best_subset, fewest_tests, optimal_subsets, subset_errors
+from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all
 from proofwood.engines.run import Clock
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
@@ -33,8 +35,6 @@ SOLVERS = ("sat", "maxsat", "rc2", "cpsat")
 
 FOR_SIZE = 0.1, 2.0
 """Share of the time limit, and most seconds, that the search for tests leaves for the size of the diagram."""
-MAX_SETS = 10_000
-"""Most sets of tests that are compared by the size of their diagrams, or by their priced cost."""
 
 
 def solve(
@@ -95,8 +95,6 @@ class _Chosen:
 
 def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> Result:
     """Fewest errors over at most ``max_features`` tests; size counts only among equals."""
-    from proofwood.engines.bdd.subset import optimal_subsets, subset_errors
-
     rows = problem.rows
     try:
         chosen = _choose(problem, engine, clock, _in_errors(problem, progress))
@@ -123,8 +121,6 @@ def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
 
 def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> Result:
     """Fewest tests with no avoidable error."""
-    from proofwood.engines.bdd.subset import fewest_tests
-
     if engine in ("heuristic", "greedy"):
         raise ValueError(
             f"engine={engine!r} looks for few errors within max_features: for the fewest features pass 'auto', "
@@ -154,8 +150,6 @@ def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
 
 def _choose(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> _Chosen:
     """At most ``max_features`` tests with few errors, by the named engine."""
-    from proofwood.engines.bdd.subset import best_subset, subset_errors
-
     rows, size = problem.rows, problem.max_features
     if engine == "greedy":
         from proofwood.engines.bdd.reference.oblivious import choose_tests
@@ -264,15 +258,7 @@ def _diagram_of(
 
 
 def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> Result:
-    """Least errors plus price of nodes.
-
-    A diagram that needs ``h`` tests has at least ``h`` inner nodes, and at least the errors of its set of tests. So
-    for each ``h`` the sets of ``h`` tests whose errors and ``h`` nodes cost less than the best diagram are listed, and
-    each is given its cheapest labels; diagrams that leave tests of their set unused belong to smaller sets.
-    """
-    from proofwood.engines.bdd.priced import cheapest_diagram
-    from proofwood.engines.bdd.subset import best_subset, optimal_subsets
-
+    """Least errors plus price of nodes."""
     if engine not in ("auto", "search"):
         raise ValueError(f"engine={engine!r} knows no price of nodes: with alpha above 0 pass 'auto' or 'search'")
     if problem.unknown is not Unknown.SMALLEST:
@@ -280,82 +266,7 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
             f"unknown={str(problem.unknown)!r} and a price of nodes exclude each other: where nodes cost, cells that "
             "no row reaches take what makes the diagram cheapest, unknown='smallest'"
         )
-    rows, cost = problem.rows, problem.cost
-    best = completed(lambda: cheapest_diagram(CellTable.of(rows, ()), cost.error_price, cost.leaf_price))
-    upper, open_bounds, trace = best.cost, [], []
-    stopped_by: str | None = None
-    counters = {"sets": 0}
-
-    def note(lower: int) -> None:
-        event = ProgressEvent(clock.seconds, *cost.reported(upper, min(lower, upper)))
-        trace.append(event)
-        if progress is not None:
-            progress(event)
-
-    try:
-        for size in range(1, min(problem.max_features, rows.n_tests) + 1):
-            if clock.over:  # larger diagrams cost more
-                stopped_by = "time_limit"
-                open_bounds.append(cost.error_price * rows.unavoidable + cost.leaf_price * size)
-                break
-            least = best_subset(rows, size, limits=clock.left())
-            raise_ended(least.stopped_by)
-            bound = cost.error_price * least.lower_bound + cost.leaf_price * size
-            if least.tests is not None and len(least.tests) == size:
-                found = cheapest_diagram(
-                    CellTable.of(rows, least.tests), cost.error_price, cost.leaf_price, upper=upper, limits=clock.left()
-                )
-                if found.cost < upper:
-                    best, upper = found, found.cost
-            if bound >= upper:
-                continue
-            most = (upper - 1 - cost.leaf_price * size) // cost.error_price
-            sets, complete, ended = optimal_subsets(rows, size, most, max_sets=MAX_SETS, limits=clock.left())
-            raise_ended(ended)
-            if not complete:
-                open_bounds.append(bound)
-            for tests in sets:
-                if len(tests) != size:
-                    continue
-                cells = CellTable.of(rows, tests)
-                own = cost.error_price * cells.errors + cost.leaf_price * size
-                if own >= upper:
-                    continue
-                if clock.over:
-                    stopped_by = "time_limit"
-                    open_bounds.append(own)
-                    continue
-                found = cheapest_diagram(cells, cost.error_price, cost.leaf_price, upper=upper, limits=clock.left())
-                counters["sets"] += 1
-                if found.cost < upper:
-                    best, upper = found, found.cost
-                if found.lower_bound < upper and found.status is not Status.OPTIMAL:
-                    open_bounds.append(max(own, found.lower_bound))
-            note(0)
-    except ENDED as error:
-        stopped_by = cause_of(error)
-        open_bounds.append(cost.error_price * rows.unavoidable)
-
-    def answer() -> Result:
-        lower = min([upper, *open_bounds])
-        table = rows.refresh(diagram(best.tests, best.labels, rows.n_classes))
-        if problem.integer_cost(table) != upper:
-            raise AssertionError(f"the diagram costs {problem.integer_cost(table)}, the search counted {upper}")
-        objective, bound, status = proof(cost, upper, lower, lambda: problem.real_cost(table), complete=lower == upper)
-        trace.append(ProgressEvent(clock.seconds, objective, bound))
-        ended_by = stopped_by or ("time_limit" if clock.over and open_bounds else None)
-        return Result(
-            table,
-            objective,
-            cost.name,
-            bound,
-            status,
-            Stats(clock.seconds, "search", None if lower == upper else ended_by, counters),
-            tuple(trace),
-            (Part(cost.name, objective, bound, status),),
-        )
-
-    return completed(answer)
+    return cheapest_over_sets(problem, clock, progress)
 
 
 # ------------------------------------------------------------------------------------------------------- results

@@ -10,7 +10,7 @@ Every variable is created with its value in a known diagram, if there is one, so
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -133,22 +133,31 @@ class DiagramModel:
             for place, slot in enumerate(slots):
                 if slot in self._free:
                     self._arcs(slot, below, place)
-                    for arcs in self.arcs[slot]:
-                        for target, literal in arcs.items():
-                            if target >= 0:
-                                incoming[target].append(literal)
-                elif start is not None and slot in start:
-                    for target in (start[slot].low, start[slot].high):
-                        if target >= 0:
-                            incoming[target].append(self.active[slot])
+                for target, literal in self._arcs_from(slot):
+                    if target >= 0:
+                        incoming[target].append(literal)
             for slot in below:
-                for literal in incoming[slot]:
-                    self._clause(_not(literal), self.active[slot])
-                self._clause(_not(self.active[slot]), *incoming[slot])
-                if reduced.tree and incoming[slot]:
-                    self.model.add_at_most_one([literal for literal in incoming[slot] if literal is not False])
+                self._active_if_named(slot, incoming[slot])
             if self._whole:
                 self._order(slots, below)
+
+    def _arcs_from(self, slot: int) -> Iterator[tuple[int, Literal]]:
+        """What the arcs of ``slot`` lead to, each with the literal that is true if it does."""
+        if slot in self._free:
+            for arcs in self.arcs[slot]:
+                yield from arcs.items()
+        elif self.start is not None and slot in self.start:
+            split = self.start[slot]
+            yield split.low, self.active[slot]
+            yield split.high, self.active[slot]
+
+    def _active_if_named(self, slot: int, incoming: list[Literal]) -> None:
+        """A node is in use if and only if an arc leads to it: one in a tree."""
+        for literal in incoming:
+            self._clause(_not(literal), self.active[slot])
+        self._clause(_not(self.active[slot]), *incoming)
+        if self.reduced.tree and incoming:
+            self.model.add_at_most_one([literal for literal in incoming if literal is not False])
 
     def _arcs(self, slot: int, below: range, place: int) -> None:
         reduced, start, active = self.reduced, self.start, self.active[slot]
