@@ -61,6 +61,8 @@ SIZES = {
 }
 ALLOWED = 0.5, 0.05
 """A fit may take so many seconds more than its limit, or this share of it, whichever is more."""
+BEFORE = " before Ctrl-C"
+"""What is said of a fit that was back before Ctrl-C came."""
 HARD_CAP = 180.0
 """Seconds after which a case is ended from outside."""
 
@@ -136,7 +138,7 @@ def measure(learner: str, size: str, limit: float | None, press_after: float | N
     if pressed:
         wall, cpu = pressed[0]
     elif press_after is not None:
-        status = f"{status} before Ctrl-C"
+        status = f"{status}{BEFORE}"
     took = {"wall": time.perf_counter() - wall, "cpu": _seconds() - cpu}
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
     return {"status": status, **facts, **took, "peak_mb": peak}
@@ -200,8 +202,9 @@ def _render(table: Table, page: Path) -> Path:
                 continue
             most = float(limit) + max(ALLOWED[0], ALLOWED[1] * float(limit))
             late = not number(found["cpu"]) <= most
-            back = "–" if pressed is None else seconds_text(number(pressed["cpu"]))
-            late_back = pressed is not None and not number(pressed["cpu"]) <= ALLOWED[0]
+            early = pressed is not None and pressed["status"].endswith(BEFORE)
+            back = "–" if pressed is None or early else seconds_text(number(pressed["cpu"]))
+            late_back = pressed is not None and not early and not number(pressed["cpu"]) <= ALLOWED[0]
             bad += late + late_back
             rows.append(
                 [

@@ -103,7 +103,7 @@ def _proofwood() -> Fit:
 
 
 def _proofwood_engine() -> Fit:
-    from proofwood.engines.search import SearchOptions, solve
+    from proofwood.engines.trees import SearchOptions, solve
     from proofwood.model.evaluate import predict
     from proofwood.problem.problem import TreeProblem
     from proofwood.result import Limits

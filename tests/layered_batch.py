@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.engines.layered.milp.solve import CLAIMS
-from proofwood.engines.layered.run import LayeredRun
-from proofwood.engines.layered.shape import Diagram
+from proofwood.engines.skeleton.milp.solve import CLAIMS
+from proofwood.engines.skeleton.run import LayeredRun
+from proofwood.engines.skeleton.shape import Diagram
 from proofwood.problem.layered import LayeredProblem
 from proofwood.result import Limits
 from proofwood.solvers import worker

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from proofwood.engines.layered.shape import Diagram
+from proofwood.engines.skeleton.shape import Diagram
 from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem, Penalty, Rate
 from proofwood.problem.ranked import RankedRows
 

@@ -7,7 +7,7 @@ from itertools import permutations, product
 
 import numpy as np
 
-from proofwood.engines.diagrams.cells import CellTable
+from proofwood.engines.bdd.cells import CellTable
 
 Table = tuple[int, ...]
 

@@ -11,7 +11,7 @@ from itertools import accumulate, product
 from math import ceil
 from typing import TypeVar
 
-from proofwood.engines.layered.shape import Diagram
+from proofwood.engines.skeleton.shape import Diagram
 from proofwood.problem.layered import LayeredProblem, Rate
 
 Outcome = tuple[int, ...]

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from proofwood.engines.search import SearchOptions, solve
+from proofwood.engines.trees import SearchOptions, solve
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.problem import TreeProblem
 

@@ -109,7 +109,7 @@ def _learn_as_printed(
 ) -> Learned:
     from proofwood.data.binarize import Binarizer
     from proofwood.data.columns import Column, Columns, Kind
-    from proofwood.engines.sat.tree_solve import FAITHFUL, solve
+    from proofwood.engines.smallest.reference.solve import FAITHFUL, solve
     from proofwood.model.evaluate import predict
     from proofwood.problem.minimal import MinimalTreeProblem, Minimize
     from proofwood.problem.ranked import RankedRows

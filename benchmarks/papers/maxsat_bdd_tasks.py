@@ -115,7 +115,7 @@ def _heuristic(fold: Fold) -> Found:
 def _diagram(diagram: Any, fold: Fold, among: int) -> Found:
     """The diagram of an engine that chose among so many features, and its features under other biases."""
     from proofwood import OptimalBDDClassifier
-    from proofwood.engines.sat.bdd_clauses import encoding_size
+    from proofwood.engines.bdd.reference.clauses import encoding_size
 
     start = time.perf_counter()
     diagram.fit(fold.X, fold.y)
@@ -245,7 +245,7 @@ def fewest(*, case: str, share: float, learner: str, runs: int, seconds: float) 
 
     ``learner`` is "search", or the paper's encoding "BDD1" or "BDD2".
     """
-    from proofwood.engines.sat.bdd_clauses import encoding_size
+    from proofwood.engines.bdd.reference.clauses import encoding_size
 
     X, y = _load(case)
     count = max(1, int(share * len(y)))
@@ -293,9 +293,9 @@ def _fewest_sat(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: flo
     import dataclasses
 
     from proofwood.data.binarize import Binarizer
-    from proofwood.engines.sat.bdd_clauses import encoding_size
-    from proofwood.engines.sat.bdd_options import FAITHFUL
-    from proofwood.engines.sat.bdd_solve import solve
+    from proofwood.engines.bdd.reference.clauses import encoding_size
+    from proofwood.engines.bdd.reference.options import FAITHFUL
+    from proofwood.engines.bdd.reference.solve import solve
     from proofwood.model.evaluate import predict
     from proofwood.problem.diagram import DiagramProblem, Unknown
     from proofwood.problem.objectives import TreeCost

@@ -146,7 +146,7 @@ def accuracy(table: NodeTable, part: Part) -> float:
 
 def solve(problem: LayeredProblem, *, engine: str, seconds: float, threads: int, seed: int) -> Result:
     """What the engine finds within a limit."""
-    from proofwood.engines.layered.solve import solve as solve_layered
+    from proofwood.engines.skeleton.solve import solve as solve_layered
 
     limits = Limits(seconds=seconds, threads=threads)
     return solve_layered(problem, engine=engine, limits=limits, random_state=seed)
@@ -158,8 +158,8 @@ def construct(problem: LayeredProblem, *, seconds: float, seed: int) -> tuple[fl
     It is univariate, as in the paper, also where the second step is not. The objective is nan where the diagram does
     not meet the constraints.
     """
-    from proofwood.engines.layered.construct import construct as construct_layered
-    from proofwood.engines.layered.shape import count
+    from proofwood.engines.skeleton.construct import construct as construct_layered
+    from proofwood.engines.skeleton.shape import count
 
     counted = count(problem, construct_layered(problem, random_state=seed, seconds=seconds))
     objective = math.nan if counted.broken else problem.cost.share(counted.cost)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from proofwood.data.binarize import Binarizer
     from proofwood.data.catalog import load_dataset
     from proofwood.data.columns import read_columns
-    from proofwood.engines.search import SearchOptions
+    from proofwood.engines.trees import SearchOptions
     from proofwood.estimators.constraints import (
         DemographicParity,
         EqualizedOdds,
@@ -136,7 +136,7 @@ _HOME = {
     "PredictiveEquality": "estimators.constraints",
     "ProgressEvent": "result",
     "Result": "result",
-    "SearchOptions": "engines.search",
+    "SearchOptions": "engines.trees",
     "Stats": "result",
     "Status": "result",
     "TreeProblem": "problem.problem",

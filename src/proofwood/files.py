@@ -186,10 +186,10 @@ def _beside(target: Path) -> Path:
 
 def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
     """``error`` about the file that the caller named, and not about the temporary one."""
-    told = error.strerror or str(error)
+    reason = error.strerror or str(error)
     if isinstance(error, PermissionError):
-        told = f"permission denied: no file can be made in the folder {Path(os.path.realpath(path)).parent}"
-    return type(error)(error.errno, told, os.fspath(path))
+        reason = f"permission denied: no file can be made in the folder {Path(os.path.realpath(path)).parent}"
+    return type(error)(error.errno, reason, os.fspath(path))
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

@@ -278,7 +278,7 @@ def _free_memory() -> int | None:
         for line in meminfo.splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    try:  # elsewhere free memory is not told: half of all that the machine has
+    try:  # elsewhere the system does not say how much is free: half of all that the machine has
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, OSError, ValueError):
         return None

@@ -27,7 +27,7 @@ import numpy as np
 
 import proofwood
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
-from proofwood.engines.search import SearchOptions, solve
+from proofwood.engines.trees import SearchOptions, solve
 from proofwood.exceptions import OptimalityWarning
 from proofwood.problem.problem import TreeProblem
 from proofwood.result import Limits

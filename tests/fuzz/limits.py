@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
-from proofwood.engines.diagrams.priced import MOST_FUNCTIONS
+from proofwood.engines.bdd.priced import MOST_FUNCTIONS
 from proofwood.result import ProgressEvent
 from tests.fuzz import _records
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from proofwood.engines.layered.solve import solve
+from proofwood.engines.skeleton.solve import solve
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import FloatArray
 from proofwood.problem.layered import LayeredCost, LayeredProblem

@@ -11,7 +11,7 @@ import pytest
 
 import proofwood
 from proofwood.cli.learners import OPTIONS, all_options
-from proofwood.engines.registry import LEARNERS
+from proofwood.estimators.registry import LEARNERS
 from tests.command_line import invoke, worked
 
 SOURCES = sorted(Path(sys.modules["proofwood.cli"].__file__).parent.rglob("*.py"))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
-from proofwood.engines.sat import bdd_solve
+from proofwood.engines.bdd.reference import solve as bdd_solve
 from proofwood.exceptions import OptimalityWarning
 from tests.fuzz import limits
 

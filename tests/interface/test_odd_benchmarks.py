@@ -18,8 +18,8 @@ import pytest
 from benchmarks import cases
 from benchmarks.papers import odd, odd_pictures, odd_published, odd_runs, odd_tasks
 from benchmarks.papers.odd_runs import Cell, Plan, Tally, calibrate
-from proofwood.engines.layered.run import LayeredRun
-from proofwood.engines.layered.shape import Diagram
+from proofwood.engines.skeleton.run import LayeredRun
+from proofwood.engines.skeleton.shape import Diagram
 from proofwood.problem.layered import LayeredProblem
 from proofwood.result import Limits, Result
 

@@ -16,11 +16,11 @@ from pysat.formula import WCNF
 
 import naive_subset as naive
 from diagram_problems import problem_of, rows, table_1
-from proofwood.engines.sat import maxsat_anytime, maxsat_cpsat, maxsat_rc2
-from proofwood.engines.sat.bdd_clauses import BddVariables, classified_by_values, structure, values_of_features
-from proofwood.engines.sat.bdd_examples import Examples
-from proofwood.engines.sat.bdd_solve import FAITHFUL, BddSatOptions, solve
-from proofwood.engines.sat.maxsat_encode import CellFormula, ErrorFormula, Formula, PairFormula, write_wcnf
+from proofwood.engines.bdd.reference import maxsat_anytime, maxsat_cpsat, maxsat_rc2
+from proofwood.engines.bdd.reference.clauses import BddVariables, classified_by_values, structure, values_of_features
+from proofwood.engines.bdd.reference.examples import Examples
+from proofwood.engines.bdd.reference.maxsat_encode import CellFormula, ErrorFormula, Formula, PairFormula, write_wcnf
+from proofwood.engines.bdd.reference.solve import FAITHFUL, BddSatOptions, solve
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.ranked import RankedRows
@@ -169,7 +169,7 @@ def test_rc2_and_cp_sat_agree(rows: RankedRows, size: int, structure: str, symme
         return  # nothing to minimise: such problems end before they get here
     optimum = fewest_errors(rows, size)
     bounds: list[int] = []
-    cost, model = maxsat_rc2.solve_in_child(bounds.append, formula.clauses, made.costs, formula.n_variables)
+    cost, model = maxsat_rc2.solve_in_child(bounds.append, formula.line, made.costs, formula.n_variables)
     assert cost + made.constant == optimum
     assert bounds == sorted(bounds)
     assert all(bound <= cost for bound in bounds)
@@ -178,7 +178,7 @@ def test_rc2_and_cp_sat_agree(rows: RankedRows, size: int, structure: str, symme
     assert made.examples.errors(chosen) == optimum  # type: ignore[attr-defined]
     sent: list[tuple[str, Any]] = []
     found = maxsat_cpsat.solve_in_child(
-        sent.append, formula.clauses, made.costs, formula.n_variables, made.counted, made.hint([0]), 1
+        sent.append, formula.line, made.costs, formula.n_variables, made.counted, made.hint([0]), 1
     )
     assert found == cost
     assert all(content <= cost for kind, content in sent if kind == "bound")

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from proofwood.engines.diagrams.cells import CellTable
-from proofwood.engines.diagrams.fill import fill_merge, fill_parent
-from proofwood.engines.diagrams.filling import count_splits
-from proofwood.engines.diagrams.order_sat import fewest_splits
-from proofwood.engines.diagrams.priced import Cheapest, _improved, cheapest_diagram
-from proofwood.engines.diagrams.smallest import (
+from proofwood.engines.bdd.cells import CellTable
+from proofwood.engines.bdd.fill import fill_merge, fill_parent
+from proofwood.engines.bdd.filling import count_splits
+from proofwood.engines.bdd.order_sat import fewest_splits
+from proofwood.engines.bdd.priced import Cheapest, _improved, cheapest_diagram
+from proofwood.engines.bdd.smallest import (
     Smallest,
     best_order,
     essential_tests,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from proofwood.engines.layered.shape import Diagram, count
-from proofwood.engines.layered.solve import solve
-from proofwood.engines.layered.topologies import TopologyOptions, cheapest_over_sets
+from proofwood.engines.skeleton.shape import Diagram, count
+from proofwood.engines.skeleton.solve import solve
+from proofwood.engines.skeleton.topologies import TopologyOptions, cheapest_over_sets
 from proofwood.problem.layered import LayeredProblem
 from proofwood.result import Limits, Status
 from tests import naive_layered as naive
@@ -20,7 +20,7 @@ from tests.fuzz import skeletons
 from tests.layered_batch import answers, problem_of
 from tests.layered_problems import corner_cases, layered_problem
 
-LAYERED = "proofwood.engines.layered"
+LAYERED = "proofwood.engines.skeleton"
 N_PROBLEMS = 500
 
 MILP_NUMBERS = [*range(12), 13, 14, 18, 20, 21, 22, 25]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofwood.engines.minimal import MinimalOptions, solve
-from proofwood.engines.minimal.options import RULES
+from proofwood.engines.smallest import MinimalOptions, solve
+from proofwood.engines.smallest.options import RULES
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import ProgressEvent, Result, Status

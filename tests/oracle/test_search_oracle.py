@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from proofwood.engines.search import SearchOptions, solve
+from proofwood.engines.trees import SearchOptions, solve
 from proofwood.model.sums import rounded_down
 from proofwood.problem import recount
 from proofwood.problem.problem import TreeProblem

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from proofwood.engines.search import SearchOptions
-from proofwood.engines.search.sized import MOST_SPLITS, SizedOptions, bound_errors
-from proofwood.engines.search.solve import bound
+from proofwood.engines.trees import SearchOptions
+from proofwood.engines.trees.sized import MOST_SPLITS, SizedOptions, bound_errors
+from proofwood.engines.trees.solve import bound
 from proofwood.problem import recount
 from proofwood.problem.problem import TreeProblem
 from proofwood.result import Limits

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_subset as naive
-from proofwood.engines.subset import FewestOptions, SubsetOptions, best_subset, fewest_tests, optimal_subsets
+from proofwood.engines.bdd.subset import FewestOptions, SubsetOptions, best_subset, fewest_tests, optimal_subsets
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
 from strategies import below, examples, sample_weights, thread_counts

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_trees_sat import SmallestTrees
-from proofwood.engines.sat.tree_options import FAITHFUL, SatTreeOptions
-from proofwood.engines.sat.tree_solve import solve
+from proofwood.engines.smallest.reference.options import FAITHFUL, SatTreeOptions
+from proofwood.engines.smallest.reference.solve import solve
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent, Result, Status

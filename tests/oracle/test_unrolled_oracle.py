@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofwood.engines.layered.run import LayeredRun
-from proofwood.engines.layered.sets import SetSearch
-from proofwood.engines.layered.shape import Diagram
-from proofwood.engines.layered.unrolled import Unroller, kinds, unrolled
+from proofwood.engines.skeleton.run import LayeredRun
+from proofwood.engines.skeleton.sets import SetSearch
+from proofwood.engines.skeleton.shape import Diagram
+from proofwood.engines.skeleton.unrolled import Unroller, kinds, unrolled
 from proofwood.problem.layered import LayeredCost, LayeredProblem
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits

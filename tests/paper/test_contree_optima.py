@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from conftest import LoadData
-from proofwood.engines.search import solve
+from proofwood.engines.trees import solve
 from proofwood.problem import recount
 from proofwood.problem.problem import TreeProblem
 from proofwood.result import Status

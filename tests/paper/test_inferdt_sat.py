@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from conftest import LoadData
-from proofwood.engines.sat.tree_options import FAITHFUL, SatTreeOptions
-from proofwood.engines.sat.tree_solve import solve
+from proofwood.engines.smallest.reference.options import FAITHFUL, SatTreeOptions
+from proofwood.engines.smallest.reference.solve import solve
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Status

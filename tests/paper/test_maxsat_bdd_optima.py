@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from conftest import LoadData
-from proofwood.engines.subset import SubsetOptions, best_subset, optimal_subsets
+from proofwood.engines.bdd.subset import SubsetOptions, best_subset, optimal_subsets
 from proofwood.problem.ranked import RankedRows
 
 SHA256 = {

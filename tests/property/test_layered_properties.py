@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofwood.engines.layered.run import LayeredRun
-from proofwood.engines.layered.shape import Diagram, check_skeleton, count, without_unreached
+from proofwood.engines.skeleton.run import LayeredRun
+from proofwood.engines.skeleton.shape import Diagram, check_skeleton, count, without_unreached
 from proofwood.model.evaluate import predict
 from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem, Penalty, Rate
 from proofwood.result import Limits, Status

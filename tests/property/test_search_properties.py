@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from proofwood.engines.search import SearchOptions, solve
+from proofwood.engines.trees import SearchOptions, solve
 from proofwood.problem import recount
 from proofwood.problem.problem import TreeProblem
 from proofwood.result import Limits, ProgressEvent, Status

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofwood.engines.subset import (
+from proofwood.engines.bdd.subset import (
     FewestOptions,
     SubsetOptions,
     best_subset,

@@ -11,10 +11,10 @@ import pytest
 from pysat.solvers import Solver
 
 from diagram_problems import table_1
-from proofwood.engines.sat import bdd_clauses as clauses
-from proofwood.engines.sat.bdd_clauses import BddVariables, Clause, encoding_size, rel
-from proofwood.engines.sat.bdd_examples import Examples, enough_features, greedy_features
-from proofwood.engines.sat.maxsat_encode import Formula
+from proofwood.engines.bdd.reference import clauses
+from proofwood.engines.bdd.reference.clauses import BddVariables, Clause, encoding_size, rel
+from proofwood.engines.bdd.reference.examples import Examples, enough_features, greedy_features
+from proofwood.engines.bdd.reference.maxsat_encode import Formula
 from proofwood.problem.ranked import RankedRows
 
 
@@ -88,14 +88,14 @@ def test_example_2_has_the_table_1000_over_the_first_two_features(encoding, bead
     made, v, examples = formula(2, values=encoding == "BDD2")
     made.extend(clauses.bdd_clauses(v, examples, encoding, symmetry=False, bead=bead))
     made.extend([[v.a(1, 1)], [v.a(2, 2)]])
-    assert projections(made.clauses, [v.c(j) for j in range(1, 5)]) == {(True, False, False, False)}
+    assert projections(list(made), [v.c(j) for j in range(1, 5)]) == {(True, False, False, False)}
 
 
 @pytest.mark.parametrize("encoding", ["BDD1", "BDD2"])
 def test_example_2_needs_two_features(encoding):
     made, v, examples = formula(1, values=encoding == "BDD2")
     made.extend(clauses.bdd_clauses(v, examples, encoding, symmetry=False, bead=False))
-    assert projections(made.clauses, [v.c(1)]) == set()
+    assert projections(list(made), [v.c(1)]) == set()
 
 
 # -------------------------------------------------------------------------------------------------- each constraint
@@ -115,7 +115,7 @@ def test_orderings_are_arrangements_or_ascending_sets(depth, n_features):
         made, v, _ = formula(depth, rows)
         made.extend(clauses.structure(v, symmetry=symmetry, bead=False))
         places = [v.a(r, i) for i in range(1, depth + 1) for r in range(1, n_features + 1)]
-        found = projections(made.clauses, places)
+        found = projections(list(made), places)
         assert len(found) == expected
         for model in found:
             features = [number % n_features for number, chosen in enumerate(model) if chosen]
@@ -127,14 +127,14 @@ def test_bead_means_unequal_halves():
     made, v, _ = formula(2)
     made.extend(clauses.table_is_bead(v))
     expected = {t for t in product((False, True), repeat=4) if t[:2] != t[2:]}
-    assert projections(made.clauses, [v.c(j) for j in range(1, 5)]) == expected
+    assert projections(list(made), [v.c(j) for j in range(1, 5)]) == expected
 
 
 def test_table_that_is_not_constant():
     made, v, _ = formula(2)
     made.extend(clauses.table_is_not_constant(v))
     expected = {t for t in product((False, True), repeat=4) if any(t) and not all(t)}
-    assert projections(made.clauses, [v.c(j) for j in range(1, 5)]) == expected
+    assert projections(list(made), [v.c(j) for j in range(1, 5)]) == expected
 
 
 @pytest.mark.parametrize(("constraint", "n_tables"), [("table_is_bead", 81 - 9), ("table_is_not_constant", 81 - 3)])
@@ -142,9 +142,9 @@ def test_three_classes_have_one_variable_each(constraint, n_tables):
     made, v, _ = formula(2, random_rows(4, 2, n_classes=3))
     made.extend(clauses.one_class_per_cell(v))
     cells = [literal for j in range(1, 5) for literal in v.says(j, range(3))]
-    assert len(projections(made.clauses, cells)) == 3**4
+    assert len(projections(list(made), cells)) == 3**4
     made.extend(getattr(clauses, constraint)(v))
-    assert len(projections(made.clauses, cells)) == n_tables
+    assert len(projections(list(made), cells)) == n_tables
 
 
 # ------------------------------------------------------------------------------------------------------------- size

@@ -9,7 +9,7 @@ import pytest
 
 from proofwood.data.catalog import CATALOG, Dataset, checkerboard, load_dataset, load_file
 from proofwood.data.tables import drop_columns, explain_text_column, read_table, select_columns, split_target
-from proofwood.engines.registry import LEARNERS, learner, learner_of_class
+from proofwood.estimators.registry import LEARNERS, learner, learner_of_class
 from proofwood.exceptions import DataError
 
 

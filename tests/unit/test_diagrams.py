@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofwood.engines.diagrams.cells import CellTable, beads, diagram
-from proofwood.engines.diagrams.fill import fill_merge, fill_parent
-from proofwood.engines.diagrams.filling import count_splits, merged_labels
-from proofwood.engines.diagrams.sparse import sparse_diagram
+from proofwood.engines.bdd.cells import CellTable, beads, diagram
+from proofwood.engines.bdd.fill import fill_merge, fill_parent
+from proofwood.engines.bdd.filling import count_splits, merged_labels
+from proofwood.engines.bdd.sparse import sparse_diagram
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import LEAF
 from proofwood.problem.ranked import RankedRows

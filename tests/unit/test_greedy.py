@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood.data.binarize import Binarizer
-from proofwood.engines.diagrams.cells import CellTable
-from proofwood.engines.greedy.heuristic import tests_of_cart as cart_tests
-from proofwood.engines.greedy.oblivious import choose_tests, odt, oodg
-from proofwood.engines.greedy.splits import entropy
+from proofwood.engines.bdd.cells import CellTable
+from proofwood.engines.bdd.reference.heuristic import tests_of_cart as cart_tests
+from proofwood.engines.bdd.reference.oblivious import choose_tests, odt, oodg
+from proofwood.engines.bdd.reference.splits import entropy
 from proofwood.problem.ranked import RankedRows
 from tests.strategies import below, matrices
 

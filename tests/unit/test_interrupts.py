@@ -15,14 +15,14 @@ import pytest
 
 import proofwood
 from diagram_problems import problem_of
-from proofwood.engines.diagrams.solve import solve as solve_diagram
-from proofwood.engines.interrupts import settled
-from proofwood.engines.layered.solve import solve as solve_layered
-from proofwood.engines.minimal import solve as solve_minimal
-from proofwood.engines.sat.bdd_solve import solve as solve_by_maxsat
-from proofwood.engines.sat.tree_solve import solve as solve_by_sat
-from proofwood.engines.search import solve as solve_tree
-from proofwood.engines.subset import best_subset, fewest_tests, optimal_subsets
+from proofwood.engines.bdd.reference.solve import solve as solve_by_maxsat
+from proofwood.engines.bdd.solve import solve as solve_diagram
+from proofwood.engines.bdd.subset import best_subset, fewest_tests, optimal_subsets
+from proofwood.engines.interrupts import completed
+from proofwood.engines.skeleton.solve import solve as solve_layered
+from proofwood.engines.smallest import solve as solve_minimal
+from proofwood.engines.smallest.reference.solve import solve as solve_by_sat
+from proofwood.engines.trees import solve as solve_tree
 from proofwood.problem.diagram import DiagramProblem
 from proofwood.problem.layered import LayeredCost, LayeredProblem
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
@@ -34,9 +34,9 @@ from tests.interrupts import interrupted
 ENGINES = str(Path(proofwood.__file__).parent / "engines")
 MOMENTS, LAST = 25, 12
 """Function calls of a run at which Ctrl-C comes, one run each: spread over the run, and its last ones."""
-FIRST = {"search": 4, "minimal": 4, "subset": 4}
+FIRST = {"search": 4, "minimal": 4, "subset": 4, "diagram of few tests": 14}
 """Calls before this one, 8 for the others, may end with KeyboardInterrupt, as the work has only just begun. The
-search of these three calls no Python: what is before it counts, too."""
+search of the first three calls no Python: what is before it counts, too."""
 
 
 def small() -> tuple[np.ndarray, np.ndarray]:
@@ -147,7 +147,7 @@ def test_the_native_search_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> No
     assert stopped_by(fewest_tests(ROWS)) == "interrupt"
 
 
-@pytest.mark.parametrize("module", ["subset", "layered.sets"])
+@pytest.mark.parametrize("module", ["bdd.subset", "skeleton.sets"])
 def test_a_listing_that_ctrl_c_ended_ends_its_caller(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
@@ -156,7 +156,7 @@ def test_a_listing_that_ctrl_c_ended_ends_its_caller(module: str, monkeypatch: p
         return (), False, "interrupt"
 
     monkeypatch.setattr(f"proofwood.engines.{module}.optimal_subsets", stopped)
-    result = WORK["diagram with a price" if module == "subset" else "layered"]()
+    result = WORK["diagram with a price" if module == "bdd.subset" else "layered"]()
     assert len(calls) == 1
     assert (result.status, stopped_by(result)) == ("feasible", "interrupt")
     assert result.lower_bound < result.objective
@@ -171,10 +171,10 @@ def test_an_answer_is_begun_again_once() -> None:
             raise KeyboardInterrupt
         return "answer"
 
-    assert settled(lambda: step(1)) == "answer"
+    assert completed(lambda: step(1)) == "answer"
     calls.clear()
     with pytest.raises(KeyboardInterrupt):
-        settled(lambda: step(2))
+        completed(lambda: step(2))
 
 
 # --- the helper of the tests that send a signal

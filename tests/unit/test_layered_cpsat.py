@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from proofwood.engines.layered.cpsat import solve as cpsat
-from proofwood.engines.layered.cpsat.neighbours import improve_in_child, lifted, opened
-from proofwood.engines.layered.cpsat.rows import Sketch, least_errors
-from proofwood.engines.layered.run import LayeredRun
-from proofwood.engines.layered.shape import Diagram, check_skeleton, count, without_unreached
+from proofwood.engines.skeleton.cpsat import solve as cpsat
+from proofwood.engines.skeleton.cpsat.neighbours import improve_in_child, lifted, opened
+from proofwood.engines.skeleton.cpsat.rows import Reduced, least_errors
+from proofwood.engines.skeleton.run import LayeredRun
+from proofwood.engines.skeleton.shape import Diagram, check_skeleton, count, without_unreached
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent
@@ -136,40 +136,40 @@ def fewest_errors(problem: LayeredProblem) -> tuple[dict[int, int], int]:
 @pytest.mark.parametrize("seed", range(60))
 def test_a_diagram_told_in_slots_and_read_back_costs_no_more(seed: int) -> None:
     problem = random_problem(3 * seed)
-    sketch = Sketch.of(problem)
-    if sketch.trivial:
+    reduced = Reduced.of(problem)
+    if reduced.trivial:
         return
     diagram = random_diagram(problem, seed)
-    splits = sketch.splits(diagram)
-    before, after = count(problem, diagram), count(problem, sketch.diagram(splits))
+    splits = reduced.splits(diagram)
+    before, after = count(problem, diagram), count(problem, reduced.diagram(splits))
     assert after.errors == before.errors
     assert after.n_splits <= before.n_splits
-    _, ends = sketch.visits(splits)
+    _, ends = reduced.visits(splits)
     index, _ = problem.rows.groups
     np.testing.assert_array_equal(ends[index], diagram.visits(problem)[1])
 
 
 def test_rows_of_equal_ranks_are_one_row_with_a_weight_per_class() -> None:
     rows = RankedRows.from_ranks([[0, 1], [1, 0], [0, 1]], [2, 1], [0, 1, 1], sample_weight=[2, 3, 5])
-    sketch = Sketch.of(problem_of(rows))
-    assert sketch.weights.tolist() == [[2, 5], [0, 3]]
-    assert sketch.unavoidable == 2
-    assert sketch.excess.tolist() == [[3, 0], [3, 0]]
+    reduced = Reduced.of(problem_of(rows))
+    assert reduced.weights.tolist() == [[2, 5], [0, 3]]
+    assert reduced.unavoidable == 2
+    assert reduced.excess.tolist() == [[3, 0], [3, 0]]
 
 
 def test_columns_whose_tests_another_column_has_are_left_out() -> None:
     # column 1 is column 0 reversed, column 2 one of its tests, column 3 is constant, column 4 is new
     ranks = [[0, 2, 0, 1, 0], [1, 1, 0, 1, 1], [2, 0, 1, 1, 0]]
     rows = RankedRows.from_ranks(ranks, [2, 2, 1, 1, 1], [0, 1, 0])
-    assert Sketch.of(problem_of(rows)).columns.tolist() == [0, 4]
+    assert Reduced.of(problem_of(rows)).columns.tolist() == [0, 4]
 
 
 def test_slots_that_few_nodes_cannot_fill_are_left_out() -> None:
-    sketch = Sketch.of(problem_of(RankedRows.from_bits(np.eye(8, dtype=int), [0, 1] * 4), widths=(1, 2, 4, 8)))
-    assert sketch.narrowed(99) is sketch
-    assert sketch.narrowed(8).widths == (1, 2, 4, 4)  # 1 + 1 + 2 + 4 nodes are needed for four in the last layer
-    assert sketch.narrowed(4).widths == (1, 2, 2, 1)
-    assert sketch.narrowed(1).widths == (1,)
+    reduced = Reduced.of(problem_of(RankedRows.from_bits(np.eye(8, dtype=int), [0, 1] * 4), widths=(1, 2, 4, 8)))
+    assert reduced.narrowed(99) is reduced
+    assert reduced.narrowed(8).widths == (1, 2, 4, 4)  # 1 + 1 + 2 + 4 nodes are needed for four in the last layer
+    assert reduced.narrowed(4).widths == (1, 2, 2, 1)
+    assert reduced.narrowed(1).widths == (1,)
 
 
 def test_bounds_on_errors_hold_for_fewer_nodes_too() -> None:
@@ -182,10 +182,10 @@ def test_a_node_that_all_rows_pass_gets_two_equal_arcs_but_in_a_tree_the_test_of
     rows = RankedRows.from_ranks(ranks, [1, 1], [0, 1, 1, 0])
     for tree in (False, True):
         problem = problem_of(rows, widths=(1, 1, 1), tree=tree)
-        sketch = Sketch.of(problem)
-        splits = sketch.splits(Diagram((0, 1, 2), (~1, ~0, ~1), (1, 2, ~0), (0, 0, 1)))
+        reduced = Reduced.of(problem)
+        splits = reduced.splits(Diagram((0, 1, 2), (~1, ~0, ~1), (1, 2, ~0), (0, 0, 1)))
         splits[1] = type(splits[1])(0, np.ones(4, dtype=np.bool_), ~0, 2)
-        diagram = sketch.diagram(splits)
+        diagram = reduced.diagram(splits)
         assert count(problem, diagram).errors == 1
         assert (diagram.low[1], diagram.high[1]) == ((~0, 2) if tree else (2, 2))
         assert diagram.test[0] == diagram.test[1] == 0
@@ -194,25 +194,25 @@ def test_a_node_that_all_rows_pass_gets_two_equal_arcs_but_in_a_tree_the_test_of
 @pytest.mark.parametrize("seed", range(60))
 def test_what_stays_outside_a_neighbourhood_is_carried(seed: int) -> None:
     problem = random_problem(seed)
-    sketch = Sketch.of(problem)
-    if sketch.trivial:
+    reduced = Reduced.of(problem)
+    if reduced.trivial:
         return
-    splits = sketch.splits(random_diagram(problem, seed))
+    splits = reduced.splits(random_diagram(problem, seed))
     free = frozenset(random.Random(seed).sample(sorted(splits), min(2, len(splits))))
-    part, start, rows = opened(sketch, splits, free)
-    seen, ends = sketch.visits(splits)
+    part, start, rows = opened(reduced, splits, free)
+    seen, ends = reduced.visits(splits)
     seen_part, ends_part = part.visits(start)
     np.testing.assert_array_equal(ends[rows], ends_part)
     through = part.weights.sum(axis=1) @ seen_part + part.carried
-    np.testing.assert_array_equal(through, sketch.weights.sum(axis=1) @ seen)
-    for whole, rate in zip(sketch.rates, part.rates, strict=True):
+    np.testing.assert_array_equal(through, reduced.weights.sum(axis=1) @ seen)
+    for whole, rate in zip(reduced.rates, part.rates, strict=True):
         told = sum(c for c, code in zip(rate.coefficients, ends_part, strict=True) if code == rate.positive)
         given = sum(c for c, code in zip(whole.coefficients, ends, strict=True) if code == whole.positive)
         assert told + rate.carried == given
-    for whole_penalty, penalty in zip(sketch.penalties, part.penalties, strict=True):
+    for whole_penalty, penalty in zip(reduced.penalties, part.penalties, strict=True):
         assert penalty.short(ends_part) == whole_penalty.short(ends)
-    before = count(problem, sketch.diagram(splits))
-    after = count(problem, sketch.diagram(lifted(sketch, part, splits, start, free)))
+    before = count(problem, reduced.diagram(splits))
+    after = count(problem, reduced.diagram(lifted(reduced, part, splits, start, free)))
     assert after.errors == before.errors
     assert after.n_splits <= before.n_splits
 
@@ -237,16 +237,16 @@ def solve_all(send: Callable[[Any], None], tasks: list[cpsat.Task]) -> list[tupl
     return answers
 
 
-def hold_hints(send: Callable[[Any], None], cases: list[tuple[Sketch, Diagram, int]]) -> list[tuple[bool, bool, int]]:
+def hold_hints(send: Callable[[Any], None], cases: list[tuple[Reduced, Diagram, int]]) -> list[tuple[bool, bool, int]]:
     """For each start: whether all variables are hinted, whether they can be held so, and at what cost."""
     from ortools.sat.python import cp_model
 
-    from proofwood.engines.layered.cpsat.model import DiagramModel
+    from proofwood.engines.skeleton.cpsat.model import DiagramModel
 
     told = []
-    for sketch, diagram, upper in cases:
-        model = DiagramModel(sketch, sketch.splits(diagram))
-        model.add_fewest(least_errors([], sketch.most_nodes, 0))
+    for reduced, diagram, upper in cases:
+        model = DiagramModel(reduced, reduced.splits(diagram))
+        model.add_fewest(least_errors([], reduced.most_nodes, 0))
         unit = model.minimize(lower=0)
         for variable, value in model.hints:
             model.model.add(variable == int(value))
@@ -265,11 +265,11 @@ def test_the_hint_is_complete_and_feasible() -> None:
     for seed in range(60):
         problem = random_problem(seed)
         diagram = random_diagram(problem, seed)
-        counted, sketch = count(problem, diagram), Sketch.of(problem)
-        if sketch.trivial or counted.broken:
+        counted, reduced = count(problem, diagram), Reduced.of(problem)
+        if reduced.trivial or counted.broken:
             continue
-        upper = counted.cost - sketch.error_price * sketch.unavoidable
-        cases.append((sketch, diagram, upper))
+        upper = counted.cost - reduced.error_price * reduced.unavoidable
+        cases.append((reduced, diagram, upper))
         uppers.append(upper)
     assert len(cases) > 30
     for (complete, feasible, cost), upper in zip(worker.run(hold_hints, cases).value, uppers, strict=True):
@@ -283,25 +283,25 @@ def agrees(seeds: range, *, helped: bool) -> None:
     problems, tasks, expected = [], [], []
     for seed in seeds:
         problem = random_problem(seed)
-        sketch = Sketch.of(problem)
-        if sketch.trivial:
+        reduced = Reduced.of(problem)
+        if reduced.trivial:
             continue
-        base = sketch.error_price * sketch.unavoidable
+        base = reduced.error_price * reduced.unavoidable
         found, cost = fewest_errors(problem)
         least = cost - base
-        best, bounds, lower = None, [0] * (sketch.most_nodes + 1), 0
+        best, bounds, lower = None, [0] * (reduced.most_nodes + 1), 0
         if helped:
             best = random_diagram(problem, seed)
             best = None if count(problem, best).broken else best
-            known = [min(wrong for other, wrong in found.items() if other <= k) for k in range(sketch.most_nodes + 1)]
-            bounds, lower = [bound - sketch.unavoidable for bound in known], least * (seed % 2)
+            known = [min(wrong for other, wrong in found.items() if other <= k) for k in range(reduced.most_nodes + 1)]
+            bounds, lower = [bound - reduced.unavoidable for bound in known], least * (seed % 2)
         problems.append(problem)
-        tasks.append(cpsat.Task(sketch, best, lower, bounds, 1, 0))
+        tasks.append(cpsat.Task(reduced, best, lower, bounds, 1, 0))
         expected.append(least)
     assert len(tasks) > len(seeds) / 2
     answers = worker.run(solve_all, tasks).value
     for problem, task, least, (value, told) in zip(problems, tasks, expected, answers, strict=True):
-        base = task.sketch.error_price * task.sketch.unavoidable
+        base = task.reduced.error_price * task.reduced.unavoidable
         assert value == least
         diagrams = [content for kind, content in told if kind == "diagram"]
         for diagram, cost in diagrams:
@@ -327,12 +327,12 @@ def test_agrees_with_enumeration_on_many() -> None:
     agrees(range(2000, 2600), helped=True)
 
 
-def improve_all(send: Callable[[Any], None], starts: list[tuple[Sketch, Diagram]]) -> list[Told]:
+def improve_all(send: Callable[[Any], None], starts: list[tuple[Reduced, Diagram]]) -> list[Told]:
     """For each start, in one process: the messages."""
     answers: list[Told] = []
-    for sketch, diagram in starts:
+    for reduced, diagram in starts:
         told: Told = []
-        improve_in_child(told.append, sketch, diagram, 0)
+        improve_in_child(told.append, reduced, diagram, 0)
         answers.append(told)
     return answers
 
@@ -342,13 +342,13 @@ def test_neighbourhoods_of_all_nodes_lead_to_the_best_diagram() -> None:
     problems, starts, firsts = [], [], []
     for seed in range(400):
         problem = random_problem(seed)
-        sketch = Sketch.of(problem)
+        reduced = Reduced.of(problem)
         diagram = random_diagram(problem, seed)
-        if sketch.trivial or sketch.n_slots > 3 or count(problem, diagram).broken:
+        if reduced.trivial or reduced.n_slots > 3 or count(problem, diagram).broken:
             continue
-        if len(sketch.splits(diagram)) == min(problem.most_nodes, sketch.n_slots) and len(starts) < 25:
+        if len(reduced.splits(diagram)) == min(problem.most_nodes, reduced.n_slots) and len(starts) < 25:
             problems.append(problem)
-            starts.append((sketch, diagram))
+            starts.append((reduced, diagram))
             firsts.append(count(problem, diagram).cost)
     assert len(starts) == 25
     n_better = 0
@@ -412,7 +412,7 @@ def test_a_limit_leaves_a_start_and_a_bound() -> None:
     run.offer(Diagram.leaf(0))
     assert cpsat.solve(problem, run, seconds=2.0) == "time_limit"
     assert 0 <= run.lower < run.upper
-    assert run.seconds < 10
+    assert run.clock.seconds < 10
 
 
 @needs_ortools

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from proofwood import DemographicParity, OptimalDiagramClassifier, OptimalityWarning
-from proofwood.engines.layered.construct import construct
-from proofwood.engines.layered.improve import improve
-from proofwood.engines.layered.milp import solve as milp
-from proofwood.engines.layered.oblique.heuristic import construct_oblique
-from proofwood.engines.layered.oblique.improve import improve_oblique
-from proofwood.engines.layered.run import LayeredRun
-from proofwood.engines.layered.shape import Diagram, InterruptedSearchError, count
-from proofwood.engines.layered.solve import solve
-from proofwood.engines.layered.topologies import TopologyOptions, cheapest_over_sets
-from proofwood.engines.layered.trees import _integer_cost
+from proofwood.engines.skeleton.construct import construct
+from proofwood.engines.skeleton.improve import improve
+from proofwood.engines.skeleton.milp import solve as milp
+from proofwood.engines.skeleton.oblique.heuristic import construct_oblique
+from proofwood.engines.skeleton.oblique.improve import improve_oblique
+from proofwood.engines.skeleton.run import LayeredRun
+from proofwood.engines.skeleton.shape import Diagram, InterruptedSearchError, count
+from proofwood.engines.skeleton.solve import solve
+from proofwood.engines.skeleton.topologies import TopologyOptions, cheapest_over_sets
+from proofwood.engines.skeleton.trees import _integer_cost
 from proofwood.problem.layered import LayeredCost, LayeredProblem
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits

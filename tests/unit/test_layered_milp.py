@@ -12,17 +12,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from proofwood.engines.layered.milp import scipy as milp_scipy
-from proofwood.engines.layered.milp import solve as milp
-from proofwood.engines.layered.milp.decode import decode, sparse, widest
-from proofwood.engines.layered.milp.levels import Levels
-from proofwood.engines.layered.milp.model import Model, build
-from proofwood.engines.layered.milp.program import Builder, names
-from proofwood.engines.layered.milp.slots import Slots, shrunk
-from proofwood.engines.layered.milp.solve import MilpOptions
-from proofwood.engines.layered.milp.start import start_values
-from proofwood.engines.layered.run import LayeredRun
-from proofwood.engines.layered.shape import Diagram, count, without_unreached
+from proofwood.engines.skeleton.milp import scipy as milp_scipy
+from proofwood.engines.skeleton.milp import solve as milp
+from proofwood.engines.skeleton.milp.decode import decode, sparse, widest
+from proofwood.engines.skeleton.milp.levels import Levels
+from proofwood.engines.skeleton.milp.model import Model, build
+from proofwood.engines.skeleton.milp.program import Builder, names
+from proofwood.engines.skeleton.milp.slots import Slots, shrunk
+from proofwood.engines.skeleton.milp.solve import MilpOptions
+from proofwood.engines.skeleton.milp.start import start_values
+from proofwood.engines.skeleton.run import LayeredRun
+from proofwood.engines.skeleton.shape import Diagram, count, without_unreached
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Result
@@ -653,7 +653,7 @@ def test_time_limit() -> None:
     problem = make(rng.integers(0, 50, (120, 5)), rng.integers(0, 2, 120), (1, 2, 4), alpha=0.01, oblique=True)
     run = LayeredRun(problem, Limits(seconds=2.0))
     assert milp.solve(problem, run, solver="scipy", seconds=None) == "time_limit"
-    assert run.seconds < 5
+    assert run.clock.seconds < 5
     assert run.lower < run.upper
     assert run.result("time_limit").status == "feasible"
     assert milp.solve(problem, run, solver="scipy", seconds=10) == "time_limit"

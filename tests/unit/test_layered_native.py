@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proofwood.engines.layered.construct import construct
-from proofwood.engines.layered.improve import improve
-from proofwood.engines.layered.kernel import error_prices, price
-from proofwood.engines.layered.shape import Diagram, count
+from proofwood.engines.skeleton.construct import construct
+from proofwood.engines.skeleton.improve import improve
+from proofwood.engines.skeleton.kernel import error_prices, price
+from proofwood.engines.skeleton.shape import Diagram, count
 from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem, Rate
 from proofwood.problem.ranked import RankedRows
 from tests.conftest import LoadData

@@ -13,15 +13,15 @@ import pytest
 
 from proofwood import _native
 from proofwood.data.binarize import Binarizer
-from proofwood.engines.layered.oblique.bounds import least_cost, lower_bounds
-from proofwood.engines.layered.oblique.cuts import MARGIN, best_cuts, entropy, gain_cuts
-from proofwood.engines.layered.oblique.exact import integers, sides
-from proofwood.engines.layered.oblique.heuristic import as_oblique, construct_oblique, holds_margins, improve_oblique
-from proofwood.engines.layered.oblique.hitting import Conflicts, _by_rc2
-from proofwood.engines.layered.oblique.hyperplane import best_hyperplane
-from proofwood.engines.layered.oblique.margin import hull_distance, separate, sparse_separation
-from proofwood.engines.layered.shape import Diagram, count
-from proofwood.engines.layered.solve import solve
+from proofwood.engines.skeleton.oblique.bounds import least_cost, lower_bounds
+from proofwood.engines.skeleton.oblique.cuts import MARGIN, best_cuts, entropy, gain_cuts
+from proofwood.engines.skeleton.oblique.exact import integers, sides
+from proofwood.engines.skeleton.oblique.heuristic import as_oblique, construct_oblique, holds_margins, improve_oblique
+from proofwood.engines.skeleton.oblique.hitting import Conflicts, _by_rc2
+from proofwood.engines.skeleton.oblique.hyperplane import best_hyperplane
+from proofwood.engines.skeleton.oblique.margin import hull_distance, separate, sparse_separation
+from proofwood.engines.skeleton.shape import Diagram, count
+from proofwood.engines.skeleton.solve import solve
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate
 from proofwood.problem.ranked import RankedRows

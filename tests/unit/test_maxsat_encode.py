@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from diagram_problems import table_1
-from proofwood.engines.sat import maxsat_anytime
-from proofwood.engines.sat.bdd_examples import Examples
-from proofwood.engines.sat.bdd_run import Stopped
-from proofwood.engines.sat.maxsat_anytime import Turns, sum_size
-from proofwood.engines.sat.maxsat_encode import CellFormula, Formula, PairFormula, wcnf, write_wcnf
+from proofwood.engines.bdd.reference import maxsat_anytime
+from proofwood.engines.bdd.reference.examples import Examples
+from proofwood.engines.bdd.reference.maxsat_anytime import Turns, sum_size
+from proofwood.engines.bdd.reference.maxsat_encode import CellFormula, Formula, PairFormula, wcnf, write_wcnf
+from proofwood.engines.run import Stopped
 from proofwood.problem.ranked import RankedRows
 from proofwood.solvers import SatSession
 
@@ -47,7 +47,7 @@ def test_pairs_of_the_paper_example():
     formula = Formula()
     made = PairFormula(formula, Examples.of(table_1()), 4, lazy=False)
     u = made.selected
-    lightest = {tuple(sorted(set(clause) & set(u))) for clause in formula.clauses}
+    lightest = {tuple(sorted(set(clause) & set(u))) for clause in formula}
     assert (u[0], u[2]) in lightest  # 1001 and 0011 differ in the first and third feature
     assert len(made.costs) == 8
     assert made.counted == []  # four of four features may be selected
@@ -58,9 +58,9 @@ def test_pairs_left_out_are_asked_for_when_a_model_breaks_them():
     formula = Formula()
     made = PairFormula(formula, examples, 2, lazy=True)
     made._known.clear()
-    before = len(formula.clauses)
+    before = formula.n_clauses
     nothing_selected_nothing_wrong = made.refine(lambda _: False)
-    assert nothing_selected_nothing_wrong == len(formula.clauses) - before == 5  # five negative rows, three positive
+    assert nothing_selected_nothing_wrong == formula.n_clauses - before == 5  # five negative rows, three positive
     first_two = {made.selected[0], made.selected[1]}
     assert made.refine(first_two.__contains__) == 0
 
@@ -70,10 +70,10 @@ def test_files_and_formulas_hold_the_same(tmp_path):
     formula = Formula()
     made = CellFormula(formula, examples, 2)
     problem = wcnf(formula, made.costs)
-    assert (problem.hard, len(problem.soft)) == (formula.clauses, 8)
+    assert (problem.hard, len(problem.soft)) == (list(formula), 8)
     assert write_wcnf(tmp_path / "new.wcnf", examples, 2) == write_wcnf(tmp_path / "old.wcnf", examples, 2, legacy=True)
     new, old = ((tmp_path / name).read_text().splitlines() for name in ("new.wcnf", "old.wcnf"))
-    assert sum(line.startswith("h ") for line in new) == len(formula.clauses)
+    assert sum(line.startswith("h ") for line in new) == formula.n_clauses
     assert any(line.startswith("p wcnf") for line in old)
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from proofwood import _native
-from proofwood.engines.search import SearchOptions, solve
-from proofwood.engines.search.sized import bound_errors
-from proofwood.engines.subset import SubsetOptions, best_subset
+from proofwood.engines.bdd.subset import SubsetOptions, best_subset
+from proofwood.engines.trees import SearchOptions, solve
+from proofwood.engines.trees.sized import bound_errors
 from proofwood.problem.problem import TreeProblem
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Result

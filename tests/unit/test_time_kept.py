@@ -11,10 +11,10 @@ import pytest
 from proofwood import OptimalDiagramClassifier
 from proofwood.data.binarize import Binarizer
 from proofwood.data.scale import Scaling
-from proofwood.engines.layered.milp import solve as milp
-from proofwood.engines.layered.oblique import bounds, hyperplane
-from proofwood.engines.layered.run import LayeredRun
-from proofwood.engines.sat import bdd_solve
+from proofwood.engines.bdd.reference import solve as bdd_solve
+from proofwood.engines.skeleton.milp import solve as milp
+from proofwood.engines.skeleton.oblique import bounds, hyperplane
+from proofwood.engines.skeleton.run import LayeredRun
 from proofwood.exceptions import OptimalityWarning
 from proofwood.model.evaluate import goes_low
 from proofwood.model.node_table import LEAF, NodeTable
@@ -147,7 +147,7 @@ def test_ctrl_c_leaves_a_sat_run_no_time_for_the_size(monkeypatch):
 
 
 def test_no_formula_is_made_for_the_empty_set_of_features(monkeypatch):
-    monkeypatch.setattr("proofwood.engines.sat.bdd_canonical.PairFormula", None)
+    monkeypatch.setattr("proofwood.engines.bdd.reference.canonical.PairFormula", None)
     problem = replace(_fewest_problem(), max_features=0, fewest=False)
     result = bdd_solve.solve(problem, options=replace(bdd_solve.DEFAULT_OPTIONS, engine="maxsat"))
     assert result.status is Status.OPTIMAL

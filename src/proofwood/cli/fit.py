@@ -17,7 +17,7 @@ from proofwood.cli.learning import learn
 from proofwood.cli.options import Jobs, MemoryLimit, TimeLimit, amount_of_memory, seconds
 from proofwood.cli.report import print_report
 from proofwood.cli.tables import require_values
-from proofwood.engines.registry import LEARNERS, learner
+from proofwood.estimators.registry import LEARNERS, learner
 from proofwood.exceptions import DataError
 from proofwood.printable import printable
 

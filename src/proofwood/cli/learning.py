@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from proofwood.engines.registry import learner
+from proofwood.estimators.registry import learner
 
 if TYPE_CHECKING:
     import polars as pl

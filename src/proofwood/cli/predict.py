@@ -14,7 +14,7 @@ import typer
 from proofwood.cli.errors import warn
 from proofwood.cli.files import existing_model, require_out, writing
 from proofwood.cli.tables import require_values
-from proofwood.engines.registry import learner_of_class
+from proofwood.estimators.registry import learner_of_class
 from proofwood.exceptions import DataError
 from proofwood.files import write_whole
 from proofwood.printable import printable

@@ -161,9 +161,9 @@ class Scaling:
 
 def _steps(table: NodeTable, X: FloatArray) -> list[tuple[IntArray, IntArray, BoolArray]]:
     """Rows at inner nodes, step by step, and whether they go low."""
-    told = []
+    visits = []
     for rows, nodes in walk(table, X):
         inner = table.feature[nodes] != LEAF
         if inner.any():
-            told.append((rows[inner], nodes[inner], goes_low(table, X, rows[inner], nodes[inner])))
-    return told
+            visits.append((rows[inner], nodes[inner], goes_low(table, X, rows[inner], nodes[inner])))
+    return visits

@@ -184,7 +184,7 @@ def _read_parquet(path: Path) -> pl.DataFrame:
 def _silent_natively() -> Iterator[None]:
     """While it lasts, what compiled code writes to standard error is lost: threads of polars write their panics there.
 
-    The error itself is raised all the same, and told in one line.
+    The error itself is raised all the same, in one line.
     """
     sys.stderr.flush()
     kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)

@@ -48,7 +48,7 @@ def raise_ended(stopped_by: str | None) -> None:
         raise MemoryLimitError("the memory limit is reached")
 
 
-def settled(step: Callable[[], T]) -> T:
+def completed(step: Callable[[], T]) -> T:
     """``step()``, done once more if a Ctrl-C interrupts it, or if it lacks memory that can be given back.
 
     For the short step without side effects that makes an answer of what a search has found: it is not worth losing

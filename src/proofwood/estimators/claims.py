@@ -85,13 +85,13 @@ def _require_flow(table: NodeTable) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         if not math.isfinite(_total(table)):
             raise ValueError("weights of the root add up to no finite number")
-        for told, slack in ((table.rows.astype(np.float64)[:, None], 0.0), (table.weight, error)):
-            both = told[low] + told[high]
-            off = np.abs(both - told[inner])
-            if np.any(off[alone] > slack) or np.any(told[inner] - both > slack):
-                node = int(inner[np.argmax((off * alone[:, None] + np.maximum(told[inner] - both, 0)).sum(axis=1))])
+        for amounts, slack in ((table.rows.astype(np.float64)[:, None], 0.0), (table.weight, error)):
+            both = amounts[low] + amounts[high]
+            off = np.abs(both - amounts[inner])
+            if np.any(off[alone] > slack) or np.any(amounts[inner] - both > slack):
+                node = int(inner[np.argmax((off * alone[:, None] + np.maximum(amounts[inner] - both, 0)).sum(axis=1))])
                 raise ValueError(f"rows or weights of node {node} are not those of its children")
-            if np.any(np.abs(told[ends].sum(axis=0) - told[0]) > slack):
+            if np.any(np.abs(amounts[ends].sum(axis=0) - amounts[0]) > slack):
                 raise ValueError("rows or weights of the leaves do not add up to those of the root")
     if np.any((table.weight.sum(axis=1) > 0) & (table.rows == 0)):
         raise ValueError("a node has weight, but no rows")
@@ -127,14 +127,14 @@ def _require_objective(estimator: ProvedClassifier) -> None:
     known = _UNITS.get(type(estimator).__name__)
     if known is not None and result.unit not in known:
         raise ValueError(f"unit is {result.unit!r}, expected one of {', '.join(map(repr, known))}")
-    for unit, told in ((result.unit, result.objective), *((part.unit, part.objective) for part in result.parts)):
+    for unit, claimed in ((result.unit, result.objective), *((part.unit, part.objective) for part in result.parts)):
         counted = _counted(estimator, unit)
-        if not math.isfinite(told):
-            raise ValueError(f"objective is {told!r}, expected a finite number")
+        if not math.isfinite(claimed):
+            raise ValueError(f"objective is {claimed!r}, expected a finite number")
         exact = unit in ("depth", "nodes", "splits", "features") or (unit in _ERRORS and _whole(table))
         scale = 1.0 if unit == "share" else _total(table)
-        if abs(told - counted) > (0.0 if exact else _tolerance(table) / _total(table) * scale):
-            raise ValueError(f"objective is {told!r} {unit}, but the model itself counts {counted!r}")
+        if abs(claimed - counted) > (0.0 if exact else _tolerance(table) / _total(table) * scale):
+            raise ValueError(f"objective is {claimed!r} {unit}, but the model itself counts {counted!r}")
 
 
 def _counted(estimator: ProvedClassifier, unit: str) -> float:
@@ -163,11 +163,11 @@ def _counted(estimator: ProvedClassifier, unit: str) -> float:
 
 def _require_status(estimator: ProvedClassifier) -> None:
     result = estimator.result_
-    told = [("", result.objective, result.lower_bound, result.status)]
-    told += [(f" of the part {part.unit!r}", part.objective, part.lower_bound, part.status) for part in result.parts]
+    claims = [("", result.objective, result.lower_bound, result.status)]
+    claims += [(f" of the part {part.unit!r}", part.objective, part.lower_bound, part.status) for part in result.parts]
     if len({part.unit for part in result.parts}) < len(result.parts):
         raise ValueError("parts holds a unit twice")
-    for where, objective, bound, status in told:
+    for where, objective, bound, status in claims:
         if not 0 <= bound <= objective:
             raise ValueError(f"lower_bound{where} is {bound!r}, expected 0 to the objective {objective!r}")
         if status not in (Status.OPTIMAL, Status.WITHIN_GAP, Status.FEASIBLE):

@@ -101,10 +101,10 @@ class Constraint(ABC):
 
     def to_plain(self) -> dict[str, Any]:
         """Name and parameters, as model files keep them; :func:`from_plain` is the inverse."""
-        told = {f.name: getattr(self, f.name) for f in fields(self)}
-        if told.get("penalty", 0) is None:  # as files had it before there were penalties
-            del told["penalty"]
-        return {"constraint": type(self).__name__, **told}
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        if values.get("penalty", 0) is None:  # as files had it before there were penalties
+            del values["penalty"]
+        return {"constraint": type(self).__name__, **values}
 
     @property
     def advice(self) -> str:
@@ -213,13 +213,13 @@ class FairnessConstraint(Constraint):
             object.__setattr__(self, "groups", tuple(values))  # a list or array, as a value that compares and hashes
 
     def __repr__(self) -> str:
-        told = [] if self.groups is None else [repr(self.groups)]
-        told.append(f"ratio={self.ratio!r}")
+        arguments = [] if self.groups is None else [repr(self.groups)]
+        arguments.append(f"ratio={self.ratio!r}")
         if self.pos_label is not None:
-            told.append(f"pos_label={self.pos_label!r}")
+            arguments.append(f"pos_label={self.pos_label!r}")
         if self.penalty is not None:
-            told.append(f"penalty={self.penalty!r}")
-        return f"{type(self).__name__}({', '.join(told)})"
+            arguments.append(f"penalty={self.penalty!r}")
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     @property
     def advice(self) -> str:
@@ -367,7 +367,7 @@ class FairnessConstraint(Constraint):
 
     def _sides(self, groups: Groups, positive: BoolArray) -> list[tuple[str, list[tuple[Any, BoolArray]]]]:
         """For each kind of rate its name and, for each group compared, the value and the rows that count."""
-        told = []
+        reports = []
         for kind in self._rates:
             among = {"selection": np.ones_like(positive), "true positive": positive, "false positive": ~positive}[kind]
             sides = [(groups.values[code], (groups.index == code) & among) for code in self._compared(groups)]
@@ -378,8 +378,8 @@ class FairnessConstraint(Constraint):
                         f"{self!r}: group {value!r} has no row{which.get(kind, '')}, so that it has no {kind} rate: "
                         "name the groups to be compared with groups=(...)"
                     )
-            told.append((kind, sides))
-        return told
+            reports.append((kind, sides))
+        return reports
 
     def _compared(self, groups: Groups) -> list[int]:
         """Codes of the groups to be compared."""
@@ -472,8 +472,8 @@ def checked(constraints: Any) -> tuple[Constraint, ...]:
     what = f"expected a list of constraints, such as [{', '.join(['DemographicParity(ratio=0.8)', 'MaxSplits(7)'])}]"
     if isinstance(given, (str, bytes, Mapping, Iterator)) or not isinstance(given, Iterable):  # iterators run dry
         raise ValueError(f"constraints={constraints!r}: {what}")
-    told = tuple(given)
-    for constraint in told:
+    checked = tuple(given)
+    for constraint in checked:
         if isinstance(constraint, type) and issubclass(constraint, Constraint):
             raise ValueError(
                 f"constraints holds the class {constraint.__name__}: expected a value, such as "
@@ -482,4 +482,4 @@ def checked(constraints: Any) -> tuple[Constraint, ...]:
         if not isinstance(constraint, Constraint):
             raise ValueError(f"constraints holds {constraint!r}, which is no constraint: {what}")
         constraint.check()
-    return told
+    return checked

@@ -70,7 +70,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         return f"{leaves} {'leaf' if leaves == 1 else 'leaves'}"
 
     def _facts(self) -> list[tuple[str, str]]:
-        """More to be told of the fitted model, as pairs of a short name and a text."""
+        """More to be said of the fitted model, as pairs of a short name and a text."""
         return []
 
     def _parameters_to_save(self) -> dict[str, Any]:

@@ -256,10 +256,10 @@ class MinimalTreeClassifier(ClassifierOverTests):
 def _engine(name: str, limits: Limits) -> Callable[..., Result]:
     """The solve function of an engine; imported where used."""
     if name == "sat":
-        from proofwood.engines.sat.tree_solve import solve as sat
+        from proofwood.engines.smallest.reference.solve import solve as sat
 
         return sat
-    from proofwood.engines.minimal import solve as search
+    from proofwood.engines.smallest import solve as search
 
     return search
 

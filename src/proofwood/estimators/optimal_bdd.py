@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from proofwood.data.binarize import Binarizer
-from proofwood.engines.diagrams.solve import ENGINES, solve
+from proofwood.engines.bdd.solve import ENGINES, solve
 from proofwood.engines.interrupts import raise_ended
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
 from proofwood.estimators.parameters import is_integer

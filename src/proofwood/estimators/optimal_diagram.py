@@ -18,10 +18,10 @@ from proofwood import memory
 from proofwood.data.binarize import Binarizer
 from proofwood.data.scale import Scaling
 from proofwood.engines.interrupts import ends_all, raise_ended
-from proofwood.engines.layered.milp.solve import UNCONFIRMED
-from proofwood.engines.layered.oblique.bounds import BY_MARGIN
-from proofwood.engines.layered.oblique.cuts import MARGIN
-from proofwood.engines.layered.solve import ENGINES, OBLIQUE_ENGINES, solve
+from proofwood.engines.skeleton.milp.solve import UNCONFIRMED
+from proofwood.engines.skeleton.oblique.bounds import BY_MARGIN
+from proofwood.engines.skeleton.oblique.cuts import MARGIN
+from proofwood.engines.skeleton.solve import ENGINES, OBLIQUE_ENGINES, solve
 from proofwood.estimators.constraints import (
     Constraint,
     FairnessConstraint,
@@ -463,11 +463,11 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return result.status is Status.OPTIMAL and counted and result.stats.proved_by == "conflict bound"
 
     def _describe_proof(self) -> str:
-        told = super()._describe_proof()
+        text = super()._describe_proof()
         if self._margin_decides():
-            told = told.replace("proved optimal:", f"proved optimal {AMONG}:", 1)
+            text = text.replace("proved optimal:", f"proved optimal {AMONG}:", 1)
         reason = STOPPED.get(self.result_.stats.stopped_by or "")
-        return told if reason is None else f"{told}; {reason}"
+        return text if reason is None else f"{text}; {reason}"
 
     def _unproved(self) -> str:
         reason = STOPPED.get(self.result_.stats.stopped_by or "")
@@ -482,11 +482,11 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         penalty = sum(float(c.penalty or 0) * self.shortfall_[repr(c)] / total for c in soft)
         errors = max(0.0, self.objective_ - price - penalty)
         share = f"errors {errors:.4g} + nodes {price:.4g} ({beyond} of {slots} beyond the root)"
-        told = [("share", share + (f" + penalties {penalty:.4g}" if soft else ""))]
+        lines = [("share", share + (f" + penalties {penalty:.4g}" if soft else ""))]
         if self.result_.stats.proved_by is not None:
-            told.insert(0, ("proved by", self.result_.stats.proved_by))
+            lines.insert(0, ("proved by", self.result_.stats.proved_by))
         if self.splits == "oblique":
-            told.append(("splits", f"thresholds of one column, and hyperplanes that separate by at least {SCALED}"))
+            lines.append(("splits", f"thresholds of one column, and hyperplanes that separate by at least {SCALED}"))
         for constraint in checked(self.constraints):
             if isinstance(constraint, FairnessConstraint):
                 shown = f"worst ratio {self.fairness_[repr(constraint)]:.4g}"
@@ -498,8 +498,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
                 inner = list(model.splits())
                 least = float(model.weight[inner].sum(axis=1).min()) if inner else None
                 shown = "no split" if least is None else f"least weight of a split {least:.6g}"
-            told.append(("constraint", f"{constraint!r}: {shown}"))
-        return told
+            lines.append(("constraint", f"{constraint!r}: {shown}"))
+        return lines
 
     def _claim(self) -> str:
         kind = "tree" if self.topology == "tree" else "diagram"
@@ -548,9 +548,9 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         flow = np.array(saved.get("flow"), dtype=np.float64)
         if flow.ndim != 2 or flow.shape[1] != 2 or not np.all(np.isfinite(flow)) or np.any(flow < 0):
             raise ValueError("flow must hold two weights per node, finite and not negative")
-        told = [(self.fairness_, False), (self.shortfall_, True)]
+        reports = [(self.fairness_, False), (self.shortfall_, True)]
         for one in checked(self.constraints):
-            for values, soft in told:
+            for values, soft in reports:
                 if isinstance(one, FairnessConstraint) and (one.penalty is not None or not soft):
                     value = values.get(repr(one), math.nan)
                     if not 0 <= value < math.inf:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proofwood.engines.interrupts import ends_all
-from proofwood.engines.search import SearchOptions, solve
+from proofwood.engines.trees import SearchOptions, solve
 from proofwood.estimators.base import ProvedClassifier
 from proofwood.estimators.shared_docs import documented
 from proofwood.model.node_table import FloatArray, IntArray

@@ -177,7 +177,7 @@ def _columns(X: Any, texts: Mapping[int, tuple[str, ...]]) -> Columns | None:
     try:
         array = np.asarray(X, dtype=object if isinstance(X, (list, tuple)) else None)
     except ValueError:
-        return None  # ragged: told of where numbers are checked
+        return None  # ragged: an error says so where numbers are checked
     if array.ndim != 2 or array.dtype.kind not in "OUST" or not any(map(_is_text, array.T)):
         return None
     levels = {f"x{column}": known for column, known in texts.items() if column < array.shape[1]}

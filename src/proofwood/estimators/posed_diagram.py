@@ -134,22 +134,22 @@ def require_as_reported(model: NodeTable, posed: PosedDiagram, result: Result) -
 
 def attained(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
     """Worst ratio of rates on the training rows, by fairness constraint."""
-    told = {}
+    values = {}
     predicted = predict(model, posed.X)
     for constraint in posed.constraints:
         if isinstance(constraint, FairnessConstraint):
             assert posed.groups is not None
             assert posed.classes is not None
             code = constraint.positive_code(posed.classes)
-            told[repr(constraint)] = constraint.attained(
+            values[repr(constraint)] = constraint.attained(
                 posed.groups, posed.codes == code, predicted == code, posed.problem.rows.weights
             )
-    return told
+    return values
 
 
 def lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
     """Weight of the training rows that groups lack in all, by constraint with a penalty."""
-    told = {}
+    values = {}
     predicted, rows = predict(model, posed.X), posed.problem.rows
     for constraint in posed.constraints:
         if isinstance(constraint, FairnessConstraint) and constraint.penalty is not None:
@@ -157,8 +157,8 @@ def lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
             assert posed.classes is not None
             made = constraint.rates_by_group(posed.groups, posed.classes, posed.codes)
             short = sum(Penalty(of_group, 0).short(rows.weights, predicted) for of_group in made)
-            told[repr(constraint)] = float(short * rows.unit)
-    return told
+            values[repr(constraint)] = float(short * rows.unit)
+    return values
 
 
 def of_fewer_tests(result: Result, posed: PosedDiagram) -> Result:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.engines.registry import learner_of_class
 from proofwood.estimators.claims import require_consistent
+from proofwood.estimators.registry import learner_of_class
 from proofwood.estimators.saved_result import result_of
 from proofwood.model import storage
 from proofwood.model.storage import ModelFileError

@@ -160,8 +160,8 @@ class Rate:
     def coefficients(self, weights: IntArray) -> tuple[int, ...]:
         """(n_rows,) integers; the constraint is that their sum over the rows predicted positive is not negative."""
         gain, loss = self._sides(weights)
-        told = zip(weights.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
-        return tuple(w * (gain * a - loss * b) for w, a, b in told)
+        terms = zip(weights.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
+        return tuple(w * (gain * a - loss * b) for w, a, b in terms)
 
     def gain(self, weights: IntArray) -> int:
         """What the sum gains with each unit of weight on the left that is predicted positive."""

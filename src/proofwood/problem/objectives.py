@@ -523,8 +523,8 @@ def weight_products(weights: FloatArray, codes: IntArray, factors: list[Fraction
         distinct = _few_distinct(given) if rows.size else None
         try:
             if distinct is not None:
-                told = [float(simple_fraction(value) * factor) for value in distinct.tolist()]
-                products[rows] = np.array(told)[np.searchsorted(distinct, given)]
+                products_of = [float(simple_fraction(value) * factor) for value in distinct.tolist()]
+                products[rows] = np.array(products_of)[np.searchsorted(distinct, given)]
             else:
                 with np.errstate(over="ignore", under="ignore"):
                     products[rows] = given * float(factor)

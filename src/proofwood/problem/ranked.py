@@ -428,8 +428,8 @@ class RankedRows:
             whole = self.weights.astype(np.float64)
             short = refresh(short, ranks, self.codes, self.n_classes, whole, relabel=True)
             relabel = False
-        told = refresh(short, ranks, self.codes, self.n_classes, self.real_weights, relabel=relabel)
-        return replace(told, feature=table.feature, threshold=table.threshold)
+        counted = refresh(short, ranks, self.codes, self.n_classes, self.real_weights, relabel=relabel)
+        return replace(counted, feature=table.feature, threshold=table.threshold)
 
     def _over_ranks(self, table: NodeTable) -> tuple[NodeTable, FloatArray]:
         """``table`` over the columns of ranks that it uses, and these; a row goes low if its rank is up to the cut."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from pysat.card import CardEnc, EncType  # type: ignore[import-untyped]
-
-if TYPE_CHECKING:
-    from proofwood.solvers.session import SatSession
 
 Network = Literal["seqcounter", "sortnetwrk", "cardnetwrk", "totalizer", "mtotalizer", "kmtotalizer"]
 
@@ -25,6 +22,16 @@ class Counted(Protocol):
     """What knows its highest variable and lets it be raised: a session, or a formula to be written out."""
 
     n_variables: int
+
+
+class Growing(Protocol):
+    """A session that takes variables and clauses one at a time."""
+
+    def new(self) -> int:
+        """A fresh variable."""
+
+    def add(self, clause: Iterable[int]) -> None:
+        """Add one clause."""
 
 
 def sequential_counter(session: Numbering, literals: Sequence[int], k: int) -> Iterator[list[int]]:
@@ -103,7 +110,7 @@ class Totalizer:
 
     def __init__(
         self,
-        session: SatSession,
+        session: Growing,
         literals: Sequence[int],
         weights: Sequence[int] | None = None,
         *,

@@ -80,8 +80,8 @@ def run(
     WorkerError
         If the child raises, or dies without an answer (a crash, or killed for want of memory).
     """
-    told = None if on_message is None else lambda _, message: on_message(message)
-    return race([(function, arguments)], seconds=seconds, on_message=told)
+    take = None if on_message is None else lambda _, message: on_message(message)
+    return race([(function, arguments)], seconds=seconds, on_message=take)
 
 
 def race(

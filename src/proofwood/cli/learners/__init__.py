@@ -11,7 +11,7 @@ from proofwood.cli.learners.minimal import MINIMAL
 from proofwood.cli.learners.odd import ODD
 from proofwood.cli.learners.option import FromTable, LearnerOptions, Option
 from proofwood.cli.learners.tree import TREE
-from proofwood.engines.registry import learner
+from proofwood.estimators.registry import learner
 from proofwood.exceptions import DataError
 
 if TYPE_CHECKING:

@@ -1,0 +1,187 @@
+"""Diagrams whose nodes have a price: a cell may predict a lighter class if that saves nodes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
+
+import numpy as np
+
+from proofwood.engines.bdd.cells import CellTable
+from proofwood.engines.bdd.filling import count_splits
+from proofwood.engines.bdd.smallest import smallest_diagram
+from proofwood.model.node_table import IntArray
+from proofwood.result import NO_LIMITS, Limits, Status
+
+MOST_FUNCTIONS = 65_536
+"""Tables with at most so many labelings are solved by looking at all of them: four tests with two classes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cheapest:
+    """A diagram of little cost over given tests, and what is proved of it.
+
+    Parameters
+    ----------
+    tests : tests from top to bottom
+    labels : (2 ** n_tests,) class code of each cell in that order
+    cost : ``error_price * wrong + node_price * inner nodes``, an integer
+    lower_bound : no diagram over these tests costs less
+    status : "optimal" if both are equal, else "feasible"
+    """
+
+    tests: tuple[int, ...]
+    labels: IntArray
+    cost: int
+    lower_bound: int
+    status: Status
+
+
+def cheapest_diagram(
+    cells: CellTable, error_price: int, node_price: int, *, upper: int | None = None, limits: Limits = NO_LIMITS
+) -> Cheapest:
+    """The order and labels of least cost.
+
+    All labelings are compared while there are at most :data:`MOST_FUNCTIONS`. Beyond, the smallest diagram without
+    further errors is improved by copying subtables and changing labels while the cost falls. The bound is then that of
+    two cases: every cell keeps its heaviest class, and the nodes are at least those of the smallest diagram; or some
+    cell does not, and costs at least the least margin of a cell.
+
+    Parameters
+    ----------
+    cells : CellTable
+    error_price, node_price : integers from 0
+    upper : a diagram that costs as much is not worth much effort: the improvement is left out if the bound reaches it
+    limits : wall-clock seconds
+
+    Returns
+    -------
+    Cheapest
+        Ties go to the lexicographically smallest labels in the order of ``cells``, then to the smallest order of
+        places, where all labelings were compared.
+    """
+    if cells.n_classes ** (2**cells.n_tests) <= MOST_FUNCTIONS:
+        return _of_all(cells, error_price, node_price)
+    return _improved(cells, error_price, node_price, upper, limits)
+
+
+def _errors(cells: CellTable) -> IntArray:
+    """(n_cells, n_classes) weight that is wrong if the cell predicts the class."""
+    return np.asarray(cells.weights.sum(axis=1, keepdims=True) - cells.weights)
+
+
+# ------------------------------------------------------------------------------------------------ all labelings
+
+
+def _of_all(cells: CellTable, error_price: int, node_price: int) -> Cheapest:
+    costs = np.zeros(1, dtype=np.int64)
+    for row in _errors(cells):
+        costs = np.add.outer(costs, error_price * row).reshape(-1)
+    sizes, orders = _sizes(cells.n_tests, cells.n_classes)
+    costs = costs + node_price * sizes
+    best = int(costs.argmin())
+    labels = _digits(np.array([best]), 2**cells.n_tests, cells.n_classes)[0]
+    order = list(permutations(range(cells.n_tests)))[orders[best]]
+    turned = labels.reshape((2,) * cells.n_tests).transpose(order).reshape(-1)
+    cost = int(costs[best])
+    return Cheapest(tuple(cells.tests[place] for place in order), turned, cost, cost, Status.OPTIMAL)
+
+
+@cache
+def _sizes(n_tests: int, n_classes: int) -> tuple[IntArray, IntArray]:
+    """Inner nodes of every labeling in its best order, and the number of that order among all permutations.
+
+    A labeling is numbered by its labels as digits, cell 0 first.
+    """
+    n_cells = 2**n_tests
+    tables = _digits(np.arange(n_classes**n_cells), n_cells, n_classes)
+    in_order = _sizes_in_order(tables, n_classes)
+    powers = n_classes ** np.arange(n_cells - 1, -1, -1)
+    best = np.full(len(tables), np.iinfo(np.int64).max)
+    which = np.zeros(len(tables), dtype=np.int64)
+    for number, order in enumerate(permutations(range(n_tests))):
+        cell = np.arange(n_cells).reshape((2,) * n_tests).transpose(order).reshape(-1)
+        size = in_order[tables[:, cell] @ powers]
+        better = size < best
+        best[better], which[better] = size[better], number
+    return best, which
+
+
+def _sizes_in_order(tables: IntArray, n_classes: int) -> IntArray:
+    """(n_tables,) inner nodes of full tables in the order they have."""
+    sizes = np.zeros(len(tables), dtype=np.int64)
+    names, base = tables, n_classes
+    while names.shape[1] > 1:
+        pairs = np.sort(names[:, ::2] * base + names[:, 1::2], axis=1)
+        splits = pairs // base != pairs % base
+        splits[:, 1:] &= pairs[:, 1:] != pairs[:, :-1]
+        sizes += splits.sum(axis=1)
+        names, base = names[:, ::2] * base + names[:, 1::2], base * base
+    return sizes
+
+
+def _digits(numbers: IntArray, length: int, base: int) -> IntArray:
+    """(n, length) digits of numbers, the most significant first."""
+    return np.asarray(numbers[:, None] // base ** np.arange(length - 1, -1, -1) % base, dtype=np.int64)
+
+
+# ------------------------------------------------------------------------------------------- larger tables, improved
+
+
+def _improved(cells: CellTable, error_price: int, node_price: int, upper: int | None, limits: Limits) -> Cheapest:
+    deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+    small = smallest_diagram(cells, limits=limits)
+    errors = _errors(cells)
+    further = (errors - errors.min(axis=1, keepdims=True)).reshape(-1)
+    further = further[further > 0]  # what a label costs that a cell does not allow
+    dearer = int(further.min()) if further.size else None
+    kept = node_price * small.lower_bound
+    lower = error_price * cells.errors + (kept if dearer is None else min(kept, error_price * dearer))
+    labels, tests = small.labels, small.tests
+    turned = _errors(cells.reorder([cells.tests.index(test) for test in tests]))
+    cost = _cost(labels, turned, error_price, node_price)
+    constant = np.full(labels.size, int(turned.sum(axis=0).argmin()))
+    if _cost(constant, turned, error_price, node_price) < cost:
+        labels, cost = constant, _cost(constant, turned, error_price, node_price)
+    while lower < cost and (upper is None or lower < upper):
+        best_labels, best_cost = labels, cost
+        for other in _neighbours(labels, cells.n_classes):
+            found = _cost(other, turned, error_price, node_price)
+            if found < best_cost:
+                best_labels, best_cost = other, found
+            if deadline is not None and time.monotonic() >= deadline:
+                break
+        if best_cost == cost or (deadline is not None and time.monotonic() >= deadline):
+            labels, cost = best_labels, best_cost
+            break
+        labels, cost = best_labels, best_cost
+    return Cheapest(tests, labels, cost, min(lower, cost), Status.OPTIMAL if lower >= cost else Status.FEASIBLE)
+
+
+def _cost(labels: IntArray, errors: IntArray, error_price: int, node_price: int) -> int:
+    wrong = int(errors[np.arange(labels.size), labels].sum())
+    return error_price * wrong + node_price * count_splits(labels)
+
+
+def _neighbours(labels: IntArray, n_classes: int) -> list[IntArray]:
+    """Tables with one cell changed, or one subtable copied over another of its level."""
+    found = []
+    for cell in range(labels.size):
+        for code in range(n_classes):
+            if code != labels[cell]:
+                other = labels.copy()
+                other[cell] = code
+                found.append(other)
+    length = labels.size // 2
+    while length > 1:
+        blocks = labels.reshape(-1, length)
+        for target in range(len(blocks)):
+            for source in range(len(blocks)):
+                if source != target and np.any(blocks[source] != blocks[target]):
+                    other = blocks.copy()
+                    other[target] = blocks[source]
+                    found.append(other.reshape(-1))
+        length //= 2
+    return found

@@ -1,0 +1,306 @@
+"""The order of the tests, and the labels of free cells, that make a diagram smallest.
+
+A cell is free if no row reaches it, or if classes tie there. Among all orders and all labels that cost no error, the
+diagram with the fewest inner nodes is sought. For a full table the nodes of test ``x`` depend on nothing but the set
+of tests above ``x`` [1]_; with free cells this becomes a lower bound, and orders that the bound does not rule out are
+decided one by one by satisfiability.
+
+References
+----------
+.. [1] Friedman, Supowit (1990), Finding the optimal variable ordering for binary decision diagrams, IEEE Trans. Comp.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.engines.bdd.cells import CellTable
+from proofwood.engines.bdd.filling import count_splits, merged_labels
+from proofwood.engines.bdd.order_sat import fewest_splits
+from proofwood.engines.interrupts import ENDED
+from proofwood.model.node_table import BoolArray, IntArray
+from proofwood.result import NO_LIMITS, Limits, Status
+
+EXACT_TESTS = 8
+"""Up to so many tests all orders are looked at; beyond, orders are improved locally and the bound is weak."""
+
+Order = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Smallest:
+    """A small diagram of a table, and what is proved of its size.
+
+    Parameters
+    ----------
+    tests : tests from top to bottom
+    labels : (2 ** n_tests,) class code of each cell in that order
+    n_splits : inner nodes of the reduced diagram
+    lower_bound : no order and no labels without further errors give fewer
+    status : "optimal" if both are equal, else "feasible"
+    """
+
+    tests: tuple[int, ...]
+    labels: IntArray
+    n_splits: int
+    lower_bound: int
+    status: Status
+
+
+def smallest_diagram(
+    cells: CellTable, *, upper: int | None = None, limits: Limits = NO_LIMITS, use_sat: bool = True
+) -> Smallest:
+    """The order and labels with the fewest inner nodes, among all orders and all labels that cells allow.
+
+    Parameters
+    ----------
+    cells : CellTable; the order it has is only where the search begins
+    upper : stop as soon as it is proved that no diagram has fewer than so many inner nodes
+    limits : wall-clock seconds
+    use_sat : settle by satisfiability what the bounds leave open; off, the status may stay "feasible"
+
+    Returns
+    -------
+    Smallest
+        Ties go to the order with the smaller bound, then to the lexicographically smallest order of places in
+        ``cells.tests``. Ctrl-C ends the search like the time limit.
+    """
+    deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+    search = _Search(cells, deadline)
+    try:
+        search.run(upper, use_sat)
+    except ENDED:
+        search.stopped = True
+    return search.result()
+
+
+class _Search:
+    """Best-first over orders: every order has a bound, and the least bound of those not decided is the bound."""
+
+    def __init__(self, cells: CellTable, deadline: float | None) -> None:
+        self.cells = cells
+        self.deadline = deadline
+        self.stopped = False
+        self.lower = 0
+        self.best: tuple[Order, IntArray, int] | None = None
+        self._try(tuple(range(cells.n_tests)))
+
+    def late(self) -> bool:
+        """Whether the time is over."""
+        self.stopped = self.stopped or (self.deadline is not None and time.monotonic() >= self.deadline)
+        return self.stopped
+
+    @property
+    def upper(self) -> int:
+        """Inner nodes of the best diagram."""
+        assert self.best is not None
+        return self.best[2]
+
+    def run(self, upper: int | None, use_sat: bool) -> None:
+        n = self.cells.n_tests
+        if n > EXACT_TESTS:
+            self.lower = essential_tests(self.cells)
+            self._sift()
+            return
+        bounds = node_bounds(self.cells, self.late)
+        if bounds is None:
+            return
+        orders = sorted((order_bound(bounds, order), order) for order in permutations(range(n)))
+        self.lower = orders[0][0]
+        for bound, order in orders[: 4 * n]:
+            if bound >= self.upper or self.late():
+                break
+            self._try(order)
+        self._sift()
+        for bound, order in orders:
+            self.lower = min(bound, self.upper)
+            if bound >= self.upper or (upper is not None and bound >= upper) or not use_sat or self.late():
+                return
+            self._settle(order, bound)
+            if self.stopped:
+                return
+        self.lower = self.upper
+
+    def _settle(self, order: Order, bound: int) -> None:
+        """Make this order's best diagram the best, unless it is proved to have none that is better."""
+        self._try(order)
+        table = self.cells.reorder(order)
+        while bound < self.upper:
+            left = None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+            answer = fewest_splits(table, self.upper - 1, seconds=left)
+            if answer.stopped:
+                self.stopped = True
+                return
+            if answer.labels is None:
+                return
+            self._note(order, answer.labels)
+
+    def _try(self, order: Order) -> None:
+        table = self.cells.reorder(order)
+        self._note(order, merged_labels(table))
+
+    def _note(self, order: Order, labels: IntArray) -> None:
+        splits = count_splits(labels)
+        if self.best is None or splits < self.best[2]:
+            self.best = (order, labels, splits)
+
+    def _sift(self) -> None:
+        """Move one test at a time to its best place, until nothing gets better."""
+        improved = True
+        while improved and self.upper > self.lower and not self.late():
+            improved = False
+            for test in range(self.cells.n_tests):
+                assert self.best is not None
+                rest = [place for place in self.best[0] if place != test]
+                before = self.upper
+                for place in range(self.cells.n_tests):
+                    self._try((*rest[:place], test, *rest[place:]))
+                    if self.late():
+                        return
+                improved = improved or self.upper < before
+
+    def result(self) -> Smallest:
+        """The best diagram so far with its bound."""
+        assert self.best is not None
+        order, labels, splits = self.best
+        lower = min(self.lower, splits)
+        status = Status.OPTIMAL if lower == splits else Status.FEASIBLE
+        return Smallest(tuple(self.cells.tests[place] for place in order), labels, splits, lower, status)
+
+
+# ---------------------------------------------------------------------------------------------------- bounds
+
+
+def node_bounds(cells: CellTable, late: Callable[[], bool] = lambda: False) -> IntArray | None:
+    """Lower bounds on the nodes of each test below each set of tests.
+
+    Below a set of tests, two rows of answers lead to different nodes if their subtables cannot be made equal, and to
+    nodes of test ``x`` if the halves by ``x`` cannot be made equal. A set of such subtables that pairwise cannot be
+    made equal has as many nodes.
+
+    Returns
+    -------
+    (2 ** n_tests, n_tests) int64, indexed by the set above as a bit mask and by the test; None if ``late`` said so
+    """
+    n = cells.n_tests
+    words = _words(cells.allowed).reshape((2,) * n + (-1,))
+    bounds = np.zeros((2**n, n), dtype=np.int64)
+    for above in range(2**n - 1):
+        if late():
+            return None
+        top = [test for test in range(n) if above >> test & 1]
+        rest = [test for test in range(n) if not above >> test & 1]
+        subtables = words.transpose(*top, *rest, n).reshape(2 ** len(top), 2 ** len(rest), -1)
+        differ = _incompatible(subtables)
+        for place, test in enumerate(rest):
+            sides = subtables.reshape(2 ** len(top), 2**place, 2, -1, words.shape[-1])
+            depends = ~np.any(sides[:, :, 0] & sides[:, :, 1], axis=-1).all(axis=(1, 2))
+            bounds[above, test] = _clique(differ, np.flatnonzero(depends))
+    return bounds
+
+
+def order_bound(bounds: IntArray, order: Order) -> int:
+    """Sum of :func:`node_bounds` along an order."""
+    above, total = 0, 0
+    for test in order:
+        total += int(bounds[above, test])
+        above |= 1 << test
+    return total
+
+
+def essential_tests(cells: CellTable) -> int:
+    """Number of tests that every diagram asks: two cells that differ in the test alone need different labels."""
+    n = cells.n_tests
+    words = _words(cells.allowed)
+    count = 0
+    for test in range(n):
+        sides = words.reshape(2**test, 2, -1, words.shape[-1])
+        count += not np.any(sides[:, 0] & sides[:, 1], axis=-1).all()
+    return count
+
+
+def _words(allowed: BoolArray) -> npt.NDArray[np.uint64]:
+    """(n_cells, n_words) the labels of each cell as bits."""
+    packed = np.packbits(allowed, axis=1)
+    padded = np.zeros((allowed.shape[0], -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view(np.uint64)
+
+
+def _incompatible(subtables: npt.NDArray[np.uint64]) -> BoolArray:
+    """(n, n) whether two subtables cannot be made equal: in some cell they share no label."""
+    n = len(subtables)
+    differ = np.zeros((n, n), dtype=bool)
+    for i in range(n):
+        differ[i] = ~np.any(subtables[i] & subtables, axis=-1).all(axis=-1)
+    return differ
+
+
+def _clique(differ: BoolArray, among: IntArray) -> int:
+    """Size of a set of pairwise different subtables, found greedily: the one that differs from most comes first."""
+    best = 0
+    left = differ[np.ix_(among, among)]
+    alive = np.ones(among.size, dtype=bool)
+    while alive.any():
+        degrees = np.where(alive, (left & alive).sum(axis=1), -1)
+        chosen = int(degrees.argmax())
+        best += 1
+        alive &= left[chosen]
+    return best
+
+
+# -------------------------------------------------------------------------------------- orders for a given filling
+
+
+def best_order(cells: CellTable, fill: Callable[[CellTable], IntArray], *, limits: Limits = NO_LIMITS) -> Smallest:
+    """The order whose diagram, filled by ``fill``, has the fewest inner nodes.
+
+    All orders are tried up to six tests, and then the status is "optimal"; beyond, tests are moved one at a time.
+    Ties go to the lexicographically smallest order of places, or to the first that was found.
+    """
+    deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+    n = cells.n_tests
+    complete = n <= _ALL_ORDERS
+    moves = _Moves(n)
+    best: tuple[int, Order, IntArray] | None = None
+    for order in permutations(range(n)) if complete else moves:
+        labels = fill(cells.reorder(order))
+        splits = count_splits(labels)
+        if best is None or splits < best[0]:
+            best = (splits, order, labels)
+            moves.current = order
+        if deadline is not None and time.monotonic() >= deadline:
+            complete = False
+            break
+    assert best is not None
+    splits, order, labels = best
+    tests = tuple(cells.tests[place] for place in order)
+    lower = splits if complete else min(splits, essential_tests(cells))
+    return Smallest(tests, labels, splits, lower, Status.OPTIMAL if lower == splits else Status.FEASIBLE)
+
+
+_ALL_ORDERS = 6
+
+
+class _Moves:
+    """Orders that move one test of the current one, until a whole round leaves the current one as it was."""
+
+    def __init__(self, n: int) -> None:
+        self.current: Order = tuple(range(n))
+
+    def __iter__(self) -> Iterator[Order]:
+        while True:
+            start = self.current
+            yield start
+            for test in range(len(start)):
+                rest = [place for place in self.current if place != test]
+                for place in range(len(start)):
+                    yield (*rest[:place], test, *rest[place:])
+            if self.current == start:
+                return

@@ -1,0 +1,87 @@
+"""Fewest tests without avoidable error: the smallest set of tests that tells apart all that the data can tell apart.
+
+Rows that agree on every test form a group; the minority of a group is wrong in every model, and all those minorities
+are ``rows.unavoidable``. A set S of tests has no avoidable error if E(S) == rows.unavoidable: in every cell of S some
+class is a heaviest class of all groups of the cell. Groups that have no such class in common may not share a cell, so
+S must hit, for each such set of groups, the tests on which they are not all alike: a smallest hitting set. For two
+classes these are the pairs of groups of opposite majority (a shortest reduct of rough set theory).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+from proofwood.engines.bdd.subset.fewest_run import FewestResult, FewestRun
+from proofwood.engines.bdd.subset.hitting import smallest_hitting
+from proofwood.engines.bdd.subset.options import FewestOptions
+from proofwood.engines.bdd.subset.search import best_subset
+from proofwood.engines.interrupts import ENDED, cause_of, completed
+from proofwood.problem.ranked import RankedRows
+from proofwood.result import NO_LIMITS, Limits, Progress
+
+DEFAULT_OPTIONS = FewestOptions()
+_FIRST_CONFLICTS = 20_000  # a second or two, in which hitting sets settle what they are good at
+
+
+def fewest_tests(
+    rows: RankedRows,
+    *,
+    options: FewestOptions = DEFAULT_OPTIONS,
+    limits: Limits = NO_LIMITS,
+    progress: Progress | None = None,
+) -> FewestResult:
+    """Fewest tests S with E(S) == rows.unavoidable, with a lower bound on their number that holds at any time.
+
+    Parameters
+    ----------
+    rows : RankedRows
+    options : engine and switches; none changes the number of tests
+    limits : wall-clock seconds and threads
+    progress : called from this thread with numbers of tests; the objective is inf before the first set
+    """
+    run = FewestRun(rows, limits, progress)
+    try:
+        _search(run, options)
+    except ENDED as error:  # between two native calls; what the run has noted so far is sound
+        run.stopped_by = cause_of(error)
+    return completed(run.result)
+
+
+def _search(run: FewestRun, options: FewestOptions) -> None:
+    run.begin(options.search)
+    if run.stopped_by is None and run.lower < run.upper:
+        if options.engine == "hitting":
+            smallest_hitting(run, whole=True)
+        elif options.engine == "auto" and importlib.util.find_spec("pysat") is not None:
+            smallest_hitting(run, _FIRST_CONFLICTS)
+        if options.engine != "hitting" and run.stopped_by is None and run.lower < run.upper:
+            _by_size(run, options)
+
+
+def _by_size(run: FewestRun, options: FewestOptions) -> None:
+    """Sizes from the bound on: the first with a set, or the size of the set at hand if all smaller ones have none."""
+    for size in range(run.lower, run.rows.n_tests + 1):
+        if run.upper <= size:
+            break
+        found = best_subset(
+            run.rows,
+            size,
+            options=options.search,
+            limits=run.clock.left(),
+            upper=run.rows.unavoidable + 1,
+            progress=None if run.progress is None else lambda _: run.report(),
+        )
+        run.add(found.counters)
+        if found.tests is not None:
+            run.improve(found.tests)
+        elif found.lower_bound > run.rows.unavoidable:
+            run.prove(size + 1)
+        if found.stopped_by is not None:
+            run.stopped_by = found.stopped_by
+            return
+        if run.stopped_by is not None or run.lower == run.upper:
+            return
+        if found.tests is not None:
+            run.prove(size)
+            return
+    run.prove(int(min(run.upper, run.rows.n_tests)))

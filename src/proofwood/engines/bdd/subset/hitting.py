@@ -1,0 +1,132 @@
+"""Fewest tests without avoidable error as a smallest hitting set whose sets are made when they are needed.
+
+A SAT solver proposes a set of tests that hits all differences known so far, with at most k tests; each cell of the
+proposal that has an avoidable error yields further differences. If the solver refutes k, fewer than k + 1 tests cannot
+do, whatever differences are still unknown (implicit hitting sets, Chandrasekaran et al. 2011).
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.engines.bdd.subset.fewest_run import FewestRun
+from proofwood.problem.ranked import RankedRows
+from proofwood.solvers.cardinality import Totalizer
+from proofwood.solvers.session import SatSession
+
+_MOST_CLAUSES = 1_000_000  # of a totalizer, about: it takes a second or two to make
+_PER_CELL = 4  # differences taken from one bad cell of a proposal
+
+
+class Differences:
+    """Sets of tests that every answer must hit."""
+
+    def __init__(self, rows: RankedRows) -> None:
+        weights = rows.groups[1]
+        self.ranks = rows.ranks[rows.first_of_groups]
+        self.offsets = rows.offsets
+        self.heaviest = np.asarray(weights == weights.max(axis=1, keepdims=True))
+
+    def __len__(self) -> int:
+        return int(self.ranks.shape[0])
+
+    def of(self, groups: npt.NDArray[np.int64]) -> list[int]:
+        """Tests on which ``groups`` are not all alike: those between the least and the largest rank of a column."""
+        low, high = self.ranks[groups].min(axis=0), self.ranks[groups].max(axis=0)
+        return [
+            int(self.offsets[column] + cut)
+            for column in np.flatnonzero(low < high)
+            for cut in range(low[column], high[column])
+        ]
+
+    def bits(self, tests: list[int]) -> npt.NDArray[np.bool_]:
+        """(n_groups, n_tests) bits of the groups."""
+        column = np.searchsorted(self.offsets, tests, side="right") - 1
+        return np.asarray(self.ranks[:, column] > np.asarray(tests) - self.offsets[column])
+
+    def conflicts(self, groups: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+        """Small subsets of the groups of a cell without a heaviest class in common, the nearest pairs first."""
+        heaviest = self.heaviest[groups]
+        if heaviest.all(axis=0).any():
+            return []
+        found: list[tuple[int, npt.NDArray[np.int64]]] = []
+        for place in np.unique(np.linspace(0, len(groups) - 1, 3 * _PER_CELL).astype(np.int64)):
+            others = np.flatnonzero(~(heaviest & heaviest[place]).any(axis=1))
+            if others.size:
+                distance = np.abs(self.ranks[groups[others]] - self.ranks[groups[place]]).sum(axis=1)
+                nearest = others[int(np.argmin(distance))]
+                found.append((int(distance.min()), groups[[place, nearest]]))
+        if found:
+            return [pair for _, pair in sorted(found, key=lambda item: item[0])[:_PER_CELL]]
+        kept = np.ones(len(groups), dtype=bool)  # ties between classes: drop groups while a conflict remains
+        for place in range(len(groups)):
+            kept[place] = False
+            if heaviest[kept].all(axis=0).any():
+                kept[place] = True
+        return [groups[kept]]
+
+
+class _Enough(Exception):
+    """The solver was given as many conflicts as it may have, or the time is over."""
+
+
+def smallest_hitting(run: FewestRun, most_conflicts: int | None = None, *, whole: bool = False) -> None:
+    """Take ``run`` to the fewest tests, to its limit, or to about ``most_conflicts`` conflicts of the solver.
+
+    Where the formula would take seconds to make, nothing is done, unless ``whole`` says that there is no other engine.
+    """
+    differences = Differences(run.rows)
+    n = run.rows.n_tests
+    proposals, added = 0, 0
+
+    def between_slices() -> None:
+        run.report()
+        if most_conflicts is not None and session.counters["conflicts"] >= most_conflicts:
+            raise _Enough
+
+    def in_time() -> None:
+        if run.late():
+            raise _Enough
+
+    with SatSession(solver="minisat22", seconds=run.clock.seconds_left, on_slice=between_slices) as session:
+        tests = list(range(session.block(n), session.n_variables + 1)) if n else []
+        cap = int(min(run.upper, n))
+        if not whole and n * (cap + 1) * max(1, n.bit_length()) > _MOST_CLAUSES:
+            return
+        with contextlib.suppress(_Enough):
+            totalizer = Totalizer(session, tests, cap=cap, check=in_time)
+            while run.lower < run.upper and run.stopped_by is None:
+                proposals += 1
+                answer = session.solve(totalizer.at_most(run.lower))
+                if answer is None:
+                    run.stopped_by = session.stopped_by
+                elif not answer:
+                    run.prove(run.lower + 1)
+                else:
+                    proposal = [test for test, literal in enumerate(tests) if session.value(literal)]
+                    bad = _bad_cells(differences, proposal)
+                    if not bad:
+                        run.improve(proposal)
+                    for cell in bad:
+                        if run.late():
+                            break
+                        for conflict in differences.conflicts(cell):
+                            added += 1
+                            session.add([tests[test] for test in differences.of(conflict)])
+        run.add({"differences": added, "proposals": proposals, "conflicts": session.counters.get("conflicts", 0)})
+
+
+def _bad_cells(differences: Differences, tests: list[int]) -> list[npt.NDArray[np.int64]]:
+    """Groups of each cell of ``tests`` that has an avoidable error."""
+    if tests:
+        cell = np.unique(differences.bits(tests), axis=0, return_inverse=True)[1].reshape(-1)
+    else:
+        cell = np.zeros(len(differences), dtype=np.int64)
+    n_cells = int(cell.max()) + 1
+    common = np.zeros((n_cells, differences.heaviest.shape[1]), dtype=np.int64)
+    np.add.at(common, cell, differences.heaviest.astype(np.int64))
+    bad = np.flatnonzero(~(common == np.bincount(cell, minlength=n_cells)[:, None]).any(axis=1))
+    return [np.flatnonzero(cell == number) for number in bad]

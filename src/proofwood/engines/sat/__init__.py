@@ -1,1 +1,0 @@
-"""Engines that ask a SAT solver: encodings as chains of small named constraints, rows added as they are needed."""

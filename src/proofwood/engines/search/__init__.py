@@ -1,6 +1,0 @@
-"""Optimal trees over thresholds by branch and bound (Brita, van der Linden, Demirović 2025; ConTree)."""
-
-from proofwood.engines.search.options import SearchOptions
-from proofwood.engines.search.solve import solve
-
-__all__ = ["SearchOptions", "solve"]

@@ -1,0 +1,177 @@
+"""The portfolio for diagrams of hyperplanes: thresholds first, bounds, construction, local search, exact search.
+
+The solvers of the model of the paper find diagrams; what they say of bounds is not believed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+
+from proofwood.engines.skeleton.fair import improve_fairly
+from proofwood.engines.skeleton.milp import solve as milp
+from proofwood.engines.skeleton.milp.solve import SOLVER_OF_ENGINE, Solver
+from proofwood.engines.skeleton.oblique.bounds import least_cost, lower_bounds
+from proofwood.engines.skeleton.oblique.exact import converts, relaxed
+from proofwood.engines.skeleton.oblique.heuristic import as_oblique, construct_oblique, holds_margins
+from proofwood.engines.skeleton.oblique.improve import improve_oblique
+from proofwood.engines.skeleton.run import LayeredRun, before_proof
+from proofwood.engines.skeleton.shape import Diagram
+from proofwood.engines.skeleton.univariate import work_univariate
+from proofwood.model.node_table import IntArray
+from proofwood.problem.layered import LayeredProblem
+from proofwood.result import Limits
+
+UNIVARIATE = (0.2, 10.0)
+"""Time for the best diagram with thresholds, as a share of what is left, and the most seconds."""
+SIDES = (0.3, 60.0)
+"""Time for the exact search over all ways in which hyperplanes part the rows."""
+BOUNDS = (0.1, 5.0)
+"""Time for bounds: a share of what is left, and the most seconds."""
+ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
+"""Shares of the time that is left for rounds of construction and local search; problems that are easy end early."""
+MOST = 8.0
+"""Seconds of one round at most."""
+PACKAGES: dict[Solver, str] = {"scip": "pyscipopt", "gurobi": "gurobipy"}
+SMALL = 4_000
+"""Rows times slots up to which the solver of scipy is given the model, where no better one is installed."""
+LARGE = (0.5, 60.0)
+"""Time for one more local search where there are more: solvers seldom better a diagram of that size."""
+
+
+def search_univariate(run: LayeredRun, engine: str, random_state: int) -> None:
+    """The portfolio of univariate splits on ``run``, from its leaves on."""
+    for code in range(run.problem.rows.n_classes):
+        run.offer(Diagram.leaf(code), by="leaf")
+    work_univariate(run, engine, random_state)
+
+
+def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None:
+    """Work on ``run`` until it is done or the time is up; what stopped a solver."""
+    problem = run.problem
+    if run.clock.over:
+        return "time_limit"
+    run.prove(least_cost_of_equal_rows(problem), by="equal rows")
+    _univariate_first(run, engine, random_state)
+    _bounds(run)
+    _start(run, random_state)
+    if not run.done:  # what is known now leaves fewer nodes to look at
+        _bounds(run)
+    if engine == "auto":
+        search_sides(run, random_state)
+    if run.done:
+        return None
+    if engine == "heuristic":
+        _improve(run, random_state + 1, run.clock.share(1.0, 30.0))
+        return None
+    solver = SOLVER_OF_ENGINE.get(engine) or _installed(problem)
+    if solver is None:
+        _improve(run, random_state + 1, run.clock.share(1.0, 30.0))
+        return None
+    if engine == "auto" and problem.rows.n_rows * problem.n_slots > SMALL:
+        _improve(run, random_state + 1, run.clock.share(*LARGE))
+    seconds = run.clock.seconds_left if engine == "auto" else before_proof(run)
+    stopped_by = milp.solve(problem, run, solver=solver, seconds=seconds, threads=run.clock.limits.threads)
+    if stopped_by == "interrupt" or run.done:
+        return stopped_by
+    if engine != "auto":
+        search_sides(run, random_state, share=1.0)
+    elif stopped_by == "time_limit":  # the program may have been too large to begin with
+        _improve(run, random_state + 2, run.clock.share(1.0, 120.0))
+    return milp.confirmed(run, stopped_by)
+
+
+def least_cost_of_equal_rows(problem: LayeredProblem) -> int:
+    """Integer cost that no diagram is below, since equal rows of different classes are not told apart."""
+    leaf = problem.cost.of_diagram(problem.leaf_errors, 0)
+    return min(leaf, problem.cost.of_diagram(problem.rows.unavoidable, 1))
+
+
+def _univariate_first(run: LayeredRun, engine: str, random_state: int) -> None:
+    """Offer the best diagram with thresholds for tests that a share of the time finds."""
+    axis = replace(run.problem, columns=None)
+    if run.done or run.clock.over or axis.rows.n_tests == 0 or not converts(run.problem, lambda: run.clock.over):
+        return
+    inner = LayeredRun(axis, Limits(run.clock.share(*UNIVARIATE), run.clock.limits.threads), lower=run.lower)
+    try:
+        search_univariate(inner, "heuristic" if engine == "heuristic" else "search", random_state)
+    finally:
+        if inner.best is not None:
+            _offer(run, as_oblique(run.problem, inner.best), "univariate")
+
+
+def search_sides(run: LayeredRun, random_state: int, *, share: float = SIDES[0]) -> None:
+    """Prove a bound by the exact engines of univariate splits over all ways to part the rows, where these are few."""
+    if run.done:
+        return
+    until = run.clock.seconds + run.clock.share(share, SIDES[1])
+    made = relaxed(run.problem, seconds=(until - run.clock.seconds) / 4)
+    left = until - run.clock.seconds
+    if made is None or left <= 0:
+        return
+    # Bounds that rest on the margin do not hold here: rows nearer than that are told apart.
+    lower = least_cost_of_equal_rows(run.problem)
+    inner = LayeredRun(made.problem, Limits(left, run.clock.limits.threads), lower=lower)
+    try:
+        search_univariate(inner, "search", random_state)
+    finally:
+        if inner.best is not None and (found := made.diagram(inner.best)) is not None:
+            _offer(run, found, "hyperplane search")
+        run.prove(inner.lower, by="hyperplane search")
+
+
+def _installed(problem: LayeredProblem) -> Solver | None:
+    """The best solver at hand; None if there is none that could do anything with a model of this size."""
+    for solver, package in PACKAGES.items():
+        if importlib.util.find_spec(package) is not None:
+            return solver
+    return "scipy" if problem.rows.n_rows * problem.n_slots <= SMALL else None
+
+
+def _bounds(run: LayeredRun) -> None:
+    """Bounds by number of nodes; the short chains that a closed bound comes from are offered."""
+    if run.clock.over:
+        return
+    errors = lower_bounds(
+        run.problem,
+        seconds=run.clock.share(*BOUNDS),
+        upper=run.upper,
+        on_diagram=lambda diagram: _offer(run, diagram, "bounds"),
+        counters=run.counters,
+    )
+    run.prove(least_cost(run.problem, errors), by="conflict bound")
+
+
+def _offer(run: LayeredRun, diagram: Diagram, by: str) -> None:
+    """Offer ``diagram`` if its hyperplanes hold rows as far apart as the model of the paper asks."""
+    if holds_margins(run.problem, diagram):
+        run.offer(diagram, by=by)
+
+
+def _start(run: LayeredRun, random_state: int) -> None:
+    """Offer what grows from hyperplanes at once, in rounds."""
+    for number, share in enumerate(ROUNDS):
+        if run.done or run.clock.over:
+            return
+        seconds = run.clock.share(share, MOST) / 3
+        seed = random_state + 100 * number
+        diagram = construct_oblique(run.problem, random_state=seed, seconds=seconds, start=run.best)
+        _offer(run, diagram, "construct")
+        _improve(run, seed, seconds)
+
+
+def _improve(run: LayeredRun, random_state: int, seconds: float) -> None:
+    problem = run.problem
+    if run.done or seconds <= 0 or run.best is None:
+        return
+
+    def search(leaning: LayeredProblem, diagram: Diagram, costs: IntArray, seed: int, time: float) -> Diagram:
+        return improve_oblique(leaning, diagram, costs=costs, random_state=seed, seconds=time)
+
+    if problem.rates or problem.penalties:
+        improve_fairly(
+            run, search, lambda one: _offer(run, one, "local search"), random_state=random_state, seconds=seconds
+        )
+        return
+    best = improve_oblique(problem, run.best, random_state=random_state, seconds=seconds, target=run.lower)
+    _offer(run, best, "local search")

@@ -1,0 +1,183 @@
+"""The portfolio for univariate splits: construction, local search, bounds, and exact engines, by what is left to do."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+
+from proofwood.engines.interrupts import ends_all
+from proofwood.engines.skeleton.construct import construct
+from proofwood.engines.skeleton.cpsat import solve as cpsat
+from proofwood.engines.skeleton.fair import improve_fairly
+from proofwood.engines.skeleton.improve import improve
+from proofwood.engines.skeleton.milp import solve as milp
+from proofwood.engines.skeleton.run import LayeredRun, before_proof
+from proofwood.engines.skeleton.sets import SetSearch, search_sets
+from proofwood.engines.skeleton.shape import Diagram
+from proofwood.engines.skeleton.trees import fits_every_tree, solve_trees
+from proofwood.engines.skeleton.unrolled import Unroller
+from proofwood.model.node_table import IntArray
+from proofwood.problem.layered import LayeredProblem
+
+CHILD_SECONDS = 1.5
+"""Seconds of processor time that a process with a solver needs before it does anything."""
+CHILD_CELL = 2e-7
+"""The same for each rank of each row that is sent to it."""
+TABLE_CELL = 2e-7
+"""Seconds to sort the rows by their columns, for each rank."""
+LARGE = 400
+"""Distinct rows above which CP-SAT does no more than return its start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How the time is divided; each pair is a share of what is left and the most seconds.
+
+    Parameters
+    ----------
+    look : first search over sets, which settles most small problems
+    construct, improve : construction and local search
+    trees : bounds by optimal trees, and a second search over sets
+    unrolled : bounds by optimal trees again, for what took longer
+    sets : third search over sets
+    neighbourhoods : of a few nodes each, by CP-SAT, where the whole model is too large for it
+    """
+
+    look: tuple[float, float] = (0.05, 1.0)
+    construct: tuple[float, float] = (0.05, 1.0)
+    improve: tuple[float, float] = (0.1, 5.0)
+    trees: tuple[float, float] = (0.1, 10.0)
+    unrolled: tuple[float, float] = (0.5, 120.0)
+    sets: tuple[float, float] = (0.4, 120.0)
+    neighbourhoods: tuple[float, float] = (0.6, 120.0)
+
+
+DEFAULT_SHARES = Shares()
+
+
+def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares = DEFAULT_SHARES) -> str | None:
+    """Work on ``run``, of a univariate problem, until it is done or the time is up; what stopped a solver."""
+    problem = run.problem
+    if run.clock.over:
+        return "time_limit"
+    search = SetSearch.of(problem)
+    run.prove(search.lower, by="equal rows")
+    if engine in ("auto", "search"):
+        search_sets(search, run, seconds=run.clock.share(*shares.look))
+        if run.done:
+            return None
+    start(run, random_state, shares)
+    if run.clock.over:
+        return None
+    if engine == "heuristic":
+        improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 10.0))
+        return None
+    if engine in milp.SOLVER_OF_ENGINE:
+        return _by_milp(run, search, engine, shares)
+    if engine == "cpsat":
+        return _by_cpsat(run, search, random_state)
+    _prove(run, search, shares)
+    alone = engine == "search" or importlib.util.find_spec("ortools") is None
+    search_sets(search, run, seconds=None if alone else run.clock.share(*shares.sets))
+    if run.done:
+        return None
+    if alone:
+        # The sets that are left are too many to list: what time remains goes into better diagrams.
+        improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 30.0))
+        return None
+    if not time_for_a_child(run):
+        improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 30.0))
+        return None
+    if problem.rows.groups[1].shape[0] > LARGE:
+        stopped_by = cpsat.improve(
+            problem, run, seconds=run.clock.share(*shares.neighbourhoods), random_state=random_state
+        )
+        if ends_all(stopped_by):
+            return stopped_by
+        improve_best(run, random_state + 2, seconds=run.clock.share(*shares.improve))
+    if not time_for_a_child(run):
+        return None
+    return _by_cpsat(run, search, random_state)
+
+
+def time_for_a_child(run: LayeredRun) -> bool:
+    """Whether time is left to start a process, to send it the rows, and to end it."""
+    left = run.clock.seconds_left
+    return left is None or left > CHILD_SECONDS + CHILD_CELL * run.problem.rows.ranks.size
+
+
+def start(run: LayeredRun, random_state: int, shares: Shares = DEFAULT_SHARES) -> None:
+    """The two heuristics: construction from the top, and local search from what is best so far."""
+    if run.problem.rows.n_tests == 0 or run.clock.over:
+        return
+    seconds = _with_table(run, run.clock.share(*shares.construct))
+    run.offer(construct(run.problem, random_state=random_state, seconds=seconds), by="construct")
+    improve_best(run, random_state, seconds=_with_table(run, run.clock.share(*shares.improve)))
+
+
+def _with_table(run: LayeredRun, seconds: float) -> float:
+    """``seconds`` and the time to sort the rows, which comes first; half of what is left at most, or ``seconds``."""
+    most = seconds + TABLE_CELL * run.problem.rows.ranks.size
+    left = run.clock.seconds_left
+    return most if left is None else min(most, max(seconds, left / 2))
+
+
+def improve_best(run: LayeredRun, random_state: int, *, seconds: float) -> None:
+    """Local search from the best diagram; with fairness asked for, over prices that lean towards it."""
+    problem = run.problem
+    if run.best is None or run.done or run.clock.over or problem.rows.n_tests == 0 or seconds <= 0:
+        return
+    if problem.rates or problem.penalties:
+
+        def search(leaning: LayeredProblem, diagram: Diagram, costs: IntArray, seed: int, time: float) -> Diagram:
+            return improve(leaning, diagram, costs=costs, random_state=seed, seconds=time)
+
+        improve_fairly(
+            run, search, lambda one: run.offer(one, by="local search"), random_state=random_state, seconds=seconds
+        )
+        return
+    run.offer(
+        improve(problem, run.best, random_state=random_state, seconds=seconds, target=run.lower), by="local search"
+    )
+
+
+def solve_by_trees(run: LayeredRun, shares: Shares = DEFAULT_SHARES) -> None:
+    """The optimum where only trees are asked for, and all of that depth."""
+    if not run.done and run.problem.tree and fits_every_tree(run.problem):
+        solve_trees(run.problem, run, seconds=run.clock.share(*shares.trees))
+
+
+def _prove(run: LayeredRun, search: SetSearch, shares: Shares) -> None:
+    """Bounds by trees and by sets in turn."""
+    if run.clock.over:
+        return
+    solve_by_trees(run, shares)
+    unroller = Unroller(search, run)
+    unroller.work(run.clock.share(*shares.trees))
+    search_sets(search, run, seconds=run.clock.share(*shares.trees))
+    unroller.work(run.clock.share(*shares.unrolled))
+
+
+def _by_milp(run: LayeredRun, search: SetSearch, engine: str, shares: Shares) -> str | None:
+    """A diagram by mixed-integer programming, and a proof by the exact searches: a solver's bound is not believed."""
+    solver, threads = milp.SOLVER_OF_ENGINE[engine], run.clock.limits.threads
+    stopped_by = milp.solve(run.problem, run, solver=solver, seconds=before_proof(run), threads=threads)
+    if stopped_by == "interrupt" or run.done:
+        return stopped_by
+    search_sets(search, run, seconds=run.clock.share(*shares.look))
+    _prove(run, search, shares)
+    search_sets(search, run, seconds=run.clock.share(1.0, 120.0))
+    return milp.confirmed(run, stopped_by)
+
+
+def _by_cpsat(run: LayeredRun, search: SetSearch, random_state: int) -> str | None:
+    if run.clock.over:
+        return "time_limit"
+    return cpsat.solve(
+        run.problem,
+        run,
+        fewest=search.fewest_by_nodes(),
+        seconds=run.clock.seconds_left,
+        threads=run.clock.limits.threads,
+        random_state=random_state,
+    )

@@ -1,0 +1,258 @@
+"""The smallest-tree engine: a problem in, a tree with its proof out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from proofwood import _native
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
+from proofwood.engines.smallest.options import RULES, STRATEGIES, MinimalOptions
+from proofwood.memory import room
+from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.problem.minimal import MinimalTreeProblem, Minimize
+from proofwood.problem.ranked import RankedRows
+from proofwood.result import (
+    LEAST_SECONDARY,
+    NO_LIMITS,
+    SECONDARY_SHARE,
+    Limits,
+    Part,
+    Progress,
+    ProgressEvent,
+    Result,
+    Stats,
+    Status,
+)
+
+DEFAULT_OPTIONS = MinimalOptions()
+_MINIMIZE = {Minimize.DEPTH: 0, Minimize.NODES: 1, Minimize.NODES_ANY_DEPTH: 2}
+_ANY_DEPTH = 2**28
+
+State = tuple[int, int, int, int, bool]  # depth and nodes of the tree at hand, their lower bounds, least depth proved?
+
+
+def solve(
+    problem: MinimalTreeProblem,
+    *,
+    options: MinimalOptions = DEFAULT_OPTIONS,
+    limits: Limits = NO_LIMITS,
+    start: NodeTable | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Smallest tree whose wrong rows weigh at most ``problem.max_errors``.
+
+    Rows of equal ranks are merged; their minority is wrong in every tree, so what counts is the errors beyond
+    ``rows.unavoidable``. If none are permitted, a subproblem is the set of merged rows that is left, whatever the path
+    to it; the least depth is found by raising a limit from a lower bound, and then the number of leaves likewise [1]_.
+
+    Parameters
+    ----------
+    problem : MinimalTreeProblem
+    options : switches of the search; none changes depth and nodes
+    limits : wall-clock seconds; the search runs on one thread whatever ``limits.threads``
+    start : a tree to begin with; it is returned if nothing better is found
+    progress : called from this thread at improvements and about five times a second
+
+    Returns
+    -------
+    Result
+        In the unit "depth" or "nodes", with a part for each. Before the least depth is proved, the bound on the nodes
+        is one for trees of any depth. Ctrl-C, a time limit and ``options.memory`` end the search with a valid bound;
+        where tests and rows alone need more memory, the tree is the greedy one. Once depth (or nodes) are proved, the
+        choice among equally good trees takes a small share of the time limit, see :meth:`Limits.secondary`.
+        Of equally good trees a completed search returns, if no errors beyond the unavoidable ones are permitted and
+        the strategy is not "witness", the one with the least test at every node, root first: least among those below
+        which the best (for depth: a tree of the depth left) is possible. Otherwise it returns the first one found in
+        an order that depends on the merged rows alone. Neither depends on the order of the rows, nor on rows being
+        given twice or by their weight.
+
+    Raises
+    ------
+    ValueError
+        If ``start`` breaks the problem's limits.
+
+    References
+    ----------
+    .. [1] Avellaneda (2020), Efficient Inference of Optimal Decision Trees, AAAI: the problems, and their order.
+    """
+    rows = problem.rows
+    if start is not None and not problem.admits(start):
+        raise ValueError("start is no tree within max_depth and max_errors of the problem")
+    slack = problem.max_errors - rows.unavoidable
+    if slack < 0 or (problem.max_depth is not None and problem.max_depth < 0):
+        return _infeasible(problem)
+    try:
+        found = _search(problem, options, limits, progress, slack)
+    except ENDED as error:  # as if the native search had been stopped before its first tree
+        found = {
+            "stopped": code_of(error),
+            "out_of_memory": False,
+            "seconds": 0.0,
+            "state": (-1, -1, 0, 1, False),
+            "nodes_proved": False,
+            "infeasible": False,
+            "tree": [],
+            "trace": [],
+            "counters": {},
+        }
+    return completed(lambda: _result(found, problem, start))
+
+
+def _search(
+    problem: MinimalTreeProblem, options: MinimalOptions, limits: Limits, progress: Progress | None, slack: int
+) -> dict[str, Any]:
+    """What the native search tells."""
+    rows = problem.rows
+    ranks, costs = _merged(rows)
+    most = _most_memory(options)
+    needed = 3 * rows.n_tests * len(ranks) // 8  # tests by row, rows by test, and the sets that find equal tests
+    settings: dict[str, Any] = {
+        "minimize": _MINIMIZE[Minimize(problem.minimize)],
+        "strategy": STRATEGIES[options.strategy],
+        "max_depth": _ANY_DEPTH if problem.max_depth is None else min(problem.max_depth, _ANY_DEPTH),
+        "slack": min(slack, rows.total),
+        "memory": most,
+        "start_only": needed > most,
+        "form_least": LEAST_SECONDARY,
+        "form_most": 0.0 if limits.seconds is None else SECONDARY_SHARE * limits.seconds,
+        **{name: getattr(options, name) for name in RULES},
+    }
+    return _native.minimal_tree(
+        ranks,
+        np.ascontiguousarray(rows.tests_of, dtype=np.int32),
+        costs,
+        settings,
+        limits.seconds,
+        _reporter(progress, problem),
+    )
+
+
+def _most_memory(options: MinimalOptions) -> int:
+    """Bytes that the subproblems may take."""
+    left = room()
+    if options.memory is None:
+        return 2**31 if left is None else left
+    return options.memory if left is None else min(options.memory, left)
+
+
+def _merged(rows: RankedRows) -> tuple[Any, Any]:
+    """Ranks (n_groups, n_columns) of the distinct rows, and what each label costs beyond the unavoidable errors."""
+    weights = rows.groups[1]
+    costs = weights.max(axis=1, keepdims=True) - weights
+    return np.ascontiguousarray(rows.ranks[rows.first_of_groups]), np.ascontiguousarray(costs)
+
+
+def _reporter(progress: Progress | None, problem: MinimalTreeProblem) -> Any:
+    if progress is None:
+        return None
+
+    def report(seconds: float, state: State) -> None:
+        event = _event(seconds, state, problem)
+        if event is not None:
+            progress(event)
+
+    return report
+
+
+def _event(seconds: float, state: State, problem: MinimalTreeProblem) -> ProgressEvent | None:
+    """What is reported of a state: no objective before the least depth is proved, where it counts before the nodes."""
+    depth, nodes, depth_lower, nodes_lower, depth_proved = state
+    if depth < 0:
+        return None
+    if problem.minimize is Minimize.DEPTH:
+        return ProgressEvent(seconds, depth, depth_lower)
+    if problem.minimize is Minimize.NODES and not depth_proved:
+        return ProgressEvent(seconds, math.inf, nodes_lower)
+    return ProgressEvent(seconds, nodes, nodes_lower)
+
+
+def _result(found: dict[str, Any], problem: MinimalTreeProblem, start: NodeTable | None) -> Result:
+    depth, nodes, depth_lower, nodes_lower, depth_proved = found["state"]
+    stopped_by = "memory_limit" if found["out_of_memory"] else STOPPED_BY[found["stopped"]]
+    table = _table(found["tree"], problem.rows) if found["tree"] else None
+    if table is not None and ((table.depth, table.n_nodes) != (depth, nodes) or not problem.admits(table)):
+        raise AssertionError(
+            f"a tree of depth {depth} and {nodes} nodes was reported, {table.depth} and {table.n_nodes} came"
+        )
+    if (
+        start is not None
+        and not found["infeasible"]
+        and (table is None or _order(start, problem) < _order(table, problem))
+    ):
+        table = problem.rows.refresh(start, relabel=True)
+    nodes_proved = found["nodes_proved"]
+    if problem.minimize is Minimize.DEPTH and table is not None:
+        nodes_lower = max(nodes_lower, 2 * (depth_lower + 1) - 1)
+    parts = _parts(table, problem, (depth_lower, depth_proved), (nodes_lower, nodes_proved), found["infeasible"])
+    goal = parts[0] if problem.minimize is Minimize.DEPTH else parts[1]
+    status = goal.status
+    if problem.minimize is Minimize.NODES and status is Status.OPTIMAL and parts[0].status is not Status.OPTIMAL:
+        status = Status.FEASIBLE
+    events = [event for s, state in found["trace"] if (event := _event(s, state, problem)) is not None]
+    if table is not None:
+        final = ProgressEvent(found["seconds"], goal.objective, goal.lower_bound)
+        if not events or (events[-1].objective, events[-1].lower_bound) != (final.objective, final.lower_bound):
+            events.append(final)
+    stats = Stats(
+        seconds=found["seconds"],
+        engine="minimal",
+        stopped_by=None if status in (Status.OPTIMAL, Status.INFEASIBLE) else stopped_by,
+        counters=dict(found["counters"]),
+    )
+    return Result(table, goal.objective, goal.unit, goal.lower_bound, status, stats, tuple(events), parts)
+
+
+def _order(table: NodeTable, problem: MinimalTreeProblem) -> tuple[int, int]:
+    if problem.minimize is Minimize.NODES_ANY_DEPTH:
+        return table.n_nodes, table.depth
+    return table.depth, table.n_nodes
+
+
+def _parts(
+    table: NodeTable | None,
+    problem: MinimalTreeProblem,
+    depth: tuple[int, bool],
+    nodes: tuple[int, bool],
+    infeasible: bool,
+) -> tuple[Part, Part]:
+    """Depth and nodes and what is proved of each; ``depth`` and ``nodes`` are bounds and whether they are tight."""
+    if table is None:
+        status = Status.INFEASIBLE if infeasible else Status.UNKNOWN
+        bounds = (math.inf, math.inf) if infeasible else (depth[0], nodes[0])
+        return Part("depth", math.inf, bounds[0], status), Part("nodes", math.inf, bounds[1], status)
+
+    def part(unit: str, size: int, lower: int, sure: bool) -> Part:
+        return Part(unit, size, min(lower, size), Status.OPTIMAL if sure and size == lower else Status.FEASIBLE)
+
+    any_depth = problem.minimize is Minimize.NODES_ANY_DEPTH
+    shallow = part("depth", table.depth, depth[0], not any_depth or table.depth == depth[0])
+    small = part("nodes", table.n_nodes, nodes[0], True)
+    if problem.minimize is Minimize.NODES and shallow.status is not Status.OPTIMAL:
+        small = Part("nodes", small.objective, small.lower_bound, Status.FEASIBLE)
+    return shallow, small
+
+
+def _infeasible(problem: MinimalTreeProblem) -> Result:
+    unit = "depth" if problem.minimize is Minimize.DEPTH else "nodes"
+    parts = _parts(None, problem, (0, False), (1, False), True)
+    return Result(None, math.inf, unit, math.inf, Status.INFEASIBLE, Stats(engine="minimal"), (), parts)
+
+
+def _table(nodes: list[tuple[int, int, int]], rows: RankedRows) -> NodeTable:
+    """Node table over the tests; labels are the majority of the rows in each node."""
+    feature, low, high = (np.array(column, dtype=np.int64) for column in zip(*nodes, strict=True))
+    n = len(nodes)
+    table = NodeTable(
+        feature=np.where(feature < 0, LEAF, feature),
+        threshold=np.where(feature < 0, np.nan, 0.5),
+        low=low,
+        high=high,
+        label=np.zeros(n, dtype=np.int64),
+        weight=np.zeros((n, rows.n_classes)),
+        rows=np.zeros(n, dtype=np.int64),
+        missing_low=np.ones(n, dtype=bool),
+    )
+    return rows.refresh(table, relabel=True)

@@ -1,0 +1,280 @@
+"""The search engine: a problem in, a tree with its proof out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from proofwood import _native
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
+from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
+from proofwood.model.evaluate import apply
+from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.model.reshape import canonical_thresholds, refresh
+from proofwood.model.sums import rounded_up
+from proofwood.problem.objectives import TreeCost, proof
+from proofwood.problem.problem import TreeProblem
+from proofwood.problem.recount import integer_cost, real_cost
+from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status
+
+DEFAULT_OPTIONS = SearchOptions()
+_NO_TREE = 2**60  # cost that the native search reports before its first tree
+
+
+@dataclass(frozen=True, slots=True)
+class TreeBound:
+    """What a search for trees below a cost found.
+
+    Parameters
+    ----------
+    lower : integer cost of any permitted tree, or the cost that was asked about where none costs less
+    model : a tree that costs less, the best found; None if there is none or the time was up
+    stopped_by : None if the answer is final, else "time_limit" or "interrupt"
+    """
+
+    lower: int
+    model: NodeTable | None
+    stopped_by: str | None
+
+
+def solve(
+    problem: TreeProblem,
+    *,
+    options: SearchOptions = DEFAULT_OPTIONS,
+    limits: Limits = NO_LIMITS,
+    start: NodeTable | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Tree of least cost within the problem's depth, by branch and bound over thresholds [1]_.
+
+    Parameters
+    ----------
+    problem : TreeProblem
+    options : switches of the search; none changes the objective
+    limits : wall-clock seconds and threads
+    start : a tree to begin with; it is returned if nothing better is found
+    progress : called from this thread at improvements and about five times a second
+
+    Returns
+    -------
+    Result
+        Objective and bound in units of real weight. Ctrl-C ends the search like a time limit.
+        A completed search without gap returns the same tree for any order of the rows and any number of threads: of
+        least depth, then of the smallest (feature, threshold), at every node.
+
+    Raises
+    ------
+    ValueError
+        If ``start`` breaks the problem's limits, or the machine lacks the instruction set asked for.
+
+    References
+    ----------
+    .. [1] Brita, van der Linden, Demirović (2025), Optimal Classification Trees for Continuous Feature Data Using
+       Dynamic Programming with Branch-and-Bound, AAAI.
+    """
+    result = _search(problem, options, limits, start, progress)
+    try:
+        return _lightened(result, problem, options, limits, progress)
+    except ENDED:  # what was found holds
+        return result
+
+
+def _lightened(
+    result: Result, problem: TreeProblem, options: SearchOptions, limits: Limits, progress: Progress | None
+) -> Result:
+    """``result`` where rounded weights leave it open, improved by searches in which heavy rows weigh less.
+
+    If a tree of cost ``U`` is known, no cheaper tree gets a row of weight ``U`` or more wrong. So such rows may weigh
+    ``U``: cheaper trees cost what they did, all others still ``U`` or more, and light rows lose less to rounding.
+    """
+    heaviest = float(problem.real_weights.max())
+    while result.status is Status.WITHIN_GAP and problem.rounding is not None and result.model is not None:
+        known = real_cost(result.model, problem)
+        most = rounded_up(known)
+        if not 0 < most <= heaviest / 2 or problem.min_leaf_weight > 0 or problem.max_gap > 0:
+            break
+        heaviest, capped = most, problem.capped(most)
+        left = None if limits.seconds is None else max(0.0, limits.seconds - result.stats.seconds)
+        again = _search(capped, options, replace(limits, seconds=left), None, None)
+        assert again.model is not None
+        model = refresh(again.model, problem.X, problem.codes, problem.n_classes, problem.real_weights, relabel=True)
+        cost = real_cost(model, problem)
+        if cost > known:
+            model, cost = result.model, known
+        objective = float(cost)
+        proved = again.status is Status.OPTIMAL
+        lower = objective if proved else min(objective, max(result.lower_bound, again.lower_bound))
+        seconds = result.stats.seconds + again.stats.seconds
+        result = replace(
+            result,
+            model=model,
+            objective=objective,
+            lower_bound=lower,
+            status=Status.OPTIMAL if proved else again.status,
+            trace=(*result.trace, ProgressEvent(seconds, objective, lower)),
+            stats=replace(result.stats, seconds=seconds, stopped_by=again.stats.stopped_by),
+        )
+        if progress is not None:
+            progress(result.trace[-1])
+    return result
+
+
+def _search(
+    problem: TreeProblem,
+    options: SearchOptions,
+    limits: Limits,
+    start: NodeTable | None,
+    progress: Progress | None,
+) -> Result:
+    """One run of the native search."""
+    settings = _settings(problem, options, limits)
+    if start is not None:
+        settings["start_upper"] = _checked_start(start, problem)
+    try:
+        found = _run(problem, settings, limits, _reporter(progress, problem.cost))
+    except ENDED as error:  # as if the native search had been stopped before it sorted the rows
+        found = {"stopped": code_of(error), "seconds": 0.0, "kernel": options.simd, "upper": None}
+    return completed(lambda: _result(found, problem, start, options))
+
+
+def bound(
+    problem: TreeProblem, *, below: int, options: SearchOptions = DEFAULT_OPTIONS, limits: Limits = NO_LIMITS
+) -> TreeBound:
+    """Whether some tree costs less than ``below``, an integer cost: quicker than :func:`solve` where none does."""
+    settings = _settings(problem, options, limits) | {"canonical": False, "bound_only": True, "start_upper": below}
+    found = _run(problem, settings, limits, None)
+    stopped_by = STOPPED_BY[found["stopped"]]
+    if not found.get("has_tree"):
+        return TreeBound(min(below, found.get("lower", 0)), None, stopped_by)
+    table = refresh(
+        _table(found["tree"], problem),
+        problem.X,
+        problem.codes,
+        problem.n_classes,
+        problem.real_weights,
+        relabel=True,
+    )
+    return TreeBound(min(found["lower"], integer_cost(table, problem)), table, stopped_by)
+
+
+def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> dict[str, Any]:
+    cost = problem.cost
+    return {
+        "max_depth": problem.max_depth,
+        "error_price": cost.error_price,
+        "leaf_price": cost.leaf_price,
+        "min_rows": min(problem.min_samples_leaf, 2**31 - 1),
+        "min_weight": problem.min_leaf_weight,
+        "gap": problem.max_gap,
+        "threads": limits.threads,
+        "isa": INSTRUCTION_SETS[options.simd],
+        "lane_bits": options.lanes,
+        "canonical": options.canonical,
+        "eta": min(options.eta, 1e9),
+        **{name: getattr(options, name) for name in ("similarity", "interval_shrinking", "sub_interval", "depth_two")},
+        **{name: getattr(options, name) for name in ("cache", "feature_bounds", "affordable", "merge_rows")},
+    }
+
+
+def _run(problem: TreeProblem, settings: dict[str, Any], limits: Limits, report: Any) -> dict[str, Any]:
+    found: dict[str, Any] = _native.solve_tree(
+        np.ascontiguousarray(problem.X),
+        np.ascontiguousarray(problem.codes, dtype=np.int32),
+        problem.weights,
+        problem.n_classes,
+        settings,
+        limits.seconds,
+        report,
+    )
+    return found
+
+
+def _reporter(progress: Progress | None, cost: TreeCost) -> Any:
+    if progress is None:
+        return None
+
+    def report(seconds: float, upper: int, lower: int) -> None:
+        if upper < _NO_TREE:
+            progress(ProgressEvent(seconds, *cost.reported(upper, lower)))
+
+    return report
+
+
+def _checked_start(start: NodeTable, problem: TreeProblem) -> int:
+    if not start.is_tree or start.depth > problem.max_depth:
+        raise ValueError(f"start has depth {start.depth}, expected a tree of depth up to {problem.max_depth}")
+    if start.n_leaves > 1:
+        leaves = apply(start, problem.X)
+        rows = np.bincount(leaves, minlength=start.n_nodes)[start.feature == LEAF]
+        weights = np.bincount(leaves, problem.weights, start.n_nodes)[start.feature == LEAF]
+        if rows.min() < problem.min_samples_leaf or weights.min() < problem.min_leaf_weight:
+            raise ValueError("start has a leaf below min_samples_leaf or min_weight_fraction_leaf of the problem")
+    return integer_cost(start, problem)
+
+
+def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None, options: SearchOptions) -> Result:
+    cost = problem.cost
+    stopped_by = STOPPED_BY[found["stopped"]]
+    lower, trace = found.get("lower", 0), found.get("trace", [])
+    if found.get("has_tree"):
+        table = _table(found["tree"], problem)
+    elif start is not None:
+        table = start
+    else:  # stopped before the rows were sorted
+        table = _leaf(problem)
+    table = refresh(table, problem.X, problem.codes, problem.n_classes, problem.real_weights, relabel=True)
+    upper = integer_cost(table, problem)
+    counted = found["upper"]  # leaves may predict the class of the larger real weight and not of the larger integer
+    if counted is not None and problem.rounding is None and upper > counted:
+        raise AssertionError(f"the tree costs {upper}, the search counted {counted}")
+    lower = min(lower, upper)
+    gap = (upper if counted is None else min(upper, counted)) - lower
+    complete = stopped_by is None or gap <= 0
+    if complete and gap > problem.max_gap:
+        raise AssertionError(f"the search ended {gap} from its bound, {problem.max_gap} are permitted")
+    events = [ProgressEvent(s, *cost.reported(u, low)) for s, u, low in trace if u < _NO_TREE]
+    objective, bound, status = proof(cost, upper, lower, lambda: real_cost(table, problem), complete=complete)
+    final = ProgressEvent(found["seconds"], objective, bound)
+    if not events or (events[-1].objective, events[-1].lower_bound) != (final.objective, final.lower_bound):
+        events.append(final)
+    stats = Stats(
+        seconds=found["seconds"],
+        engine=f"search ({found['kernel'] if options.simd == 'auto' else options.simd})",
+        stopped_by=None if complete else stopped_by,
+        counters=dict(found.get("counters", {})),
+    )
+    return Result(table, final.objective, cost.name, final.lower_bound, status, stats, tuple(events))
+
+
+def _leaf(problem: TreeProblem) -> NodeTable:
+    label = int(np.argmax(np.bincount(problem.codes, problem.weights, problem.n_classes)))
+    none = np.array([LEAF])
+    return NodeTable(
+        feature=none,
+        threshold=np.array([np.nan]),
+        low=none,
+        high=none,
+        label=np.array([label]),
+        weight=np.zeros((1, problem.n_classes)),
+        rows=np.array([problem.n_rows]),
+        missing_low=np.array([True]),
+    )
+
+
+def _table(nodes: list[tuple[int, float, int, int]], problem: TreeProblem) -> NodeTable:
+    """Node table with thresholds halfway to the next value among the rows of each node."""
+    feature, value, low, high = (np.array(column) for column in zip(*nodes, strict=True))
+    n = len(nodes)
+    table = NodeTable(
+        feature=feature,
+        threshold=np.where(feature == LEAF, np.nan, value),
+        low=low,
+        high=high,
+        label=np.zeros(n, dtype=np.int64),
+        weight=np.zeros((n, problem.n_classes)),
+        rows=np.zeros(n, dtype=np.int64),
+        missing_low=np.ones(n, dtype=bool),
+    )
+    return canonical_thresholds(table, problem.X)
