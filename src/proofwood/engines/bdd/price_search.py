@@ -1,0 +1,126 @@
+"""Diagrams of least errors plus price of inner nodes, by sets of tests.
+
+A diagram that needs ``h`` tests has at least ``h`` inner nodes, and at least the errors of its set of tests. So for
+each ``h`` the sets of ``h`` tests whose errors and ``h`` nodes cost less than the best diagram are listed, and each is
+given its cheapest labels; diagrams that leave tests of their set unused belong to smaller sets.
+"""
+
+from __future__ import annotations
+
+from proofwood.engines.bdd.cells import CellTable, diagram
+from proofwood.engines.bdd.priced import Cheapest, cheapest_diagram
+from proofwood.engines.bdd.subset import best_subset, optimal_subsets
+from proofwood.engines.interrupts import ENDED, cause_of, completed, raise_ended
+from proofwood.engines.run import BoundedRun, Clock
+from proofwood.problem.diagram import DiagramProblem
+from proofwood.problem.objectives import proof
+from proofwood.result import Part, Progress, Result, Stats, Status
+
+MAX_SETS = 10_000
+"""Most sets of tests of one size that are listed."""
+
+
+def cheapest_over_sets(problem: DiagramProblem, clock: Clock, progress: Progress | None) -> Result:
+    """The diagram of least cost; at the end of the time the best one found, with a bound that holds."""
+    run = _PricedRun(problem, clock, progress)
+    try:
+        for size in range(1, min(problem.max_features, problem.rows.n_tests) + 1):
+            if clock.over:  # larger diagrams cost more
+                run.leave(run.least(size), "time_limit")
+                break
+            _search_size(run, size)
+    except ENDED as error:
+        run.leave(run.least(0), cause_of(error))
+    return completed(run.result)
+
+
+def _search_size(run: _PricedRun, size: int) -> None:
+    """Diagrams that use ``size`` tests."""
+    rows, cost, clock = run.problem.rows, run.problem.cost, run.clock
+    fewest = best_subset(rows, size, limits=clock.left())
+    raise_ended(fewest.stopped_by)
+    bound = cost.error_price * fewest.lower_bound + cost.leaf_price * size
+    if fewest.tests is not None and len(fewest.tests) == size:
+        run.take(run.cheapest(CellTable.of(rows, fewest.tests)))
+    if bound >= run.upper:
+        return
+    most = (run.upper - 1 - cost.leaf_price * size) // cost.error_price
+    sets, complete, ended = optimal_subsets(rows, size, most, max_sets=MAX_SETS, limits=clock.left())
+    raise_ended(ended)
+    if not complete:
+        run.leave(bound)
+    for tests in sets:
+        if len(tests) == size:
+            _search_set(run, tests)
+    run.report()
+
+
+def _search_set(run: _PricedRun, tests: tuple[int, ...]) -> None:
+    """Diagrams that use all of ``tests``."""
+    cells = CellTable.of(run.problem.rows, tests)
+    least = run.problem.cost.error_price * cells.errors + run.problem.cost.leaf_price * len(tests)
+    if least >= run.upper:
+        return
+    if run.clock.over:
+        run.leave(least, "time_limit")
+        return
+    found = run.cheapest(cells)
+    run.counters["sets"] += 1
+    run.take(found)
+    if found.lower_bound < run.upper and found.status is not Status.OPTIMAL:
+        run.leave(max(least, found.lower_bound))
+
+
+class _PricedRun(BoundedRun):
+    """The cheapest diagram so far, and what was left out."""
+
+    def __init__(self, problem: DiagramProblem, clock: Clock, progress: Progress | None) -> None:
+        super().__init__(clock, progress)
+        self.problem = problem
+        self.counters["sets"] = 0
+        self.best = completed(lambda: self.cheapest(CellTable.of(problem.rows, ()), first=True))
+        self.upper = self.best.cost
+        self._left: list[int] = []
+        self._stopped_by: str | None = None
+
+    def cheapest(self, cells: CellTable, *, first: bool = False) -> Cheapest:
+        """Order and labels of least cost; where it has an answer already, below its cost."""
+        cost = self.problem.cost
+        if first:
+            return cheapest_diagram(cells, cost.error_price, cost.leaf_price)
+        return cheapest_diagram(cells, cost.error_price, cost.leaf_price, upper=self.upper, limits=self.clock.left())
+
+    def take(self, found: Cheapest) -> None:
+        """Keep a diagram that costs less than the best."""
+        if found.cost < self.upper:
+            self.best, self.upper = found, found.cost
+            self.changed()
+
+    def least(self, size: int) -> int:
+        """Integer cost that no diagram of ``size`` inner nodes or more is below."""
+        return self.problem.cost.error_price * self.problem.rows.unavoidable + self.problem.cost.leaf_price * size
+
+    def leave(self, bound: int, stopped_by: str | None = None) -> None:
+        """Some diagrams are not searched, none of which costs less than ``bound``; what ended the search, if it did."""
+        self._left.append(bound)
+        self._stopped_by = stopped_by or self._stopped_by
+
+    def state(self) -> tuple[float, float]:
+        """Cost and bound in the unit of the result."""
+        return self.problem.cost.reported(self.upper, self.lower)
+
+    def result(self) -> Result:
+        """The best diagram, recounted."""
+        problem, best = self.problem, self.best
+        lower = min([self.upper, *self._left])
+        table = problem.rows.refresh(diagram(best.tests, best.labels, problem.rows.n_classes))
+        if problem.integer_cost(table) != self.upper:
+            raise AssertionError(f"the diagram costs {problem.integer_cost(table)}, the search counted {self.upper}")
+        objective, bound, status = proof(
+            problem.cost, self.upper, lower, lambda: problem.real_cost(table), complete=lower == self.upper
+        )
+        stopped_by = self._stopped_by or ("time_limit" if self.clock.over and self._left else None)
+        stats = Stats(self.clock.seconds, "search", None if lower == self.upper else stopped_by, dict(self.counters))
+        part = Part(problem.cost.name, objective, bound, status)
+        trace = self.whole_trace(objective, bound)
+        return Result(table, objective, problem.cost.name, bound, status, stats, trace, (part,))
