@@ -19,7 +19,6 @@ from proofwood.data.columns import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain import arguments
 from proofwood.explain.model.adapters.reading import Adapted, kinds_from
-from proofwood.explain.model.adapters.supported import adapt
 from proofwood.explain.model.forest import OTHER
 from proofwood.explain.model.grid import Grid, GridBuilder
 from proofwood.explain.model.integers import integer_scores
@@ -306,6 +305,9 @@ def explained(
     AssertionError
         If the conversion and the model disagree; the message names the row.
     """
+    # Start-up time: the adapters load scikit-learn, which whoever reads explanations or certificates can do without.
+    from proofwood.explain.model.adapters.supported import adapt
+
     arguments.choice(vote, "vote", ("auto", "majority"))
     arguments.mapping(bounds, "bounds", "{'income': (0, math.inf)}")
     arguments.mapping(feature_groups, "feature_groups", "{'colour': ['colour_red', 'colour_blue']}")
