@@ -25,8 +25,9 @@ using Flags = nb::ndarray<const u8, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 // The arrays of a NodeTable, checked against rows of this many columns.
 class Table {
  public:
-  Table(Integers feature, Reals threshold, Integers low, Integers high, Flags missing_low, Flags by_levels, Integers codes_begin, Reals codes,
-        Integers sum_begin, Integers sum_columns, Reals sum_values)
+  Table(const Integers& feature, const Reals& threshold, const Integers& low, const Integers& high, const Flags& missing_low,
+        const Flags& by_levels, const Integers& codes_begin, const Reals& codes, const Integers& sum_begin, const Integers& sum_columns,
+        const Reals& sum_values)
       : feature_(feature),
         threshold_(threshold),
         low_(low),
@@ -72,7 +73,7 @@ Line owned(std::vector<i64>&& values) {
   const std::size_t size = kept->size();
   i64* const data = kept->data();
   const nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::vector<i64>*>(p); });
-  (void)kept.release();
+  static_cast<void>(kept.release());  // the capsule owns it now
   return Line(data, {size}, owner);
 }
 
@@ -99,7 +100,7 @@ nb::tuple paths(const Table& table, const Matrix& x) {
 using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Counts = nb::ndarray<i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-void add_visits(const Table& table, const Matrix& x, const Integers& codes, const Reals& weights, Sums weight, Counts visits) {
+void add_visits(const Table& table, const Matrix& x, const Integers& codes, const Reals& weights, const Sums& weight, const Counts& visits) {
   const walk::Graph graph = table.graph(x);
   const std::size_t rows = x.shape(0), classes = weight.shape(1);
   if (codes.shape(0) != rows || weights.shape(0) != rows) throw std::invalid_argument("codes and weights do not fit the rows");
@@ -112,7 +113,7 @@ void add_visits(const Table& table, const Matrix& x, const Integers& codes, cons
 
 using Bounds = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-void add_neighbours(const Table& table, const Matrix& x, Bounds below, Bounds above) {
+void add_neighbours(const Table& table, const Matrix& x, const Bounds& below, const Bounds& above) {
   const walk::Graph graph = table.graph(x);
   if (below.shape(0) != graph.nodes || above.shape(0) != graph.nodes) throw std::invalid_argument("the bounds do not fit the nodes");
   const nb::gil_scoped_release release;
