@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include "votes/votes.hpp"
+#include "votes/model.hpp"
 
 namespace proofwood::votes {
 
 namespace {
-std::size_t z(int i) { return static_cast<std::size_t>(i); }
 constexpr int kPatience = 60;  // changed rows in a row that are no better, before the search starts elsewhere
 }  // namespace
 

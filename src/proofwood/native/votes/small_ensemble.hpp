@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "votes/votes.hpp"
+#include "common/watch.hpp"
+#include "votes/model.hpp"
 
 namespace proofwood::votes {
 
@@ -17,10 +18,10 @@ struct JoinOptions {
   std::int64_t most_leaves = 40000; // joined trees have at most so many leaves together
 };
 
-class Local {
+class SmallEnsemble {
  public:
   // `gain` of each leaf of `model`; the box [lo, hi] reaches those with dead == 0; a row counts from sum `least` on.
-  Local(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
+  SmallEnsemble(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
         const std::vector<int>& hi, std::int64_t least, const JoinOptions& options, Watch& watch);
 
   bool stopped() const { return stopped_; }                // the watch was over before the end: of no use
