@@ -71,9 +71,7 @@ ClauseSearch::Sum ClauseSearch::sum_of(const Contest& contest) const {
 
 ClauseSearch::ClauseSearch(const Model& model, const std::vector<Contest>& contests, Rules rules) : model_(model), rules_(rules), climb_(model) {
   const int n = model.n_leaves;
-  for (const Contest& contest : contests) {
-    sums_.push_back(sum_of(contest));
-  }
+  for (const Contest& contest : contests) sums_.push_back(sum_of(contest));
   dead_.assign(z(n), 0);
   died_.assign(z(n), -1);
   marked_.assign(z(n), 0);

@@ -1,3 +1,6 @@
+// Local search for a row that scores high: steps of one column, kicks, and the way back to the row that was asked about.
+//
+// Theory: docs/theory/explanations.md, "The native engine": climbing.
 #include "votes/climb.hpp"
 
 #include <algorithm>
