@@ -10,7 +10,7 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "bdd/subset.hpp"
+#include "bdd/subset_search.hpp"
 #include "common/bindings.hpp"
 #include "common/running.hpp"
 #include "common/settings.hpp"
@@ -27,10 +27,8 @@ using Ranks = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::dev
 using Cuts = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Weights = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weights, const nb::dict& given,
-                      std::optional<double> seconds, const nb::object& progress) {
-  if (weights.shape(0) != ranks.shape(0)) throw std::invalid_argument("ranks and weights differ in length");
-  if (cuts.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and cuts differ in their number of columns");
+// `by_rank` is a setting of the table, the others are of the search.
+bdd::Settings settings_of(const nb::dict& given, bool& by_rank) {
   bdd::Settings settings;
   proofwood::SettingsReader reader(given);
   const auto number = [&](const char* name, auto fallback) { return reader.get(name, fallback); };
@@ -42,7 +40,7 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   settings.threads = number("threads", settings.threads);
   settings.neighbours = number("neighbours", settings.neighbours);
   settings.restarts = number("restarts", settings.restarts);
-  const bool by_rank = number("by_rank", false);
+  by_rank = number("by_rank", false);
   settings.isa = proofwood::chosen_isa(number("isa", static_cast<int>(proofwood::kAuto)));
   settings.rules.matching = number("matching", true);
   settings.rules.reweighting = number("reweighting", true);
@@ -54,7 +52,36 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   settings.rules.sweep = number("sweep", true);
   settings.rules.greedy = number("greedy", true);
   reader.finish();
+  return settings;
+}
 
+void write_result(const bdd::Search& search, double offset, nb::dict& result) {
+  const auto state = search.state();
+  result["greedy_upper"] = search.greedy_upper();
+  result["done"] = search.done();
+  result["has_set"] = state.has_set;
+  result["upper"] = state.upper;
+  result["lower"] = state.lower;
+  result["set"] = search.set();
+  result["sets"] = search.sets();
+  result["complete"] = search.complete();
+  result["tests"] = search.table().tests;
+  result["unavoidable"] = search.table().unavoidable;
+  nb::list trace;
+  for (const auto& event : search.events_since(0)) trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));
+  result["trace"] = trace;
+  nb::dict counters;
+  const auto counts = search.counters();
+  for (int c = 0; c < bdd::kCounters; ++c) counters[bdd::kCounterNames[c]] = counts[static_cast<std::size_t>(c)];
+  result["counters"] = counters;
+}
+
+nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weights, const nb::dict& given,
+                      std::optional<double> seconds, const nb::object& progress) {
+  if (weights.shape(0) != ranks.shape(0)) throw std::invalid_argument("ranks and weights differ in length");
+  if (cuts.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and cuts differ in their number of columns");
+  bool by_rank = false;
+  const bdd::Settings settings = settings_of(given, by_rank);
   using Clock = std::chrono::steady_clock;
   const auto started = Clock::now();
   std::atomic<int> stop{kRunning};
@@ -73,7 +100,7 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
     }
     search->run();
   };
-  std::size_t told = 0;
+  std::size_t reported = 0;
   double last_call = 0;
   const auto report = [&](double now) {
     bdd::Search* running = nullptr;
@@ -82,9 +109,9 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
       running = search.get();
     }
     if (running == nullptr || progress.is_none()) return;
-    const auto events = running->events_since(told);
+    const auto events = running->events_since(reported);
     if (events.empty() && now - last_call <= 0.2) return;
-    told += events.size();
+    reported += events.size();
     last_call = now;
     const auto state = running->state();
     if (state.has_set) progress(now, state.upper, state.lower);
@@ -96,24 +123,7 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   result["seconds"] = took;
   result["prepared"] = search != nullptr;
   if (!search) return result;
-  const auto state = search->state();
-  result["greedy_upper"] = search->greedy_upper();
-  result["done"] = search->done();
-  result["has_set"] = state.has_set;
-  result["upper"] = state.upper;
-  result["lower"] = state.lower;
-  result["set"] = search->set();
-  result["sets"] = search->sets();
-  result["complete"] = search->complete();
-  result["tests"] = search->table().tests;
-  result["unavoidable"] = search->table().unavoidable;
-  nb::list trace;
-  for (const auto& event : search->events_since(0)) trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));
-  result["trace"] = trace;
-  nb::dict counters;
-  const auto counts = search->counters();
-  for (int c = 0; c < bdd::kCounters; ++c) counters[bdd::kCounterNames[c]] = counts[static_cast<std::size_t>(c)];
-  result["counters"] = counters;
+  write_result(*search, offset, result);
   return result;
 }
 

@@ -1,3 +1,4 @@
+// The bit kernels of the instruction set that was asked for.
 #include "bdd/kernels.hpp"
 
 namespace proofwood::bdd {

@@ -1,4 +1,7 @@
-// The subset search over columns of many cuts, without a bit made.
+// The subset search over columns of many cuts, which stay ranks: no bit vector is made.
+//
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
+// (MaxSAT-BDD); the search is ours.
 //
 // A pair of rows is separated by the cuts between its two ranks, so the covers of all cuts of a column come from one
 // difference array over the pairs. Where one test is left to choose, a walk along each column in the order of its ranks
@@ -176,7 +179,7 @@ i64 Search::Worker::rank_cover(Node& node) {
 }
 
 // errors[s] = error of the node after candidate s: a walk along the ranks of each column that has candidates.
-void Search::Worker::sweep(const Node& node, std::vector<i64>& errors) {
+void Search::Worker::rank_errors(const Node& node, std::vector<i64>& errors) {
   const std::size_t n = table.groups, columns = table.raw_begin.size() - 1;
   errors.assign(node.candidates.size(), node.error);
   if (spot_.empty()) {
@@ -238,7 +241,7 @@ void Search::Worker::sweep(const Node& node, std::vector<i64>& errors) {
 // One test is left: all sets below are counted. The bound is exact, also above upper(), which feeds the similarity rule.
 i64 Search::Worker::rank_leaf(Node& node) {
   ++counters[kLeaves];
-  sweep(node, line_);
+  rank_errors(node, line_);
   if (search.stopped()) return 0;
   counters[kPairEvaluations] += static_cast<i64>(node.candidates.size());
   i64 least = node.error;

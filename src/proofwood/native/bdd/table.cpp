@@ -1,10 +1,13 @@
 // Preparation of the subset search: distinct tests, weighted items, near pairs.
+//
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
+// (MaxSAT-BDD); the search is ours.
 #include <algorithm>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
 
-#include "bdd/subset.hpp"
+#include "bdd/subset_search.hpp"
 
 namespace proofwood::bdd {
 
@@ -107,27 +110,65 @@ void index_edges(Table& table) {
   for (const Edge& edge : table.edges) table.near[next[edge.a]++] = edge.b, table.near[next[edge.b]++] = edge.a;
 }
 
-// Ties at the last distance are taken from a place of their own for each group, so that not all groups ask for the same
-// partners. Only kMostCompared others are looked at, spread evenly: any pairs make a valid bound.
-void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const std::atomic<int>& stop) {
+namespace {
+
+struct Near {
+  std::uint16_t distance;
+  Edge edge;
+};
+
+// Groups of another class than `label` that a matching may use: not more than kMostCompared, spread evenly.
+std::vector<u32> others_of(const Table& table, u32 label) {
   constexpr std::size_t kMostCompared = 8192;
+  std::vector<u32> others;
+  for (u32 g = 0; g < table.groups; ++g)
+    if (table.heaviest[g] != label && table.margin[g] > 0) others.push_back(g);
+  if (others.size() <= kMostCompared) return others;
+  std::vector<u32> fewer(kMostCompared);
+  for (std::size_t i = 0; i < kMostCompared; ++i) fewer[i] = others[i * others.size() / kMostCompared];
+  return fewer;
+}
+
+// Appends the `per_group` nearest of `others`. Ties at the last distance are taken from a place of their own for each group,
+// so that not all groups ask for the same partners. `tally` counts by distance.
+void add_nearest(u32 group, const std::vector<u32>& others, const std::vector<std::uint16_t>& distance, u32 per_group, std::vector<u32>& tally,
+                 std::vector<Near>& near) {
+  const auto n = static_cast<u32>(others.size());
+  std::fill(tally.begin(), tally.end(), 0);
+  for (u32 i = 0; i < n; ++i) ++tally[std::min<std::size_t>(distance[i], tally.size() - 1)];
+  u32 below = 0, last = 0;
+  while (last + 1 < tally.size() && below + tally[last] < per_group) below += tally[last++];
+  u32 ties = per_group > below ? per_group - below : 0;
+  const auto start = static_cast<u32>(mix(group + 1) % n);
+  for (u32 k = 0; k < n; ++k) {
+    const u32 i = start + k < n ? start + k : start + k - n;
+    if (distance[i] > last || (distance[i] == last && ties == 0)) continue;
+    if (distance[i] == last) --ties;
+    near.push_back({distance[i], {std::min(group, others[i]), std::max(group, others[i])}});
+  }
+}
+
+// Sorted by distance, each pair once.
+std::vector<Edge> sorted_edges(std::vector<Near>& near) {
+  std::sort(near.begin(), near.end(), [](const Near& x, const Near& y) {
+    return x.distance != y.distance ? x.distance < y.distance : x.edge.a != y.edge.a ? x.edge.a < y.edge.a : x.edge.b < y.edge.b;
+  });
+  std::vector<Edge> edges;
+  for (const Near& pair : near)
+    if (edges.empty() || edges.back().a != pair.edge.a || edges.back().b != pair.edge.b) edges.push_back(pair.edge);
+  return edges;
+}
+
+}  // namespace
+
+// Not all pairs are looked at: any pairs make a valid bound.
+void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const std::atomic<int>& stop) {
   const u32 classes = table.heaviest.empty() ? 0 : 1 + *std::max_element(table.heaviest.begin(), table.heaviest.end());
-  struct Near {
-    std::uint16_t distance;
-    Edge edge;
-  };
   std::vector<Near> near;
   std::vector<std::uint16_t> distance;
   for (u32 label = 0; label < classes; ++label) {
-    std::vector<u32> others;
-    for (u32 g = 0; g < table.groups; ++g)
-      if (table.heaviest[g] != label && table.margin[g] > 0) others.push_back(g);
+    const std::vector<u32> others = others_of(table, label);
     if (others.empty()) continue;
-    if (others.size() > kMostCompared) {
-      std::vector<u32> fewer(kMostCompared);
-      for (std::size_t i = 0; i < kMostCompared; ++i) fewer[i] = others[i * others.size() / kMostCompared];
-      others.swap(fewer);
-    }
     const auto n = static_cast<u32>(others.size());
     distance.resize(n);
     std::vector<u32> tally(64 * table.words + 2);
@@ -136,26 +177,10 @@ void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const 
       if (stop.load(std::memory_order_relaxed) != 0) return;
       kernels.distances(table.bits.data(), table.words, others.data(), n, table.bits.data() + static_cast<std::size_t>(g) * table.words,
                         distance.data());
-      std::fill(tally.begin(), tally.end(), 0);
-      for (u32 i = 0; i < n; ++i) ++tally[std::min<std::size_t>(distance[i], tally.size() - 1)];
-      u32 below = 0, last = 0;
-      while (last + 1 < tally.size() && below + tally[last] < per_group) below += tally[last++];
-      u32 ties = per_group > below ? per_group - below : 0;
-      const auto start = static_cast<u32>(mix(g + 1) % n);
-      for (u32 k = 0; k < n; ++k) {
-        const u32 i = start + k < n ? start + k : start + k - n;
-        if (distance[i] > last || (distance[i] == last && ties == 0)) continue;
-        if (distance[i] == last) --ties;
-        near.push_back({distance[i], {std::min(g, others[i]), std::max(g, others[i])}});
-      }
+      add_nearest(g, others, distance, per_group, tally, near);
     }
   }
-  std::sort(near.begin(), near.end(), [](const Near& x, const Near& y) {
-    return x.distance != y.distance ? x.distance < y.distance : x.edge.a != y.edge.a ? x.edge.a < y.edge.a : x.edge.b < y.edge.b;
-  });
-  table.edges.clear();
-  for (const Near& pair : near)
-    if (table.edges.empty() || table.edges.back().a != pair.edge.a || table.edges.back().b != pair.edge.b) table.edges.push_back(pair.edge);
+  table.edges = sorted_edges(near);
 }
 
 }  // namespace proofwood::bdd

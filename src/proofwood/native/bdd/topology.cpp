@@ -1,5 +1,14 @@
-// Depth-first search over layers. A state is the cells that enter each node of a layer; it chooses a test for every
-// node, and then for every flow that leaves the layer a terminal, a node of the next layer, or none of these yet.
+// Cheapest diagrams of a skeleton over one set of tests: depth-first search over layers.
+//
+// Theory: docs/theory/layered-diagrams.md, "Topologies of one set". The problem is that of Florio, Martins, Schiffer, Serra,
+// Vidal, AAAI 2023 (ODD, eq. 18); the search is ours.
+//
+// A state is the cells that enter each node of a layer. It chooses a test for every node, and then for every flow that
+// leaves the layer a terminal, a node of the next layer, or none of these yet. Over the tests a, b, c, with cells "abc":
+//
+//   layer 0     a: all eight cells           flows 0-- and 1-- leave the layer
+//   layer 1     b: 0--      c: 1--           flows 00- 01- 1-0 1-1
+//   layer 2     c: 01- 1-0                   two of them entered one node, the other two ended at terminals
 //
 // Bounds. Let U be the tests that no node asks yet. Every test of the set must be asked somewhere, so at least |U| more
 // nodes follow. If the price of the errors that are certain leaves no room for more than |U| nodes, then only tests of U
@@ -183,20 +192,16 @@ void Search::layer(int number, int first, std::int64_t errors, Mask used) {
 
 // No node can follow, so each node of the layer takes the test that is best for its own cells.
 void Search::finish_with_stumps(int first, std::int64_t errors) {
-  const auto words = static_cast<std::size_t>(words_);
   const std::size_t room = top_;
-  const std::size_t part = take();
+  const std::size_t kept = take();
   for (std::size_t n = static_cast<std::size_t>(first); n < nodes_.size(); ++n) {
     std::int64_t best = -1;
     for (int t = 0; t < n_set_; ++t) {
       std::int64_t wrong = 0;
       int labels[2];
       for (int side = 0; side < 2; ++side) {
-        const std::uint64_t* cells = at(nodes_[n].cells);
-        const std::uint64_t* on = on_.data() + static_cast<std::size_t>(t) * words;
-        std::uint64_t* kept = at(part);
-        for (std::size_t w = 0; w < words; ++w) kept[w] = cells[w] & (side == 0 ? ~on[w] : on[w]);
-        const std::int64_t total = weigh(kept);
+        part(at(nodes_[n].cells), t, side, at(kept));
+        const std::int64_t total = weigh(at(kept));
         const auto heaviest = std::max_element(sums_.begin(), sums_.end());
         labels[side] = static_cast<int>(heaviest - sums_.begin());
         wrong += total - *heaviest;
@@ -221,11 +226,50 @@ void Search::finish_with_stumps(int first, std::int64_t errors) {
   top_ = room;
 }
 
+// Cells of `cells` on one side of a test, into `kept`.
+void Search::part(const std::uint64_t* cells, int test, int side, std::uint64_t* kept) const {
+  const auto words = static_cast<std::size_t>(words_);
+  const std::uint64_t* on = on_.data() + static_cast<std::size_t>(test) * words;
+  for (std::size_t w = 0; w < words; ++w) kept[w] = cells[w] & (side == 0 ? ~on[w] : on[w]);
+}
+
+// Whether both sides of a test have cells. A test with an empty side says nothing here: it is as good as passing on.
+bool Search::parts(std::size_t cells, int test) const {
+  const auto words = static_cast<std::size_t>(words_);
+  const std::uint64_t* on = on_.data() + static_cast<std::size_t>(test) * words;
+  bool low = false, high = false;
+  for (std::size_t w = 0; w < words; ++w) {
+    low = low || (at(cells)[w] & ~on[w]) != 0;
+    high = high || (at(cells)[w] & on[w]) != 0;
+  }
+  return low && high;
+}
+
+// Merge bound of a layer whose first `place` nodes have tests: what cells lose that agree on all tests that no node asks.
+std::int64_t Search::merged_before_choice(int first, int place, std::int64_t errors, Mask unused) {
+  const std::size_t room = top_;
+  std::int64_t bound = errors;
+  for (int n = 0; first + n < static_cast<int>(nodes_.size()); ++n) {
+    const Node& node = nodes_[static_cast<std::size_t>(first + n)];
+    if (n >= place || node.test == kPass) {
+      bound += agreeing(at(node.cells), unused);
+      continue;
+    }
+    for (int side = 0; side < 2; ++side) {
+      const std::size_t kept = take();
+      part(at(node.cells), node.test, side, at(kept));
+      bound += agreeing(at(kept), unused);
+      top_ = kept;
+    }
+  }
+  top_ = room;
+  return bound;
+}
+
 // Chooses tests for the nodes from `place` on; cells of the nodes before are split already.
 void Search::choose(int number, int first, int place, std::int64_t errors, Mask used) {
   if (stopped()) return;
   const int width = static_cast<int>(nodes_.size()) - first;
-  const auto words = static_cast<std::size_t>(words_);
   const Mask unused = all_ & ~used;
   std::int64_t certain = errors;
   for (int n = first; n < first + width; ++n) certain += least(at(nodes_[static_cast<std::size_t>(n)].cells));
@@ -234,48 +278,21 @@ void Search::choose(int number, int first, int place, std::int64_t errors, Mask 
   const int most = most_nodes(certain);
   const int slack = open + most - placed - std::popcount(unused);
   if (placed > most || slack < 0) return;
-  if (slack == 0 && batch_.merge_bound) {
-    const std::size_t room = top_;
-    std::int64_t bound = errors;
-    for (int n = 0; n < width; ++n) {
-      const Node& node = nodes_[static_cast<std::size_t>(first + n)];
-      if (n >= place || node.test == kPass) {
-        bound += agreeing(at(node.cells), unused);
-        continue;
-      }
-      for (int side = 0; side < 2; ++side) {
-        const std::size_t part = take();
-        const std::uint64_t* cells = at(node.cells);
-        const std::uint64_t* on = on_.data() + static_cast<std::size_t>(node.test) * words;
-        std::uint64_t* kept = at(part);
-        for (std::size_t w = 0; w < words; ++w) kept[w] = cells[w] & (side == 0 ? ~on[w] : on[w]);
-        bound += agreeing(kept, unused);
-        top_ = part;
-      }
-    }
-    top_ = room;
-    if (!pays(bound, placed + std::max(0, std::popcount(unused) - open))) return;
-  }
+  if (slack == 0 && batch_.merge_bound &&
+      !pays(merged_before_choice(first, place, errors, unused), placed + std::max(0, std::popcount(unused) - open)))
+    return;
   if (place == width) {
-    std::vector<Flow> flows;
     const std::size_t room = top_;
-    for (int n = first; n < first + width; ++n) split(n, flows);
-    std::vector<std::size_t> blocks;
-    assign(number, first, 0, errors, used, flows, blocks);
+    Leaving layer{number, used, {}, {}};
+    for (int n = first; n < first + width; ++n) split(n, layer.flows);
+    assign(layer, 0, errors);
     top_ = room;
     return;
   }
   const std::size_t cells = nodes_[static_cast<std::size_t>(first + place)].cells;
   for (int t = 0; t < n_set_; ++t) {
     const Mask bit = Mask{1} << t;
-    if ((used & bit) != 0 && slack == 0) continue;
-    const std::uint64_t* on = on_.data() + static_cast<std::size_t>(t) * words;
-    bool low = false, high = false;
-    for (std::size_t w = 0; w < words; ++w) {
-      low = low || (at(cells)[w] & ~on[w]) != 0;
-      high = high || (at(cells)[w] & on[w]) != 0;
-    }
-    if (!low || !high) continue;  // says nothing here: as good as passing on
+    if (((used & bit) != 0 && slack == 0) || !parts(cells, t)) continue;
     nodes_[static_cast<std::size_t>(first + place)].test = t;
     choose(number, first, place + 1, errors, used | bit);
     if (halted_) return;
@@ -293,96 +310,121 @@ void Search::split(int node_number, std::vector<Flow>& flows) {
   const Node node = nodes_[static_cast<std::size_t>(node_number)];
   for (int side = 0; side < 2; ++side) {
     if (node.test == kPass && side == 1) break;
-    const std::size_t part = take();
+    const std::size_t place = take();
     const std::uint64_t* cells = at(node.cells);
-    std::uint64_t* kept = at(part);
-    if (node.test == kPass) {
+    std::uint64_t* kept = at(place);
+    if (node.test == kPass)
       std::copy(cells, cells + words, kept);
-    } else {
-      const std::uint64_t* on = on_.data() + static_cast<std::size_t>(node.test) * words;
-      for (std::size_t w = 0; w < words; ++w) kept[w] = cells[w] & (side == 0 ? ~on[w] : on[w]);
-    }
+    else
+      part(cells, node.test, side, kept);
     const std::int64_t total = weigh(kept);
     const auto heaviest = std::max_element(sums_.begin(), sums_.end());
-    flows.push_back({part, node_number, side, static_cast<int>(heaviest - sums_.begin()), total - *heaviest, least(kept)});
+    flows.push_back({place, node_number, side, static_cast<int>(heaviest - sums_.begin()), total - *heaviest, least(kept)});
   }
 }
 
-// Says where the flows from `position` on go.
-void Search::assign(int number, int first, std::size_t position, std::int64_t errors, Mask used, std::vector<Flow>& flows,
-                    std::vector<std::size_t>& blocks) {
-  if (stopped()) return;
-  const Mask unused = all_ & ~used;
-  std::int64_t certain = errors;
-  for (const std::size_t cells : blocks) certain += least(at(cells));
-  for (std::size_t f = position; f < flows.size(); ++f) certain += flows[f].least;
+// Whether the nodes and errors that are certain so far leave room below the incumbent; `most` nodes do in all.
+bool Search::has_room(const Leaving& layer, std::size_t position, std::int64_t errors, int most) {
+  const Mask unused = all_ & ~layer.used;
   const int placed = static_cast<int>(nodes_.size());
-  const int n_blocks = static_cast<int>(blocks.size());
-  const int most = most_nodes(certain);
+  const int n_blocks = static_cast<int>(layer.blocks.size());
   const int slack = most - placed - std::popcount(unused);
-  if (slack < 0 || placed + n_blocks > most) return;
-  if (slack == 0 && batch_.merge_bound) {
-    std::int64_t bound = errors;
-    for (const std::size_t cells : blocks) bound += agreeing(at(cells), unused);
-    for (std::size_t f = position; f < flows.size(); ++f) bound += agreeing(at(flows[f].cells), unused);
-    if (!pays(bound, placed + std::max(n_blocks, std::popcount(unused)))) return;
-  }
-  if (position == flows.size()) {
-    if (blocks.empty()) {
-      offer(errors);
-      return;
-    }
-    for (const std::size_t cells : blocks)
-      if (weigh(at(cells)) < batch_.min_weight) return;
-    enter(number + 1, errors, used, blocks);
+  if (slack < 0 || placed + n_blocks > most) return false;
+  if (slack > 0 || !batch_.merge_bound) return true;
+  std::int64_t bound = errors;
+  for (const std::size_t cells : layer.blocks) bound += agreeing(at(cells), unused);
+  for (std::size_t f = position; f < layer.flows.size(); ++f) bound += agreeing(at(layer.flows[f].cells), unused);
+  return pays(bound, placed + std::max(n_blocks, std::popcount(unused)));
+}
+
+// All flows of the layer have a target.
+void Search::close(const Leaving& layer, std::int64_t errors) {
+  if (layer.blocks.empty()) {
+    offer(errors);
     return;
   }
-  const Flow flow = flows[position];
-  const bool free = batch_.n_rates == 0 && batch_.min_weight == 0;
-  const bool below = n_set_ > 0 && number + 1 < static_cast<int>(batch_.widths.size());  // without tests, a lone root
-  const bool ends = batch_.pure_flows && free && flow.leaf == flow.least;
-  const bool passes = nodes_[static_cast<std::size_t>(flow.parent)].test == kPass && n_set_ > 0;
-  if (below && !ends) {
-    for (std::size_t b = 0; b < blocks.size() && !batch_.tree; ++b) {
-      const int target = placed + static_cast<int>(b);
-      const Node& parent = nodes_[static_cast<std::size_t>(flow.parent)];
-      if (flow.side == 1 && parent.low == target) continue;  // both arcs to one node: as good as passing on
-      const std::size_t room = top_;
-      const std::size_t merged = take();
-      for (std::size_t w = 0; w < static_cast<std::size_t>(words_); ++w) at(merged)[w] = at(blocks[b])[w] | at(flow.cells)[w];
-      const std::size_t before = blocks[b];
-      blocks[b] = merged;
-      arc(flow) = target;
-      if (passes) nodes_[static_cast<std::size_t>(flow.parent)].high = target;
-      assign(number, first, position + 1, errors, used, flows, blocks);
-      blocks[b] = before;
-      top_ = room;
-      if (halted_) return;
-    }
-    if (n_blocks < batch_.widths[static_cast<std::size_t>(number + 1)] && placed + n_blocks < most) {
-      arc(flow) = placed + n_blocks;
-      if (passes) nodes_[static_cast<std::size_t>(flow.parent)].high = placed + n_blocks;
-      blocks.push_back(flow.cells);
-      assign(number, first, position + 1, errors, used, flows, blocks);
-      blocks.pop_back();
-      if (halted_) return;
-    }
+  for (const std::size_t cells : layer.blocks)
+    if (weigh(at(cells)) < batch_.min_weight) return;
+  enter(layer.number + 1, errors, layer.used, layer.blocks);
+}
+
+// Both arcs, where the parent passes on.
+void Search::aim(const Flow& flow, int target) {
+  arc(flow) = target;
+  Node& parent = nodes_[static_cast<std::size_t>(flow.parent)];
+  if (parent.test == kPass && n_set_ > 0) parent.high = target;
+}
+
+// Sends a flow to each node of the next layer that another flow has entered, in turn.
+void Search::join_blocks(Leaving& layer, std::size_t position, std::int64_t errors) {
+  const Flow flow = layer.flows[position];
+  const int placed = static_cast<int>(nodes_.size());
+  for (std::size_t b = 0; b < layer.blocks.size(); ++b) {
+    const int target = placed + static_cast<int>(b);
+    // both arcs to one node: as good as passing on
+    if (flow.side == 1 && nodes_[static_cast<std::size_t>(flow.parent)].low == target) continue;
+    const std::size_t room = top_;
+    const std::size_t merged = take();
+    for (std::size_t w = 0; w < static_cast<std::size_t>(words_); ++w) at(merged)[w] = at(layer.blocks[b])[w] | at(flow.cells)[w];
+    const std::size_t before = layer.blocks[b];
+    layer.blocks[b] = merged;
+    aim(flow, target);
+    assign(layer, position + 1, errors);
+    layer.blocks[b] = before;
+    top_ = room;
+    if (halted_) return;
   }
-  if (passes && !ends && below && batch_.pure_flows && free) return;  // ending here is cheaper one layer above
-  if (free || batch_.n_rates == 0) {
-    end_at(number, first, position, errors, used, flows, blocks, flow.label, flow.leaf);
+}
+
+// Sends a flow to a new node of the next layer.
+void Search::open_block(Leaving& layer, std::size_t position, std::int64_t errors, int most) {
+  const int placed = static_cast<int>(nodes_.size()), n_blocks = static_cast<int>(layer.blocks.size());
+  if (n_blocks >= batch_.widths[static_cast<std::size_t>(layer.number + 1)] || placed + n_blocks >= most) return;
+  const Flow flow = layer.flows[position];
+  aim(flow, placed + n_blocks);
+  layer.blocks.push_back(flow.cells);
+  assign(layer, position + 1, errors);
+  layer.blocks.pop_back();
+}
+
+// Says where the flows from `position` on go: to a node that others entered, to a new one, or to a terminal.
+void Search::assign(Leaving& layer, std::size_t position, std::int64_t errors) {
+  if (stopped()) return;
+  std::int64_t certain = errors;
+  for (const std::size_t cells : layer.blocks) certain += least(at(cells));
+  for (std::size_t f = position; f < layer.flows.size(); ++f) certain += layer.flows[f].least;
+  const int most = most_nodes(certain);
+  if (!has_room(layer, position, errors, most)) return;
+  if (position == layer.flows.size()) {
+    close(layer, errors);
+    return;
+  }
+  const Flow flow = layer.flows[position];
+  const bool free = batch_.n_rates == 0 && batch_.min_weight == 0;
+  const bool below = n_set_ > 0 && layer.number + 1 < static_cast<int>(batch_.widths.size());  // without tests, a lone root
+  const bool ends = batch_.pure_flows && free && flow.leaf == flow.least;
+  if (below && !ends) {
+    if (!batch_.tree) join_blocks(layer, position, errors);
+    if (halted_) return;
+    open_block(layer, position, errors, most);
+    if (halted_) return;
+    const bool passes = nodes_[static_cast<std::size_t>(flow.parent)].test == kPass;
+    if (passes && batch_.pure_flows && free) return;  // ending here is cheaper one layer above
+  }
+  if (batch_.n_rates == 0) {
+    end_at(layer, position, errors, flow.label, flow.leaf);
     return;
   }
   for (int label = 0; label < batch_.n_classes && !halted_; ++label) {
     const std::int64_t total = weigh(at(flow.cells));  // sums_ holds the weight of each class from here on
     const std::int64_t wrong = total - sums_[static_cast<std::size_t>(label)];
-    end_at(number, first, position, errors, used, flows, blocks, label, wrong);
+    end_at(layer, position, errors, label, wrong);
   }
 }
 
-void Search::end_at(int number, int first, std::size_t position, std::int64_t errors, Mask used, std::vector<Flow>& flows,
-                    std::vector<std::size_t>& blocks, int label, std::int64_t wrong) {
-  const Flow flow = flows[position];
+// Sends a flow to the terminal of a class.
+void Search::end_at(Leaving& layer, std::size_t position, std::int64_t errors, int label, std::int64_t wrong) {
+  const Flow flow = layer.flows[position];
   arc(flow) = ~label;
   Node& parent = nodes_[static_cast<std::size_t>(flow.parent)];
   if (parent.test == kPass) parent.high = ~label;
@@ -402,7 +444,7 @@ void Search::end_at(int number, int first, std::size_t position, std::int64_t er
   const std::int64_t certain = batch_.reach && batch_.n_rates > 0 ? penalty(true) : 0;
   if (certain >= 0) {
     certain_ = certain;
-    assign(number, first, position + 1, errors + wrong, used, flows, blocks);
+    assign(layer, position + 1, errors + wrong);
     certain_ = before;
   }
   add(-1);

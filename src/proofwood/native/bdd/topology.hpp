@@ -1,4 +1,6 @@
 // Cheapest layered diagrams over given sets of tests: exact search over topologies on the cells that a set makes.
+//
+// Theory: docs/theory/layered-diagrams.md, "Univariate: sets of tests" and "Topologies of one set" (Florio et al., AAAI 2023).
 #pragma once
 
 #include <atomic>
@@ -65,6 +67,12 @@ class Search {
     std::int64_t leaf;   // weight of the other classes
     std::int64_t least;  // weight wrong whatever the tests say
   };
+  struct Leaving {  // a layer whose nodes have tests, on the way to the next
+    int number;
+    Mask used;                         // tests that nodes ask, this layer included
+    std::vector<Flow> flows;
+    std::vector<std::size_t> blocks;   // cells that enter each node of the next layer so far
+  };
   struct Node {
     int layer, test, low, high;
     std::size_t cells;
@@ -82,11 +90,17 @@ class Search {
   void layer(int number, int first, std::int64_t errors, Mask used);
   void finish_with_stumps(int first, std::int64_t errors);
   void choose(int number, int first, int place, std::int64_t errors, Mask used);
+  void part(const std::uint64_t* cells, int test, int side, std::uint64_t* kept) const;
+  bool parts(std::size_t cells, int test) const;
+  std::int64_t merged_before_choice(int first, int place, std::int64_t errors, Mask unused);
   void split(int node, std::vector<Flow>& flows);
-  void assign(int number, int first, std::size_t position, std::int64_t errors, Mask used, std::vector<Flow>& flows,
-              std::vector<std::size_t>& blocks);
-  void end_at(int number, int first, std::size_t position, std::int64_t errors, Mask used, std::vector<Flow>& flows,
-              std::vector<std::size_t>& blocks, int label, std::int64_t wrong);
+  void assign(Leaving& layer, std::size_t position, std::int64_t errors);
+  bool has_room(const Leaving& layer, std::size_t position, std::int64_t errors, int most);
+  void close(const Leaving& layer, std::int64_t errors);
+  void aim(const Flow& flow, int target);
+  void join_blocks(Leaving& layer, std::size_t position, std::int64_t errors);
+  void open_block(Leaving& layer, std::size_t position, std::int64_t errors, int most);
+  void end_at(Leaving& layer, std::size_t position, std::int64_t errors, int label, std::int64_t wrong);
   void enter(int number, std::int64_t errors, Mask used, const std::vector<std::size_t>& blocks);
   void offer(std::int64_t errors);
   std::int64_t penalty(bool open);           // of the rates as they are, or if `open` cells do all they can; -1: broken

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "bdd/subset.hpp"
+#include "bdd/subset_search.hpp"
 
 namespace proofwood::bdd {
 
@@ -25,22 +25,37 @@ struct Pairs {  // the best pair (or single test) found, by slot
 struct Search::Worker {
   explicit Worker(Search& given);
 
-  // ---- nodes (subset.cpp)
+  // ---- nodes (subset_node.cpp)
   void start(Node& root) const;
   // The child that adds `test`; chosen, cells and left only.
   void refine(const Node& parent, u32 test, Node& child) const;
   // A bound on the error of every set below; children are ready to be visited if it is below upper().
   i64 expand(Node& node);
+  bool has_few_tests(const Node& node) const;
+  i64 bound_by_matching(Node& node);
+  bool another_matching_pays(const Node& node) const;
+  i64 bound_by_reweighting(Node& node);
+  void cover_nothing(Node& node) const;
+  void eliminate(Node& node);
+  void eliminate_by_overlap(Node& node);
+  void count_shared(Node& node);
+  i64 bound_children(Node& node, i64 bound);
+  i64 bound_rank_children(Node& node, i64 bound);
   // Candidates of child `slot` of an expanded node; false if nothing below it can be better.
   bool descend(const Node& node, u32 slot, Node& child);
   i64 visit(Node& node, u32 depth);
   i64 visit_children(Node& node, u32 depth);
-  i64 leaf(Node& node);
   i64 collect_all(const Node& node, const std::vector<u32>& tests, std::size_t from, u32 left, Set& chosen);
   void found(i64 error, Set chosen);
   bool similar(const Node& node, u32 test, u32 other, i64 most) const;
+  struct Finished {  // a child with a bound of at least upper()
+    u32 test;
+    i64 bound;
+  };
+  bool similar_to_one(const Node& node, u32 test, const std::vector<Finished>& finished) const;
+  static void remember(std::vector<Finished>& finished, const Finished& one);
 
-  // ---- bounds (subset_match.cpp)
+  // ---- bounds (subset_bounds.cpp)
   void place(const Node& node);
   void match(Node& node, const std::vector<Edge>& edges);
   void rematch(Node& node);
@@ -48,23 +63,32 @@ struct Search::Worker {
   void pair(Node& node, u32 a, u32 b);
   void pack_matches(Node& node);
   i64 choose_prefix(Node& node);
-  void reweight(Node& node, u32 round);
+  void reweight(Node& node);
   void keep(Node& node, const std::vector<u32>& slots);
   i64 equivalent_points(const Node& node);
 
-  // ---- columns of many cuts (subset_ranks.cpp)
+  // ---- columns of many cuts (ranks.cpp)
   i64 rank_cover(Node& node);
-  void sweep(const Node& node, std::vector<i64>& errors);
+  void rank_errors(const Node& node, std::vector<i64>& errors);
   i64 rank_leaf(Node& node);
   void weigh_ranks(const Node& node, std::vector<i64>& below) const;
 
-  // ---- the last two levels and the first set (subset_leaf.cpp)
+  // ---- the last two levels (last_tests.cpp, neighbouring_cuts.cpp)
+  i64 leaf(Node& node);
+  struct Leaf;
+  bool leaf_matching_pays(const Node& node, std::size_t n_tests) const;
+  void eliminate_at_leaf(Node& node, Leaf& leaf);
+  static void sort_by_cover(Leaf& leaf);
+  i64 count_leaf(const Node& node, const Leaf& leaf);
   void pack_cells(const Node& node, const std::vector<u32>& tests);
   i64 single_error(u32 slot) const;
-  bool sweeps(const std::vector<u32>& tests) const;
-  i64 sweep(const Node& node, const std::vector<u32>& tests);
+  struct CutPairs;
+  bool mostly_cuts(const std::vector<u32>& tests) const;
+  i64 count_cuts(const Node& node, const std::vector<u32>& tests);
   std::pair<i64, u32> best_single(const Node& node);
   Pairs best_pair(const Node& node, const std::vector<u32>& tests, i64 limit);
+
+  // ---- the first set (first_set.cpp)
   void greedy();
   void improve(Set& set, i64& error);
   i64 refine_all(const Set& set, Node& node);

@@ -41,9 +41,9 @@ std::vector<std::pair<proofwood::i64, std::vector<double>>> hyperplane(const Mat
     found = plane::search(given, begins, {seed, steps, patience, seconds, look});
   }
   if (interrupted) nb::raise_python_error();
-  std::vector<std::pair<proofwood::i64, std::vector<double>>> told;
-  for (auto& one : found) told.emplace_back(one.loss, std::move(one.head));
-  return told;
+  std::vector<std::pair<proofwood::i64, std::vector<double>>> result;
+  for (auto& one : found) result.emplace_back(one.loss, std::move(one.head));
+  return result;
 }
 
 std::pair<proofwood::i64, double> hyperplane_step(const Line& height, const Line& slope, const Prices& extra, proofwood::u64 seed) {

@@ -70,7 +70,7 @@ class GivenTable {
   std::vector<double> least_;
 };
 
-nb::dict told(const skeleton::Best& best, const skeleton::Table& table, const skeleton::Skeleton& skeleton) {
+nb::dict as_dict(const skeleton::Best& best, const skeleton::Table& table, const skeleton::Skeleton& skeleton) {
   if (best.shape.nodes.size() != skeleton.slots()) throw std::bad_alloc();  // memory ended before the first diagram
   std::vector<int> place(skeleton.slots(), -1);
   int number = 0;
@@ -121,7 +121,7 @@ nb::dict construct_layered(const Ranks& ranks, const Cuts& tests_of, const Integ
   };
   const double took = proofwood::run_watched(work, stop, seconds, {});
   nb::dict result;
-  if (begun) result = told(best, table, skeleton);
+  if (begun) result = as_dict(best, table, skeleton);
   result["begun"] = begun;
   result["stopped"] = stop.load();
   result["seconds"] = took;
@@ -195,7 +195,7 @@ nb::dict improve_layered(const Ranks& ranks, const Cuts& tests_of, const Integer
   };
   const double took = proofwood::run_watched(work, stop, seconds, {});
   nb::dict result;
-  if (begun) result = told(found.best, table, skeleton);
+  if (begun) result = as_dict(found.best, table, skeleton);
   result["begun"] = begun;
   result["stopped"] = stop.load();
   result["seconds"] = took;

@@ -1,5 +1,7 @@
 // Step 1 of Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI:
 // top-down by information gain, merging flows where a layer is too narrow, and pruned bottom-up.
+//
+// Theory: docs/theory/layered-diagrams.md, "The portfolio".
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -184,16 +186,16 @@ class Builder {
 
 // Bottom-up, nodes that lead only to terminals go where that costs no more.
 void prune(Shape& shape, const Skeleton& skeleton, Flow& flow) {
-  flow.settle(shape);
+  flow.mend(shape);
   for (u32 s = skeleton.slots(); s-- > 0;) {
     const Node node = shape.nodes[s];
     if (!node.used() || node.low >= 0 || node.high >= 0) continue;
     const double before = flow.cost();
     Shape less = shape;
     Flow::redirect(less, skeleton, s, ~static_cast<int>(flow.cheapest(flow.rows_at(s))));
-    flow.settle(less);
+    flow.mend(less);
     if (flow.cost() <= before) shape = std::move(less);
-    flow.settle(shape);
+    flow.mend(shape);
   }
 }
 
@@ -215,7 +217,7 @@ Best construct_many(const Table& table, const Skeleton& skeleton, u64 seed, u64 
     Shape leaf = best.shape;
     for (Node& node : leaf.nodes) node.column = -1;
     leaf.constant = static_cast<int>(code);
-    flow.settle(leaf);
+    flow.mend(leaf);
     best.offer(leaf, flow.cost(), flow.fair());
   }
   Random random(seed);

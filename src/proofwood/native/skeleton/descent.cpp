@@ -1,4 +1,7 @@
-// Descent of a diagram, node by node.
+// Descent of a diagram, node by node: each gets its best test and targets, or none, or new children.
+//
+// Theory: docs/theory/layered-diagrams.md, "The portfolio" (local search). The problem is eq. 18 of Florio et al., AAAI 2023
+// (ODD); the descent is ours.
 #include "skeleton/descent.hpp"
 
 #include <algorithm>
@@ -133,17 +136,10 @@ typename Descent<V>::Targets Descent<V>::targets(const Shape& shape, const Flow&
   return list;
 }
 
+// What the node costs as it is: its rows, and the nodes that are in use only because of it.
 template <class V>
-void Descent<V>::optimise(Shape& shape, const Flow& flow, u32 slot, bool deep) {
-  ++nodes;
-  const auto& rows = flow.rows_at(slot);
-  const u32 layer = skeleton_.layer_of[slot];
-  const u32 in_use = reach(shape, slot);
-  Node& node = shape.nodes[slot];
-  const Targets list = targets(shape, flow, slot, layer + 1, true);
-  local_.fill(table_, rows);
-  near_.fill(local_, list);
-  // What the node costs now.
+V Descent<V>::cost_now(const Shape& shape, u32 slot, const std::vector<u32>& rows) {
+  const Node& node = shape.nodes[slot];
   V now = 0;
   for (const u32 g : rows) now += values_[slot][g];
   u32 more = extra(shape, node.low);
@@ -153,59 +149,84 @@ void Descent<V>::optimise(Shape& shape, const Flow& flow, u32 slot, bool deep) {
     more += extra(shape, node.high);
     for (const u32 s : first) reached_[s] = 0;
   }
-  now += static_cast<V>(skeleton_.node_price * more);
-  V best = now;
-  // All rows to one target: a terminal, or instead of this node another one of its layer.
-  near_.totals(local_, nullptr, near_all_);
-  const auto& totals = near_all_;
-  V together = std::numeric_limits<V>::infinity();
-  int end = 0;
-  bool ends = false;
+  return now + static_cast<V>(skeleton_.node_price * more);
+}
+
+// All rows to one target instead of this node: to a terminal, or, in a diagram, to another node of its layer.
+template <class V>
+void Descent<V>::try_without(const Shape& shape, u32 slot, const std::vector<u32>& rows, const Targets& list, u32 in_use, Choice& choice) {
   const V saved = slot == 0 ? 0 : static_cast<V>(skeleton_.node_price);
+  for (u32 t = 0; t < list.size(); ++t)
+    if (list[t].id < 0 && near_all_[t] - saved <= choice.cost) choice.cost = near_all_[t] - saved, choice.end = list[t].id, choice.ends = true;
+  if (skeleton_.tree) return;
+  const u32 layer = skeleton_.layer_of[slot];
+  for (u32 s = skeleton_.begin[layer]; s < skeleton_.begin[layer + 1]; ++s) {
+    if (s == slot || !shape.nodes[s].used() || values_[s].size() != table_.rows) continue;
+    if (in_use + extra(shape, static_cast<int>(s)) > skeleton_.max_splits + 1) continue;
+    V sum = 0;
+    // Nodes of this layer that the pass has not come to yet are valued now.
+    value(shape, s);
+    for (const u32 g : rows) sum += values_[s][g];
+    sum += static_cast<V>(skeleton_.node_price * extra(shape, static_cast<int>(s))) - saved;
+    if (sum < choice.cost || (sum == choice.cost && skeleton_.node_price > 0))
+      choice.cost = sum, choice.end = static_cast<int>(s), choice.ends = true;
+  }
+}
+
+// The best test with its two targets. `together`: cost of all rows to one target of the next layer.
+template <class V>
+void Descent<V>::try_splits(const Targets& list, V together, u32 room, Choice& choice) {
+  const bool ties = !choice.ends;
+  const double least = skeleton_.min_weight;
+  choice.split = near_.best(table_, local_, nullptr, local_.rows, near_all_, std::min(choice.cost, together), ties, random_, list, least, room);
+  if (!choice.split.found() && choice.cost > together)
+    choice.split = near_.best(table_, local_, nullptr, local_.rows, near_all_, choice.cost, false, random_, list, least, room);
+  if (!choice.split.found()) return;
+  choice.cost = choice.split.cost;
+  choice.ends = false;
+}
+
+// A node that passes all its rows on, where that costs less. It is put in place at once.
+template <class V>
+void Descent<V>::try_passing(Shape& shape, u32 slot, const Targets& list, V together, u32 room, Choice& choice) {
   for (u32 t = 0; t < list.size(); ++t) {
-    together = std::min(together, totals[t] + list[t].fixed);
-    if (list[t].id < 0 && totals[t] - saved <= best) best = totals[t] - saved, end = list[t].id, ends = true;
+    if (near_all_[t] + list[t].fixed != together || list[t].id < 0 || list[t].extra > room) continue;
+    const Node idle = passing(list[t].id);
+    if (!idle.used()) continue;
+    choice.cost = together;
+    choice.ends = false;
+    choice.split.column = -1;
+    shape.nodes[slot] = idle;
+    value(shape, slot);
+    return;
   }
-  if (!skeleton_.tree) {
-    for (u32 s = skeleton_.begin[layer]; s < skeleton_.begin[layer + 1]; ++s) {
-      if (s == slot || !shape.nodes[s].used() || values_[s].size() != table_.rows) continue;
-      if (in_use + extra(shape, static_cast<int>(s)) > skeleton_.max_splits + 1) continue;
-      V sum = 0;
-      // Nodes of this layer that the pass has not come to yet are valued now.
-      value(shape, s);
-      for (const u32 g : rows) sum += values_[s][g];
-      sum += static_cast<V>(skeleton_.node_price * extra(shape, static_cast<int>(s))) - saved;
-      if (sum < best || (sum == best && skeleton_.node_price > 0)) best = sum, end = static_cast<int>(s), ends = true;
-    }
-  }
+}
+
+template <class V>
+void Descent<V>::optimise(Shape& shape, const Flow& flow, u32 slot, bool deep) {
+  ++nodes;
+  const auto& rows = flow.rows_at(slot);
+  const u32 layer = skeleton_.layer_of[slot];
+  const u32 in_use = reach(shape, slot);
+  const Targets list = targets(shape, flow, slot, layer + 1, true);
+  local_.fill(table_, rows);
+  near_.fill(local_, list);
+  Choice choice;
+  choice.cost = cost_now(shape, slot, rows);
+  near_.totals(local_, nullptr, near_all_);
+  V together = std::numeric_limits<V>::infinity();
+  for (u32 t = 0; t < list.size(); ++t) together = std::min(together, near_all_[t] + list[t].fixed);
   const u32 room = skeleton_.max_splits > in_use ? skeleton_.max_splits - in_use : 0;
-  const bool ties = !ends;
-  Split<V> split = near_.best(table_, local_, nullptr, local_.rows, totals, std::min(best, together), ties, random_, list, skeleton_.min_weight, room);
-  if (!split.found() && best > together)
-    split = near_.best(table_, local_, nullptr, local_.rows, totals, best, false, random_, list, skeleton_.min_weight, room);
-  if (split.found()) {
-    best = split.cost;
-    ends = false;
-  }
-  if (together < best && skeleton_.max_splits >= in_use) {
-    for (u32 t = 0; t < list.size(); ++t) {
-      if (totals[t] + list[t].fixed != together || list[t].id < 0 || list[t].extra > room) continue;
-      const Node idle = passing(list[t].id);
-      if (!idle.used()) continue;
-      best = together;
-      ends = false;
-      split.column = -1;
-      node = idle;
-      value(shape, slot);
-      break;
-    }
-  }
-  if (deep && layer + 1 < skeleton_.layers() && with_children(shape, flow, slot, in_use, best)) return;
-  if (ends) {
-    if (end >= 0) grown_[static_cast<u32>(end)] = 1;
-    Flow::redirect(shape, skeleton_, slot, end);
-  } else if (split.found()) {
-    node = {split.column, split.cut, list[static_cast<u32>(split.low)].id, list[static_cast<u32>(split.high)].id};
+  try_without(shape, slot, rows, list, in_use, choice);
+  try_splits(list, together, room, choice);
+  if (together < choice.cost && skeleton_.max_splits >= in_use) try_passing(shape, slot, list, together, room, choice);
+  if (deep && layer + 1 < skeleton_.layers() && with_children(shape, flow, slot, in_use, choice.cost)) return;
+  if (choice.ends) {
+    if (choice.end >= 0) grown_[static_cast<u32>(choice.end)] = 1;
+    Flow::redirect(shape, skeleton_, slot, choice.end);
+  } else if (choice.split.found()) {
+    const Split<V>& split = choice.split;
+    shape.nodes[slot] = {split.column, split.cut, list[static_cast<u32>(split.low)].id, list[static_cast<u32>(split.high)].id};
   }
 }
 
@@ -239,169 +260,202 @@ Node Descent<V>::passing(int target) {
 template <class V>
 typename Descent<V>::Side Descent<V>::side(const char* inside, u32 count, const Targets& list, const Targets& below, const std::vector<V>& near,
                                            const std::vector<V>& far, u32 room) {
-  Side told;
-  told.cost = std::numeric_limits<V>::infinity();
+  Side best;
+  best.cost = std::numeric_limits<V>::infinity();
   double weight = 0;
   if (skeleton_.min_weight > 0)
     for (u32 k = 0; k < local_.rows; ++k) weight += inside[k] ? table_.weight[local_.members[k]] : 0;
   for (u32 t = 0; t < list.size(); ++t) {
     if (list[t].extra > room || list[t].weight + weight < skeleton_.min_weight) continue;
-    if (near[t] + list[t].fixed < told.cost) told.cost = near[t] + list[t].fixed, told.target = static_cast<int>(t);
+    if (near[t] + list[t].fixed < best.cost) best.cost = near[t] + list[t].fixed, best.target = static_cast<int>(t);
   }
   const V grown = static_cast<V>(skeleton_.node_price);
-  if (room == 0 || told.cost <= grown || weight < skeleton_.min_weight) return told;
+  if (room == 0 || best.cost <= grown || weight < skeleton_.min_weight) return best;
   const Split<V> child =
-      far_.best(table_, local_, inside, count, far, told.cost - grown, false, random_, below, skeleton_.min_weight, room - 1);
+      far_.best(table_, local_, inside, count, far, best.cost - grown, false, random_, below, skeleton_.min_weight, room - 1);
   if (child.found()) {
-    told.cost = child.cost + grown;
-    told.target = -1;
-    told.child = child;
+    best.cost = child.cost + grown;
+    best.target = -1;
+    best.child = child;
   }
-  return told;
+  return best;
 }
 
-// The best split of a node together with at most two new children, which take free slots of the next layer or those of
-// children that are in use only here. The cost of a side grows with its rows, so what is known of two cuts of a column
-// bounds all cuts between them, and most are never tried.
+// ------------------------------------------------------------------------------------------------- with new children
+
+// Whether both sides of a split cannot be had at once: the same target, or fewer slots than new children.
 template <class V>
-bool Descent<V>::with_children(Shape& shape, const Flow& flow, u32 slot, u32 in_use, V best) {
-  ++pairs;
-  const u32 layer = skeleton_.layer_of[slot];
-  std::vector<u32> free, lent;
-  for (u32 s = skeleton_.begin[layer + 1]; s < skeleton_.begin[layer + 2]; ++s) {
-    if (!shape.nodes[s].used()) free.push_back(s);
-    else if (!reached_[s]) lent.push_back(s);
+bool Descent<V>::Growth::conflict(const Side& one, const Side& two) const {
+  if (one.target >= 0 && two.target >= 0) return list[static_cast<u32>(one.target)].id == list[static_cast<u32>(two.target)].id;
+  const u32 wanted = (one.target < 0) + (two.target < 0);
+  u32 taken = 0;
+  for (const Side* s : {&one, &two})
+    if (s->target >= 0 && std::find(lent.begin(), lent.end(), static_cast<u32>(list[static_cast<u32>(s->target)].id)) != lent.end()) ++taken;
+  return wanted > free.size() + lent.size() - taken;
+}
+
+// Nodes that are in use only if this side is.
+template <class V>
+u32 Descent<V>::Growth::nodes_of(const Side& side) const {
+  if (side.target >= 0) return list[static_cast<u32>(side.target)].extra;
+  return 1 + std::max(below[static_cast<u32>(side.child.low)].extra, below[static_cast<u32>(side.child.high)].extra);
+}
+
+template <class V>
+Node Descent<V>::Growth::made_of(const Side& side) const {
+  return {side.child.column, side.child.cut, below[static_cast<u32>(side.child.low)].id, below[static_cast<u32>(side.child.high)].id};
+}
+
+// All rows to one new child, by a node that passes them on.
+template <class V>
+void Descent<V>::try_one_child(Growth& growth) {
+  inside_.assign(local_.rows, 1);
+  const Side whole = side(inside_.data(), local_.rows, growth.list, growth.below, near_all_, far_all_, growth.room);
+  if (whole.target >= 0 || whole.cost >= growth.best || growth.nodes_of(whole) > growth.room) return;
+  const Node idle = passing(0);
+  if (!idle.used()) return;
+  growth.best = whole.cost;
+  growth.low = growth.high = whole;
+  growth.idle = idle;
+}
+
+// Where the low side of a cut of the column ends among the rows at hand, and the cuts.
+template <class V>
+std::vector<typename Descent<V>::Cut> Descent<V>::cuts_of(u32 number) const {
+  const Local::Column& column = local_.columns[number];
+  const int* const ranks = local_.ranks.data() + column.begin;
+  const u32 m = local_.rows;
+  std::vector<Cut> cuts;
+  if (column.few) {
+    if (column.count > 0 && column.count < m) cuts.push_back({column.few_high ? m - column.count : column.count, 0});
+    return cuts;
   }
-  if (free.size() + lent.size() == 0 || in_use >= skeleton_.max_splits) return false;
-  const u32 room = skeleton_.max_splits - in_use;
-  const Targets list = targets(shape, flow, slot, layer + 1, true);
-  const Targets below = targets(shape, flow, slot, layer + 2, false);
-  near_.fill(local_, list);
-  far_.fill(local_, below);
-  near_.totals(local_, nullptr, near_all_);
-  far_.totals(local_, nullptr, far_all_);
+  for (u32 i = 0; i + 1 < column.count; ++i)
+    if (ranks[i] != ranks[i + 1]) cuts.push_back({i + 1, ranks[i]});
+  return cuts;
+}
+
+// The cuts of one column with the best of both sides. The cost of a side grows with its rows, so what is known of two cuts
+// bounds all cuts between them, and most are never tried:
+//
+//   cut          0   1   2   3   4   5   6
+//   low side     1           4                grows from the left to the right
+//   high side                5           2    grows from the right to the left
+//
+// Cuts 1 and 2 cost at least 1 + 5, cuts 4 and 5 at least 4 + 2: once 6 is found, none of them is tried.
+template <class V>
+void Descent<V>::grow_column(u32 number, Growth& growth) {
+  const std::vector<Cut> cuts = cuts_of(number);
+  if (cuts.empty()) return;
+  const u32 m = local_.rows;
   const auto rest = [](const std::vector<V>& all, const std::vector<V>& part, std::vector<V>& other) {
     other.resize(all.size());
     for (std::size_t t = 0; t < all.size(); ++t) other[t] = all[t] - part[t];
   };
-  const u32 m = local_.rows;
-  struct Found {
-    int column = -1, cut = 0;
-    Side low, high;
-    Node idle;  // used if all rows go to one new child
-  } found;
-  // Each side costs about columns * rows; what is left of the budget decides how many cuts are tried.
-  double budget = 3e6;
-  const double price = static_cast<double>(table_.columns) * (m + 8.0) + 20;
-  std::vector<u32> columns(table_.columns);
-  std::iota(columns.begin(), columns.end(), 0u);
-  for (std::size_t i = 0; i + 1 < columns.size(); ++i) std::swap(columns[i], columns[i + random_.below(columns.size() - i)]);
-  inside_.resize(m);
-  struct Cut {
-    u32 count;  // rows that go low
-    int cut;
+  struct Range {
+    u32 from, to;  // places in `cuts`, `to` excluded
+    V low, high;   // what the low side of all cuts and the high side of all cuts costs at least
   };
-  std::vector<Cut> ends;
-  const auto conflict = [&](const Side& one, const Side& two) {  // both sides need slots: is there one for each?
-    if (one.target >= 0 && two.target >= 0) return list[static_cast<u32>(one.target)].id == list[static_cast<u32>(two.target)].id;
-    const u32 wanted = (one.target < 0) + (two.target < 0);
-    u32 taken = 0;
-    for (const Side* s : {&one, &two})
-      if (s->target >= 0 && std::find(lent.begin(), lent.end(), static_cast<u32>(list[static_cast<u32>(s->target)].id)) != lent.end()) ++taken;
-    return wanted > free.size() + lent.size() - taken;
-  };
-  const auto nodes_of = [&](const Side& s) {
-    return s.target >= 0 ? list[static_cast<u32>(s.target)].extra
-                         : 1 + std::max(below[static_cast<u32>(s.child.low)].extra, below[static_cast<u32>(s.child.high)].extra);
-  };
-  inside_.assign(m, 1);
-  const Side whole = side(inside_.data(), m, list, below, near_all_, far_all_, room);  // all rows to one new child
-  if (whole.target < 0 && whole.cost < best && nodes_of(whole) <= room) {
-    const Node idle = passing(0);
-    if (idle.used()) {
-      best = whole.cost;
-      found.low = found.high = whole;
-      found.idle = idle;
+  const int* const given = table_.column(static_cast<int>(number));
+  std::vector<Range> ranges{{0, static_cast<u32>(cuts.size()), 0, 0}};
+  while (!ranges.empty() && growth.budget > 0 && running()) {
+    const Range range = ranges.back();
+    ranges.pop_back();
+    if (range.from >= range.to || range.low + range.high >= growth.best) continue;
+    const u32 middle = range.from + (range.to - range.from) / 2;
+    const Cut& here = cuts[middle];
+    for (u32 k = 0; k < m; ++k) inside_[k] = given[local_.members[k]] <= here.cut;
+    near_.totals(local_, inside_.data(), near_low_);
+    far_.totals(local_, inside_.data(), far_low_);
+    const Side low = side(inside_.data(), here.count, growth.list, growth.below, near_low_, far_low_, growth.room);
+    growth.budget -= growth.price;
+    if (low.cost + range.high >= growth.best) {  // so are all higher cuts
+      ranges.push_back({range.from, middle, range.low, range.high});
+      continue;
     }
+    for (u32 i = 0; i < m; ++i) inside_[i] = !inside_[i];
+    rest(near_all_, near_low_, near_high_);
+    rest(far_all_, far_low_, far_high_);
+    const Side high = side(inside_.data(), m - here.count, growth.list, growth.below, near_high_, far_high_, growth.room);
+    growth.budget -= growth.price;
+    if (low.cost + high.cost < growth.best && !growth.conflict(low, high) && growth.nodes_of(low) + growth.nodes_of(high) <= growth.room) {
+      growth.best = low.cost + high.cost;
+      growth.column = static_cast<int>(number);
+      growth.cut = here.cut;
+      growth.low = low;
+      growth.high = high;
+      growth.idle = {};
+    }
+    ranges.push_back({middle + 1, range.to, low.cost, range.high});
+    ranges.push_back({range.from, middle, range.low, high.cost});
   }
-  for (const u32 j : columns) {
-    if (budget <= 0 || !running()) break;
-    const Local::Column& column = local_.columns[j];
-    const int* const ranks = local_.ranks.data() + column.begin;
-    ends.clear();
-    if (column.few) {
-      if (column.count > 0 && column.count < m) ends.push_back({column.few_high ? m - column.count : column.count, 0});
-    } else {
-      for (u32 i = 0; i + 1 < column.count; ++i)
-        if (ranks[i] != ranks[i + 1]) ends.push_back({i + 1, ranks[i]});
-    }
-    if (ends.empty()) continue;
-    struct Range {
-      u32 from, to;  // places in `ends`, `to` excluded
-      V low, high;   // what the low side of all cuts and the high side of all cuts costs at least
-    };
-    std::vector<Range> ranges{{0, static_cast<u32>(ends.size()), 0, 0}};
-    while (!ranges.empty() && budget > 0 && running()) {
-      const Range range = ranges.back();
-      ranges.pop_back();
-      if (range.from >= range.to || range.low + range.high >= best) continue;
-      const u32 middle = range.from + (range.to - range.from) / 2;
-      const Cut& here = ends[middle];
-      const int* const given = table_.column(static_cast<int>(j));
-      for (u32 k = 0; k < m; ++k) inside_[k] = given[local_.members[k]] <= here.cut;
-      near_.totals(local_, inside_.data(), near_low_);
-      far_.totals(local_, inside_.data(), far_low_);
-      const Side low = side(inside_.data(), here.count, list, below, near_low_, far_low_, room);
-      budget -= price;
-      if (low.cost + range.high >= best) {  // so are all higher cuts
-        ranges.push_back({range.from, middle, range.low, range.high});
-        continue;
-      }
-      for (u32 i = 0; i < m; ++i) inside_[i] = !inside_[i];
-      rest(near_all_, near_low_, near_high_);
-      rest(far_all_, far_low_, far_high_);
-      const Side high = side(inside_.data(), m - here.count, list, below, near_high_, far_high_, room);
-      budget -= price;
-      if (low.cost + high.cost < best && !conflict(low, high) && nodes_of(low) + nodes_of(high) <= room) {
-        best = low.cost + high.cost;
-        found = {static_cast<int>(j), here.cut, low, high, {}};
-      }
-      ranges.push_back({middle + 1, range.to, low.cost, range.high});
-      ranges.push_back({range.from, middle, range.low, high.cost});
-    }
-  }
-  const auto made_of = [&](const Side& s) -> Node {
-    return {s.child.column, s.child.cut, below[static_cast<u32>(s.child.low)].id, below[static_cast<u32>(s.child.high)].id};
-  };
-  if (found.idle.used()) {
-    const u32 child = free.empty() ? lent.front() : free.front();
-    shape.nodes[child] = made_of(found.low);
+}
+
+// Writes what was found into the diagram; false if nothing was.
+template <class V>
+bool Descent<V>::write(Shape& shape, u32 slot, Growth& growth) {
+  auto& free = growth.free;
+  if (growth.idle.used()) {
+    const u32 child = free.empty() ? growth.lent.front() : free.front();
+    shape.nodes[child] = growth.made_of(growth.low);
     value(shape, child);
     Node& node = shape.nodes[slot];
-    node = found.idle;
+    node = growth.idle;
     if (node.low >= 0) node.low = static_cast<int>(child);
     if (node.high >= 0) node.high = static_cast<int>(child);
     return true;
   }
-  if (found.column < 0) return false;
-  Node node{found.column, found.cut, 0, 0};
-  for (const Side* s : {&found.low, &found.high})
-    if (s->target >= 0) (s == &found.low ? node.low : node.high) = list[static_cast<u32>(s->target)].id;
-  free.insert(free.end(), lent.begin(), lent.end());
+  if (growth.column < 0) return false;
+  Node node{growth.column, growth.cut, 0, 0};
+  for (const Side* s : {&growth.low, &growth.high})
+    if (s->target >= 0) (s == &growth.low ? node.low : node.high) = growth.list[static_cast<u32>(s->target)].id;
+  free.insert(free.end(), growth.lent.begin(), growth.lent.end());
   std::size_t next = 0;
   std::vector<u32> made;
-  for (const Side* s : {&found.low, &found.high}) {
+  for (const Side* s : {&growth.low, &growth.high}) {
     if (s->target >= 0) continue;
     while (static_cast<int>(free[next]) == node.low || static_cast<int>(free[next]) == node.high) ++next;
     const u32 child = free[next];
-    (s == &found.low ? node.low : node.high) = static_cast<int>(child);
-    shape.nodes[child] = made_of(*s);
+    (s == &growth.low ? node.low : node.high) = static_cast<int>(child);
+    shape.nodes[child] = growth.made_of(*s);
     made.push_back(child);
     ++next;
   }
   for (const u32 child : made) value(shape, child);
   shape.nodes[slot] = node;
   return true;
+}
+
+// The best split of a node together with at most two new children, which take free slots of the next layer or those of
+// children that are in use only here.
+template <class V>
+bool Descent<V>::with_children(Shape& shape, const Flow& flow, u32 slot, u32 in_use, V best) {
+  ++pairs;
+  const u32 layer = skeleton_.layer_of[slot];
+  Growth growth;
+  for (u32 s = skeleton_.begin[layer + 1]; s < skeleton_.begin[layer + 2]; ++s) {
+    if (!shape.nodes[s].used()) growth.free.push_back(s);
+    else if (!reached_[s]) growth.lent.push_back(s);
+  }
+  if (growth.free.size() + growth.lent.size() == 0 || in_use >= skeleton_.max_splits) return false;
+  growth.best = best;
+  growth.room = skeleton_.max_splits - in_use;
+  growth.list = targets(shape, flow, slot, layer + 1, true);
+  growth.below = targets(shape, flow, slot, layer + 2, false);
+  growth.price = static_cast<double>(table_.columns) * (local_.rows + 8.0) + 20;
+  near_.fill(local_, growth.list);
+  far_.fill(local_, growth.below);
+  near_.totals(local_, nullptr, near_all_);
+  far_.totals(local_, nullptr, far_all_);
+  std::vector<u32> columns(table_.columns);
+  std::iota(columns.begin(), columns.end(), 0u);
+  for (std::size_t i = 0; i + 1 < columns.size(); ++i) std::swap(columns[i], columns[i + random_.below(columns.size() - i)]);
+  try_one_child(growth);
+  for (const u32 j : columns) {
+    if (growth.budget <= 0 || !running()) break;
+    grow_column(j, growth);
+  }
+  return write(shape, slot, growth);
 }
 
 template class Descent<float>;

@@ -1,3 +1,6 @@
+// Least weight of elements that hit every set: a depth-first search with the packing of the sets as its bound.
+//
+// Theory: docs/theory/layered-diagrams.md, "Oblique splits" (Florio, Martins, Schiffer, Serra, Vidal, AAAI 2023, ODD).
 #include "skeleton/hitting.hpp"
 
 #include <algorithm>

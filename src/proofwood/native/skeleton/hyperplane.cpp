@@ -1,3 +1,6 @@
+// A hyperplane of little weighted loss: line searches over the rows, each exact in one direction.
+//
+// Theory: docs/theory/layered-diagrams.md, "Oblique splits" (Florio, Martins, Schiffer, Serra, Vidal, AAAI 2023, ODD).
 #include "skeleton/hyperplane.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
-// Iterated local search: perturb, descend, accept what is not much worse.
+// Iterated local search from a diagram: perturb, descend, accept what is not much worse.
+//
+// Theory: docs/theory/layered-diagrams.md, "The portfolio" (Florio, Martins, Schiffer, Serra, Vidal, AAAI 2023, ODD).
 #include <algorithm>
 #include <cmath>
 
@@ -286,10 +288,10 @@ class Walk {
     leaf.nodes.resize(skeleton_.slots());
     for (u32 code = 0; code < table_.classes; ++code) {  // the diagrams without nodes
       leaf.constant = static_cast<int>(code);
-      settle(leaf);
+      mend_and_offer(leaf);
     }
     Shape current = start;
-    settle(current);
+    mend_and_offer(current);
     double cost = flow_.cost();
     descend(current, cost, 1.0);
     std::vector<std::pair<double, Shape>> elite{{cost, current}};
@@ -306,7 +308,7 @@ class Walk {
         else if (draw == 1) next = elite[random_.below(elite.size())].second;
         else next = construct(table_, skeleton_, flow_, random_, 0.2 + 0.6 * random_.uniform(), stop_);
         stale = 0;
-        settle(next);
+        mend_and_offer(next);
         cost = flow_.cost();
         descend(next, cost, 1.0);
         current = next;
@@ -317,10 +319,10 @@ class Walk {
       const double draw = random_.uniform();
       if (draw < kNoise) {  // descend on other prices
         descent_.price_rows_anew();
-        flow_.settle(next);
+        flow_.mend(next);
         for (int i = 0; i < 2 && running(); ++i) {
           descent_.pass(next, flow_, kNoiseChildren);
-          settle(next);
+          mend_and_offer(next);
         }
         descent_.price_rows();
       } else {
@@ -328,7 +330,7 @@ class Walk {
         for (u32 i = 0; i < kicks; ++i) kicks_.random_one(next, other);
       }
       if (!running()) break;
-      settle(next);
+      mend_and_offer(next);
       double price = flow_.cost();
       descend(next, price, 0);
       const double slack = kSlack * (cost - floor_) * random_.uniform() * random_.uniform();
@@ -358,14 +360,14 @@ class Walk {
   }
 
   // Makes `shape` keep the limits, and offers it.
-  void settle(Shape& shape) {
-    flow_.settle(shape);
+  void mend_and_offer(Shape& shape) {
+    flow_.mend(shape);
     while (flow_.splits() > skeleton_.max_splits) {
       u32 last = 0;
       for (u32 s = 0; s < skeleton_.slots(); ++s)
         if (shape.nodes[s].used() && (last == 0 || skeleton_.layer_of[s] > skeleton_.layer_of[last] || random_.below(2) == 0)) last = s;
       Flow::redirect(shape, skeleton_, last, ~static_cast<int>(flow_.cheapest(flow_.rows_at(last))));
-      flow_.settle(shape);
+      flow_.mend(shape);
     }
     progressed_.best.offer(shape, flow_.cost(), flow_.fair());
   }
@@ -379,11 +381,11 @@ class Walk {
         flow_.route(shape);
       }
       descent_.pass(shape, flow_, deep);
-      settle(shape);
+      mend_and_offer(shape);
       const double now = flow_.cost();
       if (now > cost) {
         shape = std::move(before);
-        flow_.settle(shape);
+        flow_.mend(shape);
         return;
       }
       level = now < cost ? 0 : level + 1;

@@ -101,7 +101,7 @@ class Flow {
   void route(Shape& shape);
   // As `route`, and mends the diagram: a node without rows or below the least weight gives way to a terminal, and no
   // node has two arcs to one terminal, or in a tree to one node.
-  void settle(Shape& shape);
+  void mend(Shape& shape);
   // After either: integer cost, and whether the fairness constraints hold.
   double cost() const;
   bool fair() const;

@@ -61,17 +61,17 @@ class Prices {
   const V* row(u32 place) const { return data_.data() + static_cast<std::size_t>(place) * stride(); }
 
  private:
-  struct Hunt;
+  struct Scan;
   template <int Blocks>
-  void sweep(Hunt& hunt, u32 column, u32 count) const;
+  void sweep(Scan& scan, u32 column, u32 count) const;
   template <int Blocks>
-  void one_cut(Hunt& hunt, u32 column, const u32* order, u32 listed, bool few_high) const;
+  void one_cut(Scan& scan, u32 column, const u32* order, u32 listed, bool few_high) const;
   template <int Blocks>
-  void price(Hunt& hunt, u32 column, int cut, const Lane* low) const;
+  void price(Scan& scan, u32 column, int cut, const Lane* low) const;
   template <int Blocks>
-  void hunt_columns(Hunt& hunt);
-  void careful(Hunt& hunt, u32 column, u32 count) const;
-  void apart(Hunt& hunt, u32 column, int cut, const V* low) const;
+  void scan_columns(Scan& scan);
+  void careful(Scan& scan, u32 column, u32 count) const;
+  void apart(Scan& scan, u32 column, int cut, const V* low) const;
 
   u32 targets_ = 0, blocks_ = 0;
   std::vector<V> data_, fixed_;

@@ -1,4 +1,6 @@
 // Merged rows, and the flow of rows through a diagram.
+//
+// Theory: docs/theory/layered-diagrams.md, "What is minimised" (Florio, Martins, Schiffer, Serra, Vidal, AAAI 2023, ODD).
 #include <algorithm>
 #include <numeric>
 
@@ -127,7 +129,7 @@ void Flow::route(Shape& shape) {
   }
 }
 
-void Flow::settle(Shape& shape) {
+void Flow::mend(Shape& shape) {
   while (true) {
     route(shape);
     bool changed = false;

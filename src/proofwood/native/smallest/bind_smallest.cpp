@@ -22,7 +22,7 @@ using Ranks = nb::ndarray<const int, nb::ndim<2>, nb::c_contig, nb::device::cpu>
 using Counts = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Costs = nb::ndarray<const proofwood::i64, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-nb::tuple told(const smallest::Board::State& state) {
+nb::tuple as_tuple(const smallest::Board::State& state) {
   return nb::make_tuple(state.depth, state.nodes, state.depth_lower, state.nodes_lower, state.depth_proved);
 }
 
@@ -75,7 +75,7 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
     if (events.empty() && now - last_call <= 0.2) return;
     heard += events.size();
     last_call = now;
-    progress(now, told(board.state()));
+    progress(now, as_tuple(board.state()));
   };
   const double took = proofwood::run_watched(work, stop, seconds, report);
 
@@ -84,14 +84,14 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   result["stopped"] = stop.load();
   result["out_of_memory"] = state.out_of_memory;
   result["seconds"] = took;
-  result["state"] = told(state);
+  result["state"] = as_tuple(state);
   result["nodes_proved"] = state.nodes_proved;
   result["infeasible"] = state.infeasible;
   nb::list tree;
   for (const auto& node : board.tree()) tree.append(nb::make_tuple(node.test, node.low, node.high));
   result["tree"] = tree;
   nb::list trace;
-  for (const auto& event : board.events_since(0)) trace.append(nb::make_tuple(event.seconds, told(event.state)));
+  for (const auto& event : board.events_since(0)) trace.append(nb::make_tuple(event.seconds, as_tuple(event.state)));
   result["trace"] = trace;
   nb::dict counters;
   for (int c = 0; c < smallest::kCounters; ++c) counters[smallest::kCounterNames[c]] = board.counts[c];

@@ -1,5 +1,7 @@
 // Where the columns are few and short: one number for every box of ranks, filled in layer by layer.
 //
+// Theory: docs/theory/minimal-trees.md, "Search: dynamic programming over row sets".
+//
 // A box has an interval of ranks in each column; the tests of a path cut the rows down to those of a box. With f_d(B) the
 // fewest leaves of a tree of depth <= d that is right on box B,
 //   f_0(B) = 1 if some class is right on all of B, else infinite;

@@ -1,3 +1,6 @@
+// Smallest trees: distinct rows and tests, the board of what is known, the greedy first tree, and the choice of a method.
+//
+// Theory: docs/theory/minimal-trees.md (the problem is that of Avellaneda, AAAI 2020, InferDT).
 #include "smallest/smallest.hpp"
 
 #include <algorithm>

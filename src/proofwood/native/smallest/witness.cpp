@@ -1,5 +1,7 @@
 // Smallest trees by refining witness trees (Staus, Komusiewicz, Sommer, Sorge, AAAI 2025, after Komusiewicz et al. 2023).
 //
+// Theory: docs/theory/minimal-trees.md, "Witness trees".
+//
 // Every leaf of the tree at hand has a label and a WITNESS, a group that the tree we look for, T, sends to a leaf of this
 // label; T contains the tree at hand: the paths of the witnesses in T branch at its inner nodes. A group e is dirty if
 // its leaf's label is not the one it has in T. In T, its path leaves that of the witness w of its leaf at exactly one

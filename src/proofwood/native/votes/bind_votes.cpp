@@ -16,7 +16,7 @@
 #include "common/bindings.hpp"
 #include "common/running.hpp"
 #include "common/watch.hpp"
-#include "votes/votes.hpp"
+#include "votes/clause_search.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -64,7 +64,7 @@ class VoteSearch {
   nb::tuple ask(int winner, int loser, std::int64_t least, const std::vector<int>& assumptions, const std::vector<int>& near,
                 std::optional<double> seconds) {
     auto& pair = pairs_[{winner, loser}];
-    if (!pair) pair = std::make_unique<votes::Pair>(model_, std::vector<votes::Contest>{{winner, loser, least}}, rules_);
+    if (!pair) pair = std::make_unique<votes::ClauseSearch>(model_, std::vector<votes::Contest>{{winner, loser, least}}, rules_);
     return answer(*pair, true, assumptions, near, seconds);
   }
 
@@ -75,7 +75,7 @@ class VoteSearch {
     if (!search) {
       std::vector<votes::Contest> contests;
       for (const auto& [loser, least] : losers) contests.push_back({winner, loser, least});
-      search = std::make_unique<votes::Pair>(model_, contests, rules_);
+      search = std::make_unique<votes::ClauseSearch>(model_, contests, rules_);
     }
     return answer(*search, false, assumptions, near, seconds);  // local search and joined trees know one sum
   }
@@ -88,7 +88,7 @@ class VoteSearch {
   }
 
  private:
-  nb::tuple answer(votes::Pair& search, bool one_sum, const std::vector<int>& assumptions, const std::vector<int>& near,
+  nb::tuple answer(votes::ClauseSearch& search, bool one_sum, const std::vector<int>& assumptions, const std::vector<int>& near,
                    std::optional<double> seconds) {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
@@ -127,7 +127,7 @@ class VoteSearch {
       proofwood::Watch watch(stop);
       const votes::Budget budget{watch, -1, one_sum};
       const auto go_on = [&] {
-        outcome = one_sum && rules_.local ? search.settle(literals, near, budget) : search.solve(literals, near, budget);
+        outcome = one_sum && rules_.local ? search.solve_small(literals, near, budget) : search.solve(literals, near, budget);
       };
       proofwood::run_watched(go_on, stop, left(), nullptr);
       if (stop.load() == proofwood::kMemory && outcome == votes::Outcome::kStopped) return without_memory();
@@ -149,8 +149,8 @@ class VoteSearch {
   votes::Model model_;
   votes::Rules rules_;
   std::int64_t patience_;  // conflicts before a question is worth a thread, and an ensemble, of its own
-  std::map<std::pair<int, int>, std::unique_ptr<votes::Pair>> pairs_;
-  std::map<int, std::unique_ptr<votes::Pair>> firsts_;
+  std::map<std::pair<int, int>, std::unique_ptr<votes::ClauseSearch>> pairs_;
+  std::map<int, std::unique_ptr<votes::ClauseSearch>> firsts_;
 };
 
 }  // namespace

@@ -1,13 +1,15 @@
+// Local search for a row that scores high: steps of one column, kicks, and the way back to the row that was asked about.
+//
+// Theory: docs/theory/explanations.md, "The native engine": climbing.
 #include "votes/climb.hpp"
 
 #include <algorithm>
 
-#include "votes/votes.hpp"
+#include "votes/model.hpp"
 
 namespace proofwood::votes {
 
 namespace {
-std::size_t z(int i) { return static_cast<std::size_t>(i); }
 constexpr int kPatience = 60;  // changed rows in a row that are no better, before the search starts elsewhere
 }  // namespace
 

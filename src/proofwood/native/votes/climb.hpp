@@ -2,6 +2,14 @@
 //
 // One cell of one column moves at a time, to the best value that the column has while the others stay. All values of a
 // column are compared at once: a leaf counts for those cells of the column that its other needs do not rule out.
+//
+//   cells of column c        0   1   2   3        leaves whose other needs hold
+//   leaf +2, 0 <= c <= 1     2   2
+//   leaf -1, 2 <= c <= 3             -1  -1
+//   leaf +3, 1 <= c <= 2         3   3
+//   sum                      2   5   2   -1       the row moves to cell 1
+//
+// Theory: docs/theory/explanations.md, "The native engine": climbing.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,7 @@
-// Lower bounds of the subset search.
+// Lower bounds of the subset search: matching and coverage, overlaps, equivalent points.
+//
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
+// (MaxSAT-BDD); the search is ours.
 //
 // Matching and coverage. Let M be weighted pairs of rows of different class that share a cell, no row in pairs of more
 // than its weight. Of a pair that stays together at least one row errs, so E(T + R) >= |M| - cover(R), where cover(R) is
@@ -6,7 +9,13 @@
 //   cover(R) <= the r largest cover(f)                                                              (matching)
 //   cover(R) <= cover(f) + the r - 1 largest cover(g) - shared(f, g), for any f of R                 (overlap)
 // with shared(f, g) the weight of the pairs that both separate: R \ f adds at most what each of its tests separates and f
-// does not. With many classes a row of a group of equal rows counts with its margin: whatever class its cell
+// does not. Two rows + and two rows -, matched as p and q, with one test to add:
+//
+//   test              f  g  h
+//   p = (+1, -1)      x  x  .        x: the test separates the pair
+//   q = (+2, -2)      .  x  x        covers 1 2 1, so |M| - 2 = 0; without g the bound is 1
+//
+// With many classes a row of a group of equal rows counts with its margin: whatever class its cell
 // predicts other than its heaviest, the group costs at least that much more than its unavoidable error.
 #include <algorithm>
 #include <limits>
@@ -194,14 +203,13 @@ i64 Search::Worker::choose_prefix(Node& node) {
 
 // Sorts the edges by the price of the candidates that separate them; the price of a test grows with what it covers, so
 // that the next matching avoids the tests that the bound suffers from.
-void Search::Worker::reweight(Node& node, u32 round) {
+void Search::Worker::reweight(Node& node) {
   const std::size_t k = node.candidates.size();
   std::vector<i64> largest;
   top_sum(node.cover.data(), k, node.left, largest);
   const double scale = largest.empty() || largest[0] == 0 ? 1.0 : static_cast<double>(largest[0]);
   const std::size_t bytes = static_cast<std::size_t>(table.words) * 8;
-  cost_.resize(static_cast<std::size_t>(table.tests), 0);
-  if (round == 0) std::fill(cost_.begin(), cost_.end(), 0);
+  cost_.assign(table.tests, 0);
   for (std::size_t s = 0; s < k; ++s) {
     const double share = static_cast<double>(node.cover[s]) / scale;
     cost_[node.candidates[s]] += static_cast<i64>(60.0 * share);

@@ -1,8 +1,11 @@
 // Can one class overtake another somewhere in a box of the threshold grid? Conflict-driven search with learned clauses.
 //
-// Variables are bounds: column c has cells 0..q_c, and variable first[c] + t says "cell > t". The box [lo, hi] of every
-// column is the whole assignment: literal 2v (above) is true iff lo > t, false iff hi <= t. The sum of the scores is a
-// propagator: in each tree the best leaf that the box still reaches bounds what the tree can add.
+// Theory: docs/theory/explanations.md, "The native engine". Variables are bounds of a box (model.hpp). The sum of the scores
+// is a propagator: in each tree the best leaf that the box still reaches bounds what the tree can add. The sum of these
+// bounds must reach what the class needs to win; two trees of three leaves, best first, and a box that rules some out (x):
+//
+//   tree 1    +5 x   +2     -1        best + 2
+//   tree 2    +3     +1 x   -4        best + 3      bound 5: a goal of 6 is a conflict, explained by what ruled out "+5"
 #pragma once
 
 #include <cstdint>
@@ -13,40 +16,9 @@
 
 #include "common/watch.hpp"
 #include "votes/climb.hpp"
+#include "votes/model.hpp"
 
 namespace proofwood::votes {
-
-using Literal = std::int32_t;
-
-// The ensemble, shared by the searches of all pairs of classes.
-struct Model {
-  int n_columns = 0, n_classes = 0, n_trees = 0, n_leaves = 0, n_variables = 0;
-  std::vector<int> cells;               // (n_columns) thresholds
-  std::vector<int> first;               // (n_columns + 1)
-  std::vector<int> column_of;           // (n_variables)
-  std::vector<int> leaves_of;           // (n_trees + 1)
-  std::vector<int> tree_of;             // (n_leaves)
-  std::vector<std::int64_t> scores;     // (n_leaves, n_classes)
-  std::vector<std::int64_t> base;       // (n_classes)
-  std::vector<int> needs_of;            // (n_leaves + 1)
-  std::vector<Literal> needs;
-  std::vector<int> needing_of;          // (2 n_variables + 1): leaves that need a literal
-  std::vector<int> needing;
-  std::vector<std::vector<Literal>> clauses;
-  struct Limit {
-    int leaf;
-    int low, high;                      // cells of the column that the leaf needs
-  };
-  std::vector<int> limits_of;           // (n_columns + 1)
-  std::vector<Limit> limits;
-  std::vector<char> in_clause;          // (n_columns) whether a clause speaks of the column
-
-  void index();                         // fills what the arrays above imply
-  bool holds(Literal literal, const std::vector<int>& row) const {
-    const int v = literal >> 1, c = column_of[static_cast<std::size_t>(v)];
-    return (row[static_cast<std::size_t>(c)] > v - first[static_cast<std::size_t>(c)]) == ((literal & 1) == 0);
-  }
-};
 
 enum class Outcome { kChanges, kSame, kStopped };
 
@@ -73,24 +45,26 @@ struct Contest {
 
 // Search for one pair of classes: is there a row of the box in which one wins its contest? Or for one class against
 // several: a row in which it wins all contests.
-class Pair {
+class ClauseSearch {
  public:
-  Pair(const Model& model, const std::vector<Contest>& contests, Rules rules);
-  ~Pair();
-  Pair(const Pair&) = delete;
-  Pair& operator=(const Pair&) = delete;
+  ClauseSearch(const Model& model, const std::vector<Contest>& contests, Rules rules);
+  ~ClauseSearch();
+  ClauseSearch(const ClauseSearch&) = delete;
+  ClauseSearch& operator=(const ClauseSearch&) = delete;
 
   // Assumptions hold true in this order.
   Outcome solve(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget);
-  // The same by a small ensemble made for this question, see local.hpp. A question that was stopped goes on where it was.
-  Outcome settle(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget);
+  // The same by a small ensemble made for this question, see small_ensemble.hpp. A question that was stopped goes on where it was.
+  Outcome solve_small(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget);
   const std::vector<int>& witness() const { return witness_; }        // after kChanges: cells
   const std::vector<Literal>& core() const { return core_; }          // after kSame: assumptions that suffice
   std::int64_t conflicts() const { return conflicts_; }
   std::int64_t learned() const { return static_cast<std::int64_t>(clauses_.size() - n_given_); }
 
  private:
-  struct Opened;
+  struct StoppedQuestion;
+  struct Schedule;
+  enum class Step { kNothing, kForced, kConflict };
   // What a contest comes to in each tree.
   struct Sum {
     std::vector<std::int64_t> gain;  // (n_leaves)
@@ -123,15 +97,8 @@ class Pair {
     const int above = state_[static_cast<std::size_t>(l >> 1)];
     return above < 0 ? -1 : above ^ (l & 1);
   }
-  bool set(Literal l, int reason);              // false if it is false already
-  void undo(int level);
-  void kill(int leaf, Literal need);
-  void revive(int leaf);
-  int propagate_clauses();                        // conflicting clause or kNone
-  bool propagate(Watch& watch);                   // false: conflict_ holds facts; means nothing else once the watch is over
-  void decide(Literal l);                         // at a new level
-  int propagate_scores(int number, Watch& watch); // of a sum: 0 nothing, 1 some bound, 2 conflict
-  void explain(const Sum& sum, std::optional<Literal> assumed, int limit, std::vector<Literal>& facts);
+  int level() const { return static_cast<int>(starts_.size()); }
+  int entry_of(Literal fact) const { return when_[static_cast<std::size_t>(fact)]; }  // change that made it true
   bool fallen(int leaf, int limit) const {        // whether it was dead before the change `limit`
     return dead_[static_cast<std::size_t>(leaf)] > 0 && died_[static_cast<std::size_t>(leaf)] < limit;
   }
@@ -139,23 +106,63 @@ class Pair {
     const auto l = static_cast<std::size_t>(leaf);
     return dead_[l] > 0 && trail_[static_cast<std::size_t>(died_[l])].level == 0;
   }
+  Sum sum_of(const Contest& contest) const;
+
+  // ---- propagate.cpp: the box and what follows from it
+  bool set(Literal l, int reason);                // false if it is false already
+  void undo(int level);
+  void kill(int leaf, Literal need);
+  void revive(int leaf);
   void attach(int clause);
-  bool analyse(std::vector<Literal>& learned, int& back, int& glue, Watch& watch);  // false: stopped, nothing learned
-  void analyse_final(const std::vector<Literal>& facts);
-  void add_fact(Literal fact);
-  int entry_of(Literal fact) const { return when_[static_cast<std::size_t>(fact)]; }  // change that made it true
-  std::vector<Literal> facts_of(int entry);
-  Outcome found();                                // the witness is an answer
-  Literal choose();                               // sets followed_ too
-  bool climb(const std::vector<int>& near, std::int64_t effort, Watch& watch);  // a row of the box by local search, into witness_
-  bool complete(const std::vector<int>& near);
-  void bump(Literal l);
-  bool implied(Literal fact, int before) const;   // by a fact of wanted_ older than `before`, or always true
-  void reduce();
+  bool propagate(Watch& watch);                   // false: conflict_ holds facts; means nothing else once the watch is over
+  int propagate_clauses();                        // conflicting clause or kNone
+  int visit_watchers(Literal gone);               // the same
+  Step propagate_scores(int number, Watch& watch);  // of a sum
+  bool list_losses(const Sum& sum, Watch& watch);
+  int best_without(const Sum& sum, int tree, Literal need) const;
+  Step force_bounds(int number, std::int64_t room);
 #ifdef PROOFWOOD_CHECKS
   void check() const;                             // the invariants that hold after propagation
 #endif
-  int level() const { return static_cast<int>(starts_.size()); }
+
+  // ---- analyse.cpp: why a sum is below its least
+  void explain(const Sum& sum, std::optional<Literal> assumed, int limit, std::vector<Literal>& facts);
+  void mark_ruled_out(std::optional<Literal> assumed);
+  bool ruled_out(int leaf) const { return marked_[static_cast<std::size_t>(leaf)] == mark_; }
+  std::int64_t find_stops(const Sum& sum, std::optional<Literal> assumed, int limit);
+  void rank_trees(const Sum& sum);
+  bool covered(Literal fact) const;
+  Literal earliest_fact(int leaf, int limit) const;
+  void choose_facts(const Sum& sum, int tree, bool assumed, int limit, std::int64_t& room);
+
+  // ---- analyse.cpp: the clause that is learned
+  bool analyse(std::vector<Literal>& learned, int& back, int& glue, Watch& watch);  // false: stopped, nothing learned
+  void analyse_final(const std::vector<Literal>& facts);
+  std::vector<Literal> facts_of(int entry);
+  void add_fact(Literal fact);
+  void bump(Literal l);
+  bool implied(Literal fact, int before) const;   // by a fact of wanted_ older than `before`, or always true
+  Literal first_implication_point(Watch& watch);
+  void drop_implied(Literal point, Watch& watch);
+  void write_clause(Literal point, std::vector<Literal>& learned, int& back, int& glue);
+
+  // ---- clause_search.cpp: the steps of the main loop
+  std::optional<Outcome> learn_from_conflict(Schedule& schedule, const Budget& budget);
+  bool go_to_conflict();
+  bool keep_learned(int glue);
+  void decay();
+  void restart(Schedule& schedule, int n_assumptions, Watch& watch);
+  void reduce();
+  bool climb(const std::vector<int>& near, std::int64_t effort, Watch& watch);  // a row of the box by local search, into witness_
+  bool assume(const std::vector<Literal>& assumptions);
+  bool decide_next(const std::vector<int>& near);
+  Literal choose();                               // sets followed_ too
+  void decide(Literal l);                         // at a new level
+  bool complete(const std::vector<int>& near);
+  Literal open_literal_of_broken_clause() const;
+  Outcome found();                                // the witness is an answer
+  std::optional<StoppedQuestion> make_small(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget,
+                                            Outcome& outcome);
 
   const Model& model_;
   Rules rules_;
@@ -176,6 +183,7 @@ class Pair {
   double step_ = 1.0;
   float clause_step_ = 1.0F;
   std::vector<Literal> conflict_;         // facts that contradict each other
+  std::vector<Literal> learned_;          // the clause learned last
   std::vector<Literal> wanted_;           // (2 n_columns) strongest fact of a column and side, -1 none
   std::vector<int> touched_;
   int open_ = 0;                          // facts of the current level in wanted_
@@ -188,11 +196,12 @@ class Pair {
   std::int64_t mark_ = 0;
   std::vector<Literal> chosen_;           // explain: strongest fact per column and side
   std::vector<int> chosen_touched_;
-  std::vector<std::pair<std::int64_t, int>> ranking_;
+  std::vector<int> stops_;                // explain: (n_trees) place of the best leaf that is alive
+  std::vector<std::pair<std::int64_t, int>> ranking_;  // explain: what a tree's best leaf that fell would add, and the tree
   struct Loss { int key; int cut; std::int64_t loss; };
   std::vector<Loss> losses_;
   Climb climb_;
-  std::vector<Opened> opened_;            // questions that were stopped, the latest last
+  std::vector<StoppedQuestion> stopped_;  // with their small ensembles, the latest last
   std::vector<std::vector<int>> found_;   // rows that answered questions, the latest first
 };
 

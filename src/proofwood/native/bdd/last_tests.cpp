@@ -1,4 +1,7 @@
-// The last two levels of the subset search, where errors are counted exactly, and the greedy first set.
+// The last two levels of the subset search, where errors are counted exactly, pair by pair of tests.
+//
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
+// (MaxSAT-BDD); the search is ours.
 #include <algorithm>
 
 #include "bdd/worker.hpp"
@@ -87,7 +90,7 @@ i64 Search::Worker::single_error(u32 slot) const {
 std::pair<i64, u32> Search::Worker::best_single(const Node& node) {
   std::vector<i64> errors;
   if (table.by_rank) {
-    sweep(node, errors);
+    rank_errors(node, errors);
   } else {
     pack_cells(node, node.candidates);
     errors.resize(node.candidates.size());
@@ -114,58 +117,60 @@ Pairs Search::Worker::best_pair(const Node& node, const std::vector<u32>& tests,
   return best;
 }
 
-// The last two levels below a node: every set that takes one or two of its candidates.
-i64 Search::Worker::leaf(Node& node) {
-  ++counters[kLeaves];
-  const bool collect = search.settings_.collect;
-  std::vector<u32> tests = node.candidates;
-  std::vector<i64> cover = node.inherited;  // of pairs of the parent's matching that this node's tests leave together
-  i64 size = node.inherited_size;
-  i64 floor = search.upper();
-  // A matching of its own pays where many pairs would be counted: evaluations of 8 pairs take about 4 cycles a word.
-  const auto most = [&] { return static_cast<double>(tests.size()) * static_cast<double>(tests.size()) / 2; };
+// What is left to count at a node with one or two tests to add.
+struct Search::Worker::Leaf {
+  std::vector<u32> tests;
+  std::vector<i64> cover;  // of the pairs of a matching, `size` in all; empty without a matching
+  i64 size;
+};
+
+// A matching of its own pays where many pairs would be counted: evaluations of 8 pairs take about 4 cycles a word.
+bool Search::Worker::leaf_matching_pays(const Node& node, std::size_t n_tests) const {
+  const double most = static_cast<double>(n_tests) * static_cast<double>(n_tests) / 2;
   const double word_count = static_cast<double>(node.items.size()) / 64 + 2 * static_cast<double>(node.ends.size());
-  if (rules.matching && rules.leaf_matching && node.left == 2 &&
-      most() * word_count * 0.4 > 8.0 * static_cast<double>(node.items.size()) + 300.0 * table.words * static_cast<double>(node.error) / 64) {
-    rematch(node);
-    pack_matches(node);
-    const i64 bound = choose_prefix(node);
+  return most * word_count * 0.4 > 8.0 * static_cast<double>(node.items.size()) + 300.0 * table.words * static_cast<double>(node.error) / 64;
+}
+
+// Drops the tests that with the best partner do not get below the incumbent.
+void Search::Worker::eliminate_at_leaf(Node& node, Leaf& leaf) {
+  std::vector<i64> largest;
+  top_sum(leaf.cover.data(), leaf.cover.size(), 1, largest);
+  std::size_t kept = 0;
+  for (std::size_t s = 0; s < leaf.tests.size(); ++s) {
+    const i64 bound = leaf.size - leaf.cover[s] - largest[0];
     if (bound >= search.upper()) {
-      ++counters[kByLeafMatching];
-      return bound;
+      node.floor = std::min(node.floor, bound);
+      ++counters[kByElimination];
+      continue;
     }
-    cover.assign(node.cover.begin(), node.cover.begin() + static_cast<std::ptrdiff_t>(tests.size()));
-    size = node.size;
+    leaf.tests[kept] = leaf.tests[s];
+    leaf.cover[kept++] = leaf.cover[s];
   }
-  if (rules.matching && rules.elimination && node.left == 2 && !cover.empty()) {
-    std::vector<i64> largest;
-    top_sum(cover.data(), cover.size(), 1, largest);
-    std::size_t kept = 0;
-    for (std::size_t s = 0; s < tests.size(); ++s) {
-      if (size - cover[s] - largest[0] >= search.upper()) {
-        node.floor = std::min(node.floor, size - cover[s] - largest[0]);
-        ++counters[kByElimination];
-        continue;
-      }
-      tests[kept] = tests[s];
-      cover[kept++] = cover[s];
-    }
-    tests.resize(kept);
-    cover.resize(kept);
-  }
-  if (tests.empty()) return floor;
-  if (node.left == 2 && rules.sweep && sweeps(tests)) return std::min(floor, sweep(node, tests));
+  leaf.tests.resize(kept);
+  leaf.cover.resize(kept);
+}
+
+// In descending order of cover, so that the partners worth a count form a range.
+void Search::Worker::sort_by_cover(Leaf& leaf) {
+  const auto k = static_cast<u32>(leaf.tests.size());
+  std::vector<u32> order(k);
+  for (u32 s = 0; s < k; ++s) order[s] = s;
+  std::sort(order.begin(), order.end(), [&](u32 x, u32 y) {
+    return leaf.cover[x] != leaf.cover[y] ? leaf.cover[x] > leaf.cover[y] : leaf.tests[x] < leaf.tests[y];
+  });
+  std::vector<u32> sorted(k);
+  std::vector<i64> covers(k);
+  for (u32 s = 0; s < k; ++s) sorted[s] = leaf.tests[order[s]], covers[s] = leaf.cover[order[s]];
+  leaf.tests.swap(sorted);
+  leaf.cover.swap(covers);
+}
+
+// Counts every set that takes one or two of the tests; returns the least error, cut off at upper().
+i64 Search::Worker::count_leaf(const Node& node, const Leaf& leaf) {
+  const std::vector<u32>& tests = leaf.tests;
+  const std::vector<i64>& cover = leaf.cover;
+  const bool collect = search.settings_.collect;
   const auto k = static_cast<u32>(tests.size());
-  if (!collect && rules.matching && !cover.empty()) {  // descending coverage, so that partners form a range
-    std::vector<u32> order(k);
-    for (u32 s = 0; s < k; ++s) order[s] = s;
-    std::sort(order.begin(), order.end(), [&](u32 x, u32 y) { return cover[x] != cover[y] ? cover[x] > cover[y] : tests[x] < tests[y]; });
-    std::vector<u32> sorted(k);
-    std::vector<i64> covers(k);
-    for (u32 s = 0; s < k; ++s) sorted[s] = tests[order[s]], covers[s] = cover[order[s]];
-    tests.swap(sorted);
-    cover.swap(covers);
-  }
   pack_cells(node, tests);
   const Packed bits{cells.data.data(), cells.stride, 0, table.unit ? nullptr : cells.shift.data()};
   line_.resize(cells.stride);
@@ -185,7 +190,7 @@ i64 Search::Worker::leaf(Node& node) {
     if (node.left == 1) continue;
     u32 end = k;
     if (!collect && rules.matching && !cover.empty()) {
-      const i64 need = size - search.upper() + 1 - cover[g];  // of the partner
+      const i64 need = leaf.size - search.upper() + 1 - cover[g];  // of the partner
       if (g + 1 < k && cover[g + 1] < need) break;
       end = static_cast<u32>(std::upper_bound(cover.begin() + g + 1, cover.end(), need, std::greater<>()) - cover.begin());
     }
@@ -196,82 +201,31 @@ i64 Search::Worker::leaf(Node& node) {
     for (u32 h = g + 1; h < end; ++h)
       if (line_[h] < search.upper()) take(line_[h], g, h);
   }
-  return std::min({floor, least, search.upper()});
+  return std::min(least, search.upper());
 }
 
-// ------------------------------------------------------------------------------------------------- the greedy first set
-
-// The node of `set` with every other test as a candidate; returns its error.
-i64 Search::Worker::refine_all(const Set& set, Node& node) {
-  Node one, two;
-  start(one);
-  for (const u32 test : set) {
-    refine(one, test, two);
-    std::swap(one, two);
-  }
-  node = std::move(one);
-  node.candidates.clear();
-  for (u32 t = 0; t < table.tests; ++t)
-    if (std::find(set.begin(), set.end(), t) == set.end()) node.candidates.push_back(t);
-  return node.error;
-}
-
-// Removes two tests and adds the best two instead, while that lowers the error; with very many tests, one and one.
-void Search::Worker::improve(Set& set, i64& error) {
-  constexpr u32 kMostForPairs = 600;
-  const bool pairs = !table.by_rank && table.tests <= kMostForPairs && set.size() >= 2;
-  Node node;
-  for (bool better = true; better && error > 0 && !search.stopped();) {
-    better = false;
-    for (std::size_t i = 0; i < set.size() && error > 0; ++i) {
-      for (std::size_t j = pairs ? i + 1 : i; j < (pairs ? set.size() : i + 1) && !search.stopped(); ++j) {
-        Set rest;
-        for (std::size_t p = 0; p < set.size(); ++p)
-          if (p != i && p != j) rest.push_back(set[p]);
-        refine_all(rest, node);
-        if (pairs) {
-          const Pairs best = best_pair(node, node.candidates, error);
-          if (best.error >= error) continue;
-          rest.push_back(node.candidates[best.first]);
-          rest.push_back(node.candidates[best.second]);
-          error = best.error;
-        } else {
-          const auto [least, choice] = best_single(node);
-          if (search.stopped() || least >= error) continue;
-          rest.push_back(node.candidates[choice]);
-          error = least;
-        }
-        set = rest;
-        better = true;
-      }
+// The last two levels below a node: every set that takes one or two of its candidates.
+i64 Search::Worker::leaf(Node& node) {
+  ++counters[kLeaves];
+  // The cover is that of pairs of the parent's matching that this node's tests leave together.
+  Leaf leaf{node.candidates, node.inherited, node.inherited_size};
+  const i64 most = search.upper();
+  if (rules.matching && rules.leaf_matching && node.left == 2 && leaf_matching_pays(node, leaf.tests.size())) {
+    rematch(node);
+    pack_matches(node);
+    const i64 bound = choose_prefix(node);
+    if (bound >= search.upper()) {
+      ++counters[kByLeafMatching];
+      return bound;
     }
+    leaf.cover.assign(node.cover.begin(), node.cover.begin() + static_cast<std::ptrdiff_t>(leaf.tests.size()));
+    leaf.size = node.size;
   }
-}
-
-void Search::Worker::greedy() {
-  const u32 size = std::min(search.settings_.size, table.tests);
-  Node node;
-  Set set;
-  i64 error = refine_all(set, node);
-  search.offer(error, set);
-  while (set.size() < size && error > 0 && !search.stopped()) {
-    set.push_back(node.candidates[best_single(node).second]);
-    error = refine_all(set, node);
-  }
-  improve(set, error);
-  search.offer(error, set);
-  u64 state = 88172645463325252u;  // xorshift64: restarts are the same in every run
-  for (u32 turn = 0; turn < search.settings_.restarts && size < table.tests && search.upper() > 0 && !search.stopped(); ++turn) {
-    set.clear();
-    while (set.size() < size) {
-      state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-      const auto test = static_cast<u32>(state % table.tests);
-      if (std::find(set.begin(), set.end(), test) == set.end()) set.push_back(test);
-    }
-    error = refine_all(set, node);
-    improve(set, error);
-    search.offer(error, set);
-  }
+  if (rules.matching && rules.elimination && node.left == 2 && !leaf.cover.empty()) eliminate_at_leaf(node, leaf);
+  if (leaf.tests.empty()) return most;
+  if (node.left == 2 && rules.sweep && mostly_cuts(leaf.tests)) return std::min(most, count_cuts(node, leaf.tests));
+  if (!search.settings_.collect && rules.matching && !leaf.cover.empty()) sort_by_cover(leaf);
+  return std::min(most, count_leaf(node, leaf));
 }
 
 }  // namespace proofwood::bdd

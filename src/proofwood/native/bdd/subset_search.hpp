@@ -1,5 +1,16 @@
-// Exact search for the set of at most H tests whose cells misclassify the least weight (Hu, Huguet, Siala 2022 pose the
-// problem; the bound by matchings is explained in subset_match.cpp, the search in subset.cpp).
+// Exact search for the set of at most H tests whose cells misclassify the least weight.
+//
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
+// (MaxSAT-BDD); the search is ours.
+// The bound by matchings is explained in subset_bounds.cpp, the search in subset_node.cpp. The least error for k tests is
+// E*(k) of docs/theory/layered-diagrams.md: a diagram of k splits, whatever its shape, has at least so many errors.
+//
+// Over tests a and b, two rows of class + and three of class -:
+//
+//   cell a b      rows          error
+//        0 0      + - -         1           an item is what one class weighs in a group of equal rows; cells that are pure
+//        0 1      +             0           are dropped, since no further test improves them
+//        1 1      -             0           E({a, b}) = 1
 #pragma once
 
 #include <atomic>
@@ -43,7 +54,7 @@ struct Table {
   std::vector<u32> near_begin, near;  // (groups + 1,), and the partners of each group in the same order
   std::vector<u32> group_of;  // (items,) as in `items`, closer together
 
-  // Instead of the bits, over many cuts (subset_ranks.cpp):
+  // Instead of the bits, over many cuts (ranks.cpp):
   bool by_rank = false;
   u32 classes = 0;
   std::vector<u32> ranks, orders;          // (columns, groups) dense ranks, and groups in their order
@@ -52,6 +63,14 @@ struct Table {
 
   bool high(u32 group, u32 test) const {
     return by_rank ? ranks[column_of[test] * std::size_t{groups} + group] > cut_of[test] : (column(test)[group / 64] >> (group % 64) & 1) != 0;
+  }
+  // Calls f with the place of each cut of the column of `test` from which rows of at most `spare` weight part it. `below` has
+  // the weight up to each place.
+  template <class F>
+  void each_cut_near(const std::vector<i64>& below, u32 test, i64 spare, const F& f) const {
+    const std::size_t begin = raw_begin[column_of[test]], end = raw_begin[column_of[test] + std::size_t{1}], at = raw_of[test];
+    for (std::size_t p = at; p-- > begin && below[at] - below[p] <= spare;) f(p);
+    for (std::size_t p = at + 1; p < end && below[p] - below[at] <= spare; ++p) f(p);
   }
   const u64* column(u32 test) const { return columns.data() + static_cast<std::size_t>(test) * ((groups + 63) / 64); }
 };
@@ -126,6 +145,8 @@ struct Node {
   std::vector<std::uint8_t> shift;
   std::vector<i64> cover;       // per candidate: weight of the pairs it separates
   std::vector<i64> shared;      // (candidates, stride): weight of the pairs that both separate
+  // Weight of the pairs that both of two candidates separate, 0 if that was not counted.
+  i64 shared_by(u32 s, u32 t) const { return shared.empty() ? 0 : shared[static_cast<std::size_t>(s) * stride + t]; }
   std::vector<i64> child_bound; // per candidate: no set that takes it, and of the rest later ones only, errs less
 };
 
@@ -149,6 +170,12 @@ class Search {
  private:
   struct Worker;
   friend struct Worker;
+  struct RootChildren;
+  void add_near_pairs();
+  void search_children(Worker& first, const Node& root);
+  bool search_child(Worker& worker, RootChildren& children, std::size_t s);
+  void add_counters(const Worker& worker);
+  void conclude();
   void offer(i64 error, const Set& chosen);
   void note();
   i64 upper() const { return upper_.load(std::memory_order_relaxed); }

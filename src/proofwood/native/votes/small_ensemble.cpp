@@ -1,4 +1,7 @@
-#include "votes/local.hpp"
+// A small ensemble for one question: shrinking the box, joining trees in pairs, and writing the result as a model.
+//
+// Theory: docs/theory/explanations.md, "The native engine": a small ensemble for a hard question.
+#include "votes/small_ensemble.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -7,12 +10,11 @@
 namespace proofwood::votes {
 
 namespace {
-std::size_t z(int i) { return static_cast<std::size_t>(i); }
 constexpr int kMostTrees = 400;  // of which pairs are compared
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 }  // namespace
 
-Local::Local(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
+SmallEnsemble::SmallEnsemble(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
              const std::vector<int>& hi, std::int64_t least, const JoinOptions& options, Watch& watch)
     : lo_(lo), hi_(hi), least_(least) {
   std::vector<std::vector<Limit>> limits(z(model.n_leaves));
@@ -31,19 +33,19 @@ Local::Local(const Model& model, const std::vector<std::int64_t>& gain, const st
     std::stable_sort(tree.leaves.begin(), tree.leaves.end(), [](const Leaf& a, const Leaf& b) { return a.gain > b.gain; });
   hopeless_ = !shrink(watch);
   if (!hopeless_ && options.join && !watch.over()) join(options.most_leaves, watch);
-  // What a stopped step told may rest on a part of the leaves.
+  // What a stopped step found may rest on a part of the leaves.
   stopped_ = watch.over();
   if (hopeless_ || stopped_) return;
   write(model);
 }
 
-std::int64_t Local::slack() const {
+std::int64_t SmallEnsemble::slack() const {
   std::int64_t sum = -least_;
   for (const auto& tree : trees_) sum += tree.leaves.front().gain;
   return sum;
 }
 
-bool Local::clip(Leaf& leaf) const {
+bool SmallEnsemble::clip(Leaf& leaf) const {
   std::size_t kept = 0;
   for (const Limit& limit : leaf.limits) {
     const int low = std::max(limit.low, lo_[z(limit.column)]), high = std::min(limit.high, hi_[z(limit.column)]);
@@ -54,7 +56,7 @@ bool Local::clip(Leaf& leaf) const {
   return true;
 }
 
-bool Local::shrink(Watch& watch) {
+bool SmallEnsemble::shrink(Watch& watch) {
   std::vector<int> low(lo_.size()), high(lo_.size()), count(lo_.size());
   while (true) {
     if (watch.over()) return true;
@@ -107,7 +109,7 @@ bool Local::shrink(Watch& watch) {
   }
 }
 
-bool Local::compatible(const Leaf& a, const Leaf& b) {
+bool SmallEnsemble::compatible(const Leaf& a, const Leaf& b) {
   auto i = a.limits.begin();
   auto k = b.limits.begin();
   while (i != a.limits.end() && k != b.limits.end()) {
@@ -124,7 +126,7 @@ bool Local::compatible(const Leaf& a, const Leaf& b) {
   return true;
 }
 
-std::int64_t Local::best_pair(const Tree& a, const Tree& b, Watch& watch) {
+std::int64_t SmallEnsemble::best_pair(const Tree& a, const Tree& b, Watch& watch) {
   std::int64_t best = kNever;
   for (const auto& one : a.leaves) {
     if (best > kNever && one.gain + b.leaves.front().gain <= best) break;
@@ -141,7 +143,7 @@ std::int64_t Local::best_pair(const Tree& a, const Tree& b, Watch& watch) {
   return best;
 }
 
-Local::Tree Local::joined(const Tree& a, const Tree& b, std::int64_t slack, Watch& watch) const {
+SmallEnsemble::Tree SmallEnsemble::joined(const Tree& a, const Tree& b, std::int64_t slack, Watch& watch) const {
   Tree tree;
   tree.partial = true;  // pairs beyond the slack are left out
   const std::int64_t least = a.leaves.front().gain + b.leaves.front().gain - slack;
@@ -172,7 +174,7 @@ Local::Tree Local::joined(const Tree& a, const Tree& b, std::int64_t slack, Watc
   return tree;
 }
 
-void Local::join(std::int64_t most_leaves, Watch& watch) {
+void SmallEnsemble::join(std::int64_t most_leaves, Watch& watch) {
   // A tree of one leaf says nothing more than its gain.
   std::vector<int> candidates;
   for (int t = 0; t < static_cast<int>(trees_.size()); ++t)
@@ -226,7 +228,7 @@ void Local::join(std::int64_t most_leaves, Watch& watch) {
   hopeless_ = !shrink(watch);
 }
 
-void Local::write(const Model& model) {
+void SmallEnsemble::write(const Model& model) {
   const std::int64_t room = slack();
   cuts_.assign(lo_.size(), {});
   const auto note = [&](int column, int cut) {
@@ -294,7 +296,7 @@ void Local::write(const Model& model) {
   small_.index();
 }
 
-std::vector<int> Local::inward(const std::vector<int>& row) const {
+std::vector<int> SmallEnsemble::inward(const std::vector<int>& row) const {
   std::vector<int> cells(row.size());
   for (std::size_t c = 0; c < row.size(); ++c) {
     const int cell = std::clamp(row[c], lo_[c], hi_[c]);
@@ -303,7 +305,7 @@ std::vector<int> Local::inward(const std::vector<int>& row) const {
   return cells;
 }
 
-std::vector<int> Local::outward(const std::vector<int>& cells, const std::vector<int>& near) const {
+std::vector<int> SmallEnsemble::outward(const std::vector<int>& cells, const std::vector<int>& near) const {
   std::vector<int> row(cells.size());
   for (std::size_t c = 0; c < cells.size(); ++c) {
     const auto& cuts = cuts_[c];

@@ -1,6 +1,10 @@
 // One question as a small ensemble of its own: only leaves that its box reaches, and trees joined in pairs.
 //
 // Joined trees bound better: the best leaves of two trees often contradict each other, the best compatible pair does not.
+//
+//   tree 1    +5 if x > 3     -1 if x <= 3
+//   tree 2    +4 if x <= 2    -2 if x > 2         apart at most 5 + 4 = 9, joined at most 5 - 2 = 3
+//
 // A leaf that the sum cannot afford is left out, and the box shrinks to what the leaves that stay allow. All this holds
 // for the question's assumptions alone, so what is learned here is not kept for other questions.
 #pragma once
@@ -8,7 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "votes/votes.hpp"
+#include "common/watch.hpp"
+#include "votes/model.hpp"
 
 namespace proofwood::votes {
 
@@ -17,10 +22,10 @@ struct JoinOptions {
   std::int64_t most_leaves = 40000; // joined trees have at most so many leaves together
 };
 
-class Local {
+class SmallEnsemble {
  public:
   // `gain` of each leaf of `model`; the box [lo, hi] reaches those with dead == 0; a row counts from sum `least` on.
-  Local(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
+  SmallEnsemble(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
         const std::vector<int>& hi, std::int64_t least, const JoinOptions& options, Watch& watch);
 
   bool stopped() const { return stopped_; }                // the watch was over before the end: of no use

@@ -1,0 +1,209 @@
+// Branch and bound over sets of tests: the root, its children on threads, and what is known so far.
+//
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
+// (MaxSAT-BDD); the search is ours.
+#include "bdd/subset_search.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "bdd/worker.hpp"
+#include "common/threads.hpp"
+
+namespace proofwood::bdd {
+
+Search::Search(Table&& given, const Settings& settings, std::atomic<int>& stop)
+    : table_(std::move(given)), settings_(settings), stop_(stop), kernels_(*subset_kernels(settings.isa)),
+      started_(std::chrono::steady_clock::now()), upper_(settings.upper), counters_(kCounters, 0) {
+  settings_.size = std::min(settings_.size, table_.tests);
+}
+
+void Search::run() {
+  add_near_pairs();
+  Worker first(*this);
+  Node& root = first.nodes[0];
+  first.start(root);
+  root.given = &table_.edges;
+  collected_.resize(1);
+  gathered_ = std::vector<std::atomic<std::size_t>>(1);
+  if (!settings_.collect && settings_.rules.greedy && !stopped()) first.greedy();
+  greedy_upper_ = upper();
+  if (settings_.greedy_only) {
+    add_counters(first);
+    return;
+  }
+  if (root.left <= (table_.by_rank ? 1u : 2u) || root.error == 0 || upper() <= 0) {
+    if (upper() > 0) first.visit(root, 0);
+  } else {
+    if (root.error < upper()) first.found(root.error, root.chosen);
+    const i64 bound = first.expand(root);
+    if (bound < upper() && !stopped()) search_children(first, root);
+  }
+  add_counters(first);
+  conclude();
+}
+
+// What the matchings are made of.
+void Search::add_near_pairs() {
+  if (!settings_.rules.matching || settings_.size <= 1) return;
+  if (table_.by_rank)
+    add_rank_edges(table_, settings_.neighbours, stop_);
+  else
+    add_edges(table_, settings_.neighbours, kernels_, stop_);
+  index_edges(table_);
+}
+
+void Search::add_counters(const Worker& worker) {
+  const std::lock_guard lock(mutex_);
+  for (int c = 0; c < kCounters; ++c) counters_[static_cast<std::size_t>(c)] += worker.counters[static_cast<std::size_t>(c)];
+}
+
+void Search::conclude() {
+  const std::lock_guard lock(mutex_);
+  done_ = !stopped();
+  std::size_t gathered = 0;
+  for (const auto& count : gathered_) gathered += count;
+  complete_ = done_ && gathered <= settings_.max_sets;
+  note();
+}
+
+// The children of the root, which the threads take one after the other.
+struct Search::RootChildren {
+  const Node& root;
+  bool cuts;               // whether cuts of a column bound each other
+  std::vector<i64> below;  // weight up to each place of a cut
+  // By place of the cut: the first child whose bound rules it out. Only earlier children count, for they have seen every
+  // set that a later one can still become.
+  std::vector<std::size_t> ruled_out;
+  std::chrono::steady_clock::time_point noted;
+};
+
+void Search::search_children(Worker& first, const Node& root) {
+  constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
+  const std::size_t n = root.candidates.size();
+  first.counters[kRootChildren] = static_cast<i64>(n);
+  {
+    const std::lock_guard lock(mutex_);
+    open_ = root.child_bound;
+    note();
+  }
+  std::vector<std::vector<Set>> before = std::move(collected_);
+  collected_.assign(n + 1, {});
+  collected_[0] = std::move(before[0]);
+  gathered_ = std::vector<std::atomic<std::size_t>>(n + 1);
+  gathered_[0] = collected_[0].size();
+  next_ = 0;
+  const bool cuts = table_.by_rank && settings_.rules.similarity;
+  RootChildren children{root, cuts, {}, std::vector<std::size_t>(cuts ? table_.raw_begin.back() : 0, kNobody), std::chrono::steady_clock::now()};
+  if (cuts) first.weigh_ranks(root, children.below);
+  const u32 n_workers = static_cast<u32>(std::clamp<std::size_t>(n, 1, std::max(settings_.threads, 1u)));
+  std::vector<Worker> workers;
+  workers.reserve(n_workers);
+  for (u32 t = 0; t < n_workers; ++t) workers.emplace_back(*this);
+  const auto work = [&](int w) {
+    Worker& worker = workers[static_cast<std::size_t>(w)];
+    for (;;) {
+      const std::size_t s = next_.fetch_add(1);
+      if (s >= n || stopped()) break;
+      worker.task = s + 1;
+      if (surplus(worker.task)) break;
+      if (!search_child(worker, children, s)) break;
+    }
+    add_counters(worker);
+  };
+  run_workers(static_cast<int>(n_workers), work, [&] { stop_ = -1; });
+}
+
+// False if the search has stopped, and the child is left open.
+bool Search::search_child(Worker& worker, RootChildren& children, std::size_t s) {
+  Node& child = worker.nodes[1];
+  const u32 test = children.root.candidates[s];
+  bool skip = false;
+  if (children.cuts) {
+    const std::lock_guard lock(mutex_);
+    skip = children.ruled_out[table_.raw_of[test]] < s;
+  }
+  i64 proved = 0;
+  if (skip)
+    ++worker.counters[kBySimilarity];
+  else if (worker.descend(children.root, static_cast<u32>(s), child))
+    proved = std::min(worker.visit(child, 1), child.floor);
+  if (stopped()) return false;
+  const std::lock_guard lock(mutex_);
+  open_[s] = std::numeric_limits<i64>::max();
+  ++worker.counters[kRootChildrenDone];
+  if (children.cuts && proved >= upper())
+    table_.each_cut_near(children.below, test, proved - upper(),
+                         [&](std::size_t place) { children.ruled_out[place] = std::min(children.ruled_out[place], s); });
+  const auto now = std::chrono::steady_clock::now();
+  if (now - children.noted < std::chrono::milliseconds(5)) return true;  // the least of many bounds takes time
+  children.noted = now;
+  note();
+  return true;
+}
+
+bool Search::surplus(std::size_t task) const {
+  if (gathered_all_.load(std::memory_order_relaxed) <= settings_.max_sets) return false;
+  std::size_t sum = 0;
+  for (std::size_t t = 0; t <= task; ++t) {
+    sum += gathered_[t].load(std::memory_order_relaxed);
+    if (sum > settings_.max_sets) return true;
+  }
+  return false;
+}
+
+void Search::offer(i64 error, const Set& chosen) {
+  if (error >= upper()) return;
+  const std::lock_guard lock(mutex_);
+  if (error >= upper()) return;
+  best_ = chosen;
+  has_set_ = true;
+  upper_ = error;
+  note();
+}
+
+// Under the mutex. Below the root only unfinished children can hold a better set.
+void Search::note() {
+  i64 lower = done_ ? upper() : 0;
+  if (!done_ && !open_.empty()) lower = std::min(upper(), *std::min_element(open_.begin(), open_.end()));
+  lower_ = std::max(lower_, std::min(lower, upper()));
+  if (events_.empty() || events_.back().upper != upper() || events_.back().lower != lower_)
+    events_.push_back({std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(), upper(), lower_});
+}
+
+Search::State Search::state() const {
+  const std::lock_guard lock(mutex_);
+  return {upper(), lower_, has_set_};
+}
+
+std::vector<Search::Event> Search::events_since(std::size_t first) const {
+  const std::lock_guard lock(mutex_);
+  return {events_.begin() + static_cast<std::ptrdiff_t>(std::min(first, events_.size())), events_.end()};
+}
+
+Set Search::set() const {
+  const std::lock_guard lock(mutex_);
+  Set numbers;
+  for (const u32 test : best_) numbers.push_back(table_.number[test]);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+std::vector<Set> Search::sets() const {
+  std::vector<Set> all;
+  for (const auto& sets : collected_) {
+    for (const Set& set : sets) {
+      if (all.size() == settings_.max_sets) return all;
+      all.emplace_back();
+      for (const u32 test : set) all.back().push_back(table_.number[test]);
+    }
+  }
+  return all;
+}
+
+std::vector<i64> Search::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+}  // namespace proofwood::bdd
