@@ -10,6 +10,7 @@
 
 #include "common/memory.hpp"
 #include "common/threads.hpp"
+#include "trees/stump.hpp"
 
 namespace proofwood::trees {
 
@@ -61,7 +62,7 @@ struct SizedSearch::Worker : StumpBatch {
     }
   }
 
-  static i64 leaf_errors(const Rows& rows) { return rows.weight - rows.heaviest_class(); }
+  static i64 leaf_errors(const Rows& rows) { return rows.counts.errors(); }
 
   // Fewest errors of a tree if fewer than `limit`; else a number that is not less than `limit`, and not more than the
   // fewest. Means nothing once the search was stopped.
@@ -72,7 +73,7 @@ struct SizedSearch::Worker : StumpBatch {
     depth = std::min(depth, splits);
     if (depth < 5) splits = std::min(splits, (1 << depth) - 1);
     if (splits == 0) return leaf;
-    if (splits == 1) return std::min(leaf, rows.weight - best_stump(table, rows, minimum, stop).right);
+    if (splits == 1) return std::min(leaf, rows.counts.weight - best_stump(table, rows, minimum, stop).right);
     const std::array<std::uint64_t, 3> key{rows.hash[0], rows.hash[1], static_cast<std::uint64_t>(splits * 64 + depth)};
     i64 known = 0;
     if (settings.cache) {
@@ -154,7 +155,7 @@ struct SizedSearch::Worker : StumpBatch {
     batch.lanes.clear();
     batch.points.clear();
     batch.tasks.clear();
-    begin_two(rows);
+    StumpBatch::begin(rows);
     const auto room = static_cast<std::size_t>(kernels->lanes);
     std::vector<Interval> taken;
     while (taken.size() < room && !node.open.empty()) {
@@ -210,7 +211,7 @@ struct SizedSearch::Worker : StumpBatch {
     search.evaluated_ += static_cast<i64>(lanes.size());
     for (std::size_t l = 0; l < batch.lanes.size(); ++l) {
       Point& point = batch.points[l];
-      const i64 low = rows.weight_before(table, batch.lanes[l].feature, point.position), high = rows.weight - low;
+      const i64 low = rows.weight_before(table, batch.lanes[l].feature, point.position), high = rows.counts.weight - low;
       point.low[0] = wrong(found[l].leaf[0], low);
       point.high[0] = wrong(found[l].leaf[1], high);
       point.low[1] = std::min(point.low[0], wrong(found[l].stump_all[0], low));
