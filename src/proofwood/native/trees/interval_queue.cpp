@@ -54,7 +54,7 @@ bool IntervalQueue::prune(Interval& interval, i64 limit, bool shrink) {
                                      rows_->weight_before(*table_, interval.feature, u.position));
   interval.bound = std::max(interval.bound, prices_.leaf);
   neighbourhood_pruning(interval, apart);
-  const bool shrunk = shrink && interval_shrinking(interval, limit);
+  const bool shrunk = shrink && interval.bound < limit && interval_shrinking(interval, limit);
   sub_interval_pruning(interval);
   cross_bound(interval, apart);
   if (interval.bound >= limit) {

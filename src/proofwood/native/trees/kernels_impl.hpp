@@ -205,7 +205,7 @@ struct ClassWalk {
     seen = prefix + 2 * room;
     tally = prefix + kScratchVectors * room;
   }
-  PROOFWOOD_INLINE void add(std::uint16_t label, V low, V w, V& most_low, V& most_high) const {
+  PROOFWOOD_INLINE static void add(V* tally, std::uint16_t label, V low, V w, V& most_low, V& most_high) {
     V* const mine = tally + 2 * label;
     const V t_low = mine[0] + (w & low), t_high = mine[1] + (w & ~low);
     mine[0] = t_low;
@@ -223,14 +223,20 @@ PROOFWOOD_INLINE void walk_forward(const SortedRows& rows, const RowValues& valu
   const T* const weight = static_cast<const T*>(values.weight);
   const T* const count = static_cast<const T*>(values.count);
   const T* const mass = static_cast<const T*>(values.mass);
+  const std::uint32_t* const order = rows.order;
+  const std::uint32_t* const mask = values.mask;
+  const std::uint16_t* const label = values.label;
+  V* const prefix = walk.prefix;
+  V* const seen = walk.seen;
+  V* const tally = walk.tally;
   const bool minimum = values.minimum;
-  for (std::uint32_t c = 0; c < 2 * values.n_labels; ++c) walk.tally[c] = V{};
+  for (std::uint32_t c = 0; c < 2 * values.n_labels; ++c) tally[c] = V{};
   V best_low{}, best_high{}, rows_low{}, rows_high{}, mass_low{}, mass_high{};
   for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
     for (const std::uint32_t end = rows.ends[segment]; i < end; ++i) {
-      const std::uint32_t row = rows.order[i];
-      const V low = L::low(values.mask[row], bits);
-      walk.add(values.label[row], low, L::splat(weight[row]), best_low, best_high);
+      const std::uint32_t row = order[i];
+      const V low = L::low(mask[row], bits);
+      ClassWalk<T>::add(tally, label[row], low, L::splat(weight[row]), best_low, best_high);
       if (minimum) {
         const V c = L::splat(count[row]);
         rows_low += c & low;
@@ -240,13 +246,13 @@ PROOFWOOD_INLINE void walk_forward(const SortedRows& rows, const RowValues& valu
         mass_high += m & ~low;
       }
     }
-    walk.prefix[2 * segment] = best_low;
-    walk.prefix[2 * segment + 1] = best_high;
+    prefix[2 * segment] = best_low;
+    prefix[2 * segment + 1] = best_high;
     if (minimum) {
-      walk.seen[4 * segment] = rows_low;
-      walk.seen[4 * segment + 1] = rows_high;
-      walk.seen[4 * segment + 2] = mass_low;
-      walk.seen[4 * segment + 3] = mass_high;
+      seen[4 * segment] = rows_low;
+      seen[4 * segment + 1] = rows_high;
+      seen[4 * segment + 2] = mass_low;
+      seen[4 * segment + 3] = mass_high;
     }
   }
   walk.best_low = best_low;
@@ -263,18 +269,23 @@ PROOFWOOD_INLINE void walk_backward(const SortedRows& rows, const RowValues& val
   using V = typename L::Vector;
   const V bits = L::bits();
   const T* const weight = static_cast<const T*>(values.weight);
+  const std::uint32_t* const order = rows.order;
+  const std::uint32_t* const mask = values.mask;
+  const std::uint16_t* const label = values.label;
+  const V* const prefix = walk.prefix;
+  V* const tally = walk.tally;
   const bool minimum = values.minimum;
-  for (std::uint32_t c = 0; c < 2 * values.n_labels; ++c) walk.tally[c] = V{};
+  for (std::uint32_t c = 0; c < 2 * values.n_labels; ++c) tally[c] = V{};
   V all_low = L::max(L::load(state.best_all[0]), walk.best_low), all_high = L::max(L::load(state.best_all[1]), walk.best_high);
   V some_low = L::load(state.best_some[0]), some_high = L::load(state.best_some[1]);
   const V need = L::splat(static_cast<T>(values.min_rows)), need_mass = L::splat(static_cast<T>(values.min_mass));
   V suffix_low{}, suffix_high{};
   for (std::uint32_t segment = rows.n_ends - 1, i = rows.n; segment > 0; --segment) {
     for (const std::uint32_t start = rows.ends[segment - 1]; i > start; --i) {
-      const std::uint32_t row = rows.order[i - 1];
-      walk.add(values.label[row], L::low(values.mask[row], bits), L::splat(weight[row]), suffix_low, suffix_high);
+      const std::uint32_t row = order[i - 1];
+      ClassWalk<T>::add(tally, label[row], L::low(mask[row], bits), L::splat(weight[row]), suffix_low, suffix_high);
     }
-    const V low = walk.prefix[2 * segment - 2] + suffix_low, high = walk.prefix[2 * segment - 1] + suffix_high;
+    const V low = prefix[2 * segment - 2] + suffix_low, high = prefix[2 * segment - 1] + suffix_high;
     all_low = L::max(all_low, low);
     all_high = L::max(all_high, high);
     if (minimum) {
