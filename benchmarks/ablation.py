@@ -45,15 +45,8 @@ RULES = {
 
 MEASURES = {"subproblems": "Subproblems", "batches": "Batches of the depth-two routine", "cpu": "CPU seconds"}
 COLUMNS = (
-    "seconds",
-    "status",
-    "objective",
-    "lower_bound",
-    "subproblems",
-    "batches",
-    "depth_two_splits",
-    "cpu",
-    "error",
+    *("seconds", "status", "objective", "lower_bound", "subproblems", "batches", "depth_two_splits"),
+    *("cpu", "kernel", "error"),
 )
 
 
@@ -72,6 +65,7 @@ def search(*, case: str, depth: int, seconds: float, alpha: float = 0.0, options
         "objective": result.objective,
         "lower_bound": result.lower_bound,
         "cpu": cost.cpu,
+        "kernel": result.stats.engine,
         **{name: result.stats.counters.get(name) for name in ("subproblems", "batches", "depth_two_splits")},
     }
 
@@ -101,7 +95,8 @@ def compare(
     def row_of(case: str, alpha: float, off: str) -> dict[str, str]:
         key = {"depth": depth, "set": case, "alpha": alpha, "off": off}
         row = table.find(**key)
-        if row is not None and (row["status"] == "optimal" or number(row["seconds"]) >= seconds):
+        done = row is not None and row["status"] not in ("", "failed")
+        if row is not None and done and (row["status"] == "optimal" or number(row["seconds"]) >= seconds):
             return row
         options = dict(RULES[off].options) if off else {}
         values = {"case": case, "depth": depth, "seconds": seconds, "alpha": alpha, "options": options}
@@ -148,8 +143,9 @@ def _render(table: Table, page: Path) -> Path:
         "Each search runs on one thread with all rules, and with one of them switched off. A number is how many times "
         "as much the search without the rule takes as the one with all rules: 1.00 says that the rule saves nothing, "
         "less that it costs. `≥` stands before what a search had taken when its time limit ended it. Subproblems and "
-        "batches do not depend on the machine or its load; CPU seconds do, and say little where a search takes a tenth "
-        "of a second.",
+        "batches do not depend on the load of the machine, only on how many splits a batch holds, which its "
+        "instruction set decides (32 with AVX-512, 16 with AVX2). CPU seconds do, and say little where a search takes "
+        "a tenth of a second.",
         "\n".join(f"- `{name}`: {_explained(rule)}" for name, rule in RULES.items()),
     ]
     for depth in sorted({int(row["depth"]) for row in table.rows}):

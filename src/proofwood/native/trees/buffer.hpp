@@ -1,4 +1,4 @@
-// Memory of the kernels and row sets that grows, is used again and is never initialised.
+// Memory of the kernels and sets of rows: it grows, is used again and is never initialised.
 #pragma once
 
 #include <cstddef>

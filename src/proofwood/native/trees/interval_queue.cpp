@@ -79,7 +79,7 @@ bool IntervalQueue::interval_shrinking(Interval& interval, i64 limit) const {
   const u32 f = interval.feature;
   bool shrunk = false;
   if (u.total >= limit) {
-    const i64 reach = (u.total - limit) / prices_.error;
+    const i64 reach = weight_of(u.total - limit);
     const i64 from = rows_->weight_before(*table_, f, u.position);
     const u32 first = rows_->position_at_weight(*table_, f, u.position, from + reach + 1);
     if (first > interval.first) {
@@ -88,7 +88,7 @@ bool IntervalQueue::interval_shrinking(Interval& interval, i64 limit) const {
     }
   }
   if (v.total >= limit) {
-    const i64 reach = (v.total - limit) / prices_.error;
+    const i64 reach = weight_of(v.total - limit);
     const i64 need = rows_->weight_before(*table_, f, v.position) - reach;  // last t with weight_before(t) < need
     const u32 beyond = need <= 0 ? 0 : rows_->position_at_weight(*table_, f, 0, need);
     const u32 last = beyond == 0 ? 0 : beyond - 1;

@@ -75,6 +75,7 @@ class IntervalQueue {
   bool interval_shrinking(Interval& interval, i64 limit) const;
   void sub_interval_pruning(Interval& interval) const;
   void cross_bound(Interval& interval, i64 apart) const;
+  i64 weight_of(i64 cost) const { return prices_.error == 1 ? cost : cost / prices_.error; }  // a division is slow here
   bool snap_to_boundaries(Interval& interval) const;
   void note_pruned(i64 bound) {
     if (bound < least_pruned) least_pruned = bound;

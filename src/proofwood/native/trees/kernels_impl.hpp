@@ -1,4 +1,4 @@
-// The kernels for one instruction set. Included once per translation unit, each compiled with its own flags, with
+// The stump kernels for one instruction set (docs/theory/optimal-trees.md, "Depth two"). Included once per translation unit, each compiled with its own flags, with
 // PROOFWOOD_ISA naming the namespace and PROOFWOOD_VECTOR_BYTES the width: nothing here may be shared between them.
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Hash of an integer, for sets of rows and columns.
+// Hash of an integer: a set of rows has the sum of the hashes of its rows, a column is known by those of its ranks.
 #pragma once
 
 #include "common/integers.hpp"

@@ -14,11 +14,11 @@ namespace {
 
 constexpr int kHandedOn = 1;  // bounds of a subproblem pass on to this many neighbours in turn
 
-void strengthen(Point& point, const Point& other) {
-  point.low = std::max(point.low, other.low);
-  point.high = std::max(point.high, other.high);
-  point.total = std::max(point.total, other.total);
-  point.age = std::min(point.age, other.age);
+void strengthen(Point& point, i64 low, i64 high, i64 total, int age) {
+  point.low = std::max(point.low, low);
+  point.high = std::max(point.high, high);
+  point.total = std::max(point.total, total);
+  point.age = std::min(point.age, age);
 }
 
 // Collects the open parts of a feature, from low to high. Parts that touch form one interval: a cost found in its middle
@@ -124,8 +124,9 @@ void NeighbourBounds::import_feature(const Rows& rows, u32 feature, const Neighb
                      [](const Point& a, const Point& b) { return a.position < b.position; });
   std::size_t kept = 0;
   for (std::size_t i = 1; i < merged_.size(); ++i) {
-    if (merged_[i].position == merged_[kept].position) strengthen(merged_[kept], merged_[i]);
-    else merged_[++kept] = merged_[i];
+    const Point& next = merged_[i];
+    if (next.position == merged_[kept].position) strengthen(merged_[kept], next.low, next.high, next.total, next.age);
+    else merged_[++kept] = next;
   }
   merged_.resize(kept + 1);
 }
@@ -147,9 +148,9 @@ void NeighbourBounds::import_entries(const Rows& rows, u32 feature, const Neighb
     if (position == rows.n) break;
     const i64 low = std::max<i64>(0, entry.low - neighbour.removed), high = std::max<i64>(0, entry.high - neighbour.removed);
     const i64 total = std::max(entry.total - neighbour.removed, low + high + leaf_price);
-    const Point point{.feature = feature, .position = position, .low = low, .high = high, .total = total, .age = entry.age + 1};
-    if (merged_.size() > old && merged_.back().position == position) strengthen(merged_.back(), point);
-    else merged_.push_back(point);
+    const int age = entry.age + 1;
+    if (merged_.size() > old && merged_.back().position == position) strengthen(merged_.back(), low, high, total, age);
+    else merged_.push_back({.feature = feature, .position = position, .low = low, .high = high, .total = total, .age = age});
   }
 }
 

@@ -23,9 +23,8 @@ void SolutionCache::store(const Rows& rows, int depth, const Solution& solution)
   if (memory_is_short()) solutions_.clear();
   const std::size_t size = solutions_.size();
   if (size >= kSolutions && !solutions_.contains(key)) return;
-  Solution& stored = solutions_[key];
-  stored = solution;
-  if (size >= kWithKnownSplits) stored.known = nullptr;
+  solutions_[key] = {solution.upper, solution.lower, solution.relaxed, solution.plan,
+                     size < kWithKnownSplits ? solution.known : nullptr, solution.stopped};
 }
 
 }  // namespace proofwood::trees
