@@ -434,8 +434,8 @@ def figure2(*, sets: Sequence[str] = cases.QUANTBNB, session: Session) -> Path:
         "neighbourhood pruning (NB, eq. 7-9), interval shrinking (IS, eq. 10-11), sub-interval pruning (SP, Theorem 3) "
         "and all three; bounds between neighbouring splits are off. IS cuts an interval by the newest bound when it is "
         "taken up, without Theorem 2, which is a case of SP here. A batch evaluates many splits at once, and all of "
-        "them count, also those that only fill spare lanes: so the prunings save a smaller share here than in the "
-        "paper, whose figure has no numbers (its text has the means)."
+        "them count, also those that only fill spare lanes, of which AVX-512 has twice as many as AVX2: so the "
+        "prunings save a smaller share here than in the paper, whose figure has no numbers (its text has the means)."
     )
     table = markdown_table(("set", *_FIGURE_2), rows)
     return write_page(session.out / "figure2.md", "Figure 2: depth-two evaluations", text, table, rows=_flat(measured))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import cases, harness, rivals, speed, threads
+from benchmarks import ablation, cases, harness, rivals, speed, threads
 from benchmarks.papers import contree, contree_published
 
 TINY = ["generated-tiny"]
@@ -113,6 +113,42 @@ def test_speed_against_pycontree(tmp_path: Path) -> None:
 def test_threads(tmp_path: Path) -> None:
     page = threads.compare(sets=TINY, depth=2, threads=[1, 2], rounds=2, seconds=10, out=tmp_path, isolate=False)
     assert "| equal |" in page.read_text()
+
+
+def test_ablation_switches_each_rule_off_and_resumes(tmp_path: Path) -> None:
+    page = ablation.compare(sets=["generated-tiny", "generated-bits"], depth=3, seconds=30, out=tmp_path, isolate=False)
+    with (tmp_path / "ablation.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["status"] for row in rows} == {"optimal"}
+    for case in ("generated-tiny", "generated-bits"):
+        found = {row["off"]: row for row in rows if row["set"] == case and row["alpha"] == "0"}
+        assert set(found) == {"", *ablation.RULES} - {"affordable"}
+        assert len({row["objective"] for row in found.values()}) == 1
+        assert int(found["sub_interval"]["batches"]) >= int(found[""]["batches"]) > 0
+        assert int(found["depth_two"]["subproblems"]) > int(found[""]["subproblems"])
+        assert int(found["depth_two"]["batches"]) == 0
+    text = page.read_text()
+    assert "## Depth 3" in text
+    before = (tmp_path / "ablation.csv").read_text()
+    ablation.compare(sets=["generated-tiny"], depth=3, seconds=30, out=tmp_path, isolate=False)
+    assert (tmp_path / "ablation.csv").read_text() == before  # nothing was measured again
+    assert page.read_text() == text
+
+
+def test_ablation_measures_again_what_a_shorter_limit_ended(tmp_path: Path) -> None:
+    short = {"sets": ["generated-two-class"], "rules": ["sub_interval"], "depth": 3, "out": tmp_path, "isolate": False}
+    page = ablation.compare(seconds=1e-4, **short)
+    assert "≥" in page.read_text()
+    ablation.compare(seconds=1e-4, **short)
+    with (tmp_path / "ablation.csv").open(newline="") as stream:
+        assert [row["off"] for row in csv.DictReader(stream)] == [""]  # without an answer there is nothing to compare
+    ablation.compare(seconds=60.0, **short)
+    with (tmp_path / "ablation.csv").open(newline="") as stream:
+        assert [(row["off"], row["seconds"]) for row in csv.DictReader(stream)] == [
+            ("", "0.0001"),
+            ("", "60"),
+            ("sub_interval", "60"),
+        ]
 
 
 # ------------------------------------------------------------------ the paper

@@ -144,10 +144,11 @@ void add_rank_edges(Table& table, u32 per_group, const std::atomic<int>& stop) {
     });
     for (std::size_t i = 0; i < take; ++i) pairs.push_back({near[i].distance, {std::min(g, near[i].other), std::max(g, near[i].other)}});
   }
+  table.edges.clear();
+  if (stop.load(std::memory_order_relaxed) != 0) return;
   std::sort(pairs.begin(), pairs.end(), [](const Pair& x, const Pair& y) {
     return x.distance != y.distance ? x.distance < y.distance : x.edge.a != y.edge.a ? x.edge.a < y.edge.a : x.edge.b < y.edge.b;
   });
-  table.edges.clear();
   for (const Pair& pair : pairs)
     if (table.edges.empty() || table.edges.back().a != pair.edge.a || table.edges.back().b != pair.edge.b) table.edges.push_back(pair.edge);
 }

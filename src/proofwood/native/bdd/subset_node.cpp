@@ -293,6 +293,7 @@ i64 Search::Worker::expand(Node& node) {
   } else {
     cover_nothing(node);
   }
+  if (search.stopped()) return bound;
   eliminate(node);
   eliminate_by_overlap(node);
   return bound_children(node, bound);
@@ -405,7 +406,7 @@ i64 Search::Worker::visit(Node& node, u32 depth) {
   if (table.by_rank && node.left == 1) return std::min(rank_leaf(node), node.floor);
   if (!table.by_rank && node.left <= 2) return std::min(leaf(node), node.error);
   const i64 bound = expand(node);
-  if (bound >= search.upper()) return bound;
+  if (bound >= search.upper() || search.stopped()) return bound;
   return visit_children(node, depth);
 }
 

@@ -19,13 +19,17 @@ Search::Search(Table&& given, const Settings& settings, std::atomic<int>& stop)
 }
 
 void Search::run() {
+  collected_.resize(1);
+  gathered_ = std::vector<std::atomic<std::size_t>>(1);
   add_near_pairs();
+  if (stopped()) {  // a worker takes its time to make: memory for each cut
+    conclude();
+    return;
+  }
   Worker first(*this);
   Node& root = first.nodes[0];
   first.start(root);
   root.given = &table_.edges;
-  collected_.resize(1);
-  gathered_ = std::vector<std::atomic<std::size_t>>(1);
   if (!settings_.collect && settings_.rules.greedy && !stopped()) first.greedy();
   greedy_upper_ = upper();
   if (settings_.greedy_only) {
@@ -50,7 +54,7 @@ void Search::add_near_pairs() {
     add_rank_edges(table_, settings_.neighbours, stop_);
   else
     add_edges(table_, settings_.neighbours, kernels_, stop_);
-  index_edges(table_);
+  if (!stopped()) index_edges(table_);
 }
 
 void Search::add_counters(const Worker& worker) {

@@ -1,4 +1,4 @@
-// Python face of the tree search.
+// Python face of the tree searches: settings in, answers out (docs/theory/optimal-trees.md).
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -30,10 +30,11 @@ using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 using Labels = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Weights = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weights, int n_classes, const nb::dict& given,
-                    std::optional<double> seconds, const nb::object& progress) {
-  const std::size_t n = x.shape(0);
-  if (labels.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("x, labels and weights differ in length");
+void check_lengths(const Matrix& x, const Labels& labels, const Weights& weights) {
+  if (labels.shape(0) != x.shape(0) || weights.shape(0) != x.shape(0)) throw std::invalid_argument("x, labels and weights differ in length");
+}
+
+trees::Settings read_settings(const nb::dict& given, bool& merge) {
   trees::Settings settings;
   proofwood::SettingsReader reader(given);
   const auto number = [&](const char* name, auto fallback) { return reader.get(name, fallback); };
@@ -57,8 +58,40 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   settings.rules.depth_two = number("depth_two", true);
   settings.rules.cache = number("cache", true);
   settings.rules.affordable = number("affordable", true);
-  const bool merge = number("merge_rows", true);
+  merge = number("merge_rows", true);
   reader.finish();
+  return settings;
+}
+
+nb::dict counters_of(const trees::Search& search) {
+  nb::dict counters;
+  const auto counts = search.counters();
+  for (int c = 0; c < trees::kCounters; ++c) counters[trees::kCounterNames[c]] = counts[static_cast<std::size_t>(c)];
+  return counters;
+}
+
+// Adds what the search found. `offset`: seconds of the preparation, before the clock of the search.
+void add_answer(nb::dict& result, const trees::Search& search, const std::vector<trees::TreeNode>& nodes, double offset) {
+  const auto state = search.state();
+  result["upper"] = state.upper;
+  result["lower"] = state.lower;
+  result["has_tree"] = !nodes.empty();
+  result["canonical"] = search.canonical();
+  nb::list trace;
+  for (const auto& event : search.events_since(0)) trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));
+  result["trace"] = trace;
+  nb::list tree;
+  for (const auto& node : nodes) tree.append(nb::make_tuple(node.feature, node.value, node.low, node.high));
+  result["tree"] = tree;
+  result["counters"] = counters_of(search);
+}
+
+nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weights, int n_classes, const nb::dict& given,
+                    std::optional<double> seconds, const nb::object& progress) {
+  check_lengths(x, labels, weights);
+  const std::size_t n = x.shape(0);
+  bool merge = true;
+  const trees::Settings settings = read_settings(given, merge);
 
   // The walk that writes the tree comes after the search: about 10 ns per value, at most a fifth of the limit.
   if (seconds) seconds = *seconds - std::min(0.2 * *seconds, 1e-8 * static_cast<double>(n) * static_cast<double>(x.shape(1)));
@@ -109,32 +142,15 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   result["stopped"] = stop.load();
   result["seconds"] = took;
   result["kernel"] = proofwood::isa_name(settings.isa);
-  if (!search) {
-    result["upper"] = nb::none();
-    return result;
-  }
-  const auto state = search->state();
-  result["upper"] = state.upper;
-  result["lower"] = state.lower;
-  result["has_tree"] = !nodes.empty();
-  result["canonical"] = search->canonical();
-  nb::list trace;
-  for (const auto& event : search->events_since(0)) trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));
-  result["trace"] = trace;
-  nb::list tree;
-  for (const auto& node : nodes) tree.append(nb::make_tuple(node.feature, node.value, node.low, node.high));
-  result["tree"] = tree;
-  nb::dict counters;
-  const auto counts = search->counters();
-  for (int c = 0; c < trees::kCounters; ++c) counters[trees::kCounterNames[c]] = counts[static_cast<std::size_t>(c)];
-  result["counters"] = counters;
+  if (search) add_answer(result, *search, nodes, offset);
+  else result["upper"] = nb::none();
   return result;
 }
 
 nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights& weights, int n_classes, const nb::dict& given,
                            std::optional<double> seconds) {
+  check_lengths(x, labels, weights);
   const std::size_t n = x.shape(0);
-  if (labels.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("x, labels and weights differ in length");
   trees::SizedSettings settings;
   proofwood::SettingsReader reader(given);
   settings.splits = reader.need<int>("splits", 0, trees::kMostSplits);

@@ -1,8 +1,12 @@
 // Stump kernels: many root splits of a depth-two subtree evaluated in one walk over the rows sorted by a feature.
 //
+//   lane     0  1  2     candidate splits of the root, such as t0 < t1 < t2 of one feature
+//   row 0    1  1  1     its bits of the mask: it goes low at all three
+//   row 1    0  1  1     it goes low at t1 and t2
+//
 // A batch holds up to `lanes` candidate splits. Bit b of mask[row] says whether the row goes low at the candidate of
 // that bit. For each side of each candidate the kernels find the stump that classifies most weight correctly
-// (Brita et al. 2025, Algorithm 2, for all lanes at once).
+// (Brita et al. 2025, Algorithm 2, for all lanes at once; docs/theory/optimal-trees.md, "Depth two").
 #pragma once
 
 #include <cstdint>

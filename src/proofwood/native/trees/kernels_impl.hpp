@@ -1,4 +1,4 @@
-// The kernels for one instruction set. Included once per translation unit, each compiled with its own flags, with
+// The stump kernels for one instruction set (docs/theory/optimal-trees.md, "Depth two"). Included once per translation unit, each compiled with its own flags, with
 // PROOFWOOD_ISA naming the namespace and PROOFWOOD_VECTOR_BYTES the width: nothing here may be shared between them.
 #include <limits>
 
@@ -8,6 +8,8 @@ namespace proofwood::trees::PROOFWOOD_ISA {
 namespace {
 
 constexpr int kBytes = PROOFWOOD_VECTOR_BYTES;
+
+#define PROOFWOOD_INLINE [[gnu::always_inline]] inline  // parts of a loop whose values stay in registers
 
 template <class T>
 struct Lanes {
@@ -60,7 +62,86 @@ void begin(StumpState& state, bool two_classes) {
 // Two classes: s is the prefix sum of signed weights of the low side; the high side's is the common one less s.
 // Between two rows of the same sign s is monotone, so extremes need only be looked at where segments end.
 template <class T>
-void two_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
+struct Extremes {
+  using L = Lanes<T>;
+  using V = typename L::Vector;
+  V max_low, max_high, min_low, min_high;
+
+  explicit Extremes(const StumpState& state)
+      : max_low(L::load(state.max_all[0])), max_high(L::load(state.max_all[1])), min_low(L::load(state.min_all[0])), min_high(L::load(state.min_all[1])) {}
+  PROOFWOOD_INLINE void note(V low, V high) {
+    max_low = L::max(max_low, low);
+    min_low = L::min(min_low, low);
+    max_high = L::max(max_high, high);
+    min_high = L::min(min_high, high);
+  }
+  void store(StumpState& state) const {
+    L::store(state.max_all[0], max_low);
+    L::store(state.max_all[1], max_high);
+    L::store(state.min_all[0], min_low);
+    L::store(state.min_all[1], min_high);
+  }
+};
+
+// Segment by segment, also the extremes where both leaves of a side hold enough. Returns s at the end.
+template <class T>
+PROOFWOOD_INLINE auto walk_with_minimum(const SortedRows& rows, const RowValues& values, StumpState& state, Extremes<T>& extremes) {
+  using L = Lanes<T>;
+  using V = typename L::Vector;
+  const V bits = L::bits();
+  const std::uint32_t* const order = rows.order;
+  const std::uint32_t* const mask = values.mask;
+  const T* const weight = static_cast<const T*>(values.weight);
+  const T* const count = static_cast<const T*>(values.count);
+  const T* const mass = static_cast<const T*>(values.mass);
+  V most_low = L::load(state.max_some[0]), most_high = L::load(state.max_some[1]);
+  V least_low = L::load(state.min_some[0]), least_high = L::load(state.min_some[1]);
+  V rows_low{}, rows_all{}, mass_low{}, mass_all{};
+  for (std::uint32_t i = 0; i < rows.n; ++i) {
+    const std::uint32_t row = order[i];
+    const V low = L::low(mask[row], bits);
+    rows_low += low & L::splat(count[row]);
+    rows_all += L::splat(count[row]);
+    mass_low += low & L::splat(mass[row]);
+    mass_all += L::splat(mass[row]);
+  }
+  const V need = L::splat(static_cast<T>(values.min_rows)), need_mass = L::splat(static_cast<T>(values.min_mass));
+  const V enough_low = rows_low - need, enough_high = rows_all - rows_low - need;
+  const V full_low = mass_low - need_mass, full_high = mass_all - mass_low - need_mass;
+  V s{}, all{}, seen_low{}, seen{}, held_low{}, held{};
+  for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
+    for (const std::uint32_t end = rows.ends[segment]; i < end; ++i) {
+      const std::uint32_t row = order[i];
+      const V low = L::low(mask[row], bits);
+      const V w = L::splat(weight[row]), c = L::splat(count[row]), m = L::splat(mass[row]);
+      s += low & w;
+      all += w;
+      seen_low += low & c;
+      seen += c;
+      held_low += low & m;
+      held += m;
+    }
+    const V high = all - s, seen_high = seen - seen_low, held_high = held - held_low;
+    extremes.note(s, high);
+    const V good_low = reinterpret_cast<V>((seen_low >= need) & (seen_low <= enough_low) & (held_low >= need_mass) &
+                                           (held_low <= full_low));
+    const V good_high = reinterpret_cast<V>((seen_high >= need) & (seen_high <= enough_high) & (held_high >= need_mass) &
+                                            (held_high <= full_high));
+    most_low = L::max(most_low, (s & good_low) | (L::lowest() & ~good_low));
+    least_low = L::min(least_low, (s & good_low) | (L::highest() & ~good_low));
+    most_high = L::max(most_high, (high & good_high) | (L::lowest() & ~good_high));
+    least_high = L::min(least_high, (high & good_high) | (L::highest() & ~good_high));
+  }
+  L::store(state.max_some[0], most_low);
+  L::store(state.max_some[1], most_high);
+  L::store(state.min_some[0], least_low);
+  L::store(state.min_some[1], least_high);
+  return s;
+}
+
+// Without a minimum, by whichever loop suits the segments. Returns s at the end.
+template <class T>
+PROOFWOOD_INLINE auto walk_freely(const SortedRows& rows, const RowValues& values, Extremes<T>& extremes) {
   using L = Lanes<T>;
   using V = typename L::Vector;
   const V bits = L::bits();
@@ -68,66 +149,13 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
   const std::uint32_t* const mask = values.mask;
   const T* const weight = static_cast<const T*>(values.weight);
   V s{}, all{};
-  V max_low = L::load(state.max_all[0]), max_high = L::load(state.max_all[1]);
-  V min_low = L::load(state.min_all[0]), min_high = L::load(state.min_all[1]);
-  const auto note = [&](V low, V high) {
-    max_low = L::max(max_low, low);
-    min_low = L::min(min_low, low);
-    max_high = L::max(max_high, high);
-    min_high = L::min(min_high, high);
-  };
-  if (values.minimum) {
-    V most_low = L::load(state.max_some[0]), most_high = L::load(state.max_some[1]);
-    V least_low = L::load(state.min_some[0]), least_high = L::load(state.min_some[1]);
-    const T* const count = static_cast<const T*>(values.count);
-    const T* const mass = static_cast<const T*>(values.mass);
-    V rows_low{}, rows_all{}, mass_low{}, mass_all{};
-    for (std::uint32_t i = 0; i < rows.n; ++i) {
-      const std::uint32_t row = order[i];
-      const V low = L::low(mask[row], bits);
-      rows_low += low & L::splat(count[row]);
-      rows_all += L::splat(count[row]);
-      mass_low += low & L::splat(mass[row]);
-      mass_all += L::splat(mass[row]);
-    }
-    const V need = L::splat(static_cast<T>(values.min_rows)), need_mass = L::splat(static_cast<T>(values.min_mass));
-    const V enough_low = rows_low - need, enough_high = rows_all - rows_low - need;
-    const V full_low = mass_low - need_mass, full_high = mass_all - mass_low - need_mass;
-    V seen_low{}, seen{}, held_low{}, held{};
-    for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
-      for (const std::uint32_t end = rows.ends[segment]; i < end; ++i) {
-        const std::uint32_t row = order[i];
-        const V low = L::low(mask[row], bits);
-        const V w = L::splat(weight[row]), c = L::splat(count[row]), m = L::splat(mass[row]);
-        s += low & w;
-        all += w;
-        seen_low += low & c;
-        seen += c;
-        held_low += low & m;
-        held += m;
-      }
-      const V high = all - s, seen_high = seen - seen_low, held_high = held - held_low;
-      note(s, high);
-      const V good_low = reinterpret_cast<V>((seen_low >= need) & (seen_low <= enough_low) & (held_low >= need_mass) &
-                                             (held_low <= full_low));
-      const V good_high = reinterpret_cast<V>((seen_high >= need) & (seen_high <= enough_high) & (held_high >= need_mass) &
-                                              (held_high <= full_high));
-      most_low = L::max(most_low, (s & good_low) | (L::lowest() & ~good_low));
-      least_low = L::min(least_low, (s & good_low) | (L::highest() & ~good_low));
-      most_high = L::max(most_high, (high & good_high) | (L::lowest() & ~good_high));
-      least_high = L::min(least_high, (high & good_high) | (L::highest() & ~good_high));
-    }
-    L::store(state.max_some[0], most_low);
-    L::store(state.max_some[1], most_high);
-    L::store(state.min_some[0], least_low);
-    L::store(state.min_some[1], least_high);
-  } else if (rows.every_row) {
+  if (rows.every_row) {
     for (std::uint32_t i = 0; i < rows.n; ++i) {
       const std::uint32_t row = order[i];
       const V w = L::splat(weight[row]);
       s += L::low(mask[row], bits) & w;
       all += w;
-      note(s, all - s);
+      extremes.note(s, all - s);
     }
   } else if (rows.is_end != nullptr) {  // many short segments: a blend costs less than a mispredicted branch
     V end_low{}, end_all{};
@@ -138,7 +166,7 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
       all += w;
       end_low += (s - end_low) & end;
       end_all += (all - end_all) & end;
-      note(end_low, end_all - end_low);
+      extremes.note(end_low, end_all - end_low);
     }
   } else {
     for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
@@ -148,47 +176,67 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
         s += L::low(mask[row], bits) & w;
         all += w;
       }
-      note(s, all - s);
+      extremes.note(s, all - s);
     }
   }
-  L::store(state.net_low, s);
-  L::store(state.max_all[0], max_low);
-  L::store(state.max_all[1], max_high);
-  L::store(state.min_all[0], min_low);
-  L::store(state.min_all[1], min_high);
+  return s;
+}
+
+template <class T>
+void two_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  Extremes<T> extremes(state);
+  if (values.minimum) Lanes<T>::store(state.net_low, walk_with_minimum<T>(rows, values, state, extremes));
+  else Lanes<T>::store(state.net_low, walk_freely<T>(rows, values, extremes));
+  extremes.store(state);
 }
 
 // Many classes: counts only grow along a prefix, so a running maximum over the row's own class is the count of the
 // prefix's best class. A forward walk records it for both sides at segment ends, a backward walk adds the suffix's.
 template <class T>
-void many_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
+struct ClassWalk {
+  using L = Lanes<T>;
+  using V = typename L::Vector;
+  V *prefix, *seen, *tally;  // prefix, 2 per segment: best class, low and high; seen, 4: rows and mass, low and high; tally, 2 per class
+  V best_low{}, best_high{}, rows_low{}, rows_high{}, mass_low{}, mass_high{};  // of all rows
+
+  ClassWalk(const SortedRows& rows, const RowValues& values) {
+    const std::size_t room = static_cast<std::size_t>(rows.n) + 2;
+    prefix = static_cast<V*>(values.scratch);
+    seen = prefix + 2 * room;
+    tally = prefix + kScratchVectors * room;
+  }
+  PROOFWOOD_INLINE static void add(V* tally, std::uint16_t label, V low, V w, V& most_low, V& most_high) {
+    V* const mine = tally + 2 * label;
+    const V t_low = mine[0] + (w & low), t_high = mine[1] + (w & ~low);
+    mine[0] = t_low;
+    mine[1] = t_high;
+    most_low = L::max(most_low, t_low);
+    most_high = L::max(most_high, t_high);
+  }
+};
+
+template <class T>
+PROOFWOOD_INLINE void walk_forward(const SortedRows& rows, const RowValues& values, ClassWalk<T>& walk) {
   using L = Lanes<T>;
   using V = typename L::Vector;
   const V bits = L::bits();
-  const std::uint32_t* const order = rows.order;
-  const std::uint32_t* const mask = values.mask;
   const T* const weight = static_cast<const T*>(values.weight);
   const T* const count = static_cast<const T*>(values.count);
   const T* const mass = static_cast<const T*>(values.mass);
+  const std::uint32_t* const order = rows.order;
+  const std::uint32_t* const mask = values.mask;
+  const std::uint16_t* const label = values.label;
+  V* const prefix = walk.prefix;
+  V* const seen = walk.seen;
+  V* const tally = walk.tally;
   const bool minimum = values.minimum;
-  const std::size_t room = static_cast<std::size_t>(rows.n) + 2;
-  V* const prefix = static_cast<V*>(values.scratch);  // 2 per segment: best class, low and high
-  V* const seen = prefix + 2 * room;                  // 4 per segment: rows and mass, low and high
-  V* const tally = prefix + kScratchVectors * room;   // 2 per class
   for (std::uint32_t c = 0; c < 2 * values.n_labels; ++c) tally[c] = V{};
-
   V best_low{}, best_high{}, rows_low{}, rows_high{}, mass_low{}, mass_high{};
   for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
     for (const std::uint32_t end = rows.ends[segment]; i < end; ++i) {
       const std::uint32_t row = order[i];
       const V low = L::low(mask[row], bits);
-      const V w = L::splat(weight[row]);
-      V* const mine = tally + 2 * values.label[row];
-      const V t_low = mine[0] + (w & low), t_high = mine[1] + (w & ~low);
-      mine[0] = t_low;
-      mine[1] = t_high;
-      best_low = L::max(best_low, t_low);
-      best_high = L::max(best_high, t_high);
+      ClassWalk<T>::add(tally, label[row], low, L::splat(weight[row]), best_low, best_high);
       if (minimum) {
         const V c = L::splat(count[row]);
         rows_low += c & low;
@@ -207,37 +255,47 @@ void many_classes(const SortedRows& rows, const RowValues& values, StumpState& s
       seen[4 * segment + 3] = mass_high;
     }
   }
-  L::store(state.leaf[0], best_low);
-  L::store(state.leaf[1], best_high);
+  walk.best_low = best_low;
+  walk.best_high = best_high;
+  walk.rows_low = rows_low;
+  walk.rows_high = rows_high;
+  walk.mass_low = mass_low;
+  walk.mass_high = mass_high;
+}
 
+template <class T>
+PROOFWOOD_INLINE void walk_backward(const SortedRows& rows, const RowValues& values, const ClassWalk<T>& walk, StumpState& state) {
+  using L = Lanes<T>;
+  using V = typename L::Vector;
+  const V bits = L::bits();
+  const T* const weight = static_cast<const T*>(values.weight);
+  const std::uint32_t* const order = rows.order;
+  const std::uint32_t* const mask = values.mask;
+  const std::uint16_t* const label = values.label;
+  const V* const prefix = walk.prefix;
+  V* const tally = walk.tally;
+  const bool minimum = values.minimum;
   for (std::uint32_t c = 0; c < 2 * values.n_labels; ++c) tally[c] = V{};
-  V all_low = L::max(L::load(state.best_all[0]), best_low), all_high = L::max(L::load(state.best_all[1]), best_high);
+  V all_low = L::max(L::load(state.best_all[0]), walk.best_low), all_high = L::max(L::load(state.best_all[1]), walk.best_high);
   V some_low = L::load(state.best_some[0]), some_high = L::load(state.best_some[1]);
   const V need = L::splat(static_cast<T>(values.min_rows)), need_mass = L::splat(static_cast<T>(values.min_mass));
   V suffix_low{}, suffix_high{};
   for (std::uint32_t segment = rows.n_ends - 1, i = rows.n; segment > 0; --segment) {
     for (const std::uint32_t start = rows.ends[segment - 1]; i > start; --i) {
       const std::uint32_t row = order[i - 1];
-      const V low = L::low(mask[row], bits);
-      const V w = L::splat(weight[row]);
-      V* const mine = tally + 2 * values.label[row];
-      const V t_low = mine[0] + (w & low), t_high = mine[1] + (w & ~low);
-      mine[0] = t_low;
-      mine[1] = t_high;
-      suffix_low = L::max(suffix_low, t_low);
-      suffix_high = L::max(suffix_high, t_high);
+      ClassWalk<T>::add(tally, label[row], L::low(mask[row], bits), L::splat(weight[row]), suffix_low, suffix_high);
     }
     const V low = prefix[2 * segment - 2] + suffix_low, high = prefix[2 * segment - 1] + suffix_high;
     all_low = L::max(all_low, low);
     all_high = L::max(all_high, high);
     if (minimum) {
-      const V* const before = seen + 4 * (segment - 1);
+      const V* const before = walk.seen + 4 * (segment - 1);
       const auto good = [&](V count_before, V count_all, V mass_before, V mass_all) {
         return reinterpret_cast<V>((count_before >= need) & (count_all - count_before >= need) & (mass_before >= need_mass) &
                                    (mass_all - mass_before >= need_mass));
       };
-      const V good_low = good(before[0], rows_low, before[2], mass_low);
-      const V good_high = good(before[1], rows_high, before[3], mass_high);
+      const V good_low = good(before[0], walk.rows_low, before[2], walk.mass_low);
+      const V good_high = good(before[1], walk.rows_high, before[3], walk.mass_high);
       some_low = L::max(some_low, (low & good_low) | ~good_low);
       some_high = L::max(some_high, (high & good_high) | ~good_high);
     }
@@ -246,6 +304,15 @@ void many_classes(const SortedRows& rows, const RowValues& values, StumpState& s
   L::store(state.best_all[1], all_high);
   L::store(state.best_some[0], some_low);
   L::store(state.best_some[1], some_high);
+}
+
+template <class T>
+void many_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  ClassWalk<T> walk(rows, values);
+  walk_forward(rows, values, walk);
+  Lanes<T>::store(state.leaf[0], walk.best_low);
+  Lanes<T>::store(state.leaf[1], walk.best_high);
+  walk_backward(rows, values, walk, state);
 }
 
 template <class T>

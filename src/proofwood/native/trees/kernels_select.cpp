@@ -1,3 +1,4 @@
+// Chooses the stump kernels: instruction set and width of a lane (docs/theory/optimal-trees.md, "Depth two").
 #include <limits>
 
 #include "trees/kernels.hpp"

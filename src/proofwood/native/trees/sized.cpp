@@ -1,6 +1,11 @@
+// Fewest errors of trees of a limited number of splits (docs/theory/layered-diagrams.md, "Univariate: trees", sizes).
+//
 // A tree of s splits has a root and two sides of i and j splits, i + j = s - 1. Errors of a side only grow with its
 // rows, and change by no more than the weight of rows that enter or leave it. So a threshold whose best tree is known,
 // or bounded, to have x errors too many rules out all thresholds with weight up to x between.
+//
+// of 3 splits   root + (0, 2), (1, 1) or (2, 0)    a threshold has lower bounds low[0..2] and high[0..2] of its sides;
+//                                                   its tree has at least min(low[i] + high[2 - i]) errors
 //
 // Sides of no split and of one are counted for many thresholds in one walk over the columns; larger ones are searched
 // when the others leave room for fewer errors than the best tree has.
@@ -10,6 +15,7 @@
 
 #include "common/memory.hpp"
 #include "common/threads.hpp"
+#include "trees/stump.hpp"
 
 namespace proofwood::trees {
 
@@ -24,7 +30,7 @@ i64 fewest_pair(const auto& low, const auto& high, int splits) {
 }
 }  // namespace
 
-struct SizedSearch::Node {
+struct SizedSearch::Subproblem {
   int splits = 0, depth = 0;
   i64 limit = 0;  // errors of the best tree, or those of which fewer are wanted
   std::vector<Point> points;
@@ -32,9 +38,9 @@ struct SizedSearch::Node {
   int busy = 0;  // batches in work
 };
 
-struct SizedSearch::Worker : StumpBatch {
+struct SizedSearch::Solver : StumpBatch {
   struct Level {
-    Node node;
+    Subproblem subproblem;
     Rows low, high;
   };
   struct Task {
@@ -53,7 +59,7 @@ struct SizedSearch::Worker : StumpBatch {
   std::vector<std::unique_ptr<Batch>> batches;  // by number of splits
   Buffer<u32> scratch;
 
-  explicit Worker(SizedSearch& s)
+  explicit Solver(SizedSearch& s)
       : StumpBatch(s.table_, s.minimum_, s.settings_.isa, s.settings_.lane_bits, s.stop_), search(s), settings(s.settings_) {
     for (int i = 0; i <= kMostSplits; ++i) {
       levels.push_back(std::make_unique<Level>());
@@ -61,7 +67,7 @@ struct SizedSearch::Worker : StumpBatch {
     }
   }
 
-  static i64 leaf_errors(const Rows& rows) { return rows.weight - rows.heaviest_class(); }
+  static i64 leaf_errors(const Rows& rows) { return rows.counts.errors(); }
 
   // Fewest errors of a tree if fewer than `limit`; else a number that is not less than `limit`, and not more than the
   // fewest. Means nothing once the search was stopped.
@@ -72,7 +78,7 @@ struct SizedSearch::Worker : StumpBatch {
     depth = std::min(depth, splits);
     if (depth < 5) splits = std::min(splits, (1 << depth) - 1);
     if (splits == 0) return leaf;
-    if (splits == 1) return std::min(leaf, rows.weight - best_stump(table, rows, minimum, stop).right);
+    if (splits == 1) return std::min(leaf, rows.counts.weight - best_stump(table, rows, minimum, stop).right);
     const std::array<std::uint64_t, 3> key{rows.hash[0], rows.hash[1], static_cast<std::uint64_t>(splits * 64 + depth)};
     i64 known = 0;
     if (settings.cache) {
@@ -84,15 +90,15 @@ struct SizedSearch::Worker : StumpBatch {
     }
     const i64 base = solve(rows, splits - 1, depth, limit);  // with one split less
     if (stopped()) return 0;
-    Node& node = levels[static_cast<std::size_t>(splits)]->node;
-    begin(node, rows, splits, depth, std::min(limit, base), base);
+    Subproblem& subproblem = levels[static_cast<std::size_t>(splits)]->subproblem;
+    begin(subproblem, rows, splits, depth, std::min(limit, base), base);
     Batch& batch = *batches[static_cast<std::size_t>(splits)];
-    while (node.limit > known && take(node, rows, batch)) {
-      evaluate(node, rows, batch, false);
+    while (subproblem.limit > known && take(subproblem, rows, batch)) {
+      evaluate(subproblem, rows, batch, false);
       if (stopped()) return 0;
-      put_back(node, rows, batch);
+      put_back(subproblem, rows, batch);
     }
-    const i64 least = std::max(known, node.limit);
+    const i64 least = std::max(known, subproblem.limit);
     if (settings.cache) {
       const std::lock_guard lock(search.cache_mutex_);
       if (memory_is_short()) search.cache_.clear();
@@ -101,12 +107,12 @@ struct SizedSearch::Worker : StumpBatch {
     return least;
   }
 
-  void begin(Node& node, Rows& rows, int splits, int depth, i64 limit, i64 base) {
-    node.splits = splits;
-    node.depth = depth;
-    node.limit = limit;
-    node.points.clear();
-    node.open.clear();
+  void begin(Subproblem& subproblem, Rows& rows, int splits, int depth, i64 limit, i64 base) {
+    subproblem.splits = splits;
+    subproblem.depth = depth;
+    subproblem.limit = limit;
+    subproblem.points.clear();
+    subproblem.open.clear();
     for (u32 f = 0; f < rows.n_features; ++f) {
       Point none, all;  // all rows on the high side, all on the low side
       all.position = rows.n;
@@ -115,10 +121,10 @@ struct SizedSearch::Worker : StumpBatch {
         all.low.fill(base);
       }
       none.total = all.total = settings.similarity ? base : 0;
-      const int at = static_cast<int>(node.points.size());
-      node.points.push_back(none);
-      node.points.push_back(all);
-      add(node, rows, {f, 1, rows.n - 1, at, at + 1});
+      const int at = static_cast<int>(subproblem.points.size());
+      subproblem.points.push_back(none);
+      subproblem.points.push_back(all);
+      add(subproblem, rows, {f, 1, rows.n - 1, at, at + 1});
     }
   }
 
@@ -127,18 +133,18 @@ struct SizedSearch::Worker : StumpBatch {
   }
 
   // Keeps the thresholds of an interval that its neighbours do not rule out.
-  void add(Node& node, Rows& rows, Interval interval) {
-    const Point &u = node.points[static_cast<std::size_t>(interval.below)], &v = node.points[static_cast<std::size_t>(interval.above)];
+  void add(Subproblem& subproblem, Rows& rows, Interval interval) {
+    const Point &u = subproblem.points[static_cast<std::size_t>(interval.below)], &v = subproblem.points[static_cast<std::size_t>(interval.above)];
     const u32 f = interval.feature;
     if (interval.first > interval.last) return;
-    if (settings.monotone && fewest_pair(u.low, v.high, node.splits) >= node.limit) return;
+    if (settings.monotone && fewest_pair(u.low, v.high, subproblem.splits) >= subproblem.limit) return;
     if (settings.similarity) {
-      if (u.total >= node.limit) {
-        const i64 reach = rows.weight_before(table, f, u.position) + u.total - node.limit;
+      if (u.total >= subproblem.limit) {
+        const i64 reach = rows.weight_before(table, f, u.position) + u.total - subproblem.limit;
         interval.first = std::max(interval.first, rows.position_at_weight(table, f, u.position, reach + 1));
       }
-      if (v.total >= node.limit) {
-        const i64 need = rows.weight_before(table, f, v.position) - (v.total - node.limit);
+      if (v.total >= subproblem.limit) {
+        const i64 need = rows.weight_before(table, f, v.position) - (v.total - subproblem.limit);
         const u32 beyond = need <= 0 ? 0 : rows.position_at_weight(table, f, 0, need);
         interval.last = std::min(interval.last, beyond == 0 ? 0 : beyond - 1);
       }
@@ -146,25 +152,25 @@ struct SizedSearch::Worker : StumpBatch {
     }
     interval.first = rows.boundary_from(f, interval.first);
     interval.last = rows.boundary_until(f, interval.last);
-    if (interval.first <= interval.last && interval.first < rows.n && interval.last > 0) node.open.push_back(interval);
+    if (interval.first <= interval.last && interval.first < rows.n && interval.last > 0) subproblem.open.push_back(interval);
   }
 
   // Thresholds of open intervals for one walk. False if none is left.
-  bool take(Node& node, Rows& rows, Batch& batch) {
+  bool take(Subproblem& subproblem, Rows& rows, Batch& batch) {
     batch.lanes.clear();
     batch.points.clear();
     batch.tasks.clear();
-    begin_two(rows);
+    StumpBatch::begin(rows);
     const auto room = static_cast<std::size_t>(kernels->lanes);
     std::vector<Interval> taken;
-    while (taken.size() < room && !node.open.empty()) {
-      const Interval old = node.open.back();
-      node.open.pop_back();
-      const std::size_t before = node.open.size();
-      add(node, rows, old);  // the best tree may have improved
-      if (node.open.size() == before) continue;
-      taken.push_back(node.open.back());
-      node.open.pop_back();
+    while (taken.size() < room && !subproblem.open.empty()) {
+      const Interval old = subproblem.open.back();
+      subproblem.open.pop_back();
+      const std::size_t before = subproblem.open.size();
+      add(subproblem, rows, old);  // the best tree may have improved
+      if (subproblem.open.size() == before) continue;
+      taken.push_back(subproblem.open.back());
+      subproblem.open.pop_back();
     }
     if (taken.empty()) return false;
     const auto each = static_cast<u32>(room / taken.size());
@@ -177,7 +183,7 @@ struct SizedSearch::Worker : StumpBatch {
         if (at < interval.first) at = rows.boundary_from(interval.feature, wish);
         if (at > interval.last || (batch.lanes.size() > begin && at <= batch.lanes.back().position)) continue;
         batch.lanes.push_back({interval.feature, at, 0});
-        batch.points.push_back(guess(node, rows, interval, at));
+        batch.points.push_back(guess(subproblem, rows, interval, at));
       }
       batch.tasks.push_back({interval, begin, batch.lanes.size()});
     }
@@ -185,12 +191,12 @@ struct SizedSearch::Worker : StumpBatch {
   }
 
   // What the neighbours say of a threshold.
-  Point guess(const Node& node, Rows& rows, const Interval& interval, u32 position) {
+  Point guess(const Subproblem& subproblem, Rows& rows, const Interval& interval, u32 position) {
     Point point;
     point.position = position;
-    const Point &u = node.points[static_cast<std::size_t>(interval.below)], &v = node.points[static_cast<std::size_t>(interval.above)];
+    const Point &u = subproblem.points[static_cast<std::size_t>(interval.below)], &v = subproblem.points[static_cast<std::size_t>(interval.above)];
     const i64 from = between(rows, interval.feature, u.position, position), to = between(rows, interval.feature, position, v.position);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(node.splits); ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(subproblem.splits); ++i) {
       if (settings.monotone) {
         point.low[i] = u.low[i];
         point.high[i] = v.high[i];
@@ -203,33 +209,33 @@ struct SizedSearch::Worker : StumpBatch {
     return point;
   }
 
-  // Bounds the thresholds of a batch; `shared`: several workers share the node.
-  void evaluate(Node& node, Rows& rows, Batch& batch, bool shared) {
+  // Bounds the thresholds of a batch; `shared`: several threads share the subproblem.
+  void evaluate(Subproblem& subproblem, Rows& rows, Batch& batch, bool shared) {
     lanes = batch.lanes;
     if (!run_batch(rows)) return;
     search.evaluated_ += static_cast<i64>(lanes.size());
     for (std::size_t l = 0; l < batch.lanes.size(); ++l) {
       Point& point = batch.points[l];
-      const i64 low = rows.weight_before(table, batch.lanes[l].feature, point.position), high = rows.weight - low;
+      const i64 low = rows.weight_before(table, batch.lanes[l].feature, point.position), high = rows.counts.weight - low;
       point.low[0] = wrong(found[l].leaf[0], low);
       point.high[0] = wrong(found[l].leaf[1], high);
       point.low[1] = std::min(point.low[0], wrong(found[l].stump_all[0], low));
       point.high[1] = std::min(point.high[0], wrong(found[l].stump_all[1], high));
     }
-    for (std::size_t l = 0; l < batch.lanes.size() && !stopped(); ++l) finish(node, rows, batch, l, shared);
+    for (std::size_t l = 0; l < batch.lanes.size() && !stopped(); ++l) finish(subproblem, rows, batch, l, shared);
   }
 
   i64 wrong(i64 value, i64 weight) const { return weight - (two ? (weight + value) / 2 : value); }
 
   // Searches the sides of one threshold as far as they could make a better tree.
-  void finish(Node& node, Rows& rows, Batch& batch, std::size_t lane, bool shared) {
+  void finish(Subproblem& subproblem, Rows& rows, Batch& batch, std::size_t lane, bool shared) {
     Point& point = batch.points[lane];
     const auto current = [&] {
-      if (!shared) return node.limit;
+      if (!shared) return subproblem.limit;
       const std::lock_guard guard(search.mutex_);
-      return node.limit;
+      return subproblem.limit;
     };
-    const auto n = static_cast<std::size_t>(node.splits);
+    const auto n = static_cast<std::size_t>(subproblem.splits);
     Level& level = *levels[n];
     std::array<bool, kMostSplits> exact_low{}, exact_high{};
     exact_low[0] = exact_low[1] = exact_high[0] = exact_high[1] = true;
@@ -252,7 +258,7 @@ struct SizedSearch::Worker : StumpBatch {
           parted = true;
         }
         const i64 wanted = limit - other + slack;
-        const i64 least = solve(is_low ? level.low : level.high, static_cast<int>(size), node.depth - 1, wanted);
+        const i64 least = solve(is_low ? level.low : level.high, static_cast<int>(size), subproblem.depth - 1, wanted);
         if (stopped()) return;
         known = std::max(known, least);
         exact = least < wanted;
@@ -264,10 +270,10 @@ struct SizedSearch::Worker : StumpBatch {
       if (point.low[i] + point.high[j] < limit) {
         limit = point.low[i] + point.high[j];
         if (!shared) {
-          node.limit = limit;
+          subproblem.limit = limit;
         } else {
           const std::lock_guard guard(search.mutex_);
-          limit = node.limit = std::min(node.limit, limit);
+          limit = subproblem.limit = std::min(subproblem.limit, limit);
           int running = 0;
           search.stop_.compare_exchange_strong(running, kFound);  // nobody needs to go on
           return;
@@ -278,21 +284,21 @@ struct SizedSearch::Worker : StumpBatch {
       point.low[i] = std::max(point.low[i], point.low[i + 1]);
       point.high[i] = std::max(point.high[i], point.high[i + 1]);
     }
-    point.total = fewest_pair(point.low, point.high, node.splits);
+    point.total = fewest_pair(point.low, point.high, subproblem.splits);
   }
 
-  void put_back(Node& node, Rows& rows, const Batch& batch) {
+  void put_back(Subproblem& subproblem, Rows& rows, const Batch& batch) {
     for (const Task& task : batch.tasks) {
       int below = task.interval.below;
       u32 first = task.interval.first;
       for (std::size_t l = task.begin; l < task.end; ++l) {
-        node.points.push_back(batch.points[l]);
-        const int at = static_cast<int>(node.points.size()) - 1;
-        add(node, rows, {task.interval.feature, first, batch.points[l].position - 1, below, at});
+        subproblem.points.push_back(batch.points[l]);
+        const int at = static_cast<int>(subproblem.points.size()) - 1;
+        add(subproblem, rows, {task.interval.feature, first, batch.points[l].position - 1, below, at});
         below = at;
         first = batch.points[l].position + 1;
       }
-      add(node, rows, {task.interval.feature, first, task.interval.last, below, task.interval.above});
+      add(subproblem, rows, {task.interval.feature, first, task.interval.last, below, task.interval.above});
     }
   }
 };
@@ -303,22 +309,22 @@ SizedSearch::SizedSearch(const Table& table, const SizedSettings& settings, std:
 SizedSearch::~SizedSearch() = default;
 
 SizedSearch::Answer SizedSearch::run() {
-  std::vector<std::unique_ptr<Worker>> workers;
-  std::vector<std::unique_ptr<Rows>> roots;  // each worker keeps columns of its own
+  std::vector<std::unique_ptr<Solver>> solvers;
+  std::vector<std::unique_ptr<Rows>> roots;  // each thread keeps columns of its own
   for (int w = 0; w < settings_.threads; ++w) {
-    workers.push_back(std::make_unique<Worker>(*this));
+    solvers.push_back(std::make_unique<Solver>(*this));
     roots.push_back(std::make_unique<Rows>());
     roots.back()->start(table_);
   }
   const int depth = std::min(settings_.depth, settings_.splits);
   const int most = depth < 5 ? std::min(settings_.splits, (1 << depth) - 1) : settings_.splits;
-  i64 base = workers[0]->solve(*roots[0], std::min(1, most), 1, settings_.below);
-  Node node;
+  i64 base = solvers[0]->solve(*roots[0], std::min(1, most), 1, settings_.below);
+  Subproblem subproblem;
   for (int splits = 2; splits <= most && base >= settings_.below && stop_.load() == 0; ++splits) {
-    workers[0]->begin(node, *roots[0], splits, depth, settings_.below, base);
-    const auto lane = [&](int w) { work(*workers[static_cast<std::size_t>(w)], *roots[static_cast<std::size_t>(w)], node); };
+    solvers[0]->begin(subproblem, *roots[0], splits, depth, settings_.below, base);
+    const auto lane = [&](int w) { work(*solvers[static_cast<std::size_t>(w)], *roots[static_cast<std::size_t>(w)], subproblem); };
     run_workers(settings_.threads, lane, [&] { stop_ = -1; });  // out of memory: all stop, the caller hears of it
-    base = node.limit;
+    base = subproblem.limit;
   }
   int found = kFound;
   stop_.compare_exchange_strong(found, 0);
@@ -326,23 +332,23 @@ SizedSearch::Answer SizedSearch::run() {
   return {std::min(base, settings_.below), base < settings_.below};
 }
 
-// Every worker takes a batch of open thresholds, evaluates it and hands back what it learned, until none is left or a
+// Every thread takes a batch of open thresholds, evaluates it and hands back what it learned, until none is left or a
 // tree was found.
-void SizedSearch::work(Worker& worker, Rows& rows, Node& node) {
-  Worker::Batch& batch = *worker.batches[static_cast<std::size_t>(node.splits)];
+void SizedSearch::work(Solver& solver, Rows& rows, Subproblem& subproblem) {
+  Solver::Batch& batch = *solver.batches[static_cast<std::size_t>(subproblem.splits)];
   std::unique_lock lock(mutex_);
-  while (stop_.load() == 0 && node.limit >= settings_.below) {
-    if (!worker.take(node, rows, batch)) {
-      if (node.busy == 0) break;
+  while (stop_.load() == 0 && subproblem.limit >= settings_.below) {
+    if (!solver.take(subproblem, rows, batch)) {
+      if (subproblem.busy == 0) break;
       changed_.wait_for(lock, std::chrono::milliseconds(20));
       continue;
     }
-    ++node.busy;
+    ++subproblem.busy;
     lock.unlock();
-    worker.evaluate(node, rows, batch, true);
+    solver.evaluate(subproblem, rows, batch, true);
     lock.lock();
-    --node.busy;
-    if (stop_.load() == 0) worker.put_back(node, rows, batch);
+    --subproblem.busy;
+    if (stop_.load() == 0) solver.put_back(subproblem, rows, batch);
     changed_.notify_all();
   }
   changed_.notify_all();

@@ -1,4 +1,5 @@
-// Fewest errors of trees of a limited number of splits, by branch and bound over thresholds.
+// Fewest errors of trees of a limited number of splits, by branch and bound over thresholds
+// (docs/theory/layered-diagrams.md, "Univariate: trees", sizes).
 #pragma once
 
 #include <array>
@@ -60,13 +61,13 @@ class SizedSearch {
     i64 lower;
     bool exact;
   };
-  struct Node;
-  struct Worker;
+  struct Subproblem;
+  struct Solver;
   struct KeyHash {
     std::size_t operator()(const std::array<std::uint64_t, 3>& key) const { return key[0] ^ (key[2] * 0x9e3779b97f4a7c15u); }
   };
 
-  void work(Worker& worker, Rows& rows, Node& node);
+  void work(Solver& solver, Rows& rows, Subproblem& subproblem);
 
   const Table& table_;
   SizedSettings settings_;

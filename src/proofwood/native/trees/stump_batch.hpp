@@ -1,4 +1,5 @@
-// Best stumps of both sides of many splits of one set of rows, in one walk over the features.
+// Best stumps of both sides of many splits of one set of rows, in one walk over the features (ConTree, Algorithm 2;
+// docs/theory/optimal-trees.md, "Depth two").
 #pragma once
 
 #include <algorithm>
@@ -6,12 +7,14 @@
 #include <atomic>
 #include <vector>
 
+#include "trees/buffer.hpp"
 #include "trees/kernels.hpp"
 #include "trees/rows.hpp"
+#include "trees/settings.hpp"
 
 namespace proofwood::trees {
 
-// Memory of one thread for the kernels. `begin_two` takes a set of rows, `run_batch` the splits in `lanes`.
+// Memory of one thread for the kernels. `begin` takes a set of rows, `run_batch` the splits in `lanes`.
 struct StumpBatch {
   const Table& table;
   const Minimum& minimum;
@@ -57,13 +60,13 @@ struct StumpBatch {
     }
   }
 
-  void begin_two(const Rows& rows) {
-    const i64 largest = minimum.any() ? std::max<i64>({rows.mass, rows.count, minimum.rows, minimum.mass}) : rows.weight;
+  void begin(const Rows& rows) {
+    const i64 largest = minimum.any() ? std::max<i64>({rows.counts.mass, rows.counts.count, minimum.rows, minimum.mass}) : rows.counts.weight;
     kernels = select_kernels(isa, lane_bits, largest);
     u32 present = 0, positive = 0;
     std::vector<std::uint16_t> number(table.n_classes, 0);
     for (u32 c = 0; c < table.n_classes; ++c)
-      if (rows.class_weight[c] > 0) {
+      if (rows.counts.class_weight[c] > 0) {
         number[c] = static_cast<std::uint16_t>(present++);
         positive = c;
       }
@@ -77,7 +80,7 @@ struct StumpBatch {
     else fill_values<i64>(rows, positive);
     if (two) {
       i64 total = 0;
-      for (u32 c = 0; c < table.n_classes; ++c) total += c == positive ? rows.class_weight[c] : -rows.class_weight[c];
+      for (u32 c = 0; c < table.n_classes; ++c) total += c == positive ? rows.counts.class_weight[c] : -rows.counts.class_weight[c];
       state.total = total;
     } else {
       std::uint16_t* const label = label_buffer.resize(rows.n);

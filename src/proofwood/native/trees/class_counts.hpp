@@ -1,0 +1,36 @@
+// What is counted on a set of rows, apart from which rows they are: all that the cost of a leaf depends on.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "trees/settings.hpp"
+#include "trees/table.hpp"
+
+namespace proofwood::trees {
+
+struct ClassCounts {
+  i64 weight = 0;                 // of all rows
+  u32 count = 0;                  // unweighted rows
+  i64 mass = 0;                   // weight before opposite rows cancelled
+  std::vector<i64> class_weight;  // per class
+
+  void clear(u32 n_classes) {
+    weight = 0;
+    count = 0;
+    mass = 0;
+    class_weight.assign(n_classes, 0);
+  }
+  void add(const Table& table, u32 row) {
+    weight += table.weight[row];
+    count += table.count[row];
+    mass += table.mass[row];
+    class_weight[table.label[row]] += table.weight[row];
+  }
+  i64 heaviest_class() const { return *std::max_element(class_weight.begin(), class_weight.end()); }
+  i64 errors() const { return weight - heaviest_class(); }  // of a leaf: CT(D, 0)
+};
+
+inline i64 leaf_cost(const Prices& prices, const ClassCounts& counts) { return prices.error * counts.errors(); }
+
+}  // namespace proofwood::trees

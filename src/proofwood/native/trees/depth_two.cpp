@@ -1,0 +1,156 @@
+// The depth-two routine (ConTree, Algorithm 2; docs/theory/optimal-trees.md, "Depth two").
+#include "trees/depth_two.hpp"
+
+#include <algorithm>
+
+namespace proofwood::trees {
+
+DepthTwo::DepthTwo(Shared& shared, Counters& counters)
+    : StumpBatch(shared.table, shared.settings.minimum, shared.settings.isa, shared.settings.lane_bits, shared.stop),
+      shared_(shared),
+      counters_(counters) {}
+
+Solution DepthTwo::solve(Subproblem& subproblem, NeighbourBounds& bounds, const Request& request, bool report) {
+  const i64 leaf = subproblem.upper;
+  bool ready = false, stopped_early = false;
+  const auto& neighbours = request.neighbours;
+  if (std::any_of(neighbours.begin(), neighbours.end(), [](const Neighbour& n) { return n.known != nullptr; })) {
+    begin(*subproblem.rows);
+    ready = true;
+    stopped_early = !run_seeds(subproblem);
+  }
+  if (!stopped_early) bounds.open_intervals(subproblem);
+  if (!stopped_early && !subproblem.queue.empty()) {
+    if (!ready) begin(*subproblem.rows);
+    stopped_early = !exhaust(subproblem, ready, report);
+  }
+  return subproblem.solution(leaf, stopped_early, request.teach && shared_.settings.rules.feature_bounds);
+}
+
+// A first batch of what was best in the neighbours: the cheaper the tree, the fewer intervals are left open.
+// False if stopped.
+bool DepthTwo::run_seeds(Subproblem& subproblem) {
+  const auto& points = subproblem.queue.points;
+  const u32 n = subproblem.rows->n;
+  seeds_.clear();
+  for (int at = 0; at < static_cast<int>(points.size()); ++at)
+    if (points[at].position != 0 && points[at].position != n && points[at].total < subproblem.threshold()) seeds_.push_back(at);
+  const std::size_t room = std::min<std::size_t>(seeds_.size(), static_cast<std::size_t>(kernels->lanes) - 1);
+  std::partial_sort(seeds_.begin(), seeds_.begin() + static_cast<std::ptrdiff_t>(room), seeds_.end(), [&](int a, int b) {
+    return std::pair(points[a].total, a) < std::pair(points[b].total, b);
+  });
+  lanes.clear();
+  for (std::size_t s = 0; s < room; ++s) lanes.push_back({points[seeds_[s]].feature, points[seeds_[s]].position, seeds_[s]});
+  lanes.push_back({0, n, -1});  // splits off nothing
+  if (!run(*subproblem.rows)) return false;
+  subproblem.set_base(side_cost(found.back(), 0, subproblem.rows->counts.weight).relaxed, shared_.settings.prices.leaf);
+  for (std::size_t l = 0; l < room; ++l) take_lane(subproblem, l);
+  return true;
+}
+
+// Evaluates the open intervals, a batch at a time. False if stopped.
+bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
+  Rows& rows = *subproblem.rows;
+  IntervalQueue& queue = subproblem.queue;
+  while (fill_batch(queue, static_cast<std::size_t>(kernels->lanes) - (base_known ? 0 : 1), subproblem.threshold(), kEveryPosition)) {
+    const std::size_t candidates = lanes.size();
+    if (!base_known) lanes.push_back({0, rows.n, -1});  // splits off nothing
+    if (!run(rows)) {
+      for (const Interval& interval : taken_) queue.put_back(interval);
+      return false;
+    }
+    if (!base_known) {
+      base_known = true;
+      subproblem.set_base(side_cost(found.back(), 0, rows.counts.weight).relaxed, shared_.settings.prices.leaf);
+    }
+    const i64 before = subproblem.upper;
+    for (std::size_t l = 0; l < candidates; ++l) take_lane(subproblem, l);
+    if (report && subproblem.upper < before) shared_.incumbent.offer(subproblem.upper, subproblem.plan);
+    put_back(queue, subproblem.threshold());
+  }
+  return true;
+}
+
+// ------------------------------------------------------------------ one batch
+
+// Takes up to `room` open intervals and gives each its share of the lanes.
+bool DepthTwo::fill_batch(IntervalQueue& queue, std::size_t room, i64 limit, u32 before) {
+  taken_.clear();
+  for (Interval interval; taken_.size() < room && queue.take(interval, limit);)
+    if (interval.first < before) taken_.push_back(interval);
+  lanes.clear();
+  spans_.clear();
+  if (taken_.empty()) return false;
+  const std::size_t each = room / taken_.size();
+  std::size_t spare = room - each * taken_.size();
+  for (const Interval& interval : taken_) {
+    const std::size_t first = lanes.size();
+    if (interval.is_point()) {
+      lanes.push_back({interval.feature, interval.first, interval.below});
+    } else {
+      const std::size_t extra = spare > 0 ? 1 : 0;
+      spare -= extra;
+      queue.choose(interval, static_cast<u32>(each + extra), positions_);
+      for (const u32 position : positions_) {
+        queue.points.push_back({.feature = interval.feature, .position = position});
+        lanes.push_back({interval.feature, position, static_cast<int>(queue.points.size()) - 1});
+      }
+    }
+    spans_.emplace_back(first, lanes.size());
+  }
+  return true;
+}
+
+bool DepthTwo::run(Rows& rows) {
+  ++counters_[kBatches];
+  counters_[kCandidates] += static_cast<i64>(lanes.size());
+  return run_batch(rows);
+}
+
+DepthTwo::Side DepthTwo::side_cost(const LaneResult& result, int side, i64 weight) const {
+  const Prices& prices = shared_.settings.prices;
+  const auto wrong = [&](i64 value) { return weight - (two ? (weight + value) / 2 : value); };
+  const i64 leaf = prices.error * wrong(result.leaf[side]);
+  const i64 stump_all = prices.error * wrong(result.stump_all[side]) + prices.leaf;
+  i64 stump = stump_all;
+  if (minimum.any()) stump = result.stump[side] < 0 ? kInfinite : prices.error * wrong(result.stump[side]) + prices.leaf;
+  return {std::min(leaf, stump_all), std::min(leaf, stump), stump < leaf};
+}
+
+// The cost of an evaluated candidate becomes that of its point.
+void DepthTwo::take_lane(Subproblem& subproblem, std::size_t lane_index) {
+  Rows& rows = *subproblem.rows;
+  const i64 leaf_price = shared_.settings.prices.leaf;
+  const Lane& lane = lanes[lane_index];
+  const i64 weight = rows.weight_before(table, lane.feature, lane.position);
+  const Side low = side_cost(found[lane_index], 0, weight), high = side_cost(found[lane_index], 1, rows.counts.weight - weight);
+  Point& point = subproblem.queue.points[lane.point];
+  point.low = low.relaxed;
+  point.high = high.relaxed;
+  point.total = low.relaxed + high.relaxed + leaf_price;
+  point.evaluated = true;
+  const bool permitted = shared_.may_split_at(rows, lane.feature, lane.position);
+  point.upper = permitted ? low.cost + high.cost + leaf_price : kInfinite;
+  subproblem.evaluated_relaxed = std::min(subproblem.evaluated_relaxed, point.total);
+  subproblem.evaluated_lower = std::min(subproblem.evaluated_lower, point.upper);
+  if (point.upper < subproblem.upper) {
+    const u32 key = rows.key(lane.feature)[lane.position - 1];
+    subproblem.offer(point.upper, split_plan(lane.feature, key, low.stump ? stump_plan() : leaf_plan(),
+                                             high.stump ? stump_plan() : leaf_plan()));
+  }
+}
+
+// Puts back what the evaluated lanes leave open of the taken intervals.
+void DepthTwo::put_back(IntervalQueue& queue, i64 limit) {
+  for (std::size_t t = 0; t < taken_.size(); ++t) {
+    if (taken_[t].is_point()) continue;
+    int previous = taken_[t].below;
+    for (std::size_t l = spans_[t].first; l < spans_[t].second; ++l) {
+      queue.add_part(taken_[t], previous, lanes[l].point, limit);
+      previous = lanes[l].point;
+    }
+    queue.add_part(taken_[t], previous, taken_[t].above, limit);
+  }
+}
+
+}  // namespace proofwood::trees

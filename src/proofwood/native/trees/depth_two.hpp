@@ -1,0 +1,51 @@
+// The depth-two routine: batches of root splits, each with the best stumps of both sides (ConTree, Algorithm 2;
+// docs/theory/optimal-trees.md, "Depth two").
+//
+//   open intervals   [......]  [...]   [..............]     room for 6 candidates: two of each
+//   candidates         |  |     | |        |      |         one walk over the rows evaluates all six
+//   left open        [.] . [.] . . .  [...]  [....]  [...]  what the new points leave goes back into the queue
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "trees/shared.hpp"
+#include "trees/stump_batch.hpp"
+#include "trees/subproblem.hpp"
+
+namespace proofwood::trees {
+
+constexpr u32 kEveryPosition = ~0u;
+
+// Memory and methods of one thread.
+class DepthTwo : public StumpBatch {
+ public:
+  DepthTwo(Shared& shared, Counters& counters);
+
+  // Solves a subproblem of depth two whose points are placed. `report`: improvements are news for the incumbent.
+  Solution solve(Subproblem& subproblem, NeighbourBounds& bounds, const Request& request, bool report);
+
+  // Fills a batch from the open intervals that begin before a position. False if there are none.
+  bool fill_batch(IntervalQueue& queue, std::size_t room, i64 limit, u32 before);
+  bool run(Rows& rows);  // the batch; false if stopped
+  void take_lane(Subproblem& subproblem, std::size_t lane);
+  void put_back(IntervalQueue& queue, i64 limit);
+
+ private:
+  struct Side {
+    i64 relaxed, cost;
+    bool stump;
+  };
+  Side side_cost(const LaneResult& result, int side, i64 weight) const;
+  bool run_seeds(Subproblem& subproblem);
+  bool exhaust(Subproblem& subproblem, bool base_known, bool report);
+
+  Shared& shared_;
+  Counters& counters_;
+  std::vector<Interval> taken_;
+  std::vector<std::pair<std::size_t, std::size_t>> spans_;  // lanes of each taken interval
+  std::vector<u32> positions_;
+  std::vector<int> seeds_;
+};
+
+}  // namespace proofwood::trees

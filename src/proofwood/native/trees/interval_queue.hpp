@@ -1,0 +1,91 @@
+// The queue of intervals of one subproblem (ConTree, Algorithm 1; docs/theory/optimal-trees.md, "Bounds", "The search").
+//
+// A threshold t of a feature costs low(t) + high(t) + the price of a leaf. Along the feature the low side grows and the
+// high side shrinks. Thresholds that were evaluated are points; intervals hold those that are still open between points:
+//
+//   position    0     3    4 ............ 9    10          n     z(t): weight of the rows left of t
+//   points      .     u                         v          .     u and v were evaluated; 0 and n split nothing
+//   interval             [first    last]                         all t with u < t < v
+//
+// With d the error price times the weight between two thresholds, u and v say of every t between them
+//   low(t)  >= max(low(u),  low(v)  - d(t, v))      (a superset costs no less; eq. 3 for a subset)
+//   high(t) >= max(high(v), high(u) - d(u, t))
+// and the four rules below are the combinations. With a minimum of leaves neither holds; then low and high are costs of
+// the relaxation without the minimum.
+#pragma once
+
+#include <vector>
+
+#include "trees/rows.hpp"
+#include "trees/settings.hpp"
+
+namespace proofwood::trees {
+
+// What is known of one threshold: lower bounds of the relaxation, and the cost of the best tree found there.
+struct Point {
+  u32 feature = 0, position = 0;
+  i64 low = 0, high = 0, total = 0;
+  i64 upper = kInfinite;
+  int age = 0;             // subproblems since it was evaluated
+  bool evaluated = false;
+  int low_known = -1, high_known = -1;  // what was learned in the two subproblems (Subproblem::known)
+};
+
+struct Interval {
+  i64 bound;         // of every threshold in it
+  u32 feature, first, last;
+  int below, above;  // nearest points outside, or the point itself
+  u32 rank;          // of the feature: ties of the bound go to the smaller
+  bool is_point() const { return below == above; }  // a threshold that is known in part
+};
+
+class IntervalQueue {
+ public:
+  std::vector<Point> points;
+  std::vector<u32> rank;         // of features; none: their number
+  i64 least_pruned = kInfinite;  // bound of all that was pruned
+
+  void begin(const Table& table, Rows& rows, const Prices& prices, const Rules& rules);
+  void forget_intervals() { heap_.clear(); }
+
+  bool empty() const { return heap_.empty(); }
+  i64 open_bound() const { return heap_.empty() ? kInfinite : heap_.front().bound; }
+
+  // The open interval of least bound, pruned by the newest limit; false if no interval is left that may hold a tree
+  // cheaper than `limit`.
+  bool take(Interval& interval, i64 limit);
+
+  // Thresholds strictly between two points that a tree cheaper than `limit` may still use. False if there are none.
+  bool between(int below, int above, i64 limit, Interval& interval);
+  void add_between(int below, int above, i64 limit);
+  void add_point(int at, i64 limit);          // a threshold of which only bounds are known
+  void add(Interval interval, i64 limit);     // what the rules leave of an interval
+  void put_back(const Interval& interval);    // as it is
+  // What is left of a taken interval between two of its points.
+  void add_part(const Interval& taken, int below, int above, i64 limit);
+
+  // `count` thresholds spread over the interval.
+  void choose(const Interval& interval, u32 count, std::vector<u32>& positions) const;
+
+  u32 rank_of(u32 feature) const { return feature < rank.size() ? rank[feature] : feature; }
+
+ private:
+  bool prune(Interval& interval, i64 limit, bool shrink);
+  void neighbourhood_pruning(Interval& interval, i64 apart) const;
+  bool interval_shrinking(Interval& interval, i64 limit) const;
+  void sub_interval_pruning(Interval& interval) const;
+  void cross_bound(Interval& interval, i64 apart) const;
+  i64 weight_of(i64 cost) const { return prices_.error == 1 ? cost : cost / prices_.error; }  // a division is slow here
+  bool snap_to_boundaries(Interval& interval) const;
+  void note_pruned(i64 bound) {
+    if (bound < least_pruned) least_pruned = bound;
+  }
+
+  std::vector<Interval> heap_;
+  const Table* table_ = nullptr;
+  Rows* rows_ = nullptr;
+  Prices prices_;
+  Rules rules_;
+};
+
+}  // namespace proofwood::trees

@@ -1,0 +1,182 @@
+// Bounds between neighbouring subproblems (docs/theory/optimal-trees.md, "Bounds between neighbouring subproblems";
+// measured in docs/decisions/0003-bounds-between-neighbours.md).
+#include "trees/neighbour_bounds.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "trees/subproblem.hpp"
+
+namespace proofwood::trees {
+
+namespace {
+
+constexpr int kHandedOn = 1;  // bounds of a subproblem pass on to this many neighbours in turn
+
+void strengthen(Point& point, i64 low, i64 high, i64 total, int age) {
+  point.low = std::max(point.low, low);
+  point.high = std::max(point.high, high);
+  point.total = std::max(point.total, total);
+  point.age = std::min(point.age, age);
+}
+
+// Collects the open parts of a feature, from low to high. Parts that touch form one interval: a cost found in its middle
+// prunes on both sides, where the remains of old bounds would each need an evaluation.
+class OpenParts {
+ public:
+  OpenParts(IntervalQueue& queue, int begin, i64 limit)
+      : queue_(queue), limit_(limit), closed_below_(begin), group_below_(begin), seen_at_(begin) {}
+
+  // A closed point between two parts is above the one and below the other; without one they are neighbours.
+  void extend(const Interval& part) {
+    if (any_ && (seen_at_ == closed_below_ || part.first == group_.last + 1)) {
+      seen_at_ = closed_below_;
+      group_.last = part.last;
+      group_.bound = std::min(group_.bound, part.bound);
+      return;
+    }
+    flush(closed_below_);
+    group_ = part;
+    group_below_ = seen_at_ = closed_below_;
+    any_ = true;
+  }
+  void close_at(int point) { closed_below_ = point; }
+  void flush(int above) {
+    if (!any_) return;
+    group_.below = group_below_;
+    group_.above = above;
+    queue_.add(group_, limit_);
+    any_ = false;
+  }
+
+ private:
+  IntervalQueue& queue_;
+  i64 limit_;
+  Interval group_{};
+  bool any_ = false;
+  int closed_below_;  // nearest closed point so far
+  int group_below_, seen_at_;
+};
+
+}  // namespace
+
+KnownSplitsPtr known_splits(const Subproblem& subproblem) {
+  auto known = std::make_shared<KnownSplits>();
+  const Rows& rows = *subproblem.rows;
+  const auto& points = subproblem.queue.points;
+  known->n = rows.n;
+  std::vector<u32> count(rows.n_features + 1, 0);
+  const auto wanted = [&](const Point& p) {
+    return p.position != 0 && p.position != rows.n && (p.evaluated || p.age <= kHandedOn);
+  };
+  for (const Point& p : points)
+    if (wanted(p)) ++count[p.feature + 1];
+  std::partial_sum(count.begin(), count.end(), count.begin());
+  known->start = count;
+  known->entries.resize(count.back());
+  for (const Point& p : points) {
+    if (!wanted(p)) continue;
+    const u32 key = rows.key(p.feature)[p.position - 1];
+    known->entries[count[p.feature]++] = {key, p.position, p.evaluated ? 0 : p.age, p.low, p.high, p.total};
+  }
+  for (u32 f = 0; f < rows.n_features; ++f)
+    std::sort(known->entries.begin() + known->start[f], known->entries.begin() + known->start[f + 1],
+              [](const auto& a, const auto& b) { return a.position < b.position; });
+  return known;
+}
+
+// ------------------------------------------------------------------ points
+
+i64 NeighbourBounds::place_points(Subproblem& subproblem, const Neighbours& neighbours, const Prices& prices, bool use_neighbours) {
+  auto& points = subproblem.queue.points;
+  const Rows& rows = *subproblem.rows;
+  i64 imported = 0;
+  first_point_.clear();
+  for (u32 f = 0; f < rows.n_features; ++f) {
+    first_point_.push_back(static_cast<int>(points.size()));
+    merged_.clear();
+    if (use_neighbours)
+      for (const Neighbour& neighbour : neighbours) import_feature(rows, f, neighbour, prices.leaf);
+    // along the feature the low side only grows, the high side only shrinks
+    for (std::size_t i = 1; i < merged_.size(); ++i) merged_[i].low = std::max(merged_[i].low, merged_[i - 1].low);
+    for (std::size_t i = merged_.size(); i-- > 1;) merged_[i - 1].high = std::max(merged_[i - 1].high, merged_[i].high);
+    points.push_back({.feature = f, .position = 0, .total = prices.leaf});
+    for (Point& point : merged_) {
+      point.total = std::max(point.total, point.low + point.high + prices.leaf);
+      points.push_back(point);
+    }
+    subproblem.ends.emplace_back(first_point_.back(), static_cast<int>(points.size()));
+    points.push_back({.feature = f, .position = rows.n, .total = prices.leaf});
+    imported += static_cast<i64>(merged_.size());
+  }
+  first_point_.push_back(static_cast<int>(points.size()));
+  return imported;
+}
+
+// Adds what a neighbour knows of a feature to what another one knew.
+void NeighbourBounds::import_feature(const Rows& rows, u32 feature, const Neighbour& neighbour, i64 leaf_price) {
+  if (neighbour.known == nullptr) return;
+  const std::size_t old = merged_.size();
+  import_entries(rows, feature, neighbour, leaf_price);
+  if (old == 0 || merged_.size() == old) return;
+  std::inplace_merge(merged_.begin(), merged_.begin() + static_cast<std::ptrdiff_t>(old), merged_.end(),
+                     [](const Point& a, const Point& b) { return a.position < b.position; });
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < merged_.size(); ++i) {
+    const Point& next = merged_[i];
+    if (next.position == merged_[kept].position) strengthen(merged_[kept], next.low, next.high, next.total, next.age);
+    else merged_[++kept] = next;
+  }
+  merged_.resize(kept + 1);
+}
+
+// Appends the neighbour's points, by their positions among our rows.
+void NeighbourBounds::import_entries(const Rows& rows, u32 feature, const Neighbour& neighbour, i64 leaf_price) {
+  const KnownSplits& known = *neighbour.known;
+  const u32 differ = neighbour.subset ? rows.n - known.n : known.n - rows.n;
+  const std::size_t old = merged_.size();
+  u32 from = 0;
+  for (u32 e = known.start[feature]; e < known.start[feature + 1]; ++e) {
+    const KnownSplits::Entry& entry = known.entries[e];
+    // the rows that only one of the two has bound how far the position can have moved
+    const u32 least = neighbour.subset ? entry.position : entry.position - std::min(differ, entry.position);
+    const u32 most = std::min(rows.n, neighbour.subset ? entry.position + differ : entry.position);
+    const u32 position = rows.position_of(feature, entry.key, std::max(from, least), most);
+    from = position;
+    if (position == 0) continue;
+    if (position == rows.n) break;
+    const i64 low = std::max<i64>(0, entry.low - neighbour.removed), high = std::max<i64>(0, entry.high - neighbour.removed);
+    const i64 total = std::max(entry.total - neighbour.removed, low + high + leaf_price);
+    const int age = entry.age + 1;
+    if (merged_.size() > old && merged_.back().position == position) strengthen(merged_.back(), low, high, total, age);
+    else merged_.push_back({.feature = feature, .position = position, .low = low, .high = high, .total = total, .age = age});
+  }
+}
+
+// ------------------------------------------------------------------ intervals
+
+void NeighbourBounds::open_intervals(Subproblem& subproblem) {
+  const i64 limit = subproblem.threshold();
+  for (std::size_t f = 0; f + 1 < first_point_.size(); ++f)
+    open_feature(subproblem.queue, first_point_[f], first_point_[f + 1], limit);
+}
+
+void NeighbourBounds::open_feature(IntervalQueue& queue, int begin, int end, i64 limit) {
+  OpenParts parts(queue, begin, limit);
+  for (int at = begin; at + 1 < end; ++at) {
+    Interval part;
+    if (queue.between(at, at + 1, limit, part)) parts.extend(part);
+    if (at + 2 == end) break;
+    const Point& point = queue.points[at + 1];
+    if (point.total < limit && !point.evaluated) {
+      parts.extend({point.total, point.feature, point.position, point.position, 0, 0, queue.rank_of(point.feature)});
+    } else {
+      if (point.total >= limit) queue.least_pruned = std::min(queue.least_pruned, point.total);
+      parts.close_at(at + 1);
+    }
+  }
+  parts.flush(end - 1);
+}
+
+}  // namespace proofwood::trees

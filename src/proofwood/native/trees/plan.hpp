@@ -1,0 +1,36 @@
+// A tree as the search knows it: splits by feature and key; its ends are leaves and best stumps.
+//
+//        x3 <= 17            kSplit: feature 3, key 17
+//       /         \          a stump's own split is not kept: it is found again when the tree is
+//   kLeaf        kStump      written out (write_out.hpp)
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "common/integers.hpp"
+
+namespace proofwood::trees {
+
+struct Plan {
+  enum Kind { kLeaf, kStump, kSplit } kind = kLeaf;
+  u32 feature = 0, key = 0;  // rows with a key up to `key` go low
+  std::shared_ptr<const Plan> low, high;
+};
+using PlanPtr = std::shared_ptr<const Plan>;
+
+inline PlanPtr leaf_plan() {
+  static const PlanPtr leaf = std::make_shared<Plan>();
+  return leaf;
+}
+
+inline PlanPtr stump_plan() {
+  static const PlanPtr stump = std::make_shared<Plan>(Plan{Plan::kStump, 0, 0, nullptr, nullptr});
+  return stump;
+}
+
+inline PlanPtr split_plan(u32 feature, u32 key, PlanPtr low, PlanPtr high) {
+  return std::make_shared<Plan>(Plan{Plan::kSplit, feature, key, std::move(low), std::move(high)});
+}
+
+}  // namespace proofwood::trees

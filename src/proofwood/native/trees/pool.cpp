@@ -1,0 +1,54 @@
+// Threads that search the root together: each takes the open interval of least bound, evaluates a candidate of it and
+// hands back what it learned (ConTree, Algorithm 1, by several hands; docs/theory/optimal-trees.md, "The search").
+#include "trees/pool.hpp"
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "common/threads.hpp"
+
+namespace proofwood::trees {
+
+void Pool::run(Subproblem& root, bool last) {
+  std::vector<std::unique_ptr<Solver>> others;
+  for (int t = 1; t < shared_.settings.threads; ++t) others.push_back(std::make_unique<Solver>(shared_));
+  const auto job = [&](int t) { work(t == 0 ? main_ : *others[static_cast<std::size_t>(t - 1)], root, last); };
+  // out of memory, or a broken invariant: all stop, the caller hears of it
+  run_workers(shared_.settings.threads, job, [&] { shared_.stop = -1; });
+  for (const auto& solver : others) add_to(counters, solver->counters);
+}
+
+void Pool::work(Solver& solver, Subproblem& root, bool last) {
+  Candidate candidate;
+  Evaluated evaluated;
+  std::unique_lock lock(mutex_);
+  while (!shared_.stopped()) {
+    if (!root.take(candidate)) {
+      if (root.busy.empty()) break;
+      changed_.wait_for(lock, std::chrono::milliseconds(20));
+      continue;
+    }
+    root.busy.push_back(candidate.interval);
+    lock.unlock();
+    solver.evaluate(*root.rows, root.depth, candidate, root.gap, evaluated);
+    ++solver.counters[kRootSplits];
+    lock.lock();
+    hand_back(candidate, evaluated, root, last);
+    changed_.notify_all();
+  }
+  changed_.notify_all();
+}
+
+void Pool::hand_back(const Candidate& candidate, Evaluated& evaluated, Subproblem& root, bool last) {
+  for (auto interval = root.busy.begin(); interval != root.busy.end(); ++interval) {
+    if (interval->feature == candidate.interval.feature && interval->first == candidate.interval.first) {
+      root.busy.erase(interval);
+      break;
+    }
+  }
+  root.record(candidate, evaluated);
+  shared_.incumbent.update(root.upper, root.plan, last ? root.checked_lower(shared_.leaf_cost(*root.rows)) : 0);
+}
+
+}  // namespace proofwood::trees

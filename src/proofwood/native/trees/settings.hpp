@@ -1,0 +1,50 @@
+// How a tree is searched: prices, minimum of leaves, rules (docs/theory/optimal-trees.md, "When a bound is sound").
+#pragma once
+
+#include "common/integers.hpp"
+#include "common/simd.hpp"
+
+namespace proofwood::trees {
+
+constexpr i64 kInfinite = i64{1} << 60;  // more than any cost
+
+// All costs are integers: error * (weight of wrong rows) + leaf * (leaves - 1).
+struct Prices {
+  i64 error = 1, leaf = 0;
+};
+
+// What every leaf of a permitted tree holds.
+struct Minimum {
+  u32 rows = 1;
+  i64 mass = 0;
+  bool any() const { return rows > 1 || mass > 0; }
+  bool met(u32 count, i64 weight) const { return count >= rows && weight >= mass; }
+  bool may_split(const auto& counts) const { return counts.count >= 2 * u64{rows} && counts.mass >= 2 * mass; }
+};
+
+// Each rule can be switched off; none changes the answer. Equations are those of Brita et al. (2025).
+struct Rules {
+  bool similarity = true;          // eq. 3, 7-9: a threshold near an evaluated one costs at least its cost less the distance
+  bool interval_shrinking = true;  // eq. 10, 11: the rules look again, with the newest bound, when an interval is taken up
+  bool sub_interval = true;        // eq. 12: both evaluated neighbours of an interval bound all of it
+  bool feature_bounds = true;      // start from what the same feature cost in neighbouring subproblems
+  bool depth_two = true;           // batched depth-two routine (Algorithm 2)
+  bool cache = true;
+  bool affordable = true;          // no deeper than the number of splits that the limit pays for
+};
+
+struct Settings {
+  int max_depth = 3;
+  Prices prices;
+  Minimum minimum;
+  i64 gap = 0;
+  i64 start_upper = kInfinite;  // cost of a tree that the caller has
+  bool bound_only = false;      // no trees are wanted but those cheaper than `start_upper`, at no depth
+  int threads = 1;
+  Rules rules;
+  int isa = kBaseline, lane_bits = 0;
+  bool canonical = true;
+  double eta = 1e9;  // sides of depth two: how much of the distance to the interval's edges their bound allows
+};
+
+}  // namespace proofwood::trees

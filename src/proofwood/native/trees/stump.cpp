@@ -1,0 +1,43 @@
+// Best tree of one split by one scalar walk per feature (CT(D, 1) in docs/theory/optimal-trees.md, "The problem").
+#include "trees/stump.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace proofwood::trees {
+
+Stump best_stump(const Table& table, const Rows& rows, const Minimum& minimum, const std::atomic<int>& stop) {
+  Stump best;
+  const u32 n = rows.n;
+  std::vector<i64> tally(table.n_classes), suffix(n + 1);
+  for (u32 f = 0; f < rows.n_features && !stop.load(std::memory_order_relaxed); ++f) {
+    const u32* const order = rows.order(f);
+    const auto tallied = [&](u32 i) {
+      const u32 r = rows.row(order[i]);
+      return tally[table.label[r]] += table.weight[r];
+    };
+    std::fill(tally.begin(), tally.end(), 0);
+    suffix[n] = 0;
+    for (u32 i = n; i-- > 0;) suffix[i] = std::max(suffix[i + 1], tallied(i));
+    std::fill(tally.begin(), tally.end(), 0);
+    i64 prefix = 0;
+    u32 seen = 0;
+    i64 held = 0;
+    for (u32 i = 0; i + 1 < n; ++i) {
+      prefix = std::max(prefix, tallied(i));
+      seen += table.count[rows.row(order[i])];
+      held += table.mass[rows.row(order[i])];
+      if (!rows.is_boundary(f, i + 1)) continue;
+      const i64 right = prefix + suffix[i + 1];
+      best.right_all = std::max(best.right_all, right);
+      if (right > best.right && minimum.met(seen, held) && minimum.met(rows.counts.count - seen, rows.counts.mass - held)) {
+        best.right = right;
+        best.feature = f;
+        best.position = i + 1;
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace proofwood::trees

@@ -1,0 +1,38 @@
+// The learning problem as integers: distinct columns, distinct rows (docs/theory/optimal-trees.md, "Positions").
+//
+//   column 0.5 0.5 1.2 7.0  with the classes  a a b b  has the ranks 0 0 1 2 and the keys  0|a 0|a 1|b 2|b
+//   column 0.5 0.5 1.2 7.0  with the classes  a b b b  has the keys  0|mixed 0|mixed 1|b 2|b
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <vector>
+
+#include "common/integers.hpp"
+
+namespace proofwood::trees {
+
+// A column's values as integers that keep their order: rank << kLabelBits | label, where label is the class of all
+// rows of that value, or kMixed. Equal keys are equal values.
+constexpr u32 kLabelBits = 6;
+constexpr u32 kMixed = (1u << kLabelBits) - 1;
+
+// Rows of equal values are merged, columns that say nothing new are left out.
+struct Table {
+  u32 n_rows = 0, n_features = 0, n_classes = 0;
+  std::vector<std::vector<u32>> key;          // per feature, per row
+  std::vector<std::vector<double>> value;     // per feature, per rank: the value itself
+  std::vector<u32> column;                    // per feature: column of the caller
+  std::vector<u16> label;                     // per row
+  std::vector<i64> weight;                    // per row, not negative
+  std::vector<u32> count;                     // per row: rows of the caller
+  std::vector<i64> mass;                      // per row: their weight, before opposite rows cancelled
+  i64 constant = 0;                           // weight that every tree gets wrong: equal rows of opposite classes
+  bool unit = true;                           // all weights and counts are 1
+};
+
+// `x` is (n, n_columns), row after row; `labels` in 0..n_classes-1. Returns false if `stop` was set meanwhile.
+bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const int* labels, const i64* weights,
+             u32 n_classes, bool merge, bool keep_counts, int threads, const std::atomic<int>& stop);
+
+}  // namespace proofwood::trees

@@ -1,0 +1,21 @@
+// Writes the tree of a plan as nodes (docs/theory/optimal-trees.md, "What "proved" means").
+#pragma once
+
+#include <vector>
+
+#include "trees/plan.hpp"
+#include "trees/rows.hpp"
+#include "trees/settings.hpp"
+
+namespace proofwood::trees {
+
+struct TreeNode {
+  int feature;    // column of the caller, -1 at a leaf
+  double value;   // largest value that goes low
+  int low, high;
+};
+
+// Nodes in preorder. `all`: all rows of the table.
+std::vector<TreeNode> write_out(const Plan& plan, const Table& table, const Rows& all, const Settings& settings);
+
+}  // namespace proofwood::trees
