@@ -68,7 +68,8 @@ void write_result(const bdd::Search& search, double offset, nb::dict& result) {
   result["tests"] = search.table().tests;
   result["unavoidable"] = search.table().unavoidable;
   nb::list trace;
-  for (const auto& event : search.events_since(0)) trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));
+  for (const auto& event : search.events_since(0))
+    trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));
   result["trace"] = trace;
   nb::dict counters;
   const auto counts = search.counters();
@@ -87,11 +88,11 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   std::atomic<int> stop{kRunning};
   std::mutex mutex;
   std::unique_ptr<bdd::Search> search;  // made by the runner, under the mutex
-  double offset = 0;                       // the search's clock starts after the preparation
+  double offset = 0;                    // the search's clock starts after the preparation
 
   const auto work = [&] {
-    bdd::Table table =
-        bdd::make_table(ranks.data(), ranks.shape(0), ranks.shape(1), cuts.data(), weights.data(), weights.shape(1), by_rank, stop);
+    bdd::Table table = bdd::make_table(ranks.data(), ranks.shape(0), ranks.shape(1), cuts.data(), weights.data(),
+                                       weights.shape(1), by_rank, stop);
     if (stop.load() != kRunning) return;
     {
       const std::lock_guard lock(mutex);
@@ -130,6 +131,8 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
 }  // namespace
 
 void proofwood::bind_subset(nb::module_& module) {
-  module.def("solve_subset", &solve_subset, "ranks"_a, "cuts"_a, "weights"_a, "settings"_a, "seconds"_a.none(), "progress"_a.none(),
-             "Sets of tests of least error, for (n_groups, n_columns) int32 ranks and (n_groups, n_classes) int64 weights.");
+  module.def(
+      "solve_subset", &solve_subset, "ranks"_a, "cuts"_a, "weights"_a, "settings"_a, "seconds"_a.none(),
+      "progress"_a.none(),
+      "Sets of tests of least error, for (n_groups, n_columns) int32 ranks and (n_groups, n_classes) int64 weights.");
 }

@@ -25,11 +25,8 @@ using Sets = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::devi
 
 constexpr int kMostTests = 16;
 
-nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weights& rates, const Sets& sets, const nb::dict& given,
-                          std::optional<double> seconds) {
-  if (weights.shape(0) != bits.shape(0) || rates.shape(0) != bits.shape(0)) throw std::invalid_argument("bits, weights and rates differ in length");
-  if (sets.shape(1) > kMostTests) throw std::invalid_argument("a set has more than 16 tests");
-  proofwood::SettingsReader reader(given);
+topology::Batch read_batch(const Bits& bits, const Weights& weights, const Weights& rates,
+                           proofwood::SettingsReader& reader) {
   topology::Batch batch;
   batch.n_groups = static_cast<int>(bits.shape(0));
   batch.n_tests = static_cast<int>(bits.shape(1));
@@ -52,7 +49,8 @@ nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weight
   batch.pure_flows = reader.need<bool>("pure_flows");
   batch.stumps = reader.need<bool>("stumps");
   batch.reach = reader.need<bool>("reach");
-  if (static_cast<int>(batch.positive.size()) != batch.n_rates) throw std::invalid_argument("one positive class per rate");
+  if (static_cast<int>(batch.positive.size()) != batch.n_rates)
+    throw std::invalid_argument("one positive class per rate");
   if (static_cast<int>(batch.penalty.size()) != batch.n_rates || static_cast<int>(batch.gain.size()) != batch.n_rates)
     throw std::invalid_argument("one penalty and one gain per rate");
   for (std::size_t r = 0; r < batch.penalty.size(); ++r)
@@ -65,9 +63,20 @@ nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weight
   }
   batch.constant_side = reader.need<int>("constant_side");
   batch.idle_root = batch.idle_root && (!batch.tree || batch.constant_side >= 0);
+  return batch;
+}
+
+nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weights& rates, const Sets& sets,
+                          const nb::dict& given, std::optional<double> seconds) {
+  if (weights.shape(0) != bits.shape(0) || rates.shape(0) != bits.shape(0))
+    throw std::invalid_argument("bits, weights and rates differ in length");
+  if (sets.shape(1) > kMostTests) throw std::invalid_argument("a set has more than 16 tests");
+  proofwood::SettingsReader reader(given);
+  const topology::Batch batch = read_batch(bits, weights, rates, reader);
   const std::size_t n_sets = sets.shape(0), n_tests = sets.shape(1);
   for (std::size_t i = 0; i < n_sets * n_tests; ++i)
-    if (sets.data()[i] < 0 || sets.data()[i] >= batch.n_tests) throw std::invalid_argument("a set names a test that is not there");
+    if (sets.data()[i] < 0 || sets.data()[i] >= batch.n_tests)
+      throw std::invalid_argument("a set names a test that is not there");
 
   topology::Shared shared;
   shared.upper = reader.need<std::int64_t>("upper");
@@ -82,8 +91,9 @@ nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weight
       for (std::size_t s = next++; s < n_sets && stop.load() == kRunning; s = next++)
         searched[s] = search.run(sets.data() + s * n_tests, static_cast<int>(n_tests)) ? 1 : 0;
     };
-    proofwood::run_workers(static_cast<int>(std::clamp<std::size_t>(n_sets, 1, static_cast<std::size_t>(std::max(threads, 1)))),
-                           [&](int) { lane(); }, [&] { stop = -1; });
+    proofwood::run_workers(
+        static_cast<int>(std::clamp<std::size_t>(n_sets, 1, static_cast<std::size_t>(std::max(threads, 1)))),
+        [&](int) { lane(); }, [&] { stop = -1; });
   };
   const double took = proofwood::run_watched(work, stop, seconds, nullptr);
 
@@ -106,6 +116,7 @@ nb::dict solve_topologies(const Bits& bits, const Weights& weights, const Weight
 }  // namespace
 
 void proofwood::bind_topology(nb::module_& module) {
-  module.def("solve_topologies", &solve_topologies, "bits"_a, "weights"_a, "rates"_a, "sets"_a, "settings"_a, "seconds"_a.none(),
+  module.def("solve_topologies", &solve_topologies, "bits"_a, "weights"_a, "rates"_a, "sets"_a, "settings"_a,
+             "seconds"_a.none(),
              "Cheapest layered diagram that uses all tests of one of the (n_sets, size) int32 sets.");
 }

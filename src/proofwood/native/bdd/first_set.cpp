@@ -1,7 +1,7 @@
 // The first set of the subset search: greedy, then exchanges of two tests, from it and from random sets.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of
+// Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 #include <algorithm>
 
 #include "bdd/worker.hpp"
@@ -68,7 +68,8 @@ void Search::Worker::greedy() {
   improve(set, error);
   search.offer(error, set);
   u64 state = 88172645463325252u;  // xorshift64: restarts are the same in every run
-  for (u32 turn = 0; turn < search.settings_.restarts && size < table.tests && search.upper() > 0 && !search.stopped(); ++turn) {
+  for (u32 turn = 0; turn < search.settings_.restarts && size < table.tests && search.upper() > 0 && !search.stopped();
+       ++turn) {
     set.clear();
     while (set.size() < size) {
       state ^= state << 13, state ^= state >> 7, state ^= state << 17;

@@ -33,14 +33,19 @@ inline U splat(uint64_t value) { return U{} + value; }
 // Number of ones of each byte, and the sum of the bytes of each lane.
 #ifdef __AVX2__
 inline U byte_counts(U x) {
-  const __m256i table = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+  const __m256i table =
+      _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
   const __m256i nibble = _mm256_set1_epi8(15), v = reinterpret_cast<__m256i>(x);
   const __m256i low = _mm256_shuffle_epi8(table, _mm256_and_si256(v, nibble));
   const __m256i high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble));
   return reinterpret_cast<U>(_mm256_add_epi8(low, high));
 }
-inline U byte_sum(U x) { return reinterpret_cast<U>(_mm256_sad_epu8(reinterpret_cast<__m256i>(x), _mm256_setzero_si256())); }
-inline U add_bytes(U a, U b) { return reinterpret_cast<U>(_mm256_add_epi8(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b))); }
+inline U byte_sum(U x) {
+  return reinterpret_cast<U>(_mm256_sad_epu8(reinterpret_cast<__m256i>(x), _mm256_setzero_si256()));
+}
+inline U add_bytes(U a, U b) {
+  return reinterpret_cast<U>(_mm256_add_epi8(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+}
 #else
 inline U byte_counts(U x) {
   x -= (x >> 1) & 0x5555555555555555u;
@@ -155,8 +160,8 @@ void overlap(const Packed& bits, uint32_t g, uint32_t from, uint32_t to, int64_t
 // Of a class with weight `total` in a cell, a rows have both bits, so the quadrants hold a, g - a, s - a and
 // total - g - s + a; the error of a quadrant is its weight less that of its heaviest class.
 template <bool kShifted, bool kNarrow>
-void pairs(const Packed& bits, const CellBlock* cells, uint32_t n_cells, const ClassBlock* blocks, uint32_t g, uint32_t from,
-           uint32_t to, int64_t limit, int64_t* out) {
+void pairs(const Packed& bits, const CellBlock* cells, uint32_t n_cells, const ClassBlock* blocks, uint32_t g,
+           uint32_t from, uint32_t to, int64_t limit, int64_t* out) {
   const auto mask = [&](uint32_t w) { return splat(bits.data[static_cast<std::size_t>(w) * bits.stride + g]); };
   for (uint32_t s = from / kSlotStep * kSlotStep; s < to; s += kSlotStep) {
     U error0{}, error1{};
@@ -165,7 +170,8 @@ void pairs(const Packed& bits, const CellBlock* cells, uint32_t n_cells, const C
       for (const ClassBlock* block = blocks + cell->begin; block < blocks + cell->end; ++block) {
         U a0{}, a1{};
         weigh<kShifted>(bits, s, block->begin, block->end, mask, a0, a1);
-        const U of_g = splat(static_cast<uint64_t>(block->ones[g])), rest = splat(static_cast<uint64_t>(block->total)) - of_g;
+        const U of_g = splat(static_cast<uint64_t>(block->ones[g])),
+                rest = splat(static_cast<uint64_t>(block->total)) - of_g;
         const U s0 = load(block->ones + s), s1 = load(block->ones + s + kLanes);
         p0 = larger<kNarrow>(p0, a0);
         p1 = larger<kNarrow>(p1, a1);
@@ -191,14 +197,15 @@ void pairs(const Packed& bits, const CellBlock* cells, uint32_t n_cells, const C
   }
 }
 
-void pair_errors(const Packed& bits, const CellBlock* cells, uint32_t n_cells, const ClassBlock* blocks, bool narrow, uint32_t g,
-                 uint32_t from, uint32_t to, int64_t limit, int64_t* out) {
+void pair_errors(const Packed& bits, const CellBlock* cells, uint32_t n_cells, const ClassBlock* blocks, bool narrow,
+                 uint32_t g, uint32_t from, uint32_t to, int64_t limit, int64_t* out) {
   const auto run = bits.shift != nullptr ? (narrow ? &pairs<true, true> : &pairs<true, false>)
                                          : (narrow ? &pairs<false, true> : &pairs<false, false>);
   run(bits, cells, n_cells, blocks, g, from, to, limit, out);
 }
 
-void distances(const uint64_t* bits, uint32_t words, const uint32_t* rows, uint32_t n, const uint64_t* row, std::uint16_t* out) {
+void distances(const uint64_t* bits, uint32_t words, const uint32_t* rows, uint32_t n, const uint64_t* row,
+               std::uint16_t* out) {
   for (uint32_t i = 0; i < n; ++i) {
     const uint64_t* other = bits + static_cast<std::size_t>(rows[i]) * words;
     int differ = 0;
@@ -211,6 +218,7 @@ constexpr SubsetKernels kTable = {PROOFWOOD_ISA_NAME, &transpose, &count, &overl
 
 }  // namespace
 
+// NOLINTNEXTLINE(misc-definitions-in-headers): this file is included once for each instruction set
 const SubsetKernels* subset_table() { return &kTable; }
 
 }  // namespace proofwood::bdd::PROOFWOOD_ISA

@@ -3,9 +3,13 @@
 
 namespace proofwood::bdd {
 
-namespace baseline { const SubsetKernels* subset_table(); }
+namespace baseline {
+const SubsetKernels* subset_table();
+}
 #ifdef PROOFWOOD_X86
-namespace avx2 { const SubsetKernels* subset_table(); }
+namespace avx2 {
+const SubsetKernels* subset_table();
+}
 #endif
 
 const SubsetKernels* subset_kernels(int isa) {

@@ -1,7 +1,7 @@
 // The last two levels of the subset search, where errors are counted exactly, pair by pair of tests.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of
+// Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 #include <algorithm>
 
 #include "bdd/worker.hpp"
@@ -21,7 +21,8 @@ void Search::Worker::pack_cells(const Node& node, const std::vector<u32>& tests)
   scratch_.assign(m.stride, 0);
   std::vector<u32> order(node.ends.size());
   for (u32 c = 0; c < order.size(); ++c) order[c] = c;
-  std::sort(order.begin(), order.end(), [&](u32 x, u32 y) { return node.excess[x] != node.excess[y] ? node.excess[x] > node.excess[y] : x < y; });
+  std::sort(order.begin(), order.end(),
+            [&](u32 x, u32 y) { return node.excess[x] != node.excess[y] ? node.excess[x] > node.excess[y] : x < y; });
   u32 words = 0;
   for (const u32 c : order) {
     const u32 end = node.ends[c];
@@ -38,8 +39,12 @@ void Search::Worker::pack_cells(const Node& node, const std::vector<u32>& tests)
       for (; begin < stop; begin += std::min(64u, stop - begin)) {
         const u32 n = std::min(64u, stop - begin);
         const u32* const chunk = node.items.data() + begin;
-        transpose(n, [&](u32 i, u32 w) { return table.bits[static_cast<std::size_t>(table.items[chunk[i]].group) * table.words + w]; },
-                  scratch_.data());
+        transpose(
+            n,
+            [&](u32 i, u32 w) {
+              return table.bits[static_cast<std::size_t>(table.items[chunk[i]].group) * table.words + w];
+            },
+            scratch_.data());
         if (table.unit) {
           m.data.insert(m.data.end(), scratch_.begin(), scratch_.begin() + m.stride);
           ++words;
@@ -108,8 +113,8 @@ Pairs Search::Worker::best_pair(const Node& node, const std::vector<u32>& tests,
   Pairs best{limit, 0, 0};
   line_.resize(cells.stride);
   for (u32 g = 0; g + 1 < k && !search.stopped(); ++g) {
-    kernels.pair_errors(bits, cells.cells.data(), static_cast<u32>(cells.cells.size()), cells.blocks.data(), table.narrow, g, g + 1, k,
-                        best.error, line_.data());
+    kernels.pair_errors(bits, cells.cells.data(), static_cast<u32>(cells.cells.size()), cells.blocks.data(),
+                        table.narrow, g, g + 1, k, best.error, line_.data());
     counters[kPairEvaluations] += k - g - 1;
     for (u32 h = g + 1; h < k; ++h)
       if (line_[h] < best.error) best = {line_[h], g, h};
@@ -128,7 +133,8 @@ struct Search::Worker::Leaf {
 bool Search::Worker::leaf_matching_pays(const Node& node, std::size_t n_tests) const {
   const double most = static_cast<double>(n_tests) * static_cast<double>(n_tests) / 2;
   const double word_count = static_cast<double>(node.items.size()) / 64 + 2 * static_cast<double>(node.ends.size());
-  return most * word_count * 0.4 > 8.0 * static_cast<double>(node.items.size()) + 300.0 * table.words * static_cast<double>(node.error) / 64;
+  return most * word_count * 0.4 >
+         8.0 * static_cast<double>(node.items.size()) + 300.0 * table.words * static_cast<double>(node.error) / 64;
 }
 
 // Drops the tests that with the best partner do not get below the incumbent.
@@ -192,11 +198,12 @@ i64 Search::Worker::count_leaf(const Node& node, const Leaf& leaf) {
     if (!collect && rules.matching && !cover.empty()) {
       const i64 need = leaf.size - search.upper() + 1 - cover[g];  // of the partner
       if (g + 1 < k && cover[g + 1] < need) break;
-      end = static_cast<u32>(std::upper_bound(cover.begin() + g + 1, cover.end(), need, std::greater<>()) - cover.begin());
+      end = static_cast<u32>(std::upper_bound(cover.begin() + g + 1, cover.end(), need, std::greater<>()) -
+                             cover.begin());
     }
     if (end <= g + 1) continue;
-    kernels.pair_errors(bits, cells.cells.data(), static_cast<u32>(cells.cells.size()), cells.blocks.data(), table.narrow, g, g + 1, end,
-                        search.upper(), line_.data());
+    kernels.pair_errors(bits, cells.cells.data(), static_cast<u32>(cells.cells.size()), cells.blocks.data(),
+                        table.narrow, g, g + 1, end, search.upper(), line_.data());
     counters[kPairEvaluations] += end - g - 1;
     for (u32 h = g + 1; h < end; ++h)
       if (line_[h] < search.upper()) take(line_[h], g, h);

@@ -1,15 +1,15 @@
 // The last two levels where tests are many cuts of few columns: neighbouring cuts bound each other.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of
+// Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 //
-// Two cuts of a column differ on the rows between them, of weight d in the cells of the node. Moving rows of weight d to
-// the other side of a cut changes the least error of a set by at most d: the old labels get at most d more wrong. So
+// Two cuts of a column differ on the rows between them, of weight d in the cells of the node. Moving rows of weight d
+// to the other side of a cut changes the least error of a set by at most d: the old labels get at most d more wrong. So
 // E(g, t) >= E(g, a) - d(a, t) for cuts a and t of a column, whatever the other test g, and with
 //   (E(g, a) - U) + (E(g, b) - U) >= d(a, b)
 // no cut t between a and b has E(g, t) < U, since d(a, t) + d(t, b) = d(a, b). There E(g, t) is at least
-// (E(g, a) + E(g, b) - d(a, b)) / 2. The same holds for g: if no partner of g does better than L, none of a cut g' of the
-// same column does better than L - d(g, g').
+// (E(g, a) + E(g, b) - d(a, b)) / 2. The same holds for g: if no partner of g does better than L, none of a cut g' of
+// the same column does better than L - d(g, g').
 //
 //   cuts of a column   a  .  .  .  b        every 12th cut is counted with g (a probe)
 //   error with g       9           8        U = 6 and d(a, b) = 4: 3 + 2 >= 4, so none between is better than 6
@@ -21,9 +21,9 @@ namespace proofwood::bdd {
 
 namespace {
 
-constexpr u32 kStep = 12;          // cuts from one probe to the next
-constexpr u32 kFewest = 48;        // tests below which all pairs are counted
-constexpr u32 kCutsPerColumn = 24; // on average, below which all pairs are counted
+constexpr u32 kStep = 12;           // cuts from one probe to the next
+constexpr u32 kFewest = 48;         // tests below which all pairs are counted
+constexpr u32 kCutsPerColumn = 24;  // on average, below which all pairs are counted
 
 }  // namespace
 
@@ -39,7 +39,9 @@ bool Search::Worker::mostly_cuts(const std::vector<u32>& tests) const {
 
 // The tests of a node, their runs of cuts, and the pairs counted so far. Tests go by their places in `tests`.
 struct Search::Worker::CutPairs {
-  struct Run { u32 begin, end, probes, probes_end; };  // tests of one column; places among the probes
+  struct Run {
+    u32 begin, end, probes, probes_end;
+  };  // tests of one column; places among the probes
   static constexpr i64 kNoLimit = i64{1} << 60;
 
   Worker& worker;
@@ -48,14 +50,15 @@ struct Search::Worker::CutPairs {
   const Table& table = worker.table;
   std::vector<u32> tests;
   std::vector<Run> runs;
-  std::vector<u32> probes;     // places in `tests`
-  u32 first = 0;               // slot of tests[0], after those of the probes
-  std::vector<i64> fine;       // errors by slot
-  std::vector<i64> high;       // weight on the high side of each test
-  i64 least;                   // error so far
-  std::vector<Pairs> gathered; // collect: sets are listed in lexicographic order
+  std::vector<u32> probes;      // places in `tests`
+  u32 first = 0;                // slot of tests[0], after those of the probes
+  std::vector<i64> fine;        // errors by slot
+  std::vector<i64> high;        // weight on the high side of each test
+  i64 least;                    // error so far
+  std::vector<Pairs> gathered;  // collect: sets are listed in lexicographic order
 
-  CutPairs(Worker& given, const Node& at, const std::vector<u32>& candidates) : worker(given), node(at), tests(candidates), least(search.upper()) {
+  CutPairs(Worker& given, const Node& at, const std::vector<u32>& candidates)
+      : worker(given), node(at), tests(candidates), least(search.upper()) {
     std::sort(tests.begin(), tests.end());
     find_runs();
     pack();
@@ -103,8 +106,8 @@ struct Search::Worker::CutPairs {
   void count(u32 g, u32 from, u32 to, std::vector<i64>& out) {
     const CellMatrix& cells = worker.cells;
     const Packed bits{cells.data.data(), cells.stride, 0, table.unit ? nullptr : cells.shift.data()};
-    worker.kernels.pair_errors(bits, cells.cells.data(), static_cast<u32>(cells.cells.size()), cells.blocks.data(), table.narrow, first + g,
-                               from, to, kNoLimit, out.data());
+    worker.kernels.pair_errors(bits, cells.cells.data(), static_cast<u32>(cells.cells.size()), cells.blocks.data(),
+                               table.narrow, first + g, from, to, kNoLimit, out.data());
     worker.counters[kPairEvaluations] += to - from;
   }
 
@@ -134,7 +137,8 @@ struct Search::Worker::CutPairs {
         const i64 error = worker.line_[p];
         bound = std::min(bound, error);
         if (probes[p] > g) take(error, g, probes[p]);
-        if (p + 1 < runs[r].probes_end && probes[p] + 1 < probes[p + 1]) bound = std::min(bound, partners_between(g, p));
+        if (p + 1 < runs[r].probes_end && probes[p] + 1 < probes[p + 1])
+          bound = std::min(bound, partners_between(g, p));
       }
     return bound;
   }
@@ -158,8 +162,9 @@ struct Search::Worker::CutPairs {
 
   bool ended() const { return search.stopped() || (search.settings_.collect && search.surplus(worker.task)); }
 
-  // Pairs of the tests of a run with those of this run and the later ones: a pair with an earlier run is found from there.
-  // First the probes, then the cuts between two probes that their bounds do not rule out. False if the search has to end.
+  // Pairs of the tests of a run with those of this run and the later ones: a pair with an earlier run is found from
+  // there. First the probes, then the cuts between two probes that their bounds do not rule out. False if the search
+  // has to end.
   bool pairs_of_run(std::size_t r) {
     const Run& run = runs[r];
     std::vector<i64> bounds(run.probes_end - run.probes);
@@ -186,8 +191,9 @@ i64 Search::Worker::count_cuts(const Node& node, const std::vector<u32>& given) 
   CutPairs pairs(*this, node, given);
   for (std::size_t r = 0; r < pairs.runs.size(); ++r)
     if (!pairs.pairs_of_run(r)) return 0;
-  std::sort(pairs.gathered.begin(), pairs.gathered.end(),
-            [](const Pairs& a, const Pairs& b) { return a.first != b.first ? a.first < b.first : a.second < b.second; });
+  std::sort(pairs.gathered.begin(), pairs.gathered.end(), [](const Pairs& a, const Pairs& b) {
+    return a.first != b.first ? a.first < b.first : a.second < b.second;
+  });
   for (const Pairs& pair : pairs.gathered) pairs.report(pair);
   return std::min(pairs.least, search.upper());
 }

@@ -1,7 +1,7 @@
 // The subset search over columns of many cuts, which stay ranks: no bit vector is made.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of
+// Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 //
 // A pair of rows is separated by the cuts between its two ranks, so the covers of all cuts of a column come from one
 // difference array over the pairs. Where one test is left to choose, a walk along each column in the order of its ranks
@@ -56,8 +56,8 @@ class SameHash {
 
 // Ranks are made dense, which drops constant and equal cuts of a column. Cuts of different columns that are equal or
 // opposite on all rows are found by sums of random keys of their high rows, and compared row by row.
-void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, const std::int32_t* cuts, const std::vector<std::size_t>& kept,
-               const std::atomic<int>& stop) {
+void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, const std::int32_t* cuts,
+               const std::vector<std::size_t>& kept, const std::atomic<int>& stop) {
   const u32 n = table.groups;
   table.by_rank = true;
   table.ranks.resize(columns * n);
@@ -66,7 +66,9 @@ void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, con
   SameHash same_hash(std::accumulate(cuts, cuts + columns, std::size_t{0}));
   u64 all = 0;
   for (u32 g = 0; g < n; ++g) all += key(g);
-  const auto high = [&](u32 test, u32 g) { return table.ranks[table.column_of[test] * std::size_t{n} + g] > table.cut_of[test]; };
+  const auto high = [&](u32 test, u32 g) {
+    return table.ranks[table.column_of[test] * std::size_t{n} + g] > table.cut_of[test];
+  };
   u32 number = 0;
   for (std::size_t j = 0; j < columns && stop.load(std::memory_order_relaxed) == 0; ++j) {
     u32* const order = table.orders.data() + j * n;
@@ -132,25 +134,33 @@ void add_rank_edges(Table& table, u32 per_group, const std::atomic<int>& stop) {
     for (u32 i = static_cast<u32>(key(g) % step); i < n; i += step)
       if (table.heaviest[i] != table.heaviest[g] && table.margin[i] > 0) others.push_back(i);
     near.assign(others.size(), {0, 0, 0});
-    for (std::size_t i = 0; i < others.size(); ++i) near[i] = {0, static_cast<u32>(key(u64{g} << 32 | others[i]) >> 32), others[i]};
+    for (std::size_t i = 0; i < others.size(); ++i)
+      near[i] = {0, static_cast<u32>(key(u64{g} << 32 | others[i]) >> 32), others[i]};
     for (std::size_t j = 0; j < columns; ++j) {
       const u32* const rank = table.ranks.data() + j * n;
       const u32 own = rank[g];
       for (Near& one : near) one.distance += rank[one.other] > own ? rank[one.other] - own : own - rank[one.other];
     }
     const std::size_t take = std::min<std::size_t>(per_group, near.size());
-    std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(take), near.end(), [](const Near& x, const Near& y) {
-      return x.distance != y.distance ? x.distance < y.distance : x.place != y.place ? x.place < y.place : x.other < y.other;
-    });
-    for (std::size_t i = 0; i < take; ++i) pairs.push_back({near[i].distance, {std::min(g, near[i].other), std::max(g, near[i].other)}});
+    std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(take), near.end(),
+                      [](const Near& x, const Near& y) {
+                        return x.distance != y.distance ? x.distance < y.distance
+                               : x.place != y.place     ? x.place < y.place
+                                                        : x.other < y.other;
+                      });
+    for (std::size_t i = 0; i < take; ++i)
+      pairs.push_back({near[i].distance, {std::min(g, near[i].other), std::max(g, near[i].other)}});
   }
   table.edges.clear();
   if (stop.load(std::memory_order_relaxed) != 0) return;
   std::sort(pairs.begin(), pairs.end(), [](const Pair& x, const Pair& y) {
-    return x.distance != y.distance ? x.distance < y.distance : x.edge.a != y.edge.a ? x.edge.a < y.edge.a : x.edge.b < y.edge.b;
+    return x.distance != y.distance ? x.distance < y.distance
+           : x.edge.a != y.edge.a   ? x.edge.a < y.edge.a
+                                    : x.edge.b < y.edge.b;
   });
   for (const Pair& pair : pairs)
-    if (table.edges.empty() || table.edges.back().a != pair.edge.a || table.edges.back().b != pair.edge.b) table.edges.push_back(pair.edge);
+    if (table.edges.empty() || table.edges.back().a != pair.edge.a || table.edges.back().b != pair.edge.b)
+      table.edges.push_back(pair.edge);
 }
 
 // Covers of the candidates by the whole matching; returns the matching bound.
@@ -204,7 +214,8 @@ void Search::Worker::rank_errors(const Node& node, std::vector<i64>& errors) {
       whole[c * classes + item.label] += item.weight;
     }
     begin = node.ends[c];
-    total += node.excess[c] + *std::max_element(whole.begin() + static_cast<std::ptrdiff_t>(c * classes), whole.begin() + static_cast<std::ptrdiff_t>((c + 1) * classes));
+    total += node.excess[c] + *std::max_element(whole.begin() + static_cast<std::ptrdiff_t>(c * classes),
+                                                whole.begin() + static_cast<std::ptrdiff_t>((c + 1) * classes));
   }
   std::vector<i64>& raw = raw_;
   raw.assign(table.raw_begin.back(), -1);
@@ -217,13 +228,16 @@ void Search::Worker::rank_errors(const Node& node, std::vector<i64>& errors) {
     i64* const to = raw.data() + table.raw_begin[j];
     std::fill(low.begin(), low.end(), 0);
     i64 error = total;
-    for (std::size_t c = 0; c < right.size(); ++c) error -= right[c] = *std::max_element(whole.begin() + static_cast<std::ptrdiff_t>(c * classes), whole.begin() + static_cast<std::ptrdiff_t>((c + 1) * classes));
+    for (std::size_t c = 0; c < right.size(); ++c)
+      error -= right[c] = *std::max_element(whole.begin() + static_cast<std::ptrdiff_t>(c * classes),
+                                            whole.begin() + static_cast<std::ptrdiff_t>((c + 1) * classes));
     for (std::size_t i = 0; i < n; ++i) {
       const u32 g = order[i], c = spot_[g];
       if (c != ~0u) {
         i64* const below = low.data() + c * classes;
         const i64* const both = whole.data() + c * classes;
-        for (u32 k = first_item_[g]; k < first_item_[g + 1]; ++k) below[table.items[by_group_[k]].label] += table.items[by_group_[k]].weight;
+        for (u32 k = first_item_[g]; k < first_item_[g + 1]; ++k)
+          below[table.items[by_group_[k]].label] += table.items[by_group_[k]].weight;
         i64 best_low = 0, best_high = 0;
         for (std::size_t label = 0; label < classes; ++label) {
           best_low = std::max(best_low, below[label]);
@@ -239,7 +253,8 @@ void Search::Worker::rank_errors(const Node& node, std::vector<i64>& errors) {
   for (std::size_t s = 0; s < node.candidates.size(); ++s) errors[s] = raw[table.raw_of[node.candidates[s]]];
 }
 
-// One test is left: all sets below are counted. The bound is exact, also above upper(), which feeds the similarity rule.
+// One test is left: all sets below are counted. The bound is exact, also above upper(), which feeds the similarity
+// rule.
 i64 Search::Worker::rank_leaf(Node& node) {
   ++counters[kLeaves];
   rank_errors(node, line_);

@@ -1,15 +1,15 @@
 // Lower bounds of the subset search: matching and coverage, overlaps, equivalent points.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of
+// Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 //
 // Matching and coverage. Let M be weighted pairs of rows of different class that share a cell, no row in pairs of more
-// than its weight. Of a pair that stays together at least one row errs, so E(T + R) >= |M| - cover(R), where cover(R) is
-// the weight of the pairs that some test of R separates; and for |R| <= r
+// than its weight. Of a pair that stays together at least one row errs, so E(T + R) >= |M| - cover(R), where cover(R)
+// is the weight of the pairs that some test of R separates; and for |R| <= r
 //   cover(R) <= the r largest cover(f)                                                              (matching)
 //   cover(R) <= cover(f) + the r - 1 largest cover(g) - shared(f, g), for any f of R                 (overlap)
-// with shared(f, g) the weight of the pairs that both separate: R \ f adds at most what each of its tests separates and f
-// does not. Two rows + and two rows -, matched as p and q, with one test to add:
+// with shared(f, g) the weight of the pairs that both separate: R \ f adds at most what each of its tests separates and
+// f does not. Two rows + and two rows -, matched as p and q, with one test to add:
 //
 //   test              f  g  h
 //   p = (+1, -1)      x  x  .        x: the test separates the pair
@@ -152,9 +152,13 @@ void Search::Worker::pack_matches(Node& node) {
   for (std::size_t first = 0; first < node.matches.size(); first += 64) {
     const auto n = static_cast<u32>(std::min<std::size_t>(64, node.matches.size() - first));
     const Match* const pairs = node.matches.data() + first;
-    transpose(n, [&](u32 i, u32 w) {
-      return table.bits[static_cast<std::size_t>(pairs[i].a) * table.words + w] ^ table.bits[static_cast<std::size_t>(pairs[i].b) * table.words + w];
-    }, chunk.data());
+    transpose(
+        n,
+        [&](u32 i, u32 w) {
+          return table.bits[static_cast<std::size_t>(pairs[i].a) * table.words + w] ^
+                 table.bits[static_cast<std::size_t>(pairs[i].b) * table.words + w];
+        },
+        chunk.data());
     u64 planes = 0;
     for (u32 i = 0; i < n; ++i) planes |= static_cast<u64>(pairs[i].weight);
     for (u32 p = 0; planes >> p != 0; ++p) {
@@ -219,19 +223,23 @@ void Search::Worker::reweight(Node& node) {
   for (const u32 test : node.candidates) price[test] = cost_[test] + 100;
   for (std::size_t b = 0; b < bytes; ++b)
     for (u32 value = 1; value < 256; ++value)
-      sums[b * 256 + value] = sums[b * 256 + (value & (value - 1))] + price[b * 8 + static_cast<u32>(__builtin_ctz(value))];
+      sums[b * 256 + value] =
+          sums[b * 256 + (value & (value - 1))] + price[b * 8 + static_cast<u32>(__builtin_ctz(value))];
   std::vector<std::pair<i64, Edge>> sorted(node.edges.size());
   for (std::size_t e = 0; e < node.edges.size(); ++e) {
     const Edge edge = node.edges[e];
     i64 sum = 0;
     for (u32 w = 0; w < table.words; ++w) {
-      const u64 differ = table.bits[static_cast<std::size_t>(edge.a) * table.words + w] ^ table.bits[static_cast<std::size_t>(edge.b) * table.words + w];
+      const u64 differ = table.bits[static_cast<std::size_t>(edge.a) * table.words + w] ^
+                         table.bits[static_cast<std::size_t>(edge.b) * table.words + w];
       for (u32 b = 0; b < 8; ++b) sum += sums[(w * 8 + b) * 256 + (differ >> (8 * b) & 255)];
     }
     sorted[e] = {sum, edge};
   }
   std::sort(sorted.begin(), sorted.end(), [](const auto& x, const auto& y) {
-    return x.first != y.first ? x.first < y.first : x.second.a != y.second.a ? x.second.a < y.second.a : x.second.b < y.second.b;
+    return x.first != y.first         ? x.first < y.first
+           : x.second.a != y.second.a ? x.second.a < y.second.a
+                                      : x.second.b < y.second.b;
   });
   for (std::size_t e = 0; e < sorted.size(); ++e) node.edges[e] = sorted[e].second;
 }
@@ -243,7 +251,9 @@ void Search::Worker::keep(Node& node, const std::vector<u32>& slots) {
   std::vector<u64>& packed = scratch_;
   packed.assign(static_cast<std::size_t>(node.words) * stride, 0);
   for (u32 w = 0; w < node.words; ++w)
-    for (u32 s = 0; s < k; ++s) packed[static_cast<std::size_t>(w) * stride + s] = node.packed[static_cast<std::size_t>(w) * node.stride + slots[s]];
+    for (u32 s = 0; s < k; ++s)
+      packed[static_cast<std::size_t>(w) * stride + s] =
+          node.packed[static_cast<std::size_t>(w) * node.stride + slots[s]];
   node.packed.swap(packed);
   std::vector<u32> tests(k);
   std::vector<i64> cover(stride, 0);
@@ -265,7 +275,9 @@ i64 Search::Worker::equivalent_points(const Node& node) {
     u32 item;
   };
   std::vector<Keyed> keyed;
-  const auto row = [&](u32 item) { return table.bits.data() + static_cast<std::size_t>(table.items[item].group) * table.words; };
+  const auto row = [&](u32 item) {
+    return table.bits.data() + static_cast<std::size_t>(table.items[item].group) * table.words;
+  };
   const auto equal = [&](u32 x, u32 y) {
     for (u32 w = 0; w < table.words; ++w)
       if ((row(x)[w] & mask[w]) != (row(y)[w] & mask[w])) return false;
@@ -277,11 +289,14 @@ i64 Search::Worker::equivalent_points(const Node& node) {
     keyed.clear();
     for (u32 i = begin; i < end; ++i) {
       u64 hash = 0;
-      for (u32 w = 0; w < table.words; ++w) hash = (hash ^ (row(node.items[i])[w] & mask[w])) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29;
+      for (u32 w = 0; w < table.words; ++w)
+        hash = (hash ^ (row(node.items[i])[w] & mask[w])) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29;
       keyed.push_back({hash, node.items[i]});
     }
-    std::sort(keyed.begin(), keyed.end(), [](const Keyed& x, const Keyed& y) { return x.hash != y.hash ? x.hash < y.hash : x.item < y.item; });
-    for (std::size_t i = 0; i < keyed.size();) {  // items of a run come by class; rows that only share the hash are left out
+    std::sort(keyed.begin(), keyed.end(),
+              [](const Keyed& x, const Keyed& y) { return x.hash != y.hash ? x.hash < y.hash : x.item < y.item; });
+    for (std::size_t i = 0;
+         i < keyed.size();) {  // items of a run come by class; rows that only share the hash are left out
       std::size_t j = i;
       i64 total = 0, heaviest = 0, of_class = 0, fixed = 0;
       u32 label = ~0u;

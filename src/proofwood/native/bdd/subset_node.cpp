@@ -1,8 +1,8 @@
 // Branch and bound over sets of tests: the nodes, their bounds, and the order in which children are visited.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
-// A child adds a test and may later add only tests that come after it. The bounds are proved in subset_bounds.cpp.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of
+// Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours. A child adds a test and may later add only tests that
+// come after it. The bounds are proved in subset_bounds.cpp.
 //
 //   {}            tests 0, 1, 2, 3 may follow, three at most
 //   |- {0}        1, 2, 3 may follow
@@ -18,7 +18,11 @@
 namespace proofwood::bdd {
 
 Search::Worker::Worker(Search& given)
-    : search(given), table(given.table_), kernels(given.kernels_), rules(given.settings_.rules), nodes(given.settings_.size + 2),
+    : search(given),
+      table(given.table_),
+      kernels(given.kernels_),
+      rules(given.settings_.rules),
+      nodes(given.settings_.size + 2),
       counters(kCounters, 0) {}
 
 // ---------------------------------------------------------------------------------------------------------- nodes
@@ -87,7 +91,8 @@ void Search::Worker::refine(const Node& parent, u32 test, Node& child) const {
     }
   };
   if (table.by_rank)
-    split([rank = table.ranks.data() + table.column_of[test] * std::size_t{table.groups}, cut = table.cut_of[test]](u32 g) { return rank[g] > cut; });
+    split([rank = table.ranks.data() + table.column_of[test] * std::size_t{table.groups},
+           cut = table.cut_of[test]](u32 g) { return rank[g] > cut; });
   else
     split([column = table.column(test)](u32 g) { return (column[g / 64] >> (g % 64) & 1) != 0; });
 }
@@ -131,8 +136,8 @@ bool Search::Worker::another_matching_pays(const Node& node) const {
   return below > 4 * price;
 }
 
-// The bound of a matching whose pairs avoid the tests that the bound suffers from. The better of the two matchings stays
-// in use; the order of the edges is kept for the children.
+// The bound of a matching whose pairs avoid the tests that the bound suffers from. The better of the two matchings
+// stays in use; the order of the edges is kept for the children.
 i64 Search::Worker::bound_by_reweighting(Node& node) {
   const i64 size = node.size;
   const u32 words = node.words;
@@ -157,7 +162,8 @@ i64 Search::Worker::bound_by_reweighting(Node& node) {
   return now;
 }
 
-// Drops the tests that no set below can take without reaching the cut-off, and orders the others, the largest cover first.
+// Drops the tests that no set below can take without reaching the cut-off, and orders the others, the largest cover
+// first.
 void Search::Worker::eliminate(Node& node) {
   std::vector<i64> largest;
   std::vector<u32> slots;
@@ -187,8 +193,8 @@ void Search::Worker::eliminate(Node& node) {
   node.cover.swap(cover);
 }
 
-// The same with pairs that two tests both separate counted once. Of two tests with covers 5 and 4 that share 3 pairs, the
-// second adds 1 to the first.
+// The same with pairs that two tests both separate counted once. Of two tests with covers 5 and 4 that share 3 pairs,
+// the second adds 1 to the first.
 void Search::Worker::eliminate_by_overlap(Node& node) {
   constexpr u32 kMostShared = 2048;  // the table of overlaps has k * k entries
   const auto k = static_cast<u32>(node.candidates.size());
@@ -215,7 +221,8 @@ void Search::Worker::eliminate_by_overlap(Node& node) {
   const std::size_t kept = slots.size();
   std::vector<i64> shared(kept * node.stride, 0);
   for (std::size_t s = 0; s < kept; ++s)
-    for (std::size_t t = 0; t < kept; ++t) shared[s * node.stride + t] = node.shared[static_cast<std::size_t>(slots[s]) * old + slots[t]];
+    for (std::size_t t = 0; t < kept; ++t)
+      shared[s * node.stride + t] = node.shared[static_cast<std::size_t>(slots[s]) * old + slots[t]];
   node.shared.swap(shared);
 }
 
@@ -244,7 +251,8 @@ i64 Search::Worker::bound_children(Node& node, i64 bound) {
     // without overlaps the candidates are in descending order of cover, but for collect
     const u32 end = node.shared.empty() && !search.settings_.collect ? std::min(k, s + r) : k;
     for (u32 t = s + 1; t < end; ++t) rest.push_back(node.cover[t] - node.shared_by(s, t));
-    node.child_bound[s] = std::max(bound, node.size - node.cover[s] - top_sum(rest.data(), rest.size(), r - 1, largest));
+    node.child_bound[s] =
+        std::max(bound, node.size - node.cover[s] - top_sum(rest.data(), rest.size(), r - 1, largest));
     least = std::min(least, node.child_bound[s]);
   }
   return std::min(least, node.error);
@@ -270,8 +278,9 @@ i64 Search::Worker::bound_rank_children(Node& node, i64 bound) {
   return std::min(least, node.error);
 }
 
-// Bounds a node in the order of the theory page: equivalent points, matching and coverage, elimination, overlaps, children.
-// Without the two rules on overlaps and on elimination, children are still cut off by the largest covers that follow.
+// Bounds a node in the order of the theory page: equivalent points, matching and coverage, elimination, overlaps,
+// children. Without the two rules on overlaps and on elimination, children are still cut off by the largest covers that
+// follow.
 i64 Search::Worker::expand(Node& node) {
   ++counters[kNodes];
   i64 bound = 0;
@@ -344,9 +353,9 @@ bool Search::Worker::descend(const Node& node, u32 slot, Node& child) {
   return true;
 }
 
-// Similarity: moving a row to another cell changes the error by at most its weight, so the sets that take `other` cost at
-// least what those that take `test` cost, less the weight of the rows that the two treat differently. In a cell they may
-// be opposite: the side of the first row decides.
+// Similarity: moving a row to another cell changes the error by at most its weight, so the sets that take `other` cost
+// at least what those that take `test` cost, less the weight of the rows that the two treat differently. In a cell they
+// may be opposite: the side of the first row decides.
 bool Search::Worker::similar(const Node& node, u32 test, u32 other, i64 most) const {
   i64 differ = 0;
   u32 begin = 0;
@@ -356,7 +365,9 @@ bool Search::Worker::similar(const Node& node, u32 test, u32 other, i64 most) co
       const Item& item = table.items[node.items[i]];
       const bool apart = table.high(item.group, test) != table.high(item.group, other);
       if (i == begin) opposite = apart;
-      if (apart != opposite && (differ += item.weight) > most) return false;
+      if (apart == opposite) continue;
+      differ += item.weight;
+      if (differ > most) return false;
     }
     begin = end;
   }
@@ -370,7 +381,8 @@ void Search::Worker::found(i64 error, Set chosen) {
   }
   auto& sets = search.collected_[task];
   if (sets.size() >= search.settings_.max_sets) {
-    search.gathered_all_ += search.settings_.max_sets + 1 - search.gathered_[task].exchange(search.settings_.max_sets + 1);
+    search.gathered_all_ +=
+        search.settings_.max_sets + 1 - search.gathered_[task].exchange(search.settings_.max_sets + 1);
     return;
   }
   std::sort(chosen.begin(), chosen.end());
@@ -380,7 +392,8 @@ void Search::Worker::found(i64 error, Set chosen) {
 }
 
 // Every way to add up to `left` of `tests` from number `from` on, in lexicographic order; none can err.
-i64 Search::Worker::collect_all(const Node& node, const std::vector<u32>& tests, std::size_t from, u32 left, Set& chosen) {
+i64 Search::Worker::collect_all(const Node& node, const std::vector<u32>& tests, std::size_t from, u32 left,
+                                Set& chosen) {
   if (left == 0) return 0;
   for (std::size_t i = from; i < tests.size() && !search.surplus(task) && !search.stopped(); ++i) {
     chosen.push_back(tests[i]);
@@ -452,7 +465,8 @@ bool Search::Worker::similar_to_one(const Node& node, u32 test, const std::vecto
 void Search::Worker::remember(std::vector<Finished>& finished, const Finished& one) {
   constexpr std::size_t kRemembered = 2;
   if (finished.size() == kRemembered)
-    finished.erase(std::min_element(finished.begin(), finished.end(), [](const Finished& x, const Finished& y) { return x.bound < y.bound; }));
+    finished.erase(std::min_element(finished.begin(), finished.end(),
+                                    [](const Finished& x, const Finished& y) { return x.bound < y.bound; }));
   finished.push_back(one);
 }
 

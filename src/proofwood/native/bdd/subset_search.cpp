@@ -1,7 +1,7 @@
 // Branch and bound over sets of tests: the root, its children on threads, and what is known so far.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of
+// Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 #include "bdd/subset_search.hpp"
 
 #include <algorithm>
@@ -13,8 +13,13 @@
 namespace proofwood::bdd {
 
 Search::Search(Table&& given, const Settings& settings, std::atomic<int>& stop)
-    : table_(std::move(given)), settings_(settings), stop_(stop), kernels_(*subset_kernels(settings.isa)),
-      started_(std::chrono::steady_clock::now()), upper_(settings.upper), counters_(kCounters, 0) {
+    : table_(std::move(given)),
+      settings_(settings),
+      stop_(stop),
+      kernels_(*subset_kernels(settings.isa)),
+      started_(std::chrono::steady_clock::now()),
+      upper_(settings.upper),
+      counters_(kCounters, 0) {
   settings_.size = std::min(settings_.size, table_.tests);
 }
 
@@ -59,7 +64,8 @@ void Search::add_near_pairs() {
 
 void Search::add_counters(const Worker& worker) {
   const std::lock_guard lock(mutex_);
-  for (int c = 0; c < kCounters; ++c) counters_[static_cast<std::size_t>(c)] += worker.counters[static_cast<std::size_t>(c)];
+  for (int c = 0; c < kCounters; ++c)
+    counters_[static_cast<std::size_t>(c)] += worker.counters[static_cast<std::size_t>(c)];
 }
 
 void Search::conclude() {
@@ -76,8 +82,8 @@ struct Search::RootChildren {
   const Node& root;
   bool cuts;               // whether cuts of a column bound each other
   std::vector<i64> below;  // weight up to each place of a cut
-  // By place of the cut: the first child whose bound rules it out. Only earlier children count, for they have seen every
-  // set that a later one can still become.
+  // By place of the cut: the first child whose bound rules it out. Only earlier children count, for they have seen
+  // every set that a later one can still become.
   std::vector<std::size_t> ruled_out;
   std::chrono::steady_clock::time_point noted;
 };
@@ -98,7 +104,11 @@ void Search::search_children(Worker& first, const Node& root) {
   gathered_[0] = collected_[0].size();
   next_ = 0;
   const bool cuts = table_.by_rank && settings_.rules.similarity;
-  RootChildren children{root, cuts, {}, std::vector<std::size_t>(cuts ? table_.raw_begin.back() : 0, kNobody), std::chrono::steady_clock::now()};
+  RootChildren children{root,
+                        cuts,
+                        {},
+                        std::vector<std::size_t>(cuts ? table_.raw_begin.back() : 0, kNobody),
+                        std::chrono::steady_clock::now()};
   if (cuts) first.weigh_ranks(root, children.below);
   const u32 n_workers = static_cast<u32>(std::clamp<std::size_t>(n, 1, std::max(settings_.threads, 1u)));
   std::vector<Worker> workers;
@@ -137,8 +147,9 @@ bool Search::search_child(Worker& worker, RootChildren& children, std::size_t s)
   open_[s] = std::numeric_limits<i64>::max();
   ++worker.counters[kRootChildrenDone];
   if (children.cuts && proved >= upper())
-    table_.each_cut_near(children.below, test, proved - upper(),
-                         [&](std::size_t place) { children.ruled_out[place] = std::min(children.ruled_out[place], s); });
+    table_.each_cut_near(children.below, test, proved - upper(), [&](std::size_t place) {
+      children.ruled_out[place] = std::min(children.ruled_out[place], s);
+    });
   const auto now = std::chrono::steady_clock::now();
   if (now - children.noted < std::chrono::milliseconds(5)) return true;  // the least of many bounds takes time
   children.noted = now;
@@ -172,7 +183,8 @@ void Search::note() {
   if (!done_ && !open_.empty()) lower = std::min(upper(), *std::min_element(open_.begin(), open_.end()));
   lower_ = std::max(lower_, std::min(lower, upper()));
   if (events_.empty() || events_.back().upper != upper() || events_.back().lower != lower_)
-    events_.push_back({std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(), upper(), lower_});
+    events_.push_back(
+        {std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(), upper(), lower_});
 }
 
 Search::State Search::state() const {

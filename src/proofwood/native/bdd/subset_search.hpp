@@ -1,16 +1,16 @@
 // Exact search for the set of at most H tests whose cells misclassify the least weight.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
-// The bound by matchings is explained in subset_bounds.cpp, the search in subset_node.cpp. The least error for k tests is
-// E*(k) of docs/theory/layered-diagrams.md: a diagram of k splits, whatever its shape, has at least so many errors.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of
+// Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours. The bound by matchings is explained in
+// subset_bounds.cpp, the search in subset_node.cpp. The least error for k tests is E*(k) of
+// docs/theory/layered-diagrams.md: a diagram of k splits, whatever its shape, has at least so many errors.
 //
 // Over tests a and b, two rows of class + and three of class -:
 //
 //   cell a b      rows          error
-//        0 0      + - -         1           an item is what one class weighs in a group of equal rows; cells that are pure
-//        0 1      +             0           are dropped, since no further test improves them
-//        1 1      -             0           E({a, b}) = 1
+//        0 0      + - -         1           an item is what one class weighs in a group of equal rows; cells that are
+//        pure 0 1      +             0           are dropped, since no further test improves them 1 1      - 0 E({a,
+//        b}) = 1
 #pragma once
 
 #include <atomic>
@@ -40,45 +40,47 @@ struct Edge {
 
 struct Table {
   u32 groups = 0, tests = 0, words = 0;
-  std::vector<u64> bits;      // (groups, words): one bit per distinct test
-  std::vector<u64> columns;   // (tests, words of all groups): the same bits by test
-  std::vector<u32> number;    // (tests,) original test number, ascending
+  std::vector<u64> bits;              // (groups, words): one bit per distinct test
+  std::vector<u64> columns;           // (tests, words of all groups): the same bits by test
+  std::vector<u32> number;            // (tests,) original test number, ascending
   std::vector<std::uint8_t> flipped;  // (tests,) whether `bits` holds the opposite of the test
-  std::vector<Item> items;    // by class, then group
-  std::vector<u32> heaviest;  // (groups,) class
-  std::vector<i64> margin;    // (groups,) weight of the heaviest class less that of the second
-  i64 unavoidable = 0;        // error that no set of tests avoids
-  bool unit = true;           // every item weighs 1
-  bool narrow = true;         // no weight reaches 2^31
-  std::vector<Edge> edges;    // near pairs, nearest first
+  std::vector<Item> items;            // by class, then group
+  std::vector<u32> heaviest;          // (groups,) class
+  std::vector<i64> margin;            // (groups,) weight of the heaviest class less that of the second
+  i64 unavoidable = 0;                // error that no set of tests avoids
+  bool unit = true;                   // every item weighs 1
+  bool narrow = true;                 // no weight reaches 2^31
+  std::vector<Edge> edges;            // near pairs, nearest first
   std::vector<u32> near_begin, near;  // (groups + 1,), and the partners of each group in the same order
-  std::vector<u32> group_of;  // (items,) as in `items`, closer together
+  std::vector<u32> group_of;          // (items,) as in `items`, closer together
 
   // Instead of the bits, over many cuts (ranks.cpp):
   bool by_rank = false;
   u32 classes = 0;
-  std::vector<u32> ranks, orders;          // (columns, groups) dense ranks, and groups in their order
-  std::vector<u32> raw_begin;              // (columns + 1,) place of the first cut of each column, one place spare in each
+  std::vector<u32> ranks, orders;  // (columns, groups) dense ranks, and groups in their order
+  std::vector<u32> raw_begin;      // (columns + 1,) place of the first cut of each column, one place spare in each
   std::vector<u32> column_of, cut_of, raw_of;  // (tests,)
 
   bool high(u32 group, u32 test) const {
-    return by_rank ? ranks[column_of[test] * std::size_t{groups} + group] > cut_of[test] : (column(test)[group / 64] >> (group % 64) & 1) != 0;
+    return by_rank ? ranks[column_of[test] * std::size_t{groups} + group] > cut_of[test]
+                   : (column(test)[group / 64] >> (group % 64) & 1) != 0;
   }
-  // Calls f with the place of each cut of the column of `test` from which rows of at most `spare` weight part it. `below` has
-  // the weight up to each place.
+  // Calls f with the place of each cut of the column of `test` from which rows of at most `spare` weight part it.
+  // `below` has the weight up to each place.
   template <class F>
   void each_cut_near(const std::vector<i64>& below, u32 test, i64 spare, const F& f) const {
-    const std::size_t begin = raw_begin[column_of[test]], end = raw_begin[column_of[test] + std::size_t{1}], at = raw_of[test];
-    for (std::size_t p = at; p-- > begin && below[at] - below[p] <= spare;) f(p);
+    const std::size_t begin = raw_begin[column_of[test]], end = raw_begin[column_of[test] + std::size_t{1}],
+                      at = raw_of[test];
+    for (std::size_t p = at; p > begin && below[at] - below[p - 1] <= spare; --p) f(p - 1);
     for (std::size_t p = at + 1; p < end && below[p] - below[at] <= spare; ++p) f(p);
   }
   const u64* column(u32 test) const { return columns.data() + static_cast<std::size_t>(test) * ((groups + 63) / 64); }
 };
 
-// `ranks` (groups, columns), `cuts` tests per column, `weights` (groups, classes). Constant tests are dropped, and of tests
-// that are equal or opposite on all rows the one of the smallest number stays.
-Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t columns, const std::int32_t* cuts, const i64* weights,
-                 std::size_t classes, bool by_rank, const std::atomic<int>& stop);
+// `ranks` (groups, columns), `cuts` tests per column, `weights` (groups, classes). Constant tests are dropped, and of
+// tests that are equal or opposite on all rows the one of the smallest number stays.
+Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t columns, const std::int32_t* cuts,
+                 const i64* weights, std::size_t classes, bool by_rank, const std::atomic<int>& stop);
 // Fills the places of cuts; called by make_table where the tests shall not become bits.
 void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, const std::int32_t* cuts,
                const std::vector<std::size_t>& kept, const std::atomic<int>& stop);
@@ -107,14 +109,25 @@ struct Settings {
 };
 
 enum Counter : int {
-  kNodes, kLeaves, kMatchings, kPairEvaluations, kByMatching, kByElimination, kByOverlap, kBySimilarity, kByEquivalent, kByLeafMatching,
-  kBySweep, kRootChildren, kRootChildrenDone,
+  kNodes,
+  kLeaves,
+  kMatchings,
+  kPairEvaluations,
+  kByMatching,
+  kByElimination,
+  kByOverlap,
+  kBySimilarity,
+  kByEquivalent,
+  kByLeafMatching,
+  kBySweep,
+  kRootChildren,
+  kRootChildrenDone,
   kCounters
 };
 inline constexpr const char* kCounterNames[kCounters] = {
-    "nodes",      "leaves",        "matchings",     "pair_evaluations",   "pruned_matching",
-    "eliminated", "pruned_overlap", "pruned_similarity", "pruned_equivalent_points", "pruned_leaf_matching",
-    "pruned_sweep", "root_children", "root_children_done"};
+    "nodes",        "leaves",         "matchings",         "pair_evaluations",         "pruned_matching",
+    "eliminated",   "pruned_overlap", "pruned_similarity", "pruned_equivalent_points", "pruned_leaf_matching",
+    "pruned_sweep", "root_children",  "root_children_done"};
 
 using Set = std::vector<u32>;
 
@@ -125,29 +138,29 @@ struct Match {
 
 // One node of the search tree: the tests chosen, the impure cells, the tests that may follow, and a matching.
 struct Node {
-  u32 left = 0;                 // how many tests may be added
-  Set chosen;                   // distinct tests
-  std::vector<u32> items, ends; // items by cell and class; impure cells only
-  std::vector<i64> excess;      // avoidable error of each cell
-  i64 error = 0;                // their sum
+  u32 left = 0;                  // how many tests may be added
+  Set chosen;                    // distinct tests
+  std::vector<u32> items, ends;  // items by cell and class; impure cells only
+  std::vector<i64> excess;       // avoidable error of each cell
+  i64 error = 0;                 // their sum
   std::vector<u32> candidates;
-  std::vector<i64> inherited;   // per candidate, pairs of the parent's matching that it separates, of `inherited_size`
+  std::vector<i64> inherited;  // per candidate, pairs of the parent's matching that it separates, of `inherited_size`
   i64 inherited_size = 0;
 
-  i64 floor = 0;                // least bound of a set that was ruled out together with a candidate
+  i64 floor = 0;                             // least bound of a set that was ruled out together with a candidate
   const std::vector<Edge>* given = nullptr;  // edges of the parent
   const std::vector<Match>* given_matches = nullptr;  // and its matching
-  std::vector<Edge> edges;      // those within the cells, once matched
+  std::vector<Edge> edges;                            // those within the cells, once matched
   std::vector<Match> matches;
-  i64 size = 0;                 // weight of the matching in use
-  u32 stride = 0, words = 0;    // packed matrix of the candidates over the pairs
+  i64 size = 0;               // weight of the matching in use
+  u32 stride = 0, words = 0;  // packed matrix of the candidates over the pairs
   std::vector<u64> packed;
   std::vector<std::uint8_t> shift;
-  std::vector<i64> cover;       // per candidate: weight of the pairs it separates
-  std::vector<i64> shared;      // (candidates, stride): weight of the pairs that both separate
+  std::vector<i64> cover;   // per candidate: weight of the pairs it separates
+  std::vector<i64> shared;  // (candidates, stride): weight of the pairs that both separate
   // Weight of the pairs that both of two candidates separate, 0 if that was not counted.
   i64 shared_by(u32 s, u32 t) const { return shared.empty() ? 0 : shared[static_cast<std::size_t>(s) * stride + t]; }
-  std::vector<i64> child_bound; // per candidate: no set that takes it, and of the rest later ones only, errs less
+  std::vector<i64> child_bound;  // per candidate: no set that takes it, and of the rest later ones only, errs less
 };
 
 class Search {
@@ -155,14 +168,20 @@ class Search {
   Search(Table&& given, const Settings& settings, std::atomic<int>& stop);
   void run();
 
-  struct Event { double seconds; i64 upper, lower; };
-  struct State { i64 upper, lower; bool has_set; };
-  State state() const;                   // avoidable error; any thread
+  struct Event {
+    double seconds;
+    i64 upper, lower;
+  };
+  struct State {
+    i64 upper, lower;
+    bool has_set;
+  };
+  State state() const;  // avoidable error; any thread
   std::vector<Event> events_since(std::size_t first) const;
   i64 greedy_upper() const { return greedy_upper_; }  // best error known before the search
-  Set set() const;                       // best: original test numbers of the best set
-  std::vector<Set> sets() const;         // collect: in lexicographic order
-  bool complete() const { return complete_; }  // collect: no further set was left out
+  Set set() const;                                    // best: original test numbers of the best set
+  std::vector<Set> sets() const;                      // collect: in lexicographic order
+  bool complete() const { return complete_; }         // collect: no further set was left out
   bool done() const { return done_; }
   std::vector<i64> counters() const;
   const Table& table() const { return table_; }
@@ -193,7 +212,7 @@ class Search {
   Set best_;
   bool has_set_ = false, done_ = false, complete_ = true;
   i64 lower_ = 0, greedy_upper_ = 0;
-  std::vector<i64> open_;                // bound of every unfinished child of the root
+  std::vector<i64> open_;  // bound of every unfinished child of the root
   std::vector<Event> events_;
   std::vector<i64> counters_;
   std::vector<std::vector<Set>> collected_;  // per child of the root

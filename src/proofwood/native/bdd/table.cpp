@@ -1,7 +1,7 @@
 // Preparation of the subset search: distinct tests, weighted items, near pairs.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of
+// Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -25,8 +25,8 @@ u64 mix(u64 x) {  // finalizer of MurmurHash3
 
 // What every class weighs in a group at least is taken off: with k classes and least weight m, the weight of any cell
 // less that of its heaviest class falls by (k - 1) m. A group left with nothing cannot err avoidably.
-Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t columns, const std::int32_t* cuts, const i64* weights,
-                 std::size_t classes, bool by_rank, const std::atomic<int>& stop) {
+Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t columns, const std::int32_t* cuts,
+                 const i64* weights, std::size_t classes, bool by_rank, const std::atomic<int>& stop) {
   Table table;
   table.classes = static_cast<u32>(classes);
   std::vector<std::size_t> kept;
@@ -55,7 +55,8 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
     table.heaviest.push_back(static_cast<u32>(top));
     table.margin.push_back(w[top] - least - second);
   }
-  std::stable_sort(table.items.begin(), table.items.end(), [](const Item& a, const Item& b) { return a.label < b.label; });
+  std::stable_sort(table.items.begin(), table.items.end(),
+                   [](const Item& a, const Item& b) { return a.label < b.label; });
   for (const Item& item : table.items) table.group_of.push_back(item.group);
   table.narrow = whole < std::numeric_limits<std::int32_t>::max();
   table.groups = static_cast<u32>(kept.size());
@@ -96,7 +97,8 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
   table.bits.assign(static_cast<std::size_t>(table.groups) * table.words, 0);
   for (u32 t = 0; t < table.tests; ++t)
     for (u32 g = 0; g < table.groups; ++g)
-      table.bits[static_cast<std::size_t>(g) * table.words + t / 64] |= ((found[t][g / 64] >> (g % 64)) & 1) << (t % 64);
+      table.bits[static_cast<std::size_t>(g) * table.words + t / 64] |= ((found[t][g / 64] >> (g % 64)) & 1)
+                                                                        << (t % 64);
   for (const auto& one : found) table.columns.insert(table.columns.end(), one.begin(), one.end());
   return table;
 }
@@ -129,10 +131,10 @@ std::vector<u32> others_of(const Table& table, u32 label) {
   return fewer;
 }
 
-// Appends the `per_group` nearest of `others`. Ties at the last distance are taken from a place of their own for each group,
-// so that not all groups ask for the same partners. `tally` counts by distance.
-void add_nearest(u32 group, const std::vector<u32>& others, const std::vector<std::uint16_t>& distance, u32 per_group, std::vector<u32>& tally,
-                 std::vector<Near>& near) {
+// Appends the `per_group` nearest of `others`. Ties at the last distance are taken from a place of their own for each
+// group, so that not all groups ask for the same partners. `tally` counts by distance.
+void add_nearest(u32 group, const std::vector<u32>& others, const std::vector<std::uint16_t>& distance, u32 per_group,
+                 std::vector<u32>& tally, std::vector<Near>& near) {
   const auto n = static_cast<u32>(others.size());
   std::fill(tally.begin(), tally.end(), 0);
   for (u32 i = 0; i < n; ++i) ++tally[std::min<std::size_t>(distance[i], tally.size() - 1)];
@@ -151,7 +153,9 @@ void add_nearest(u32 group, const std::vector<u32>& others, const std::vector<st
 // Sorted by distance, each pair once.
 std::vector<Edge> sorted_edges(std::vector<Near>& near) {
   std::sort(near.begin(), near.end(), [](const Near& x, const Near& y) {
-    return x.distance != y.distance ? x.distance < y.distance : x.edge.a != y.edge.a ? x.edge.a < y.edge.a : x.edge.b < y.edge.b;
+    return x.distance != y.distance ? x.distance < y.distance
+           : x.edge.a != y.edge.a   ? x.edge.a < y.edge.a
+                                    : x.edge.b < y.edge.b;
   });
   std::vector<Edge> edges;
   for (const Near& pair : near)
@@ -175,8 +179,8 @@ void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const 
     for (u32 g = 0; g < table.groups; ++g) {
       if (table.heaviest[g] != label || table.margin[g] == 0) continue;
       if (stop.load(std::memory_order_relaxed) != 0) return;
-      kernels.distances(table.bits.data(), table.words, others.data(), n, table.bits.data() + static_cast<std::size_t>(g) * table.words,
-                        distance.data());
+      kernels.distances(table.bits.data(), table.words, others.data(), n,
+                        table.bits.data() + static_cast<std::size_t>(g) * table.words, distance.data());
       add_nearest(g, others, distance, per_group, tally, near);
     }
   }

@@ -1,18 +1,19 @@
 // Cheapest diagrams of a skeleton over one set of tests: depth-first search over layers.
 //
-// Theory: docs/theory/layered-diagrams.md, "Topologies of one set". The problem is that of Florio, Martins, Schiffer, Serra,
-// Vidal, AAAI 2023 (ODD, eq. 18); the search is ours.
+// Theory: docs/theory/layered-diagrams.md, "Topologies of one set". The problem is that of Florio, Martins, Schiffer,
+// Serra, Vidal, AAAI 2023 (ODD, eq. 18); the search is ours.
 //
 // A state is the cells that enter each node of a layer. It chooses a test for every node, and then for every flow that
-// leaves the layer a terminal, a node of the next layer, or none of these yet. Over the tests a, b, c, with cells "abc":
+// leaves the layer a terminal, a node of the next layer, or none of these yet. Over the tests a, b, c, with cells
+// "abc":
 //
 //   layer 0     a: all eight cells           flows 0-- and 1-- leave the layer
 //   layer 1     b: 0--      c: 1--           flows 00- 01- 1-0 1-1
 //   layer 2     c: 01- 1-0                   two of them entered one node, the other two ended at terminals
 //
 // Bounds. Let U be the tests that no node asks yet. Every test of the set must be asked somewhere, so at least |U| more
-// nodes follow. If the price of the errors that are certain leaves no room for more than |U| nodes, then only tests of U
-// can still be asked, and cells of one flow that agree on U can no longer be told apart: merging flows that differ
+// nodes follow. If the price of the errors that are certain leaves no room for more than |U| nodes, then only tests of
+// U can still be asked, and cells of one flow that agree on U can no longer be told apart: merging flows that differ
 // only by a test already asked loses that difference for good.
 #include "bdd/topology.hpp"
 
@@ -22,13 +23,17 @@
 namespace proofwood::bdd::topology {
 
 namespace {
-constexpr int kPass = -1;  // a node that asks nothing new and sends all its rows one way
+constexpr int kPass = -1;      // a node that asks nothing new and sends all its rows one way
 constexpr int kConstant = -2;  // what the root of a tree asks then: a test that all rows answer alike
-}
+}  // namespace
 
 Search::Search(const Batch& batch, Shared& shared, const std::atomic<int>& stop)
-    : batch_(batch), shared_(shared), stop_(stop), sums_(static_cast<std::size_t>(batch.n_classes)),
-      rate_sums_(static_cast<std::size_t>(batch.n_rates)), rate_open_(static_cast<std::size_t>(batch.n_rates)),
+    : batch_(batch),
+      shared_(shared),
+      stop_(stop),
+      sums_(static_cast<std::size_t>(batch.n_classes)),
+      rate_sums_(static_cast<std::size_t>(batch.n_rates)),
+      rate_open_(static_cast<std::size_t>(batch.n_rates)),
       short_(batch.prices.size()) {}
 
 bool Search::run(const int* tests, int n_tests) {
@@ -72,8 +77,10 @@ void Search::make_cells(const int* tests) {
       cell_gains_.resize(cell_gains_.size() + n_rates, 0);
     }
     const auto cell = static_cast<std::size_t>(index_[key]);
-    for (std::size_t c = 0; c < n_classes; ++c) cell_weight_[cell * n_classes + c] += batch_.weights[static_cast<std::size_t>(g) * n_classes + c];
-    for (std::size_t r = 0; r < n_rates; ++r) cell_rates_[cell * n_rates + r] += batch_.rates[static_cast<std::size_t>(g) * n_rates + r];
+    for (std::size_t c = 0; c < n_classes; ++c)
+      cell_weight_[cell * n_classes + c] += batch_.weights[static_cast<std::size_t>(g) * n_classes + c];
+    for (std::size_t r = 0; r < n_rates; ++r)
+      cell_rates_[cell * n_rates + r] += batch_.rates[static_cast<std::size_t>(g) * n_rates + r];
   }
   // Open cells can add no more to a rate than the coefficients above 0, each rate taken by itself.
   for (std::size_t i = 0; i < cell_rates_.size(); ++i) cell_gains_[i] = std::max<std::int64_t>(0, cell_rates_[i]);
@@ -245,7 +252,8 @@ bool Search::parts(std::size_t cells, int test) const {
   return low && high;
 }
 
-// Merge bound of a layer whose first `place` nodes have tests: what cells lose that agree on all tests that no node asks.
+// Merge bound of a layer whose first `place` nodes have tests: what cells lose that agree on all tests that no node
+// asks.
 std::int64_t Search::merged_before_choice(int first, int place, std::int64_t errors, Mask unused) {
   const std::size_t room = top_;
   std::int64_t bound = errors;
@@ -297,8 +305,8 @@ void Search::choose(int number, int first, int place, std::int64_t errors, Mask 
     choose(number, first, place + 1, errors, used | bit);
     if (halted_) return;
   }
-  // What hangs from a root that passes on mostly fits the skeleton one layer higher too, for less; not in (1, 1, 2). Both
-  // arcs of such a root name one node, which no tree permits.
+  // What hangs from a root that passes on mostly fits the skeleton one layer higher too, for less; not in (1, 1, 2).
+  // Both arcs of such a root name one node, which no tree permits.
   if (n_set_ == 0 || (slack > 0 && (number > 0 || batch_.idle_root))) {
     nodes_[static_cast<std::size_t>(first + place)].test = kPass;
     choose(number, first, place + 1, errors, used);
@@ -319,7 +327,8 @@ void Search::split(int node_number, std::vector<Flow>& flows) {
       part(cells, node.test, side, kept);
     const std::int64_t total = weigh(kept);
     const auto heaviest = std::max_element(sums_.begin(), sums_.end());
-    flows.push_back({place, node_number, side, static_cast<int>(heaviest - sums_.begin()), total - *heaviest, least(kept)});
+    flows.push_back(
+        {place, node_number, side, static_cast<int>(heaviest - sums_.begin()), total - *heaviest, least(kept)});
   }
 }
 
@@ -365,7 +374,8 @@ void Search::join_blocks(Leaving& layer, std::size_t position, std::int64_t erro
     if (flow.side == 1 && nodes_[static_cast<std::size_t>(flow.parent)].low == target) continue;
     const std::size_t room = top_;
     const std::size_t merged = take();
-    for (std::size_t w = 0; w < static_cast<std::size_t>(words_); ++w) at(merged)[w] = at(layer.blocks[b])[w] | at(flow.cells)[w];
+    for (std::size_t w = 0; w < static_cast<std::size_t>(words_); ++w)
+      at(merged)[w] = at(layer.blocks[b])[w] | at(flow.cells)[w];
     const std::size_t before = layer.blocks[b];
     layer.blocks[b] = merged;
     aim(flow, target);
@@ -401,7 +411,8 @@ void Search::assign(Leaving& layer, std::size_t position, std::int64_t errors) {
   }
   const Flow flow = layer.flows[position];
   const bool free = batch_.n_rates == 0 && batch_.min_weight == 0;
-  const bool below = n_set_ > 0 && layer.number + 1 < static_cast<int>(batch_.widths.size());  // without tests, a lone root
+  const bool below =
+      n_set_ > 0 && layer.number + 1 < static_cast<int>(batch_.widths.size());  // without tests, a lone root
   const bool ends = batch_.pure_flows && free && flow.leaf == flow.least;
   if (below && !ends) {
     if (!batch_.tree) join_blocks(layer, position, errors);
@@ -467,7 +478,8 @@ std::int64_t Search::penalty(bool open) {
 void Search::offer(std::int64_t errors) {
   const std::int64_t extra = penalty(false);
   if (extra < 0) return;
-  const std::int64_t cost = batch_.error_price * errors + batch_.node_price * (static_cast<std::int64_t>(nodes_.size()) - 1) + extra;
+  const std::int64_t cost =
+      batch_.error_price * errors + batch_.node_price * (static_cast<std::int64_t>(nodes_.size()) - 1) + extra;
   const std::lock_guard lock(shared_.mutex);
   if (cost >= shared_.upper.load()) return;
   shared_.upper = cost;

@@ -1,6 +1,7 @@
 // Cheapest layered diagrams over given sets of tests: exact search over topologies on the cells that a set makes.
 //
-// Theory: docs/theory/layered-diagrams.md, "Univariate: sets of tests" and "Topologies of one set" (Florio et al., AAAI 2023).
+// Theory: docs/theory/layered-diagrams.md, "Univariate: sets of tests" and "Topologies of one set" (Florio et al., AAAI
+// 2023).
 #pragma once
 
 #include <atomic>
@@ -14,8 +15,8 @@ namespace proofwood::bdd::topology {
 struct Batch {
   int n_groups = 0;
   int n_classes = 0;
-  int n_tests = 0;                      // columns of `bits`
-  const std::uint8_t* bits = nullptr;   // (n_groups, n_tests)
+  int n_tests = 0;                        // columns of `bits`
+  const std::uint8_t* bits = nullptr;     // (n_groups, n_tests)
   const std::int64_t* weights = nullptr;  // (n_groups, n_classes)
   int n_rates = 0;
   const std::int64_t* rates = nullptr;  // (n_groups, n_rates): summed over groups predicted positive, not negative
@@ -60,7 +61,7 @@ class Search {
  private:
   using Mask = std::uint32_t;
   struct Flow {
-    std::size_t cells;   // offset into arena_
+    std::size_t cells;  // offset into arena_
     int parent;
     int side;
     int label;           // heaviest class
@@ -69,9 +70,9 @@ class Search {
   };
   struct Leaving {  // a layer whose nodes have tests, on the way to the next
     int number;
-    Mask used;                         // tests that nodes ask, this layer included
+    Mask used;  // tests that nodes ask, this layer included
     std::vector<Flow> flows;
-    std::vector<std::size_t> blocks;   // cells that enter each node of the next layer so far
+    std::vector<std::size_t> blocks;  // cells that enter each node of the next layer so far
   };
   struct Node {
     int layer, test, low, high;
@@ -79,7 +80,7 @@ class Search {
   };
 
   void make_cells(const int* tests);
-  std::size_t take();                        // room for one set of cells
+  std::size_t take();  // room for one set of cells
   const std::uint64_t* at(std::size_t cells) const { return arena_.data() + cells; }
   std::uint64_t* at(std::size_t cells) { return arena_.data() + cells; }
   std::int64_t least(const std::uint64_t* cells) const;
@@ -103,7 +104,7 @@ class Search {
   void end_at(Leaving& layer, std::size_t position, std::int64_t errors, int label, std::int64_t wrong);
   void enter(int number, std::int64_t errors, Mask used, const std::vector<std::size_t>& blocks);
   void offer(std::int64_t errors);
-  std::int64_t penalty(bool open);           // of the rates as they are, or if `open` cells do all they can; -1: broken
+  std::int64_t penalty(bool open);  // of the rates as they are, or if `open` cells do all they can; -1: broken
   int& arc(const Flow& flow);
   bool stopped();
 
@@ -115,23 +116,23 @@ class Search {
   int n_cells_ = 0;
   int words_ = 0;
   Mask all_ = 0;
-  std::vector<std::uint32_t> pattern_;    // (n_cells)
-  std::vector<std::int64_t> cell_weight_; // (n_cells, n_classes)
-  std::vector<std::int64_t> cell_least_;  // (n_cells)
-  std::vector<std::int64_t> cell_rates_;  // (n_cells, n_rates)
-  std::vector<std::int64_t> cell_gains_;  // (n_cells, n_rates): those above 0, else 0
-  std::vector<std::uint64_t> on_;         // (n_set, words): cells with bit 1
+  std::vector<std::uint32_t> pattern_;     // (n_cells)
+  std::vector<std::int64_t> cell_weight_;  // (n_cells, n_classes)
+  std::vector<std::int64_t> cell_least_;   // (n_cells)
+  std::vector<std::int64_t> cell_rates_;   // (n_cells, n_rates)
+  std::vector<std::int64_t> cell_gains_;   // (n_cells, n_rates): those above 0, else 0
+  std::vector<std::uint64_t> on_;          // (n_set, words): cells with bit 1
   std::vector<std::uint64_t> arena_;
   std::size_t top_ = 0;
   std::vector<Node> nodes_;
-  std::vector<std::int64_t> table_;       // class weights by pattern
+  std::vector<std::int64_t> table_;  // class weights by pattern
   std::vector<std::uint32_t> touched_;
   std::vector<std::int64_t> sums_;
   std::vector<std::int64_t> rate_sums_;
-  std::vector<std::int64_t> rate_open_;   // what cells that have not ended can still add
-  std::vector<std::int64_t> short_;       // (n_penalties)
-  std::int64_t certain_ = 0;              // penalty whatever follows
-  std::vector<std::int32_t> index_;       // pattern -> cell
+  std::vector<std::int64_t> rate_open_;  // what cells that have not ended can still add
+  std::vector<std::int64_t> short_;      // (n_penalties)
+  std::int64_t certain_ = 0;             // penalty whatever follows
+  std::vector<std::int32_t> index_;      // pattern -> cell
   std::int64_t count_ = 0;
   bool halted_ = false;
 };

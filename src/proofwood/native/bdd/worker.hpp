@@ -114,7 +114,7 @@ struct Search::Worker {
   u32 stamp_ = 0, base_ = 0;
   std::vector<i64> line_, cost_;
   std::vector<u64> scratch_;
-  std::vector<i64> raw_;                      // per place of a cut
+  std::vector<i64> raw_;                           // per place of a cut
   std::vector<u32> spot_, first_item_, by_group_;  // (groups,) cell; items of each group
 };
 

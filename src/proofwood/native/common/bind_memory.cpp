@@ -30,10 +30,13 @@ void set_ceiling(const Bytes& early, const Bytes& most) {
 }  // namespace
 
 void proofwood::bind_memory(nb::module_& module) {
-  module.def("memory_use", &use_now, "Bytes of this process: resident, of addresses, of private data; -1 where the system does not tell.");
+  module.def("memory_use", &use_now,
+             "Bytes of this process: resident, of addresses, of private data; -1 where the system does not tell.");
   module.def("set_memory_ceiling", &set_ceiling, "early"_a, "most"_a,
-             "Where the caches of searches started from this thread stop growing, and where these end, as memory_use() counts; -1 for no limit.");
-  module.def("memory_state", [] { return static_cast<int>(proofwood::memory_ceiling().look()); },
-             "0: enough memory below the ceiling of this thread; 1: caches should stop growing; 2: none is left.");
+             "Where the caches of searches started from this thread stop growing, and where these end, as memory_use() "
+             "counts; -1 for no limit.");
+  module.def(
+      "memory_state", [] { return static_cast<int>(proofwood::memory_ceiling().look()); },
+      "0: enough memory below the ceiling of this thread; 1: caches should stop growing; 2: none is left.");
   module.def("trim_memory", &proofwood::trim_memory, "Gives freed memory back to the system where the C library can.");
 }

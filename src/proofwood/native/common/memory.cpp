@@ -12,8 +12,8 @@
 #include <mach/mach.h>
 #elif defined(_WIN32)
 #define NOMINMAX
-#include <windows.h>
 #include <psapi.h>
+#include <windows.h>
 #endif
 
 namespace proofwood {
@@ -41,7 +41,8 @@ MemoryUse memory_use() {
     use.resident = static_cast<std::int64_t>(info.resident_size);
 #elif defined(_WIN32)
   PROCESS_MEMORY_COUNTERS info;
-  if (K32GetProcessMemoryInfo(GetCurrentProcess(), &info, sizeof info)) use.resident = static_cast<std::int64_t>(info.WorkingSetSize);
+  if (K32GetProcessMemoryInfo(GetCurrentProcess(), &info, sizeof info))
+    use.resident = static_cast<std::int64_t>(info.WorkingSetSize);
 #endif
   return use;
 }

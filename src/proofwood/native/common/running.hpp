@@ -33,35 +33,71 @@ bool while_memory_lasts(std::atomic<int>& stop, const Step& step) {
   }
 }
 
+// Looks at the memory of the process now and then: lets caches hear that it is short, and stops the search where it is
+// full.
+class MemoryWatch {
+ public:
+  explicit MemoryWatch(std::atomic<int>& stop) : stop_(stop) { look(); }
+
+  void look() {
+    state_ = ceiling_.look();
+    shortage_.set(state_ != kEnough);
+    if (state_ == kShort &&
+        Clock::now() - trimmed_ >= std::chrono::seconds(1)) {  // what caches gave back may be enough
+      trimmed_ = Clock::now();
+      trim_memory();
+    }
+    if (state_ == kFull) {
+      int running = kRunning;
+      stop_.compare_exchange_strong(running, kMemory);
+    }
+  }
+  std::chrono::milliseconds until_next() const { return std::chrono::milliseconds(state_ == kEnough ? 50 : 10); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::atomic<int>& stop_;
+  MemoryCeiling ceiling_ = memory_ceiling();
+  Shortage shortage_;
+  MemoryState state_ = kEnough;
+  Clock::time_point trimmed_ = Clock::now() - std::chrono::seconds(1);
+};
+
+// Takes a Ctrl-C and calls `report`, with the GIL. A KeyboardInterrupt sets kInterrupt; any other exception sets kError
+// and is returned.
+inline std::exception_ptr listen_to_python(std::atomic<int>& stop, const std::function<void(double)>& report,
+                                           double elapsed) {
+  namespace nb = nanobind;
+  const nb::gil_scoped_acquire acquire;
+  try {
+    if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+    if (report) report(elapsed);
+  } catch (nb::python_error& error) {
+    if (error.matches(PyExc_KeyboardInterrupt)) {
+      stop = kInterrupt;
+    } else {
+      stop = kError;
+      return std::current_exception();
+    }
+  } catch (...) {  // such as no memory for the report
+    stop = kError;
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
 // `work` runs without the GIL on a new thread and must return soon after `stop` becomes other than kRunning.
-// `report`, if given, is called about every 50 ms from the calling thread, with the GIL, with the seconds so far; it may
-// call into Python. A KeyboardInterrupt, raised by the signal or by `report`, sets kInterrupt and is swallowed; any
-// other Python error ends the work and is raised from here, as is an exception of `work`. At the ceiling of this thread,
-// and at a std::bad_alloc of `work`, `stop` becomes kMemory; before that caches hear that memory is short.
+// `report`, if given, is called about every 50 ms from the calling thread, with the GIL, with the seconds so far; it
+// may call into Python. A KeyboardInterrupt, raised by the signal or by `report`, sets kInterrupt and is swallowed; any
+// other Python error ends the work and is raised from here, as is an exception of `work`. At the ceiling of this
+// thread, and at a std::bad_alloc of `work`, `stop` becomes kMemory; before that caches hear that memory is short.
 inline double run_watched(const std::function<void()>& work, std::atomic<int>& stop, std::optional<double> seconds,
                           const std::function<void(double)>& report) {
   namespace nb = nanobind;
   using Clock = std::chrono::steady_clock;
-  using std::chrono::milliseconds;
   const auto started = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - started).count(); };
-  const MemoryCeiling ceiling = memory_ceiling();
-  Shortage shortage;
-  auto trimmed = started - std::chrono::seconds(1);
-  MemoryState memory = kEnough;
-  const auto look_at_memory = [&] {
-    memory = ceiling.look();
-    shortage.set(memory != kEnough);
-    if (memory == kShort && Clock::now() - trimmed >= std::chrono::seconds(1)) {  // what caches gave back may be enough
-      trimmed = Clock::now();
-      trim_memory();
-    }
-    if (memory == kFull) {
-      int running = kRunning;
-      stop.compare_exchange_strong(running, kMemory);
-    }
-  };
-  look_at_memory();
+  MemoryWatch memory(stop);
 
   std::mutex mutex;
   std::condition_variable done;
@@ -94,33 +130,19 @@ inline double run_watched(const std::function<void()>& work, std::atomic<int>& s
     const nb::gil_scoped_release release;
     std::unique_lock lock(mutex);
     while (!finished) {
-      auto until = Clock::now() + milliseconds(memory == kEnough ? 50 : 10);
-      if (seconds) until = std::min(until, started + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds)));
+      auto until = Clock::now() + memory.until_next();
+      if (seconds)
+        until = std::min(
+            until, started + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds)));
       done.wait_until(lock, until, [&] { return finished; });
       if (finished) break;
-      look_at_memory();
+      memory.look();
       if (seconds && elapsed() >= *seconds && stop.load() == kRunning) stop = kTime;
       if (stop.load() != kRunning) {  // the workers are on their way out
-        done.wait_for(lock, milliseconds(20), [&] { return finished; });
+        done.wait_for(lock, std::chrono::milliseconds(20), [&] { return finished; });
       }
       lock.unlock();
-      if (!raised) {
-        const nb::gil_scoped_acquire acquire;
-        try {
-          if (PyErr_CheckSignals() != 0) nb::raise_python_error();
-          if (report) report(elapsed());
-        } catch (nb::python_error& error) {
-          if (error.matches(PyExc_KeyboardInterrupt)) {
-            stop = kInterrupt;
-          } else {
-            stop = kError;
-            raised = std::current_exception();
-          }
-        } catch (...) {  // such as no memory for the report
-          stop = kError;
-          raised = std::current_exception();
-        }
-      }
+      if (!raised) raised = listen_to_python(stop, report, elapsed());
       lock.lock();
     }
     lock.unlock();

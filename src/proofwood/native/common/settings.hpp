@@ -25,14 +25,15 @@ class SettingsReader {
     if (!has(name)) throw std::invalid_argument("the setting " + quoted(name) + " is missing");
     const T value = cast<T>(name);
     if (!(value >= least && value <= most))
-      throw std::invalid_argument("the setting " + quoted(name) + " is " + shown(name) + ", expected " + std::to_string(least) + " to " +
-                                  std::to_string(most));
+      throw std::invalid_argument("the setting " + quoted(name) + " is " + shown(name) + ", expected " +
+                                  std::to_string(least) + " to " + std::to_string(most));
     return value;
   }
 
   // The same, or `fallback` if it is not given.
   template <typename T>
-  T get(const char* name, T fallback, T least = std::numeric_limits<T>::lowest(), T most = std::numeric_limits<T>::max()) {
+  T get(const char* name, T fallback, T least = std::numeric_limits<T>::lowest(),
+        T most = std::numeric_limits<T>::max()) {
     read_.insert(name);
     return has(name) ? need<T>(name, least, most) : fallback;
   }
@@ -57,7 +58,8 @@ class SettingsReader {
     read_.insert(name);
     T value{};
     if (!nanobind::try_cast<T>(given_[name], value))
-      throw std::invalid_argument("the setting " + quoted(name) + " is " + shown(name) + ": of another type, or beyond its range");
+      throw std::invalid_argument("the setting " + quoted(name) + " is " + shown(name) +
+                                  ": of another type, or beyond its range");
     return value;
   }
 

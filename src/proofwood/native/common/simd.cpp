@@ -31,8 +31,9 @@ int from_environment() {
                                 list({std::begin(kNames), std::end(kNames)}));
   const int isa = static_cast<int>(found - std::begin(kNames));
   if (!runs(isa))
-    throw std::invalid_argument(std::string(kSimdVariable) + "=" + value + ": this machine lacks the instruction set; it runs " +
-                                list(instruction_sets()) + ". Unset the variable for the best of them");
+    throw std::invalid_argument(std::string(kSimdVariable) + "=" + value +
+                                ": this machine lacks the instruction set; it runs " + list(instruction_sets()) +
+                                ". Unset the variable for the best of them");
   return isa;
 }
 
@@ -46,7 +47,8 @@ bool runs(int isa) {
   __builtin_cpu_init();
   if (isa == kAvx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
   if (isa == kAvx512)
-    return runs(kAvx2) && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+    return runs(kAvx2) && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq");
 #endif
   return false;
 }

@@ -13,16 +13,20 @@ bool goes_low(const Graph& graph, const double* row, i64 apart, i64 node) {
   double value;
   if (graph.feature[node] == kOblique) {
     value = 0.0;  // summed up in this order, each product rounded: CMakeLists.txt forbids to contract them
-    for (i64 i = graph.sum_begin[node]; i < graph.sum_begin[node + 1]; ++i) value += graph.sum_values[i] * row[graph.sum_columns[i] * apart];
+    for (i64 i = graph.sum_begin[node]; i < graph.sum_begin[node + 1]; ++i)
+      value += graph.sum_values[i] * row[graph.sum_columns[i] * apart];
   } else {
     value = row[graph.feature[node] * apart];
   }
   if (std::isnan(value)) return graph.missing_low[node] != 0;
-  if (graph.by_levels[node] != 0) return std::binary_search(graph.codes + graph.codes_begin[node], graph.codes + graph.codes_begin[node + 1], value);
+  if (graph.by_levels[node] != 0)
+    return std::binary_search(graph.codes + graph.codes_begin[node], graph.codes + graph.codes_begin[node + 1], value);
   return value <= graph.threshold[node];
 }
 
-i64 step(const Graph& graph, const double* row, i64 apart, i64 node) { return goes_low(graph, row, apart, node) ? graph.low[node] : graph.high[node]; }
+i64 step(const Graph& graph, const double* row, i64 apart, i64 node) {
+  return goes_low(graph, row, apart, node) ? graph.low[node] : graph.high[node];
+}
 
 // Whether begin[0..nodes] are the bounds of pieces of an array of this size.
 bool parts(const i64* begin, std::size_t nodes, std::size_t size) {
@@ -41,7 +45,8 @@ void check(const Graph& graph, std::size_t columns, std::size_t codes, std::size
   for (i64 node = 0; node < n; ++node) {
     const i64 feature = graph.feature[node];
     if (feature == kLeaf) continue;
-    if (feature != kOblique && (feature < 0 || feature >= p)) throw std::invalid_argument("a node tests a column that is not there");
+    if (feature != kOblique && (feature < 0 || feature >= p))
+      throw std::invalid_argument("a node tests a column that is not there");
     for (const i64 child : {graph.low[node], graph.high[node]})
       if (child <= node || child >= n) throw std::invalid_argument("a child does not come after its parent");
   }
@@ -70,7 +75,8 @@ Paths paths(const Graph& graph, const Values& x) {
   return found;
 }
 
-void add_visits(const Graph& graph, const Values& x, const i64* codes, const double* weights, std::size_t classes, double* weight, i64* visits) {
+void add_visits(const Graph& graph, const Values& x, const i64* codes, const double* weights, std::size_t classes,
+                double* weight, i64* visits) {
   for (std::size_t r = 0; r < x.rows; ++r) {
     const double* const row = x.first + static_cast<i64>(r) * x.row_step;
     const auto add = [&](i64 node) {

@@ -53,7 +53,8 @@ Paths paths(const Graph& graph, const Values& x);
 
 // What the rows bring to each node that they visit: weight[node * classes + code of the row] and the number of rows.
 // Sums are exact if the weights are integers whose total a double holds.
-void add_visits(const Graph& graph, const Values& x, const i64* codes, const double* weights, std::size_t classes, double* weight, i64* visits);
+void add_visits(const Graph& graph, const Values& x, const i64* codes, const double* weights, std::size_t classes,
+                double* weight, i64* visits);
 
 // Largest value up to, and smallest value above the threshold of each node, among the rows that reach it and those
 // before, which `below` and `above` hold; NaN is none. Nodes that compare no single column are left alone.

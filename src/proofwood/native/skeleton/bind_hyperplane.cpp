@@ -22,12 +22,15 @@ using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 using Line = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Prices = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-std::vector<std::pair<proofwood::i64, std::vector<double>>> hyperplane(const Matrix& rows, const Prices& extra, const Matrix& heads, proofwood::u64 seed,
-                                                                   std::size_t steps, std::size_t patience, double seconds) {
+std::vector<std::pair<proofwood::i64, std::vector<double>>> hyperplane(const Matrix& rows, const Prices& extra,
+                                                                       const Matrix& heads, proofwood::u64 seed,
+                                                                       std::size_t steps, std::size_t patience,
+                                                                       double seconds) {
   if (extra.shape(0) != rows.shape(0)) throw std::invalid_argument("rows and extra differ in length");
   if (heads.shape(1) != rows.shape(1)) throw std::invalid_argument("rows and heads differ in their number of columns");
   std::vector<std::vector<double>> begins;
-  for (std::size_t k = 0; k < heads.shape(0); ++k) begins.emplace_back(heads.data() + k * heads.shape(1), heads.data() + (k + 1) * heads.shape(1));
+  for (std::size_t k = 0; k < heads.shape(0); ++k)
+    begins.emplace_back(heads.data() + k * heads.shape(1), heads.data() + (k + 1) * heads.shape(1));
   const plane::Rows given{rows.data(), extra.data(), rows.shape(0), rows.shape(1)};
   std::vector<plane::Found> found;
   bool interrupted = false;
@@ -46,15 +49,17 @@ std::vector<std::pair<proofwood::i64, std::vector<double>>> hyperplane(const Mat
   return result;
 }
 
-std::pair<proofwood::i64, double> hyperplane_step(const Line& height, const Line& slope, const Prices& extra, proofwood::u64 seed) {
-  if (height.shape(0) != slope.shape(0) || height.shape(0) != extra.shape(0)) throw std::invalid_argument("rows differ in number");
+std::pair<proofwood::i64, double> hyperplane_step(const Line& height, const Line& slope, const Prices& extra,
+                                                  proofwood::u64 seed) {
+  if (height.shape(0) != slope.shape(0) || height.shape(0) != extra.shape(0))
+    throw std::invalid_argument("rows differ in number");
   plane::Crossings crossings;
   std::mt19937_64 random(seed);
   return plane::best_step(height.data(), slope.data(), extra.data(), height.shape(0), crossings, random);
 }
 
-nb::dict cheapest_hitting_set(const std::vector<std::vector<proofwood::u32>>& sets, const Prices& weights, std::int64_t upper,
-                              std::optional<double> seconds) {
+nb::dict cheapest_hitting_set(const std::vector<std::vector<proofwood::u32>>& sets, const Prices& weights,
+                              std::int64_t upper, std::optional<double> seconds) {
   const std::vector<std::int64_t> prices(weights.data(), weights.data() + weights.shape(0));
   for (const std::int64_t price : prices)
     if (price <= 0) throw std::invalid_argument("a weight is not positive");
@@ -65,7 +70,8 @@ nb::dict cheapest_hitting_set(const std::vector<std::vector<proofwood::u32>>& se
   }
   std::atomic<int> stop{proofwood::kRunning};
   proofwood::skeleton::hitting::Answer answer;
-  proofwood::run_watched([&] { answer = proofwood::skeleton::hitting::cheapest(sets, prices, upper, stop); }, stop, seconds, {});
+  proofwood::run_watched([&] { answer = proofwood::skeleton::hitting::cheapest(sets, prices, upper, stop); }, stop,
+                         seconds, {});
   nb::dict result;
   result["chosen"] = nb::cast(answer.chosen);
   result["weight"] = answer.weight;

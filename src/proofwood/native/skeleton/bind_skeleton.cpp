@@ -38,8 +38,8 @@ skeleton::Skeleton read_skeleton(proofwood::SettingsReader& given) {
 // The arrays that a table is made of, and the fairness constraints; checked here, made within the watch.
 class GivenTable {
  public:
-  GivenTable(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
-             proofwood::SettingsReader& given)
+  GivenTable(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights,
+             const Reals& coefficients, proofwood::SettingsReader& given)
       : ranks_(ranks),
         tests_of_(tests_of),
         prices_(prices),
@@ -48,16 +48,19 @@ class GivenTable {
         positive_(given.list<u32>("positive")),
         least_(given.list<double>("least")) {
     const std::size_t n = ranks.shape(0);
-    if (prices.shape(0) != n || weights.shape(0) != n) throw std::invalid_argument("ranks, prices and weights differ in length");
-    if (prices.shape(1) != weights.shape(1) || prices.shape(1) == 0) throw std::invalid_argument("prices and weights differ in their classes");
-    if (tests_of.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and tests_of differ in their number of columns");
+    if (prices.shape(0) != n || weights.shape(0) != n)
+      throw std::invalid_argument("ranks, prices and weights differ in length");
+    if (prices.shape(1) != weights.shape(1) || prices.shape(1) == 0)
+      throw std::invalid_argument("prices and weights differ in their classes");
+    if (tests_of.shape(0) != ranks.shape(1))
+      throw std::invalid_argument("ranks and tests_of differ in their number of columns");
     if (coefficients.shape(0) != positive_.size() || least_.size() != positive_.size() || coefficients.shape(1) != n)
       throw std::invalid_argument("the fairness constraints do not fit the rows");
   }
 
   skeleton::Table make(const std::atomic<int>& stop) const {
-    return skeleton::make_table(ranks_.data(), ranks_.shape(0), ranks_.shape(1), tests_of_.data(), prices_.data(), weights_.data(),
-                               prices_.shape(1), coefficients_.data(), positive_, least_, stop);
+    return skeleton::make_table(ranks_.data(), ranks_.shape(0), ranks_.shape(1), tests_of_.data(), prices_.data(),
+                                weights_.data(), prices_.shape(1), coefficients_.data(), positive_, least_, stop);
   }
 
  private:
@@ -97,8 +100,8 @@ nb::dict as_dict(const skeleton::Best& best, const skeleton::Table& table, const
   return result;
 }
 
-nb::dict construct_layered(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
-                           const nb::dict& settings, std::optional<double> seconds) {
+nb::dict construct_layered(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights,
+                           const Reals& coefficients, const nb::dict& settings, std::optional<double> seconds) {
   proofwood::SettingsReader given(settings);
   const skeleton::Skeleton skeleton = read_skeleton(given);
   const auto seed = given.need<std::uint64_t>("seed");
@@ -143,7 +146,7 @@ struct Start {
 
 Start read_start(const nb::dict& given) {
   proofwood::SettingsReader reader(given);
-  Start start{reader.list<u32>("layer"), reader.list<int>("low"), reader.list<int>("high"),
+  Start start{reader.list<u32>("layer"),  reader.list<int>("low"), reader.list<int>("high"),
               reader.list<int>("column"), reader.list<int>("cut"), reader.need<int>("constant")};
   reader.finish();
   return start;
@@ -156,11 +159,13 @@ skeleton::Shape read_shape(const Start& start, const skeleton::Table& table, con
   shape.constant = constant;
   std::vector<u32> slot_of, filled(skeleton.layers(), 0);
   for (const u32 l : layer) {
-    if (l >= skeleton.layers() || filled[l] == skeleton.widths[l]) throw std::invalid_argument("the start does not fit the skeleton");
+    if (l >= skeleton.layers() || filled[l] == skeleton.widths[l])
+      throw std::invalid_argument("the start does not fit the skeleton");
     slot_of.push_back(skeleton.begin[l] + filled[l]++);
   }
   for (std::size_t i = 0; i < layer.size(); ++i) {
-    if (column[i] < 0 || static_cast<u32>(column[i]) >= table.columns) throw std::invalid_argument("the start names a column that is not there");
+    if (column[i] < 0 || static_cast<u32>(column[i]) >= table.columns)
+      throw std::invalid_argument("the start names a column that is not there");
     // Tests that part the rows alike are one cut.
     const auto& values = table.given[static_cast<u32>(column[i])];
     const auto rank = std::upper_bound(values.begin(), values.end(), cut[i]) - values.begin();
@@ -170,8 +175,9 @@ skeleton::Shape read_shape(const Start& start, const skeleton::Table& table, con
   return shape;
 }
 
-nb::dict improve_layered(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights, const Reals& coefficients,
-                         const nb::dict& settings, const nb::dict& start, std::optional<double> seconds) {
+nb::dict improve_layered(const Ranks& ranks, const Cuts& tests_of, const Integers& prices, const Integers& weights,
+                         const Reals& coefficients, const nb::dict& settings, const nb::dict& start,
+                         std::optional<double> seconds) {
   proofwood::SettingsReader given(settings);
   const skeleton::Skeleton skeleton = read_skeleton(given);
   const auto seed = given.need<std::uint64_t>("seed");
@@ -208,8 +214,10 @@ nb::dict improve_layered(const Ranks& ranks, const Cuts& tests_of, const Integer
 }  // namespace
 
 void proofwood::bind_skeleton(nb::module_& module) {
-  module.def("construct_layered", &construct_layered, "ranks"_a, "tests_of"_a, "prices"_a, "weights"_a, "coefficients"_a, "settings"_a,
-             "seconds"_a.none(), "Best of many top-down constructions, for (n, n_columns) int32 ranks and (n, n_classes) int64 prices and weights.");
-  module.def("improve_layered", &improve_layered, "ranks"_a, "tests_of"_a, "prices"_a, "weights"_a, "coefficients"_a, "settings"_a, "start"_a,
-             "seconds"_a.none(), "Local search from a diagram, for the same arrays.");
+  module.def("construct_layered", &construct_layered, "ranks"_a, "tests_of"_a, "prices"_a, "weights"_a,
+             "coefficients"_a, "settings"_a, "seconds"_a.none(),
+             "Best of many top-down constructions, for (n, n_columns) int32 ranks and (n, n_classes) int64 prices and "
+             "weights.");
+  module.def("improve_layered", &improve_layered, "ranks"_a, "tests_of"_a, "prices"_a, "weights"_a, "coefficients"_a,
+             "settings"_a, "start"_a, "seconds"_a.none(), "Local search from a diagram, for the same arrays.");
 }

@@ -31,7 +31,8 @@ struct Stream {  // rows that leave a layer by one arc or by several that are me
 
 class Builder {
  public:
-  Builder(const Table& table, const Skeleton& skeleton, const Flow& flow, Random& random, double share, const std::atomic<int>& stop)
+  Builder(const Table& table, const Skeleton& skeleton, const Flow& flow, Random& random, double share,
+          const std::atomic<int>& stop)
       : table_(table), skeleton_(skeleton), flow_(flow), random_(random), share_(share), stop_(stop) {}
 
   Shape build() {
@@ -43,8 +44,10 @@ class Builder {
     all.arcs = {&root};
     weigh(all);
     std::vector<Stream> streams;
-    if (worthy(all)) streams.push_back(std::move(all));
-    else end(all);
+    if (worthy(all))
+      streams.push_back(std::move(all));
+    else
+      end(all);
     u32 made = 0;
     for (u32 layer = 0; layer < skeleton_.layers() && !streams.empty(); ++layer) {
       narrow(streams, std::min(skeleton_.widths[layer], skeleton_.max_splits - made));
@@ -66,8 +69,10 @@ class Builder {
         for (Stream& side : sides) {
           weigh(side);
           side.parents = {slot};
-          if (layer + 1 < skeleton_.layers() && worthy(side)) below.push_back(std::move(side));
-          else end(side);
+          if (layer + 1 < skeleton_.layers() && worthy(side))
+            below.push_back(std::move(side));
+          else
+            end(side);
         }
         ++slot;
       }
@@ -106,8 +111,9 @@ class Builder {
       for (std::size_t a = 0; a < streams.size() && !skeleton_.tree && most > 0; ++a) {
         for (std::size_t b = a + 1; b < streams.size(); ++b) {
           const auto& mine = streams[a].parents;
-          const bool siblings = std::any_of(streams[b].parents.begin(), streams[b].parents.end(),
-                                            [&](u32 p) { return std::find(mine.begin(), mine.end(), p) != mine.end(); });
+          const bool siblings = std::any_of(streams[b].parents.begin(), streams[b].parents.end(), [&](u32 p) {
+            return std::find(mine.begin(), mine.end(), p) != mine.end();
+          });
           if (siblings) continue;
           sums_.resize(table_.classes);
           for (u32 c = 0; c < table_.classes; ++c) sums_[c] = streams[a].weights[c] + streams[b].weights[c];
@@ -116,7 +122,8 @@ class Builder {
         }
       }
       if (least == kInfinite) {
-        const auto ended = std::min_element(streams.begin(), streams.end(), [](const Stream& x, const Stream& y) { return x.impure < y.impure; });
+        const auto ended = std::min_element(streams.begin(), streams.end(),
+                                            [](const Stream& x, const Stream& y) { return x.impure < y.impure; });
         end(*ended);
         streams.erase(ended);
         continue;
@@ -137,13 +144,14 @@ class Builder {
     choice_.resize(table_.columns);
     for (u32 j = 0; j < table_.columns; ++j) choice_[j] = j;
     if (asked < table_.columns)
-      for (u32 i = 0; i + 1 < table_.columns; ++i) std::swap(choice_[i], choice_[i + random_.below(table_.columns - i)]);
+      for (u32 i = 0; i + 1 < table_.columns; ++i)
+        std::swap(choice_[i], choice_[i + random_.below(table_.columns - i)]);
     double least = kInfinite;
     inside_.assign(table_.rows, 0);
     for (const u32 g : stream.rows) inside_[g] = 1;
     std::vector<double> low(table_.classes), high(table_.classes);
     for (u32 i = 0; i < table_.columns; ++i) {
-      if (i >= asked && least < kInfinite) break;  // more columns only where those drawn part no rows
+      if (i >= asked && least < kInfinite) break;             // more columns only where those drawn part no rows
       if (stop_.load(std::memory_order_relaxed) != 0) break;  // the best so far will do, and without one the flow ends
       const int j = static_cast<int>(choice_[i]);
       const int* const ranks = table_.column(j);
@@ -201,13 +209,15 @@ void prune(Shape& shape, const Skeleton& skeleton, Flow& flow) {
 
 }  // namespace
 
-Shape construct(const Table& table, const Skeleton& skeleton, Flow& flow, Random& random, double share, const std::atomic<int>& stop) {
+Shape construct(const Table& table, const Skeleton& skeleton, Flow& flow, Random& random, double share,
+                const std::atomic<int>& stop) {
   Shape shape = Builder(table, skeleton, flow, random, share, stop).build();
   prune(shape, skeleton, flow);
   return shape;
 }
 
-Best construct_many(const Table& table, const Skeleton& skeleton, u64 seed, u64 starts, double share, const std::atomic<int>& stop) {
+Best construct_many(const Table& table, const Skeleton& skeleton, u64 seed, u64 starts, double share,
+                    const std::atomic<int>& stop) {
   Flow flow(table, skeleton);
   Best best;
   best.shape.nodes.resize(skeleton.slots());

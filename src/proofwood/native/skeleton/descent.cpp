@@ -1,7 +1,7 @@
 // Descent of a diagram, node by node: each gets its best test and targets, or none, or new children.
 //
-// Theory: docs/theory/layered-diagrams.md, "The portfolio" (local search). The problem is eq. 18 of Florio et al., AAAI 2023
-// (ODD); the descent is ours.
+// Theory: docs/theory/layered-diagrams.md, "The portfolio" (local search). The problem is eq. 18 of Florio et al., AAAI
+// 2023 (ODD); the descent is ours.
 #include "skeleton/descent.hpp"
 
 #include <algorithm>
@@ -62,7 +62,8 @@ void Descent<V>::value(const Shape& shape, u32 slot) {
   auto& values = values_[slot];
   values.resize(table_.rows);
   const auto of = [&](int target) {
-    return target < 0 ? prices_.data() + static_cast<std::size_t>(~target) * table_.rows : values_[static_cast<u32>(target)].data();
+    return target < 0 ? prices_.data() + static_cast<std::size_t>(~target) * table_.rows
+                      : values_[static_cast<u32>(target)].data();
   };
   const V* const low = of(node.low);
   const V* const high = of(node.high);
@@ -130,7 +131,9 @@ typename Descent<V>::Targets Descent<V>::targets(const Shape& shape, const Flow&
     const auto id = static_cast<int>(s);
     if (skeleton_.tree && !(own && (shape.nodes[slot].low == id || shape.nodes[slot].high == id))) continue;
     const u32 more = extra(shape, id);
-    const double weight = skeleton_.min_weight > 0 ? (own ? weight_elsewhere(shape, flow, slot, s) : flow.weight_of(flow.rows_at(s))) : kInfinite;
+    const double weight = skeleton_.min_weight > 0
+                              ? (own ? weight_elsewhere(shape, flow, slot, s) : flow.weight_of(flow.rows_at(s)))
+                              : kInfinite;
     list.push_back({id, values_[s].data(), static_cast<V>(skeleton_.node_price * more), weight, more});
   }
   return list;
@@ -144,7 +147,8 @@ V Descent<V>::cost_now(const Shape& shape, u32 slot, const std::vector<u32>& row
   for (const u32 g : rows) now += values_[slot][g];
   u32 more = extra(shape, node.low);
   if (node.high != node.low) {
-    const std::vector<u32> first(marked_.begin(), marked_.begin() + (node.low >= 0 ? static_cast<std::ptrdiff_t>(more) : 0));
+    const std::vector<u32> first(marked_.begin(),
+                                 marked_.begin() + (node.low >= 0 ? static_cast<std::ptrdiff_t>(more) : 0));
     for (const u32 s : first) reached_[s] = 1;
     more += extra(shape, node.high);
     for (const u32 s : first) reached_[s] = 0;
@@ -154,10 +158,12 @@ V Descent<V>::cost_now(const Shape& shape, u32 slot, const std::vector<u32>& row
 
 // All rows to one target instead of this node: to a terminal, or, in a diagram, to another node of its layer.
 template <class V>
-void Descent<V>::try_without(const Shape& shape, u32 slot, const std::vector<u32>& rows, const Targets& list, u32 in_use, Choice& choice) {
+void Descent<V>::try_without(const Shape& shape, u32 slot, const std::vector<u32>& rows, const Targets& list,
+                             u32 in_use, Choice& choice) {
   const V saved = slot == 0 ? 0 : static_cast<V>(skeleton_.node_price);
   for (u32 t = 0; t < list.size(); ++t)
-    if (list[t].id < 0 && near_all_[t] - saved <= choice.cost) choice.cost = near_all_[t] - saved, choice.end = list[t].id, choice.ends = true;
+    if (list[t].id < 0 && near_all_[t] - saved <= choice.cost)
+      choice.cost = near_all_[t] - saved, choice.end = list[t].id, choice.ends = true;
   if (skeleton_.tree) return;
   const u32 layer = skeleton_.layer_of[slot];
   for (u32 s = skeleton_.begin[layer]; s < skeleton_.begin[layer + 1]; ++s) {
@@ -178,9 +184,11 @@ template <class V>
 void Descent<V>::try_splits(const Targets& list, V together, u32 room, Choice& choice) {
   const bool ties = !choice.ends;
   const double least = skeleton_.min_weight;
-  choice.split = near_.best(table_, local_, nullptr, local_.rows, near_all_, std::min(choice.cost, together), ties, random_, list, least, room);
+  choice.split = near_.best(table_, local_, nullptr, local_.rows, near_all_, std::min(choice.cost, together), ties,
+                            random_, list, least, room);
   if (!choice.split.found() && choice.cost > together)
-    choice.split = near_.best(table_, local_, nullptr, local_.rows, near_all_, choice.cost, false, random_, list, least, room);
+    choice.split =
+        near_.best(table_, local_, nullptr, local_.rows, near_all_, choice.cost, false, random_, list, least, room);
   if (!choice.split.found()) return;
   choice.cost = choice.split.cost;
   choice.ends = false;
@@ -226,7 +234,8 @@ void Descent<V>::optimise(Shape& shape, const Flow& flow, u32 slot, bool deep) {
     Flow::redirect(shape, skeleton_, slot, choice.end);
   } else if (choice.split.found()) {
     const Split<V>& split = choice.split;
-    shape.nodes[slot] = {split.column, split.cut, list[static_cast<u32>(split.low)].id, list[static_cast<u32>(split.high)].id};
+    shape.nodes[slot] = {split.column, split.cut, list[static_cast<u32>(split.low)].id,
+                         list[static_cast<u32>(split.high)].id};
   }
 }
 
@@ -240,7 +249,8 @@ Node Descent<V>::passing(int target) {
   for (u32 j = 0; j < table_.columns; ++j) {
     if (!skeleton_.tree) {
       if (table_.cuts[j] > 0 && random_.below(++seen) == 0)
-        node = {static_cast<int>(j), static_cast<int>(random_.below(static_cast<std::size_t>(table_.cuts[j]))), target, target};
+        node = {static_cast<int>(j), static_cast<int>(random_.below(static_cast<std::size_t>(table_.cuts[j]))), target,
+                target};
       continue;
     }
     const Local::Column& column = local_.columns[j];
@@ -258,8 +268,8 @@ Node Descent<V>::passing(int target) {
 }
 
 template <class V>
-typename Descent<V>::Side Descent<V>::side(const char* inside, u32 count, const Targets& list, const Targets& below, const std::vector<V>& near,
-                                           const std::vector<V>& far, u32 room) {
+typename Descent<V>::Side Descent<V>::side(const char* inside, u32 count, const Targets& list, const Targets& below,
+                                           const std::vector<V>& near, const std::vector<V>& far, u32 room) {
   Side best;
   best.cost = std::numeric_limits<V>::infinity();
   double weight = 0;
@@ -271,8 +281,8 @@ typename Descent<V>::Side Descent<V>::side(const char* inside, u32 count, const 
   }
   const V grown = static_cast<V>(skeleton_.node_price);
   if (room == 0 || best.cost <= grown || weight < skeleton_.min_weight) return best;
-  const Split<V> child =
-      far_.best(table_, local_, inside, count, far, best.cost - grown, false, random_, below, skeleton_.min_weight, room - 1);
+  const Split<V> child = far_.best(table_, local_, inside, count, far, best.cost - grown, false, random_, below,
+                                   skeleton_.min_weight, room - 1);
   if (child.found()) {
     best.cost = child.cost + grown;
     best.target = -1;
@@ -286,11 +296,14 @@ typename Descent<V>::Side Descent<V>::side(const char* inside, u32 count, const 
 // Whether both sides of a split cannot be had at once: the same target, or fewer slots than new children.
 template <class V>
 bool Descent<V>::Growth::conflict(const Side& one, const Side& two) const {
-  if (one.target >= 0 && two.target >= 0) return list[static_cast<u32>(one.target)].id == list[static_cast<u32>(two.target)].id;
+  if (one.target >= 0 && two.target >= 0)
+    return list[static_cast<u32>(one.target)].id == list[static_cast<u32>(two.target)].id;
   const u32 wanted = (one.target < 0) + (two.target < 0);
   u32 taken = 0;
   for (const Side* s : {&one, &two})
-    if (s->target >= 0 && std::find(lent.begin(), lent.end(), static_cast<u32>(list[static_cast<u32>(s->target)].id)) != lent.end()) ++taken;
+    if (s->target >= 0 &&
+        std::find(lent.begin(), lent.end(), static_cast<u32>(list[static_cast<u32>(s->target)].id)) != lent.end())
+      ++taken;
   return wanted > free.size() + lent.size() - taken;
 }
 
@@ -303,7 +316,8 @@ u32 Descent<V>::Growth::nodes_of(const Side& side) const {
 
 template <class V>
 Node Descent<V>::Growth::made_of(const Side& side) const {
-  return {side.child.column, side.child.cut, below[static_cast<u32>(side.child.low)].id, below[static_cast<u32>(side.child.high)].id};
+  return {side.child.column, side.child.cut, below[static_cast<u32>(side.child.low)].id,
+          below[static_cast<u32>(side.child.high)].id};
 }
 
 // All rows to one new child, by a node that passes them on.
@@ -335,8 +349,8 @@ std::vector<typename Descent<V>::Cut> Descent<V>::cuts_of(u32 number) const {
   return cuts;
 }
 
-// The cuts of one column with the best of both sides. The cost of a side grows with its rows, so what is known of two cuts
-// bounds all cuts between them, and most are never tried:
+// The cuts of one column with the best of both sides. The cost of a side grows with its rows, so what is known of two
+// cuts bounds all cuts between them, and most are never tried:
 //
 //   cut          0   1   2   3   4   5   6
 //   low side     1           4                grows from the left to the right
@@ -376,9 +390,11 @@ void Descent<V>::grow_column(u32 number, Growth& growth) {
     for (u32 i = 0; i < m; ++i) inside_[i] = !inside_[i];
     rest(near_all_, near_low_, near_high_);
     rest(far_all_, far_low_, far_high_);
-    const Side high = side(inside_.data(), m - here.count, growth.list, growth.below, near_high_, far_high_, growth.room);
+    const Side high =
+        side(inside_.data(), m - here.count, growth.list, growth.below, near_high_, far_high_, growth.room);
     growth.budget -= growth.price;
-    if (low.cost + high.cost < growth.best && !growth.conflict(low, high) && growth.nodes_of(low) + growth.nodes_of(high) <= growth.room) {
+    if (low.cost + high.cost < growth.best && !growth.conflict(low, high) &&
+        growth.nodes_of(low) + growth.nodes_of(high) <= growth.room) {
       growth.best = low.cost + high.cost;
       growth.column = static_cast<int>(number);
       growth.cut = here.cut;
@@ -434,8 +450,10 @@ bool Descent<V>::with_children(Shape& shape, const Flow& flow, u32 slot, u32 in_
   const u32 layer = skeleton_.layer_of[slot];
   Growth growth;
   for (u32 s = skeleton_.begin[layer + 1]; s < skeleton_.begin[layer + 2]; ++s) {
-    if (!shape.nodes[s].used()) growth.free.push_back(s);
-    else if (!reached_[s]) growth.lent.push_back(s);
+    if (!shape.nodes[s].used())
+      growth.free.push_back(s);
+    else if (!reached_[s])
+      growth.lent.push_back(s);
   }
   if (growth.free.size() + growth.lent.size() == 0 || in_use >= skeleton_.max_splits) return false;
   growth.best = best;
@@ -449,7 +467,8 @@ bool Descent<V>::with_children(Shape& shape, const Flow& flow, u32 slot, u32 in_
   far_.totals(local_, nullptr, far_all_);
   std::vector<u32> columns(table_.columns);
   std::iota(columns.begin(), columns.end(), 0u);
-  for (std::size_t i = 0; i + 1 < columns.size(); ++i) std::swap(columns[i], columns[i + random_.below(columns.size() - i)]);
+  for (std::size_t i = 0; i + 1 < columns.size(); ++i)
+    std::swap(columns[i], columns[i + random_.below(columns.size() - i)]);
   try_one_child(growth);
   for (const u32 j : columns) {
     if (growth.budget <= 0 || !running()) break;

@@ -37,7 +37,8 @@ class Descent {
   };
   void optimise(Shape& shape, const Flow& flow, u32 slot, bool deep);
   V cost_now(const Shape& shape, u32 slot, const std::vector<u32>& rows);
-  void try_without(const Shape& shape, u32 slot, const std::vector<u32>& rows, const Targets& list, u32 in_use, Choice& choice);
+  void try_without(const Shape& shape, u32 slot, const std::vector<u32>& rows, const Targets& list, u32 in_use,
+                   Choice& choice);
   void try_splits(const Targets& list, V together, u32 room, Choice& choice);
   void try_passing(Shape& shape, u32 slot, const Targets& list, V together, u32 room, Choice& choice);
   void value(const Shape& shape, u32 slot);
@@ -56,20 +57,20 @@ class Descent {
     Split<V> child;
   };
   // `near`, `far`: price of sending the `count` rows inside to each target of either list.
-  Side side(const char* inside, u32 count, const Targets& list, const Targets& below, const std::vector<V>& near, const std::vector<V>& far,
-            u32 room);
+  Side side(const char* inside, u32 count, const Targets& list, const Targets& below, const std::vector<V>& near,
+            const std::vector<V>& far, u32 room);
 
   // A node with at most two new children: what they may be made of, and the best found.
   struct Growth {
-    u32 room = 0;                    // nodes that may come in addition
-    std::vector<u32> free, lent;     // slots of the next layer: not in use, and in use only here
-    Targets list, below;             // of the node, and of the children
+    u32 room = 0;                 // nodes that may come in addition
+    std::vector<u32> free, lent;  // slots of the next layer: not in use, and in use only here
+    Targets list, below;          // of the node, and of the children
     // Each side costs about columns * rows (`price`); what is left of the budget decides how many cuts are tried.
     double budget = 3e6, price = 0;
     V best = 0;
     int column = -1, cut = 0;
     Side low, high;
-    Node idle;                       // used if all rows go to one new child
+    Node idle;  // used if all rows go to one new child
 
     bool conflict(const Side& one, const Side& two) const;
     u32 nodes_of(const Side& side) const;

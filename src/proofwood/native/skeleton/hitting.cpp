@@ -15,8 +15,14 @@ enum class Mark : char { kFree, kIn, kOut };
 
 class Search {
  public:
-  Search(const std::vector<std::vector<u32>>& sets, const std::vector<i64>& weights, i64 upper, const std::atomic<int>& stop)
-      : sets_(sets), weights_(weights), stop_(stop), upper_(upper), mark_(weights.size(), Mark::kFree), left_(weights.size()) {}
+  Search(const std::vector<std::vector<u32>>& sets, const std::vector<i64>& weights, i64 upper,
+         const std::atomic<int>& stop)
+      : sets_(sets),
+        weights_(weights),
+        stop_(stop),
+        upper_(upper),
+        mark_(weights.size(), Mark::kFree),
+        left_(weights.size()) {}
 
   Answer run() {
     descend(0);
@@ -83,10 +89,13 @@ class Search {
       if (mark_[e] == Mark::kFree) ways.push_back(e);
     std::vector<std::size_t> hits(ways.size(), 0);
     for (const auto& [free, set] : open_)
-      for (std::size_t w = 0; w < ways.size(); ++w) hits[w] += static_cast<std::size_t>(std::count(set->begin(), set->end(), ways[w]));
+      for (std::size_t w = 0; w < ways.size(); ++w)
+        hits[w] += static_cast<std::size_t>(std::count(set->begin(), set->end(), ways[w]));
     std::vector<std::size_t> order(ways.size());
     for (std::size_t w = 0; w < order.size(); ++w) order[w] = w;
-    const auto rank = [&](std::size_t w) { return static_cast<double>(hits[w]) / static_cast<double>(weights_[ways[w]]); };
+    const auto rank = [&](std::size_t w) {
+      return static_cast<double>(hits[w]) / static_cast<double>(weights_[ways[w]]);
+    };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) > rank(b); });
     for (const std::size_t w : order) {
       const u32 e = ways[w];
@@ -115,7 +124,8 @@ class Search {
 
 }  // namespace
 
-Answer cheapest(const std::vector<std::vector<u32>>& sets, const std::vector<i64>& weights, i64 upper, const std::atomic<int>& stop) {
+Answer cheapest(const std::vector<std::vector<u32>>& sets, const std::vector<i64>& weights, i64 upper,
+                const std::atomic<int>& stop) {
   return Search(sets, weights, upper, stop).run();
 }
 

@@ -16,6 +16,7 @@ struct Answer {
 };
 
 // `sets` hold numbers of elements, each set at least one; `weights` are positive.
-Answer cheapest(const std::vector<std::vector<u32>>& sets, const std::vector<i64>& weights, i64 upper, const std::atomic<int>& stop);
+Answer cheapest(const std::vector<std::vector<u32>>& sets, const std::vector<i64>& weights, i64 upper,
+                const std::atomic<int>& stop);
 
 }  // namespace proofwood::skeleton::hitting

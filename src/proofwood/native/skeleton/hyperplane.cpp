@@ -15,9 +15,9 @@ namespace proofwood::skeleton::plane {
 
 namespace {
 
-constexpr double kFlat = 1e-12;      // a slope below it does not move a row; a vector below it is none
-constexpr double kNarrow = 1e-9;     // an interval of steps below it is empty
-constexpr std::size_t kHeld = 24;    // rows that a direction holds in place at most
+constexpr double kFlat = 1e-12;    // a slope below it does not move a row; a vector below it is none
+constexpr double kNarrow = 1e-9;   // an interval of steps below it is empty
+constexpr std::size_t kHeld = 24;  // rows that a direction holds in place at most
 
 using Vector = std::vector<double>;
 
@@ -31,7 +31,8 @@ double uniform(std::mt19937_64& random) { return static_cast<double>(random() >>
 
 class Walk {
  public:
-  Walk(const Rows& rows, u64 seed) : rows_(rows), random_(seed), height_(rows.n), slope_(rows.n), near_(rows.n), way_(rows.size) {
+  Walk(const Rows& rows, u64 seed)
+      : rows_(rows), random_(seed), height_(rows.n), slope_(rows.n), near_(rows.n), way_(rows.size) {
     crossings_.reserve(rows.n);
     for (std::size_t i = 0; i < rows.n; ++i) floor_ += std::min<i64>(rows.extra[i], 0);
   }
@@ -70,7 +71,8 @@ class Walk {
 
   // The head with some entries changed at random.
   void shake() {
-    const double greatest = *std::max_element(head_.begin(), head_.end() - 1, [](double a, double b) { return std::abs(a) < std::abs(b); });
+    const double greatest =
+        *std::max_element(head_.begin(), head_.end() - 1, [](double a, double b) { return std::abs(a) < std::abs(b); });
     const double strengths[] = {0.1, 0.3, 1.0};
     const double strength = strengths[pick(3)] * std::abs(greatest);
     const double chance = std::max(2.0 / static_cast<double>(rows_.size), 0.3);
@@ -137,7 +139,9 @@ class Walk {
   void carry(std::size_t held) {
     const std::size_t most = std::min(rows_.n, 3 * rows_.size + 1);
     std::iota(near_.begin(), near_.end(), std::size_t{0});
-    const auto nearer = [&](std::size_t a, std::size_t b) { return std::pair(std::abs(height_[a]), a) < std::pair(std::abs(height_[b]), b); };
+    const auto nearer = [&](std::size_t a, std::size_t b) {
+      return std::pair(std::abs(height_[a]), a) < std::pair(std::abs(height_[b]), b);
+    };
     std::nth_element(near_.begin(), near_.begin() + static_cast<std::ptrdiff_t>(most - 1), near_.end(), nearer);
     std::size_t chosen = rows_.n, seen = 0;
     for (std::size_t at = 0; at < most; ++at) {
@@ -188,8 +192,8 @@ class Walk {
 }  // namespace
 
 // Steps t are swept as u = t / (1 + |t|) in (-1, 1), so that both ends are finite.
-std::pair<i64, double> best_step(const double* height, const double* slope, const i64* extra, std::size_t n, Crossings& crossings,
-                                 std::mt19937_64& random) {
+std::pair<i64, double> best_step(const double* height, const double* slope, const i64* extra, std::size_t n,
+                                 Crossings& crossings, std::mt19937_64& random) {
   crossings.clear();
   i64 loss = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -247,7 +251,8 @@ std::vector<Found> search(const Rows& rows, const std::vector<std::vector<double
     if (begun < heads.size()) {
       walk.begin(heads[begun++]);
     } else {
-      const auto best = std::min_element(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.loss < b.loss; });
+      const auto best =
+          std::min_element(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.loss < b.loss; });
       walk.begin(best->head);
       walk.shake();
     }

@@ -23,9 +23,9 @@ struct Rows {
 
 struct Effort {
   u64 seed = 0;
-  std::size_t steps = 1000;    // line searches in all
-  std::size_t patience = 150;  // line searches in a row without a smaller loss, then the walk begins elsewhere
-  double seconds = -1;         // below 0: no limit
+  std::size_t steps = 1000;           // line searches in all
+  std::size_t patience = 150;         // line searches in a row without a smaller loss, then the walk begins elsewhere
+  double seconds = -1;                // below 0: no limit
   std::function<bool()> interrupted;  // asked now and then; true ends the search
 };
 
@@ -38,8 +38,8 @@ using Crossings = std::vector<std::pair<double, i64>>;  // where a row changes s
 
 // The least loss along a line, and a step t that attains it: row i is above iff height[i] + t * slope[i] > 0. Of the
 // intervals of equal loss the one of greatest width times a random number is taken, and its middle.
-std::pair<i64, double> best_step(const double* height, const double* slope, const i64* extra, std::size_t n, Crossings& crossings,
-                                 std::mt19937_64& random);
+std::pair<i64, double> best_step(const double* height, const double* slope, const i64* extra, std::size_t n,
+                                 Crossings& crossings, std::mt19937_64& random);
 
 // The hyperplane that each walk ended at, the smallest loss first; walks begin at `heads`, then at the best, shaken.
 std::vector<Found> search(const Rows& rows, const std::vector<std::vector<double>>& heads, const Effort& effort);

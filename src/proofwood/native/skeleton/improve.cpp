@@ -11,31 +11,53 @@ namespace proofwood::skeleton {
 namespace {
 
 // Found by trial on nine hard problems (2 s each): changes of these matter by a percent or two, no noise by three.
-constexpr double kNoise = 0.5;         // share of the perturbations by other prices of the rows
+constexpr double kNoise = 0.5;           // share of the perturbations by other prices of the rows
 constexpr double kNoiseChildren = 0.05;  // chance of new children at a node while prices are others
-constexpr u32 kMostKicks = 4;          // random changes at once
-constexpr double kSlack = 0.3;         // a diagram may be worse by up to that share, times the product of two draws
-constexpr double kNear = 2;            // times the slack of acceptance: what is worth a look for new children
-constexpr double kChildren = 0.25;     // chance of that look at a node
-constexpr u64 kStale = 400;            // rounds of a walk without a gain
-constexpr std::size_t kElite = 12;     // diagrams kept of walks that ended
+constexpr u32 kMostKicks = 4;            // random changes at once
+constexpr double kSlack = 0.3;           // a diagram may be worse by up to that share, times the product of two draws
+constexpr double kNear = 2;              // times the slack of acceptance: what is worth a look for new children
+constexpr double kChildren = 0.25;       // chance of that look at a node
+constexpr u64 kStale = 400;              // rounds of a walk without a gain
+constexpr std::size_t kElite = 12;       // diagrams kept of walks that ended
 
 // Changes that a descent from node to node would not make.
 class Kicks {
  public:
-  Kicks(const Table& table, const Skeleton& skeleton, Random& random) : table_(table), skeleton_(skeleton), random_(random) {}
+  Kicks(const Table& table, const Skeleton& skeleton, Random& random)
+      : table_(table), skeleton_(skeleton), random_(random) {}
 
   void random_one(Shape& shape, const Shape& other) {
     switch (random_.below(12)) {
-      case 0: case 1: case 2: resplit(shape); break;
-      case 3: case 4: retarget(shape); break;
-      case 5: merge(shape); break;
-      case 6: divide(shape); break;
-      case 7: lift(shape); break;
-      case 8: lower(shape); break;
-      case 9: exchange(shape); break;
-      case 10: cross(shape, other); break;
-      default: drop(shape); break;
+      case 0:
+      case 1:
+      case 2:
+        resplit(shape);
+        break;
+      case 3:
+      case 4:
+        retarget(shape);
+        break;
+      case 5:
+        merge(shape);
+        break;
+      case 6:
+        divide(shape);
+        break;
+      case 7:
+        lift(shape);
+        break;
+      case 8:
+        lower(shape);
+        break;
+      case 9:
+        exchange(shape);
+        break;
+      case 10:
+        cross(shape, other);
+        break;
+      default:
+        drop(shape);
+        break;
     }
   }
 
@@ -117,13 +139,15 @@ class Kicks {
     int other = -1;
     u32 seen = 0;
     for (u32 s = skeleton_.begin[layer]; s < skeleton_.begin[layer + 1]; ++s)
-      if (shape.nodes[s].used() && static_cast<int>(s) != slot && random_.below(++seen) == 0) other = static_cast<int>(s);
+      if (shape.nodes[s].used() && static_cast<int>(s) != slot && random_.below(++seen) == 0)
+        other = static_cast<int>(s);
     if (other >= 0) Flow::redirect(shape, skeleton_, static_cast<u32>(slot), other);
   }
 
   void drop(Shape& shape) {
     const int slot = used(shape);
-    if (slot > 0) Flow::redirect(shape, skeleton_, static_cast<u32>(slot), ~static_cast<int>(random_.below(table_.classes)));
+    if (slot > 0)
+      Flow::redirect(shape, skeleton_, static_cast<u32>(slot), ~static_cast<int>(random_.below(table_.classes)));
   }
 
   int free_slot(const Shape& shape, u32 layer) const {
@@ -274,7 +298,12 @@ template <class V>
 class Walk {
  public:
   Walk(const Table& table, const Skeleton& skeleton, u64 seed, const std::atomic<int>& stop)
-      : table_(table), skeleton_(skeleton), random_(seed), stop_(stop), flow_(table, skeleton), descent_(table, skeleton, random_, stop),
+      : table_(table),
+        skeleton_(skeleton),
+        random_(seed),
+        stop_(stop),
+        flow_(table, skeleton),
+        descent_(table, skeleton, random_, stop),
         kicks_(table, skeleton, random_) {
     for (u32 g = 0; g < table.rows; ++g) {
       double least = kInfinite;
@@ -304,9 +333,12 @@ class Walk {
       if (stale > kStale) {  // a walk from elsewhere
         keep(elite, home, walk_best_);
         const u32 draw = random_.below(4);
-        if (draw == 0 && progressed_.best.cost < kInfinite) next = progressed_.best.shape;
-        else if (draw == 1) next = elite[random_.below(elite.size())].second;
-        else next = construct(table_, skeleton_, flow_, random_, 0.2 + 0.6 * random_.uniform(), stop_);
+        if (draw == 0 && progressed_.best.cost < kInfinite)
+          next = progressed_.best.shape;
+        else if (draw == 1)
+          next = elite[random_.below(elite.size())].second;
+        else
+          next = construct(table_, skeleton_, flow_, random_, 0.2 + 0.6 * random_.uniform(), stop_);
         stale = 0;
         mend_and_offer(next);
         cost = flow_.cost();
@@ -365,7 +397,9 @@ class Walk {
     while (flow_.splits() > skeleton_.max_splits) {
       u32 last = 0;
       for (u32 s = 0; s < skeleton_.slots(); ++s)
-        if (shape.nodes[s].used() && (last == 0 || skeleton_.layer_of[s] > skeleton_.layer_of[last] || random_.below(2) == 0)) last = s;
+        if (shape.nodes[s].used() &&
+            (last == 0 || skeleton_.layer_of[s] > skeleton_.layer_of[last] || random_.below(2) == 0))
+          last = s;
       Flow::redirect(shape, skeleton_, last, ~static_cast<int>(flow_.cheapest(flow_.rows_at(last))));
       flow_.mend(shape);
     }
@@ -397,7 +431,8 @@ class Walk {
   void keep(std::vector<std::pair<double, Shape>>& elite, double cost, const Shape& shape) {
     elite.emplace_back(cost, shape);
     if (elite.size() <= kElite) return;
-    elite.erase(std::max_element(elite.begin(), elite.end(), [](const auto& x, const auto& y) { return x.first < y.first; }));
+    elite.erase(
+        std::max_element(elite.begin(), elite.end(), [](const auto& x, const auto& y) { return x.first < y.first; }));
   }
 
   const Table& table_;

@@ -64,9 +64,9 @@ struct Table {
 // Raised by make_table where `stop` was set before the table was complete.
 struct Unfinished {};
 
-Table make_table(const std::int32_t* ranks, std::size_t n, std::size_t columns, const std::int32_t* tests_of, const i64* prices,
-                 const i64* weights, std::size_t classes, const double* coefficients, const std::vector<u32>& positive,
-                 const std::vector<double>& least, const std::atomic<int>& stop);
+Table make_table(const std::int32_t* ranks, std::size_t n, std::size_t columns, const std::int32_t* tests_of,
+                 const i64* prices, const i64* weights, std::size_t classes, const double* coefficients,
+                 const std::vector<u32>& positive, const std::vector<double>& least, const std::atomic<int>& stop);
 
 struct Skeleton {
   std::vector<u32> widths, begin, layer_of;  // begin: first slot of a layer, and the number of slots
@@ -125,7 +125,8 @@ class Flow {
 };
 
 // One diagram, top-down, layer by layer. Splits are drawn from a share of the columns.
-Shape construct(const Table& table, const Skeleton& skeleton, Flow& flow, Random& random, double share, const std::atomic<int>& stop);
+Shape construct(const Table& table, const Skeleton& skeleton, Flow& flow, Random& random, double share,
+                const std::atomic<int>& stop);
 
 // Keeps the best diagram seen; one that breaks a fairness constraint only until one is seen that does not.
 struct Best {
@@ -138,10 +139,11 @@ struct Best {
 };
 
 // At most `starts` constructions; the first looks at all columns.
-Best construct_many(const Table& table, const Skeleton& skeleton, u64 seed, u64 starts, double share, const std::atomic<int>& stop);
+Best construct_many(const Table& table, const Skeleton& skeleton, u64 seed, u64 starts, double share,
+                    const std::atomic<int>& stop);
 
 struct Effort {
-  u64 rounds = 0;            // of perturbation and descent
+  u64 rounds = 0;              // of perturbation and descent
   double target = -kInfinite;  // a diagram of at most that cost will do
 };
 

@@ -1,8 +1,10 @@
 // The best split of one node: a walk along each column in the order of its ranks.
 //
-// Theory: docs/theory/layered-diagrams.md, "What is minimised" (Florio, Martins, Schiffer, Serra, Vidal, AAAI 2023, ODD).
+// Theory: docs/theory/layered-diagrams.md, "What is minimised" (Florio, Martins, Schiffer, Serra, Vidal, AAAI 2023,
+// ODD).
 //
-// Each row has a price per target (a terminal, or a node of the next layer); per column the prices of the rows so far add up:
+// Each row has a price per target (a terminal, or a node of the next layer); per column the prices of the rows so far
+// add up:
 //
 //   rank        0    1    2        after rank 0: low (2, 0), high (1, 4), so low to target 2, high to target 1: 0 + 1
 //   target 1    2    0    1        the whole rows cost (3, 4)
@@ -141,15 +143,21 @@ void Prices<V>::apart(Scan& scan, u32 column, int cut, const V* low) const {
   u32 other_p = 0, other_q = 0;
   for (u32 t = 0; t < targets_; ++t) {
     const V first = low[t] + scan.fixed[t], second = scan.total[t] - low[t] + scan.fixed[t];
-    if (first < one) next_one = one, other_p = p, one = first, p = t;
-    else if (first < next_one) next_one = first, other_p = t;
-    if (second < two) next_two = two, other_q = q, two = second, q = t;
-    else if (second < next_two) next_two = second, other_q = t;
+    if (first < one)
+      next_one = one, other_p = p, one = first, p = t;
+    else if (first < next_one)
+      next_one = first, other_p = t;
+    if (second < two)
+      next_two = two, other_q = q, two = second, q = t;
+    else if (second < next_two)
+      next_two = second, other_q = t;
   }
   V cost = one + two;
   if (p == q) {
-    if (next_one + two < one + next_two) cost = next_one + two, p = other_p;
-    else cost = one + next_two, q = other_q;
+    if (next_one + two < one + next_two)
+      cost = next_one + two, p = other_p;
+    else
+      cost = one + next_two, q = other_q;
   }
   if (cost >= scan.bound) return;
   scan.bound = cost;
@@ -209,7 +217,8 @@ void Prices<V>::careful(Scan& scan, u32 column, u32 count) const {
       const V first = low[p] + list[p].fixed;
       if (first >= scan.bound || list[p].weight + below < scan.least) continue;
       for (u32 q = 0; q < targets_; ++q) {
-        if (p == q || list[q].weight + (all - below) < scan.least || list[p].extra + list[q].extra > scan.room) continue;
+        if (p == q || list[q].weight + (all - below) < scan.least || list[p].extra + list[q].extra > scan.room)
+          continue;
         const V cost = first + scan.total[q] - low[q] + list[q].fixed;
         if (cost >= scan.bound) continue;
         scan.bound = cost;
@@ -253,14 +262,17 @@ void Prices<V>::scan_columns(Scan& scan) {
       }
     }
     if (count < 2 || rank_[0] == rank_[count - 1]) continue;
-    if (scan.careful) careful(scan, j, count);
-    else sweep<Blocks>(scan, j, count);
+    if (scan.careful)
+      careful(scan, j, count);
+    else
+      sweep<Blocks>(scan, j, count);
   }
 }
 
 template <class V>
-Split<V> Prices<V>::best(const Table& table, const Local& local, const char* inside, u32 count, const std::vector<V>& total, V below, bool ties,
-                         Random& random, const std::vector<Target<V>>& list, double least, u32 room) {
+Split<V> Prices<V>::best(const Table& table, const Local& local, const char* inside, u32 count,
+                         const std::vector<V>& total, V below, bool ties, Random& random,
+                         const std::vector<Target<V>>& list, double least, u32 room) {
   Split<V> none;
   none.cost = below;
   if (count < 2) return none;
@@ -270,16 +282,40 @@ Split<V> Prices<V>::best(const Table& table, const Local& local, const char* ins
   V together = std::numeric_limits<V>::infinity();
   for (u32 t = 0; t < targets_; ++t) together = std::min(together, total[t] + fixed_[t]);
   const bool limited = least > 0 || 2 * most_extra > room || blocks_ > kMostBlocks;
-  Scan scan{table,  local, inside, count, total.data(), fixed_.data(), below, ties && below < together, limited, !limited && below > together,
-            0, random, list, least, room, none};
+  Scan scan{table,
+            local,
+            inside,
+            count,
+            total.data(),
+            fixed_.data(),
+            below,
+            ties && below < together,
+            limited,
+            !limited && below > together,
+            0,
+            random,
+            list,
+            least,
+            room,
+            none};
   chosen_.resize(local.rows + 1);
   rank_.resize(local.rows + 1);
   switch (blocks_) {
-    case 1: scan_columns<1>(scan); break;
-    case 2: scan_columns<2>(scan); break;
-    case 3: scan_columns<3>(scan); break;
-    case 4: scan_columns<4>(scan); break;
-    default: scan_columns<0>(scan); break;
+    case 1:
+      scan_columns<1>(scan);
+      break;
+    case 2:
+      scan_columns<2>(scan);
+      break;
+    case 3:
+      scan_columns<3>(scan);
+      break;
+    case 4:
+      scan_columns<4>(scan);
+      break;
+    default:
+      scan_columns<0>(scan);
+      break;
   }
   Split<V>& found = scan.found;
   if (scan.careful || scan.apart || !found.found()) return found;
@@ -293,8 +329,10 @@ Split<V> Prices<V>::best(const Table& table, const Local& local, const char* ins
   const auto cheapest = [&](auto&& cost) {
     u32 chosen = 0, equal = 1;
     for (u32 t = 1; t < targets_; ++t) {
-      if (cost(t) < cost(chosen)) chosen = t, equal = 1;
-      else if (cost(t) == cost(chosen) && random.below(++equal) == 0) chosen = t;
+      if (cost(t) < cost(chosen))
+        chosen = t, equal = 1;
+      else if (cost(t) == cost(chosen) && random.below(++equal) == 0)
+        chosen = t;
     }
     return static_cast<int>(chosen);
   };

@@ -54,8 +54,8 @@ class Prices {
   // or as much with some chance if `ties`; the two targets always differ. `total`: price of sending all those members
   // to each target. `least`: each side's weight and its target's is at least that; `room`: extra nodes of both targets
   // together.
-  Split<V> best(const Table& table, const Local& local, const char* inside, u32 count, const std::vector<V>& total, V below, bool ties,
-                Random& random, const std::vector<Target<V>>& list, double least, u32 room);
+  Split<V> best(const Table& table, const Local& local, const char* inside, u32 count, const std::vector<V>& total,
+                V below, bool ties, Random& random, const std::vector<Target<V>>& list, double least, u32 room);
   // Price of sending all those members to each target, without the fixed part.
   void totals(const Local& local, const char* inside, std::vector<V>& total) const;
   const V* row(u32 place) const { return data_.data() + static_cast<std::size_t>(place) * stride(); }

@@ -1,6 +1,7 @@
 // Merged rows, and the flow of rows through a diagram.
 //
-// Theory: docs/theory/layered-diagrams.md, "What is minimised" (Florio, Martins, Schiffer, Serra, Vidal, AAAI 2023, ODD).
+// Theory: docs/theory/layered-diagrams.md, "What is minimised" (Florio, Martins, Schiffer, Serra, Vidal, AAAI 2023,
+// ODD).
 #include <algorithm>
 #include <numeric>
 
@@ -8,9 +9,9 @@
 
 namespace proofwood::skeleton {
 
-Table make_table(const std::int32_t* ranks, std::size_t n, std::size_t columns, const std::int32_t* tests_of, const i64* prices,
-                 const i64* weights, std::size_t classes, const double* coefficients, const std::vector<u32>& positive,
-                 const std::vector<double>& least, const std::atomic<int>& stop) {
+Table make_table(const std::int32_t* ranks, std::size_t n, std::size_t columns, const std::int32_t* tests_of,
+                 const i64* prices, const i64* weights, std::size_t classes, const double* coefficients,
+                 const std::vector<u32>& positive, const std::vector<double>& least, const std::atomic<int>& stop) {
   u32 looks = 0;
   const auto look = [&] {
     if ((++looks & 4095) == 0 && stop.load(std::memory_order_relaxed) != 0) throw Unfinished{};
@@ -139,7 +140,8 @@ void Flow::mend(Shape& shape) {
       if (skeleton_.tree && node.low == node.high && node.low >= 0) {
         part(node, rows_[s]);
         changed = true;
-      } else if (rows_[s].empty() || weight_of(rows_[s]) < skeleton_.min_weight || (node.low == node.high && node.low < 0)) {
+      } else if (rows_[s].empty() || weight_of(rows_[s]) < skeleton_.min_weight ||
+                 (node.low == node.high && node.low < 0)) {
         redirect(shape, skeleton_, s, ~static_cast<int>(cheapest(rows_[s])));
         changed = true;
       }

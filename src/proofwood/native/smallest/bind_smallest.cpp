@@ -59,8 +59,8 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   smallest::Board board(settings, stop);
   const auto work = [&] {
     smallest::search({ranks.data(), tests_of.data(), costs.data(), static_cast<int>(ranks.shape(0)),
-                     static_cast<int>(ranks.shape(1)), static_cast<int>(costs.shape(1))},
-                    board);
+                      static_cast<int>(ranks.shape(1)), static_cast<int>(costs.shape(1))},
+                     board);
   };
 
   std::size_t heard = 0;
@@ -68,7 +68,8 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   const auto report = [&](double now) {
     // a secondary goal, the form of the tree, has a small share of the time
     const double done = board.main_done();
-    if (seconds && done >= 0 && now > done + std::max(form_least, std::min(done, form_most)) && stop.load() == proofwood::kRunning)
+    if (seconds && done >= 0 && now > done + std::max(form_least, std::min(done, form_most)) &&
+        stop.load() == proofwood::kRunning)
       stop = proofwood::kTime;
     if (progress.is_none()) return;
     const auto events = board.events_since(heard);
@@ -102,6 +103,8 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
 }  // namespace
 
 void proofwood::bind_smallest(nanobind::module_& module) {
-  module.def("minimal_tree", &minimal_tree, "ranks"_a, "tests_of"_a, "costs"_a, "settings"_a, "seconds"_a.none(), "progress"_a.none(),
-             "Smallest tree for distinct (n_rows, n_columns) int32 ranks and (n_rows, n_classes) int64 costs of the labels.");
+  module.def(
+      "minimal_tree", &minimal_tree, "ranks"_a, "tests_of"_a, "costs"_a, "settings"_a, "seconds"_a.none(),
+      "progress"_a.none(),
+      "Smallest tree for distinct (n_rows, n_columns) int32 ranks and (n_rows, n_classes) int64 costs of the labels.");
 }

@@ -2,8 +2,8 @@
 //
 // Theory: docs/theory/minimal-trees.md, "Search: dynamic programming over row sets".
 //
-// A box has an interval of ranks in each column; the tests of a path cut the rows down to those of a box. With f_d(B) the
-// fewest leaves of a tree of depth <= d that is right on box B,
+// A box has an interval of ranks in each column; the tests of a path cut the rows down to those of a box. With f_d(B)
+// the fewest leaves of a tree of depth <= d that is right on box B,
 //   f_0(B) = 1 if some class is right on all of B, else infinite;
 //   f_d(B) = min( f_{d-1}(B), min over cuts of B: f_{d-1}(low part) + f_{d-1}(high part) ).
 // An empty box counts as one leaf, so a cut that parts nothing never wins: it costs a leaf more than f_{d-1}(B).
@@ -67,7 +67,10 @@ class Boxes {
         if (depth == 0 || fewest < leaves_[at(depth - 1)][whole]) {  // fewer leaves than at any lesser depth
           Tree tree;
           grow(tree, whole, depth);
-          if (any_depth) board_.offer(tree); else board_.replace(tree);
+          if (any_depth)
+            board_.offer(tree);
+          else
+            board_.replace(tree);
         }
         if (!any_depth) board_.depth_is(depth);
         if (!any_depth) {
@@ -99,7 +102,8 @@ class Boxes {
       std::size_t box = 0;
       for (const Axis& axis : axes_) {
         const int rank = rows_.ranks[at(r) * n_columns + at(axis.column)];
-        const int place = static_cast<int>(std::lower_bound(axis.values.begin(), axis.values.end(), rank) - axis.values.begin());
+        const int place =
+            static_cast<int>(std::lower_bound(axis.values.begin(), axis.values.end(), rank) - axis.values.begin());
         box += axis.id(place, place) * axis.stride;
       }
       u64 mask = 0;

@@ -2,12 +2,12 @@
 //
 // Theory: docs/theory/minimal-trees.md, "Search: dynamic programming over row sets". The problem is that of Avellaneda,
 // AAAI 2020 (InferDT); the search is ours.
+#include "smallest/row_sets.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <memory>
 #include <new>
-
-#include "smallest/row_sets.hpp"
 
 namespace proofwood::smallest {
 
@@ -27,8 +27,8 @@ void RowSetSearch::run() {
   if (least_depth(root, depth)) fewest_leaves(root, depth);
 }
 
-// The depth within which leaves are to be counted: the least depth of a right tree, by deepening, or the limit where any
-// depth will do. False if that is all that was asked for, or if no tree is that shallow.
+// The depth within which leaves are to be counted: the least depth of a right tree, by deepening, or the limit where
+// any depth will do. False if that is all that was asked for, or if no tree is that shallow.
 bool RowSetSearch::least_depth(Subproblem* root, int& depth) {
   const Minimize minimize = board_.settings.minimize;
   const int max_depth = board_.settings.max_depth;
@@ -157,7 +157,8 @@ int RowSetSearch::depth_two(const u64* set, std::size_t level) {
   const auto high_works = [&](int t) { return bit(f.pure_high, t) || two_leaves(set, rows_.high(t), 0); };
   f.tests.clear();
   for (std::size_t w = 0; w < test_words_; ++w)
-    for (u64 left = f.parts[w]; left != 0; left &= left - 1) f.tests.push_back(static_cast<int>(w * 64) + std::countr_zero(left));
+    for (u64 left = f.parts[w]; left != 0; left &= left - 1)
+      f.tests.push_back(static_cast<int>(w * 64) + std::countr_zero(left));
   return last_low_then_high(f.tests, low_works, high_works);
 }
 
@@ -171,11 +172,15 @@ template <class Low, class High>
 int RowSetSearch::last_low_then_high(const std::vector<int>& tests, const Low& low_works, const High& high_works) {
   for (std::size_t first = 0; first < tests.size();) {
     std::size_t end = first + 1;
-    while (rules_.monotone && end < tests.size() && rows_.column[at(tests[end])] == rows_.column[at(tests[first])]) ++end;
+    while (rules_.monotone && end < tests.size() && rows_.column[at(tests[end])] == rows_.column[at(tests[first])])
+      ++end;
     std::size_t works = first, fails = end;  // tests before `works` work on the low side, from `fails` they do not
     while (works < fails) {
       const std::size_t middle = works + (fails - works) / 2;
-      if (low_works(tests[middle])) works = middle + 1; else fails = middle;
+      if (low_works(tests[middle]))
+        works = middle + 1;
+      else
+        fails = middle;
     }
     if (works > first && high_works(tests[works - 1])) return tests[works - 1];
     first = end;
@@ -188,12 +193,8 @@ int RowSetSearch::deeper(Subproblem* e, int d, std::size_t level) {
   ++board_.counts[kExpanded];
   const u64* set = cache_.words(e);
   list_splits(set, f);
-  const auto low_works = [&](Split& split) {
-    return split.low_pure || feasible(side(set, split, f, false), d - 1);
-  };
-  const auto high_works = [&](Split& split) {
-    return split.high_pure || feasible(side(set, split, f, true), d - 1);
-  };
+  const auto low_works = [&](Split& split) { return split.low_pure || feasible(side(set, split, f, false), d - 1); };
+  const auto high_works = [&](Split& split) { return split.high_pure || feasible(side(set, split, f, true), d - 1); };
   for (const ColumnSpan& span : std::vector<ColumnSpan>(column_spans_)) {
     int works = span.first, fails = span.last + 1;
     if (span.first == span.last) {
@@ -204,7 +205,10 @@ int RowSetSearch::deeper(Subproblem* e, int d, std::size_t level) {
     }
     while (works < fails) {
       const int middle = works + (fails - works) / 2;
-      if (low_works(f.splits[at(middle)])) works = middle + 1; else fails = middle;
+      if (low_works(f.splits[at(middle)]))
+        works = middle + 1;
+      else
+        fails = middle;
     }
     if (works > span.first && high_works(f.splits[at(works - 1)])) return f.splits[at(works - 1)].test;
   }
@@ -312,6 +316,8 @@ void RowSetSearch::raise_high(Frame& f, int i, int bound) {
 }
 
 void search_sets(const Rows& rows, Board& board) { RowSetSearch(rows, board).run(); }
-std::unique_ptr<Resumable> sets_search(const Rows& rows, Board& board) { return std::make_unique<RowSetSearch>(rows, board); }
+std::unique_ptr<Resumable> sets_search(const Rows& rows, Board& board) {
+  return std::make_unique<RowSetSearch>(rows, board);
+}
 
 }  // namespace proofwood::smallest

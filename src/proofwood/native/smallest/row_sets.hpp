@@ -45,8 +45,14 @@ struct Frame {  // scratch memory of one level of the recursion
 class RowSetSearch : public Resumable {
  public:
   RowSetSearch(const Rows& rows, Board& board)
-      : rows_(rows), board_(board), rules_(board.settings.rules), words_(at(rows.words)), test_words_(at(rows.test_words)),
-        cache_(rows.words, board.settings.memory), some_(at(rows.n_kinds) * test_words_), every_(at(rows.n_kinds) * test_words_) {}
+      : rows_(rows),
+        board_(board),
+        rules_(board.settings.rules),
+        words_(at(rows.words)),
+        test_words_(at(rows.test_words)),
+        cache_(rows.words, board.settings.memory),
+        some_(at(rows.n_kinds) * test_words_),
+        every_(at(rows.n_kinds) * test_words_) {}
 
   void run() override;
 
@@ -176,21 +182,21 @@ class RowSetSearch : public Resumable {
   std::size_t level_ = 0;
   std::vector<std::unique_ptr<Frame>> frames_;
   // scratch memory of the functions named
-  std::vector<u64> some_, every_;  // summarize
-  std::vector<int> present_;       // summarize
-  std::vector<char> seen_;         // summarize
-  std::vector<u64> candidates_;    // two_leaves
-  std::vector<char> needed_;       // classes_needed
+  std::vector<u64> some_, every_;                                  // summarize
+  std::vector<int> present_;                                       // summarize
+  std::vector<char> seen_;                                         // summarize
+  std::vector<u64> candidates_;                                    // two_leaves
+  std::vector<char> needed_;                                       // classes_needed
   i64 bounds_tried_ = 0, bounds_pruned_ = 0, bounds_skipped_ = 0;  // bound
-  std::vector<std::vector<Opposite>> opposites_;  // list_opposites
-  int listed_ = 0;                                // list_opposites: rows that are done
-  std::vector<int> members_;       // find_near
-  std::vector<Opposite> near_;     // find_near: kNear per member, those beyond the last have row -1
-  std::vector<std::size_t> chosen_;  // clique
-  std::vector<std::pair<int, int>> pairs_;  // packing: by distance
-  std::vector<std::size_t> places_;  // packing
-  std::vector<u64> used_tests_;    // packing
-  std::vector<int> kind_sizes_;    // list_splits
+  std::vector<std::vector<Opposite>> opposites_;                   // list_opposites
+  int listed_ = 0;                                                 // list_opposites: rows that are done
+  std::vector<int> members_;                                       // find_near
+  std::vector<Opposite> near_;                    // find_near: kNear per member, those beyond the last have row -1
+  std::vector<std::size_t> chosen_;               // clique
+  std::vector<std::pair<int, int>> pairs_;        // packing: by distance
+  std::vector<std::size_t> places_;               // packing
+  std::vector<u64> used_tests_;                   // packing
+  std::vector<int> kind_sizes_;                   // list_splits
   std::vector<std::pair<u64, int>> seen_splits_;  // list_splits
   std::vector<ColumnSpan> column_spans_;          // list_splits
 };

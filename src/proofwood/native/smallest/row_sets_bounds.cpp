@@ -13,7 +13,8 @@ namespace proofwood::smallest {
 // tests that part the two: those raise both bounds below most.
 void RowSetSearch::list_opposites() {
   if (listed_ == rows_.n) return;
-  const std::size_t n = at(rows_.n), longest = std::max<std::size_t>(kNear, std::min<std::size_t>(n, (std::size_t{1} << 22) / n));
+  const std::size_t n = at(rows_.n),
+                    longest = std::max<std::size_t>(kNear, std::min<std::size_t>(n, (std::size_t{1} << 22) / n));
   // of many rows a part is enough for a bound, and of many tests a smaller part
   const std::size_t most = std::max<std::size_t>(256, kMostWork / (n * test_words_));
   const int step = 1 + std::max(rows_.n / 4096, static_cast<int>((n - 1) / most));
@@ -39,7 +40,8 @@ bool RowSetSearch::have_common_class(int p, int q) const {
   if (rows_.single) return one == other;
   bool common = false;
   for (int c = 0; c < rows_.n_classes; ++c)
-    common = common || (rows_.kind_allows[at(one) * at(rows_.n_classes) + at(c)] & rows_.kind_allows[at(other) * at(rows_.n_classes) + at(c)]) != 0;
+    common = common || (rows_.kind_allows[at(one) * at(rows_.n_classes) + at(c)] &
+                        rows_.kind_allows[at(other) * at(rows_.n_classes) + at(c)]) != 0;
   return common;
 }
 
@@ -60,9 +62,9 @@ void RowSetSearch::find_near(const u64* set) {
   });
 }
 
-// Rows p and q cannot share a leaf if they are opposite, or if an opposite r of one agrees with both wherever they agree
-// with each other: the tests on the path to a common leaf are among those on which p and q agree, so r is in it too.
-// Rows that pairwise cannot share a leaf each need one of their own. (Only the nearest opposites are looked at.)
+// Rows p and q cannot share a leaf if they are opposite, or if an opposite r of one agrees with both wherever they
+// agree with each other: the tests on the path to a common leaf are among those on which p and q agree, so r is in it
+// too. Rows that pairwise cannot share a leaf each need one of their own. (Only the nearest opposites are looked at.)
 int RowSetSearch::clique() {
   const auto between = [&](std::size_t of, int p, int q) {
     const u64 *a = rows_.bits(p), *b = rows_.bits(q);
@@ -96,7 +98,8 @@ int RowSetSearch::packing() {
   places_.assign(at(rows_.n_tests) + 2, 0);
   const auto each_pair = [&](const auto& f) {
     for (std::size_t i = 0; i < members_.size(); ++i)
-      for (std::size_t k = i * kNear; k < i * kNear + kPairs && near_[k].row >= 0; ++k) f(near_[k].distance, members_[i], near_[k].row);
+      for (std::size_t k = i * kNear; k < i * kNear + kPairs && near_[k].row >= 0; ++k)
+        f(near_[k].distance, members_[i], near_[k].row);
   };
   each_pair([&](int distance, int, int) { ++places_[at(distance) + 1]; });
   for (std::size_t i = 1; i < places_.size(); ++i) places_[i] += places_[i - 1];

@@ -81,8 +81,8 @@ void RowSetSearch::list_splits(const u64* set, Frame& f) {
       const bool chained = rules_.monotone && same_column;
       const bool low_pure = bit(f.pure_low, t), high_pure = bit(f.pure_high, t);
       const double score = squares_high / high + squares_low / (size - high);
-      f.splits.push_back({t, chained ? me - 1 : -1, -1, score, low_pure ? 1 : 2,
-                          high_pure ? 1 : 2, low_pure, high_pure, nullptr, nullptr});
+      f.splits.push_back({t, chained ? me - 1 : -1, -1, score, low_pure ? 1 : 2, high_pure ? 1 : 2, low_pure, high_pure,
+                          nullptr, nullptr});
       if (chained) f.splits[at(me - 1)].right = me;
       column = rows_.column[at(t)];
       last_high = high;
@@ -125,7 +125,8 @@ void RowSetSearch::order_splits(Frame& f) {
     column_spans_.push_back({f.splits[at(best)].score, i, best, last});
     i = last + 1;
   }
-  std::stable_sort(column_spans_.begin(), column_spans_.end(), [](const ColumnSpan& a, const ColumnSpan& b) { return a.score > b.score; });
+  std::stable_sort(column_spans_.begin(), column_spans_.end(),
+                   [](const ColumnSpan& a, const ColumnSpan& b) { return a.score > b.score; });
   for (const ColumnSpan& span : column_spans_) {
     f.order.push_back(span.best);
     halve(f.order, span.first, span.best - 1);

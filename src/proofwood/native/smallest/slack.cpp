@@ -2,12 +2,13 @@
 //
 // Theory: docs/theory/minimal-trees.md, "Search: dynamic programming over row sets" (max_errors).
 //
-// c_d(S) is the least cost of a tree of depth <= d, f_d(S, s) the fewest leaves of one of cost <= s. A tree of cost u <= s
-// with f_d(S, s) leaves shows that f_d(S, .) is constant from u to s, so of the ways to share a budget between the sides
-// only those matter that give the low side what a tree of it uses: after one has failed, the next gives it less than that.
+// c_d(S) is the least cost of a tree of depth <= d, f_d(S, s) the fewest leaves of one of cost <= s. A tree of cost u
+// <= s with f_d(S, s) leaves shows that f_d(S, .) is constant from u to s, so of the ways to share a budget between the
+// sides only those matter that give the low side what a tree of it uses: after one has failed, the next gives it less
+// than that.
 //
-//   budget s of the low side     0   1   2   3        with budget 3 the low side's best tree of 2 leaves costs 1: budgets 2
-//   f_d(low, s)                  4   2   2   2        and 1 need not be tried again, the next is 0
+//   budget s of the low side     0   1   2   3        with budget 3 the low side's best tree of 2 leaves costs 1:
+//   budgets 2 f_d(low, s)                  4   2   2   2        and 1 need not be tried again, the next is 0
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -48,8 +49,8 @@ struct Entry {
   const Set* set = nullptr;
   i64 leaf = 0;
   int size = 0;
-  std::vector<Cost> costs;                        // by depth
-  std::map<std::pair<i64, int>, Fewest> fewest;   // by budget and depth
+  std::vector<Cost> costs;                       // by depth
+  std::map<std::pair<i64, int>, Fewest> fewest;  // by budget and depth
 };
 
 struct Sides {
@@ -79,8 +80,10 @@ class SlackSearch : public Resumable {
       }
       Tree tree;
       grow_cheapest(tree, root, depth);
-      if (minimize == Minimize::kDepth) board_.replace(tree);
-      else board_.offer(tree);  // the tree at hand may be as shallow, and have fewer nodes
+      if (minimize == Minimize::kDepth)
+        board_.replace(tree);
+      else
+        board_.offer(tree);  // the tree at hand may be as shallow, and have fewer nodes
       if (least) board_.depth_is(depth);
       if (minimize == Minimize::kDepth) return;
     }
@@ -136,13 +139,16 @@ class SlackSearch : public Resumable {
       Sides fresh{t, entry(low), entry(high)};
       if (rules_.same_split && rules_.cache) {
         const bool known = std::any_of(result.begin(), result.end(), [&](const Sides& other) {
-          return (other.low == fresh.low && other.high == fresh.high) || (other.low == fresh.high && other.high == fresh.low);
+          return (other.low == fresh.low && other.high == fresh.high) ||
+                 (other.low == fresh.high && other.high == fresh.low);
         });
         if (known) continue;
       }
       result.push_back(fresh);
     }
-    std::stable_sort(result.begin(), result.end(), [](const Sides& a, const Sides& b) { return a.low->leaf + a.high->leaf < b.low->leaf + b.high->leaf; });
+    std::stable_sort(result.begin(), result.end(), [](const Sides& a, const Sides& b) {
+      return a.low->leaf + a.high->leaf < b.low->leaf + b.high->leaf;
+    });
     return result;
   }
 
@@ -172,7 +178,8 @@ class SlackSearch : public Resumable {
       return best;
     }
     for (const Sides& side : sides(e)) {
-      const i64 room = std::min(cap, best - 1), low_bound = cost(side.low, d - 1).lower, high_bound = cost(side.high, d - 1).lower;
+      const i64 room = std::min(cap, best - 1), low_bound = cost(side.low, d - 1).lower,
+                high_bound = cost(side.high, d - 1).lower;
       if (room < 0) break;
       if (low_bound + high_bound > room) continue;
       const i64 low = least_cost(side.low, d - 1, room - high_bound);
@@ -309,6 +316,8 @@ class SlackSearch : public Resumable {
 
 }  // namespace
 
-std::unique_ptr<Resumable> slack_search(const Rows& rows, Board& board) { return std::make_unique<SlackSearch>(rows, board); }
+std::unique_ptr<Resumable> slack_search(const Rows& rows, Board& board) {
+  return std::make_unique<SlackSearch>(rows, board);
+}
 
 }  // namespace proofwood::smallest

@@ -1,4 +1,5 @@
-// Smallest trees: distinct rows and tests, the board of what is known, the greedy first tree, and the choice of a method.
+// Smallest trees: distinct rows and tests, the board of what is known, the greedy first tree, and the choice of a
+// method.
 //
 // Theory: docs/theory/minimal-trees.md (the problem is that of Avellaneda, AAAI 2020, InferDT).
 #include "smallest/smallest.hpp"
@@ -30,7 +31,9 @@ int depth_of(const Tree& tree) {
 }
 
 Rows::Rows(const Given& given, Board& board)
-    : n(given.n), words((given.n + 63) / 64), n_classes(given.n_classes),
+    : n(given.n),
+      words((given.n + 63) / 64),
+      n_classes(given.n_classes),
       cost(given.cost, given.cost + at(given.n) * at(given.n_classes)),
       ranks(given.ranks, given.ranks + at(given.n) * at(given.n_columns)),
       tests_of(given.tests_of, given.tests_of + given.n_columns) {
@@ -49,7 +52,8 @@ Rows::Rows(const Given& given, Board& board)
     for (int cut = 0; cut < tests_of[at(j)]; ++cut, ++number) {
       board.check_stop();
       const int before = low;
-      for (; low < n && rank(order[at(low)], j) <= cut; ++low) set[at(order[at(low)]) >> 6] &= ~(u64{1} << (order[at(low)] & 63));
+      for (; low < n && rank(order[at(low)], j) <= cut; ++low)
+        set[at(order[at(low)]) >> 6] &= ~(u64{1} << (order[at(low)] & 63));
       if (low == before || low == n) continue;  // as the cut before, or with all groups on one side
       normal = set;
       if ((set[0] & 1) != 0) {
@@ -152,7 +156,8 @@ void Board::infeasible() {
 
 bool Board::better(int depth, int nodes) const {
   if (state_.depth < 0) return true;
-  if (settings.minimize == Minimize::kNodesAnyDepth) return std::pair(nodes, depth) < std::pair(state_.nodes, state_.depth);
+  if (settings.minimize == Minimize::kNodesAnyDepth)
+    return std::pair(nodes, depth) < std::pair(state_.nodes, state_.depth);
   return std::pair(depth, nodes) < std::pair(state_.depth, state_.nodes);
 }
 
@@ -190,15 +195,14 @@ std::vector<Board::Event> Board::events_since(std::size_t first) const {
   return {events_.begin() + static_cast<std::ptrdiff_t>(std::min(first, events_.size())), events_.end()};
 }
 
-void Board::note() {
-  events_.push_back({seconds(), state_});
-}
+void Board::note() { events_.push_back({seconds(), state_}); }
 
 // ------------------------------------------------------------------------------------------------------------ greedy
 
 namespace {
 
-// Every column keeps the groups of each open node in the order of its ranks, so that all its cuts are counted in one walk.
+// Every column keeps the groups of each open node in the order of its ranks, so that all its cuts are counted in one
+// walk.
 class Greedy {
  public:
   Greedy(const Given& rows, i64 slack, const Board& board) : rows_(rows), slack_(slack), board_(board) {}
@@ -232,16 +236,17 @@ class Greedy {
         open.push_back(here);
         continue;
       }
-      for (std::size_t i = here.begin; i < here.end; ++i)
-        side_[at(order_[cut.column][i])] = i >= cut.place;
+      for (std::size_t i = here.begin; i < here.end; ++i) side_[at(order_[cut.column][i])] = i >= cut.place;
       const std::size_t middle = cut.place;
       for (std::size_t j = 0; j < columns; ++j) {
         if (j == cut.column) continue;
         std::size_t low = here.begin, high = 0;
         for (std::size_t i = here.begin; i < here.end; ++i) {
           const int group = order_[j][i];
-          if (side_[at(group)] != 0) scratch[high++] = group;
-          else order_[j][low++] = group;
+          if (side_[at(group)] != 0)
+            scratch[high++] = group;
+          else
+            order_[j][low++] = group;
         }
         std::copy(scratch.begin(), scratch.begin() + offset(high), order_[j].begin() + offset(low));
       }
@@ -353,7 +358,9 @@ class Greedy {
       if (leaf(groups.data() + here.begin, here.end - here.begin)) continue;
       for (;; ++here.column, here.sorted = false) {
         const std::size_t j = here.column;
-        if (!here.sorted) std::sort(first, last, [&](int x, int y) { return rank(x, j) != rank(y, j) ? rank(x, j) < rank(y, j) : x < y; });
+        if (!here.sorted)
+          std::sort(first, last,
+                    [&](int x, int y) { return rank(x, j) != rank(y, j) ? rank(x, j) < rank(y, j) : x < y; });
         if (rank(*first, j) != rank(*(last - 1), j)) break;
       }
       const std::size_t j = here.column;

@@ -1,8 +1,9 @@
 // Smallest trees: rows as bit sets, the state that a search reports, and one function per method.
 //
-// Rows of equal bits are one group. Labelling group g as class c costs the weight that this gets wrong beyond what every
-// tree gets wrong (the group's minority), so cost 0 means "as good as possible" and `slack` is the permitted sum of costs.
-// A set of groups is PURE if some class costs at most the slack at hand on all of it; then one leaf is enough.
+// Rows of equal bits are one group. Labelling group g as class c costs the weight that this gets wrong beyond what
+// every tree gets wrong (the group's minority), so cost 0 means "as good as possible" and `slack` is the permitted sum
+// of costs. A set of groups is PURE if some class costs at most the slack at hand on all of it; then one leaf is
+// enough.
 #pragma once
 
 #include <atomic>
@@ -56,30 +57,32 @@ using Tree = std::vector<TreeNode>;  // preorder
 int depth_of(const Tree& tree);
 
 enum Counter { kSubproblems, kHits, kExpanded, kBoundPrunings, kDepthPrunings, kBoxes, kRefinements, kCounters };
-inline constexpr const char* kCounterNames[kCounters] = {
-    "subproblems", "cache_hits", "expanded", "bound_prunings", "depth_prunings", "boxes", "refinements"};
+inline constexpr const char* kCounterNames[kCounters] = {"subproblems",    "cache_hits", "expanded",   "bound_prunings",
+                                                         "depth_prunings", "boxes",      "refinements"};
 
 // Distinct groups and distinct tests. Of tests that part the groups alike the one of least number is kept.
 struct Rows {
-  int n = 0, words = 0;           // groups; words of a set of groups
+  int n = 0, words = 0;  // groups; words of a set of groups
   int n_tests = 0, test_words = 0;
   int n_classes = 0, n_kinds = 0;
-  bool single = true;             // no group has two classes of cost 0
-  std::vector<int> original;      // (n_tests) number of the test, ascending
-  std::vector<int> column;        // (n_tests) its column; along a column the low sides grow
-  std::vector<u64> by_test;       // (n_tests, words) groups on the high side
-  std::vector<u64> by_row;        // (n, test_words) tests whose high side holds the group
-  std::vector<i64> cost;          // (n, n_classes)
-  std::vector<u64> allowed;       // (n_classes, words) groups of cost 0
-  std::vector<int> kind;          // (n) number of the group's set of classes of cost 0
-  std::vector<u8> kind_allows;    // (n_kinds, n_classes)
-  std::vector<u64> of_kind;       // (n_kinds, words)
-  std::vector<int> ranks;         // (n, n_columns), as given
-  std::vector<int> tests_of;      // (n_columns)
+  bool single = true;           // no group has two classes of cost 0
+  std::vector<int> original;    // (n_tests) number of the test, ascending
+  std::vector<int> column;      // (n_tests) its column; along a column the low sides grow
+  std::vector<u64> by_test;     // (n_tests, words) groups on the high side
+  std::vector<u64> by_row;      // (n, test_words) tests whose high side holds the group
+  std::vector<i64> cost;        // (n, n_classes)
+  std::vector<u64> allowed;     // (n_classes, words) groups of cost 0
+  std::vector<int> kind;        // (n) number of the group's set of classes of cost 0
+  std::vector<u8> kind_allows;  // (n_kinds, n_classes)
+  std::vector<u64> of_kind;     // (n_kinds, words)
+  std::vector<int> ranks;       // (n, n_columns), as given
+  std::vector<int> tests_of;    // (n_columns)
 
   Rows(const Given& given, class Board& board);  // throws Stopped
   const u64* high(int test) const { return &by_test[static_cast<std::size_t>(test) * static_cast<std::size_t>(words)]; }
-  const u64* bits(int row) const { return &by_row[static_cast<std::size_t>(row) * static_cast<std::size_t>(test_words)]; }
+  const u64* bits(int row) const {
+    return &by_row[static_cast<std::size_t>(row) * static_cast<std::size_t>(test_words)];
+  }
   i64 leaf_cost(const u64* set) const;  // least cost of one leaf
 };
 
@@ -90,8 +93,8 @@ struct TurnOver {};  // thrown inside a search when another one has its turn; it
 class Board {
  public:
   struct State {
-    int depth_lower = 0;       // no admissible tree is less deep
-    int nodes_lower = 1;       // of trees of least depth if `depth_proved`, else of any tree
+    int depth_lower = 0;  // no admissible tree is less deep
+    int nodes_lower = 1;  // of trees of least depth if `depth_proved`, else of any tree
     bool depth_proved = false, nodes_proved = false, infeasible = false, out_of_memory = false;
     int depth = -1, nodes = -1;  // of the tree at hand, -1 if there is none
   };
@@ -101,7 +104,8 @@ class Board {
   };
 
   Board(const Settings& chosen, const std::atomic<int>& stop) : settings(chosen), stop_(stop) {}
-  Board(const Settings& chosen, const Board& other) : settings(chosen), stop_(other.stop_) {}  // that stops when the other does
+  Board(const Settings& chosen, const Board& other)
+      : settings(chosen), stop_(other.stop_) {}  // that stops when the other does
   const Settings settings;
   i64 counts[kCounters] = {};
 
@@ -121,7 +125,7 @@ class Board {
   void depth_is(int depth);   // the least depth is proved; trees of greater depth are given up when minimising nodes
   void nodes_are(int nodes);  // the least number of nodes is proved
   void infeasible();
-  void offer(const Tree& tree);  // an admissible tree
+  void offer(const Tree& tree);    // an admissible tree
   void replace(const Tree& tree);  // an equally good tree, of the canonical form
   State state() const;
   Tree tree() const;
@@ -144,8 +148,8 @@ class Board {
 // Least Gini impurity at every node; once the search must end, the nodes that are left are parted as is quickest. Empty
 // if even that makes too large a tree.
 Tree greedy(const Given& rows, i64 slack, const Board& board);
-double boxes_of(const Rows& rows);                    // how many boxes of ranks there are
-void search_boxes(const Rows& rows, Board& board);    // slack 0
+double boxes_of(const Rows& rows);                  // how many boxes of ranks there are
+void search_boxes(const Rows& rows, Board& board);  // slack 0
 
 // A search that may be called again after TurnOver: it goes on with what it knows.
 class Resumable {

@@ -20,26 +20,27 @@ inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 // Depth of the flattest tree of so many leaves.
 inline int log2_up(int leaves) { return leaves <= 1 ? 0 : std::bit_width(static_cast<unsigned>(leaves - 1)); }
 
-struct AtDepth {  // f_d of one set and depth
+struct AtDepth {                   // f_d of one set and depth
   int lower = 0, upper = kNoTree;  // lower 0: not yet looked at
   int test = -1;                   // root of the tree of `upper` leaves
 };
 
 struct Subproblem {  // a set that is not pure; its words follow in memory
   u64 hash;
-  AtDepth* by_depth;       // by depth; made when leaves are counted
-  int depth_test;    // root of the tree of depth `depth_upper`
+  AtDepth* by_depth;  // by depth; made when leaves are counted
+  int depth_test;     // root of the tree of depth `depth_upper`
   int depth_lower, depth_upper;
   int leaves_lower;  // at any depth
   int size;
-  bool two;          // one test is enough
-  bool bounded;      // the clique and packing bounds are in
+  bool two;      // one test is enough
+  bool bounded;  // the clique and packing bounds are in
 };
 
 // Sets with what is known of them, in memory that only grows; equal sets are one subproblem.
 class SubproblemCache {
  public:
-  SubproblemCache(int words, std::size_t limit) : bytes_(at(words) * sizeof(u64)), limit_(limit), table_(1 << 12, nullptr) {}
+  SubproblemCache(int words, std::size_t limit)
+      : bytes_(at(words) * sizeof(u64)), limit_(limit), table_(1 << 12, nullptr) {}
 
   u64* words(Subproblem* entry) const { return reinterpret_cast<u64*>(entry + 1); }
 

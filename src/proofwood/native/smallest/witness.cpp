@@ -1,13 +1,15 @@
-// Smallest trees by refining witness trees (Staus, Komusiewicz, Sommer, Sorge, AAAI 2025, after Komusiewicz et al. 2023).
+// Smallest trees by refining witness trees (Staus, Komusiewicz, Sommer, Sorge, AAAI 2025, after Komusiewicz et al.
+// 2023).
 //
 // Theory: docs/theory/minimal-trees.md, "Witness trees".
 //
-// Every leaf of the tree at hand has a label and a WITNESS, a group that the tree we look for, T, sends to a leaf of this
-// label; T contains the tree at hand: the paths of the witnesses in T branch at its inner nodes. A group e is dirty if
-// its leaf's label is not the one it has in T. In T, its path leaves that of the witness w of its leaf at exactly one
-// node; that node lies above exactly one node u on the way from the root to the leaf, and its test parts e from all
-// witnesses below u. So T contains exactly one of the trees made by putting such a test above such a u, with a new leaf
-// for e: trying all of them misses nothing and meets no tree twice. No leaf is ever lost, so k leaves take k - 1 steps.
+// Every leaf of the tree at hand has a label and a WITNESS, a group that the tree we look for, T, sends to a leaf of
+// this label; T contains the tree at hand: the paths of the witnesses in T branch at its inner nodes. A group e is
+// dirty if its leaf's label is not the one it has in T. In T, its path leaves that of the witness w of its leaf at
+// exactly one node; that node lies above exactly one node u on the way from the root to the leaf, and its test parts e
+// from all witnesses below u. So T contains exactly one of the trees made by putting such a test above such a u, with a
+// new leaf for e: trying all of them misses nothing and meets no tree twice. No leaf is ever lost, so k leaves take k -
+// 1 steps.
 //
 // Departures from the paper: any number of classes; a limit on the depth (a refinement never makes a leaf less deep);
 // and permitted cost: the label that e has in T is chosen first, at its cost, and may be the label of its leaf.
@@ -37,7 +39,8 @@ struct Witnessed {  // a tree of witnesses; node 0 need not be the root
 
 class WitnessSearch {
  public:
-  WitnessSearch(const Rows& rows, Board& board) : rows_(rows), board_(board), words_(at(rows.words)), test_words_(at(rows.test_words)) {}
+  WitnessSearch(const Rows& rows, Board& board)
+      : rows_(rows), board_(board), words_(at(rows.words)), test_words_(at(rows.test_words)) {}
 
   void run() {
     const Minimize minimize = board_.settings.minimize;
@@ -61,8 +64,10 @@ class WitnessSearch {
         }
       }
       if (least) {
-        if (minimize == Minimize::kDepth) board_.replace(found_);
-        else board_.offer(found_);  // the tree at hand may be as shallow, and have fewer nodes
+        if (minimize == Minimize::kDepth)
+          board_.replace(found_);
+        else
+          board_.offer(found_);  // the tree at hand may be as shallow, and have fewer nodes
         board_.depth_is(depth);
         if (minimize == Minimize::kDepth) return;
       } else {
@@ -199,7 +204,8 @@ class WitnessSearch {
       f(u, tests);
       const int above = tree.nodes[at(u)].parent;
       if (above < 0) return;
-      narrow(tree, d.row, tree.nodes[at(above)].low == u ? tree.nodes[at(above)].high : tree.nodes[at(above)].low, tests);
+      narrow(tree, d.row, tree.nodes[at(above)].low == u ? tree.nodes[at(above)].high : tree.nodes[at(above)].low,
+             tests);
       u = above;
     }
   }
@@ -240,7 +246,8 @@ class WitnessSearch {
           board_.check_stop();
           const int t = static_cast<int>(w * 64) + std::countr_zero(left);
           const bool high = on_high(d.row, t);
-          for (std::size_t v = 0; v < words_; ++v) gone[v] = tree.sets[at(u) * words_ + v] & (high ? rows_.high(t)[v] : ~rows_.high(t)[v]);
+          for (std::size_t v = 0; v < words_; ++v)
+            gone[v] = tree.sets[at(u) * words_ + v] & (high ? rows_.high(t)[v] : ~rows_.high(t)[v]);
           if (board_.settings.rules.same_split) {  // the same groups would move: the trees we look for are as good
             if (std::find(seen.begin(), seen.end(), gone) != seen.end()) continue;
             seen.push_back(gone);
@@ -266,9 +273,12 @@ class WitnessSearch {
     const bool high = on_high(row, test);
     tree.nodes.push_back({test, high ? u : leaf, high ? leaf : u, above, -1, -1});
     tree.nodes.push_back({-1, -1, -1, inner, label, row});
-    if (above < 0) tree.root = inner;
-    else if (tree.nodes[at(above)].low == u) tree.nodes[at(above)].low = inner;
-    else tree.nodes[at(above)].high = inner;
+    if (above < 0)
+      tree.root = inner;
+    else if (tree.nodes[at(above)].low == u)
+      tree.nodes[at(above)].low = inner;
+    else
+      tree.nodes[at(above)].high = inner;
     tree.nodes[at(u)].parent = inner;
     tree.chosen[at(row)] = label;
     ++tree.leaves;

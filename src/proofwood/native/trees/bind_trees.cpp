@@ -7,9 +7,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 
 #include "common/bindings.hpp"
 #include "common/running.hpp"
@@ -31,7 +31,8 @@ using Labels = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu
 using Weights = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 void check_lengths(const Matrix& x, const Labels& labels, const Weights& weights) {
-  if (labels.shape(0) != x.shape(0) || weights.shape(0) != x.shape(0)) throw std::invalid_argument("x, labels and weights differ in length");
+  if (labels.shape(0) != x.shape(0) || weights.shape(0) != x.shape(0))
+    throw std::invalid_argument("x, labels and weights differ in length");
 }
 
 trees::Settings read_settings(const nb::dict& given, bool& merge) {
@@ -71,14 +72,16 @@ nb::dict counters_of(const trees::Search& search) {
 }
 
 // Adds what the search found. `offset`: seconds of the preparation, before the clock of the search.
-void add_answer(nb::dict& result, const trees::Search& search, const std::vector<trees::TreeNode>& nodes, double offset) {
+void add_answer(nb::dict& result, const trees::Search& search, const std::vector<trees::TreeNode>& nodes,
+                double offset) {
   const auto state = search.state();
   result["upper"] = state.upper;
   result["lower"] = state.lower;
   result["has_tree"] = !nodes.empty();
   result["canonical"] = search.canonical();
   nb::list trace;
-  for (const auto& event : search.events_since(0)) trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));
+  for (const auto& event : search.events_since(0))
+    trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));
   result["trace"] = trace;
   nb::list tree;
   for (const auto& node : nodes) tree.append(nb::make_tuple(node.feature, node.value, node.low, node.high));
@@ -94,7 +97,8 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   const trees::Settings settings = read_settings(given, merge);
 
   // The walk that writes the tree comes after the search: about 10 ns per value, at most a fifth of the limit.
-  if (seconds) seconds = *seconds - std::min(0.2 * *seconds, 1e-8 * static_cast<double>(n) * static_cast<double>(x.shape(1)));
+  if (seconds)
+    seconds = *seconds - std::min(0.2 * *seconds, 1e-8 * static_cast<double>(n) * static_cast<double>(x.shape(1)));
 
   using Clock = std::chrono::steady_clock;
   const auto started = Clock::now();
@@ -106,8 +110,8 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
 
   const auto work = [&] {
     trees::Table table;
-    if (!trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(), static_cast<proofwood::u32>(n_classes), merge,
-                            settings.minimum.any(), settings.threads, stop))
+    if (!trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(),
+                        static_cast<proofwood::u32>(n_classes), merge, settings.minimum.any(), settings.threads, stop))
       return;
     {
       const std::lock_guard lock(mutex);
@@ -142,13 +146,15 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   result["stopped"] = stop.load();
   result["seconds"] = took;
   result["kernel"] = proofwood::isa_name(settings.isa);
-  if (search) add_answer(result, *search, nodes, offset);
-  else result["upper"] = nb::none();
+  if (search)
+    add_answer(result, *search, nodes, offset);
+  else
+    result["upper"] = nb::none();
   return result;
 }
 
-nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights& weights, int n_classes, const nb::dict& given,
-                           std::optional<double> seconds) {
+nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights& weights, int n_classes,
+                           const nb::dict& given, std::optional<double> seconds) {
   check_lengths(x, labels, weights);
   const std::size_t n = x.shape(0);
   trees::SizedSettings settings;
@@ -168,8 +174,8 @@ nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights&
   i64 evaluated = 0;
   const auto work = [&] {
     trees::Table table;
-    if (!trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(), static_cast<proofwood::u32>(n_classes), true,
-                            false, settings.threads, stop))
+    if (!trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(),
+                        static_cast<proofwood::u32>(n_classes), true, false, settings.threads, stop))
       return;
     settings.below -= table.constant;
     if (settings.below <= 0) {
@@ -199,5 +205,6 @@ void proofwood::bind_trees(nb::module_& module) {
              "Optimal tree for (n_rows, n_features) float64 values, int32 labels and int64 weights.");
   module.def("bound_sized_trees", &bound_sized_trees, "x"_a, "labels"_a, "weights"_a, "n_classes"_a, "settings"_a,
              "seconds"_a.none(), "Whether some tree of a limited number of splits has fewer errors than a number.");
-  module.def("instruction_sets", &proofwood::instruction_sets, "Instruction sets of the kernels that this machine can run.");
+  module.def("instruction_sets", &proofwood::instruction_sets,
+             "Instruction sets of the kernels that this machine can run.");
 }

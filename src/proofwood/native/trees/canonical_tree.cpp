@@ -70,7 +70,8 @@ void CanonicalTree::queue_feature(Subproblem& subproblem, u32 feature, i64 optim
   std::vector<int> known;
   for (int i = 0; i < static_cast<int>(queue.points.size()); ++i)
     if (queue.points[i].feature == feature) known.push_back(i);
-  std::sort(known.begin(), known.end(), [&](int a, int b) { return queue.points[a].position < queue.points[b].position; });
+  std::sort(known.begin(), known.end(),
+            [&](int a, int b) { return queue.points[a].position < queue.points[b].position; });
   queue.forget_intervals();
   subproblem.limit = limit;
   subproblem.upper = kInfinite;
@@ -90,7 +91,8 @@ void CanonicalTree::queue_feature(Subproblem& subproblem, u32 feature, i64 optim
 bool CanonicalTree::evaluate_batch(Subproblem& subproblem, i64 optimum) {
   DepthTwo& two = solver_.depth_two;
   IntervalQueue& queue = subproblem.queue;
-  if (!two.fill_batch(queue, static_cast<std::size_t>(two.kernels->lanes), optimum + 1, first_ == 0 ? kEveryPosition : first_))
+  if (!two.fill_batch(queue, static_cast<std::size_t>(two.kernels->lanes), optimum + 1,
+                      first_ == 0 ? kEveryPosition : first_))
     return false;
   if (!two.run(*subproblem.rows)) return false;
   for (std::size_t l = 0; l < two.lanes.size(); ++l) {

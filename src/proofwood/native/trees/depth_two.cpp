@@ -34,13 +34,14 @@ bool DepthTwo::run_seeds(Subproblem& subproblem) {
   const u32 n = subproblem.rows->n;
   seeds_.clear();
   for (int at = 0; at < static_cast<int>(points.size()); ++at)
-    if (points[at].position != 0 && points[at].position != n && points[at].total < subproblem.threshold()) seeds_.push_back(at);
+    if (points[at].position != 0 && points[at].position != n && points[at].total < subproblem.threshold())
+      seeds_.push_back(at);
   const std::size_t room = std::min<std::size_t>(seeds_.size(), static_cast<std::size_t>(kernels->lanes) - 1);
-  std::partial_sort(seeds_.begin(), seeds_.begin() + static_cast<std::ptrdiff_t>(room), seeds_.end(), [&](int a, int b) {
-    return std::pair(points[a].total, a) < std::pair(points[b].total, b);
-  });
+  std::partial_sort(seeds_.begin(), seeds_.begin() + static_cast<std::ptrdiff_t>(room), seeds_.end(),
+                    [&](int a, int b) { return std::pair(points[a].total, a) < std::pair(points[b].total, b); });
   lanes.clear();
-  for (std::size_t s = 0; s < room; ++s) lanes.push_back({points[seeds_[s]].feature, points[seeds_[s]].position, seeds_[s]});
+  for (std::size_t s = 0; s < room; ++s)
+    lanes.push_back({points[seeds_[s]].feature, points[seeds_[s]].position, seeds_[s]});
   lanes.push_back({0, n, -1});  // splits off nothing
   if (!run(*subproblem.rows)) return false;
   subproblem.set_base(side_cost(found.back(), 0, subproblem.rows->counts.weight).relaxed, shared_.settings.prices.leaf);
@@ -52,7 +53,8 @@ bool DepthTwo::run_seeds(Subproblem& subproblem) {
 bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
   Rows& rows = *subproblem.rows;
   IntervalQueue& queue = subproblem.queue;
-  while (fill_batch(queue, static_cast<std::size_t>(kernels->lanes) - (base_known ? 0 : 1), subproblem.threshold(), kEveryPosition)) {
+  while (fill_batch(queue, static_cast<std::size_t>(kernels->lanes) - (base_known ? 0 : 1), subproblem.threshold(),
+                    kEveryPosition)) {
     const std::size_t candidates = lanes.size();
     if (!base_known) lanes.push_back({0, rows.n, -1});  // splits off nothing
     if (!run(rows)) {
@@ -113,7 +115,8 @@ DepthTwo::Side DepthTwo::side_cost(const LaneResult& result, int side, i64 weigh
   const i64 leaf = prices.error * wrong(result.leaf[side]);
   const i64 stump_all = prices.error * wrong(result.stump_all[side]) + prices.leaf;
   i64 stump = stump_all;
-  if (minimum.any()) stump = result.stump[side] < 0 ? kInfinite : prices.error * wrong(result.stump[side]) + prices.leaf;
+  if (minimum.any())
+    stump = result.stump[side] < 0 ? kInfinite : prices.error * wrong(result.stump[side]) + prices.leaf;
   return {std::min(leaf, stump_all), std::min(leaf, stump), stump < leaf};
 }
 
@@ -123,7 +126,8 @@ void DepthTwo::take_lane(Subproblem& subproblem, std::size_t lane_index) {
   const i64 leaf_price = shared_.settings.prices.leaf;
   const Lane& lane = lanes[lane_index];
   const i64 weight = rows.weight_before(table, lane.feature, lane.position);
-  const Side low = side_cost(found[lane_index], 0, weight), high = side_cost(found[lane_index], 1, rows.counts.weight - weight);
+  const Side low = side_cost(found[lane_index], 0, weight),
+             high = side_cost(found[lane_index], 1, rows.counts.weight - weight);
   Point& point = subproblem.queue.points[lane.point];
   point.low = low.relaxed;
   point.high = high.relaxed;

@@ -16,7 +16,8 @@ Solution FirstTrees::build(Rows& rows, int depth, int exact_depth, Top top) {
     split = best_gini(rows, nullptr);
   } else {
     best = solver_.solve(rows, exact_depth);
-    if (best.plan->kind == Plan::kSplit) split = {best.plan->feature, rows.position_of(best.plan->feature, best.plan->key, 0, rows.n)};
+    if (best.plan->kind == Plan::kSplit)
+      split = {best.plan->feature, rows.position_of(best.plan->feature, best.plan->key, 0, rows.n)};
   }
   const auto [feature, position] = split;
   if (position == 0 || shared_.stopped() || !solver_.split(rows, feature, position, depth)) return best;
@@ -61,7 +62,8 @@ std::pair<u32, u32> FirstTrees::best_gini(const Rows& rows, std::vector<double>*
       const u32 r = rows.row(order[i]);
       const double w = static_cast<double>(table.weight[r]);
       const u32 c = table.label[r];
-      const double before_low = static_cast<double>(low[c]), before_high = static_cast<double>(counts.class_weight[c] - low[c]);
+      const double before_low = static_cast<double>(low[c]),
+                   before_high = static_cast<double>(counts.class_weight[c] - low[c]);
       low_squares += w * (2 * before_low + w);
       high_squares -= w * (2 * before_high - w);
       low[c] += table.weight[r];
@@ -71,7 +73,8 @@ std::pair<u32, u32> FirstTrees::best_gini(const Rows& rows, std::vector<double>*
       if (!rows.is_boundary(f, i + 1) || low_weight == 0 || low_weight == counts.weight) continue;
       if (!minimum.met(count, mass) || !minimum.met(counts.count - count, counts.mass - mass)) continue;
       // sum of squares over size: larger is purer
-      const double score = low_squares / static_cast<double>(low_weight) + high_squares / static_cast<double>(counts.weight - low_weight);
+      const double score = low_squares / static_cast<double>(low_weight) +
+                           high_squares / static_cast<double>(counts.weight - low_weight);
       feature_best = std::max(feature_best, score);
       if (score > best_score) {
         best_score = score;

@@ -42,16 +42,17 @@ Solution Solver::solve_general(Rows& rows, int depth, const Request& request) {
 // Both sides of one split while they are solved, the low one first in each pair.
 struct Solver::Sides {
   const Candidate& candidate;
-  int depth;         // of the sides
+  int depth;  // of the sides
   i64 gap;
-  i64 limit;         // both together, without the price of the split
-  i64 eta;           // the bound of a side allows at least this much (Algorithm 1)
+  i64 limit;               // both together, without the price of the split
+  i64 eta;                 // the bound of a side allows at least this much (Algorithm 1)
   i64 to_below, to_above;  // cost of the rows between the threshold and its neighbours
   i64 lower[2], upper[2];
   PlanPtr plan[2];
 };
 
-// What the neighbours u < t < v say of t: low(t) >= max(low(u), low(v) - d(t, v)), high(t) >= max(high(v), high(u) - d(u, t)).
+// What the neighbours u < t < v say of t: low(t) >= max(low(u), low(v) - d(t, v)), high(t) >= max(high(v), high(u) -
+// d(u, t)).
 void Solver::expect(const Candidate& candidate, i64 to_below, i64 to_above, Point& point) const {
   const Rules& rules = shared.settings.rules;
   point.feature = candidate.interval.feature;
@@ -83,7 +84,8 @@ void Solver::evaluate(Rows& rows, int depth, const Candidate& candidate, i64 gap
     return settings.prices.error * (rows.weight_before(shared.table, f, b) - rows.weight_before(shared.table, f, a));
   };
   const bool again = interval.is_point();
-  const i64 to_below = again ? 0 : distance(candidate.below.position, w), to_above = again ? 0 : distance(w, candidate.above.position);
+  const i64 to_below = again ? 0 : distance(candidate.below.position, w),
+            to_above = again ? 0 : distance(w, candidate.above.position);
   evaluated = {};
   Point& point = evaluated.point;
   expect(candidate, to_below, to_above, point);
@@ -101,8 +103,16 @@ void Solver::evaluate(Rows& rows, int depth, const Candidate& candidate, i64 gap
   const i64 eta = static_cast<i64>(std::min(1e18, allowed * static_cast<double>(std::max<i64>(reach, 1))));
   // one more than needed: a failed side then excludes a tie too, which the canonical pass would ask next
   const i64 limit = candidate.limit + 1 - leaf_price;
-  Sides sides{candidate, depth - 1, gap / 2, limit, eta, to_below, to_above, {point.low, point.high},
-              {shared.leaf_cost(level(depth).low), shared.leaf_cost(level(depth).high)}, {leaf_plan(), leaf_plan()}};
+  Sides sides{candidate,
+              depth - 1,
+              gap / 2,
+              limit,
+              eta,
+              to_below,
+              to_above,
+              {point.low, point.high},
+              {shared.leaf_cost(level(depth).low), shared.leaf_cost(level(depth).high)},
+              {leaf_plan(), leaf_plan()}};
   const bool low_first = 2 * weight >= rows.counts.weight;
   solve_side(sides, low_first, evaluated);
   solve_side(sides, !low_first, evaluated);
@@ -120,11 +130,13 @@ void Solver::solve_side(Sides& sides, bool is_low, Evaluated& evaluated) {
   const Candidate& candidate = sides.candidate;
   i64& relaxed = is_low ? evaluated.point.low : evaluated.point.high;
   const i64 wanted = std::max(sides.limit - sides.lower[1 - side], sides.eta);  // UB' of Algorithm 1
-  if (wanted <= relaxed || evaluated.stopped) return;  // this side is only bounded
+  if (wanted <= relaxed || evaluated.stopped) return;                           // this side is only bounded
   Request request{.limit = wanted, .gap = sides.gap, .neighbours = {}, .teach = true};
   if (!candidate.interval.is_point() && shared.settings.rules.feature_bounds) {
-    request.neighbours[0] = {is_low ? candidate.below_low.get() : candidate.below_high.get(), is_low, is_low ? 0 : sides.to_below};
-    request.neighbours[1] = {is_low ? candidate.above_low.get() : candidate.above_high.get(), !is_low, is_low ? sides.to_above : 0};
+    request.neighbours[0] = {is_low ? candidate.below_low.get() : candidate.below_high.get(), is_low,
+                             is_low ? 0 : sides.to_below};
+    request.neighbours[1] = {is_low ? candidate.above_low.get() : candidate.above_high.get(), !is_low,
+                             is_low ? sides.to_above : 0};
   }
   Level& above = level(sides.depth + 1);
   Solution solution = solve(is_low ? above.low : above.high, sides.depth, request);

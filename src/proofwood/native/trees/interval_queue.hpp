@@ -1,7 +1,9 @@
-// The queue of intervals of one subproblem (ConTree, Algorithm 1; docs/theory/optimal-trees.md, "Bounds", "The search").
+// The queue of intervals of one subproblem (ConTree, Algorithm 1; docs/theory/optimal-trees.md, "Bounds", "The
+// search").
 //
 // A threshold t of a feature costs low(t) + high(t) + the price of a leaf. Along the feature the low side grows and the
-// high side shrinks. Thresholds that were evaluated are points; intervals hold those that are still open between points:
+// high side shrinks. Thresholds that were evaluated are points; intervals hold those that are still open between
+// points:
 //
 //   position    0     3    4 ............ 9    10          n     z(t): weight of the rows left of t
 //   points      .     u                         v          .     u and v were evaluated; 0 and n split nothing
@@ -26,16 +28,16 @@ struct Point {
   u32 feature = 0, position = 0;
   i64 low = 0, high = 0, total = 0;
   i64 upper = kInfinite;
-  int age = 0;             // subproblems since it was evaluated
+  int age = 0;  // subproblems since it was evaluated
   bool evaluated = false;
   int low_known = -1, high_known = -1;  // what was learned in the two subproblems (Subproblem::known)
 };
 
 struct Interval {
-  i64 bound;         // of every threshold in it
+  i64 bound;  // of every threshold in it
   u32 feature, first, last;
-  int below, above;  // nearest points outside, or the point itself
-  u32 rank;          // of the feature: ties of the bound go to the smaller
+  int below, above;                                 // nearest points outside, or the point itself
+  u32 rank;                                         // of the feature: ties of the bound go to the smaller
   bool is_point() const { return below == above; }  // a threshold that is known in part
 };
 
@@ -58,9 +60,9 @@ class IntervalQueue {
   // Thresholds strictly between two points that a tree cheaper than `limit` may still use. False if there are none.
   bool between(int below, int above, i64 limit, Interval& interval);
   void add_between(int below, int above, i64 limit);
-  void add_point(int at, i64 limit);          // a threshold of which only bounds are known
-  void add(Interval interval, i64 limit);     // what the rules leave of an interval
-  void put_back(const Interval& interval);    // as it is
+  void add_point(int at, i64 limit);        // a threshold of which only bounds are known
+  void add(Interval interval, i64 limit);   // what the rules leave of an interval
+  void put_back(const Interval& interval);  // as it is
   // What is left of a taken interval between two of its points.
   void add_part(const Interval& taken, int below, int above, i64 limit);
 

@@ -42,29 +42,29 @@ struct alignas(kVectorBytes) StumpState {
 
 // Per row of the subproblem, by local row; the element type is the lane type.
 struct RowValues {
-  const std::uint32_t* mask;   // candidates at which the row goes low
-  const void* weight;          // two classes: signed weight; many classes: weight
-  const void* count;           // unweighted rows, and weight before rows cancelled: both only with `minimum`
+  const std::uint32_t* mask;  // candidates at which the row goes low
+  const void* weight;         // two classes: signed weight; many classes: weight
+  const void* count;          // unweighted rows, and weight before rows cancelled: both only with `minimum`
   const void* mass;
   const std::uint16_t* label;  // many classes only
   std::uint32_t n_labels;
-  bool minimum;                // leaves must hold at least min_rows rows and min_mass weight
+  bool minimum;  // leaves must hold at least min_rows rows and min_mass weight
   std::int64_t min_rows, min_mass;
-  void* scratch;               // many classes: kScratchVectors * (n + 2) + 2 * n_labels vectors
+  void* scratch;  // many classes: kScratchVectors * (n + 2) + 2 * n_labels vectors
 };
 
-// What the walk found for one candidate. Two classes: `leaf` and `stump` are |net| and max(|S|, 2 max s - S, S - 2 min s)
-// of the side, so that correct weight = (size + value) / 2; many classes: the correct weight itself.
-// `stump` obeys the minimum of leaves (-1: no such stump), `stump_all` ignores it.
+// What the walk found for one candidate. Two classes: `leaf` and `stump` are |net| and max(|S|, 2 max s - S, S - 2 min
+// s) of the side, so that correct weight = (size + value) / 2; many classes: the correct weight itself. `stump` obeys
+// the minimum of leaves (-1: no such stump), `stump_all` ignores it.
 struct LaneResult {
   std::int64_t leaf[2], stump[2], stump_all[2];
 };
 
 struct Kernels {
   const char* name;
-  int lanes;                   // candidates per batch
-  int bits;                    // of a lane
-  int (*lane_bit)(int lane);   // bit of `mask` that belongs to the lane
+  int lanes;                  // candidates per batch
+  int bits;                   // of a lane
+  int (*lane_bit)(int lane);  // bit of `mask` that belongs to the lane
   void (*begin)(StumpState&, bool two_classes);
   void (*two_classes)(const SortedRows&, const RowValues&, StumpState&);
   void (*many_classes)(const SortedRows&, const RowValues&, StumpState&);
@@ -74,7 +74,8 @@ struct Kernels {
                     const int* bit, std::uint32_t* mask);
 };
 
-// Narrowest lanes that hold `largest`, of an instruction set that `chosen_isa` gave. bits: 0 narrowest, else 16, 32 or 64.
+// Narrowest lanes that hold `largest`, of an instruction set that `chosen_isa` gave. bits: 0 narrowest, else 16, 32
+// or 64.
 const Kernels* select_kernels(int isa, int bits, std::int64_t largest);
 
 }  // namespace proofwood::trees

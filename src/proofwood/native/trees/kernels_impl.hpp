@@ -1,5 +1,6 @@
-// The stump kernels for one instruction set (docs/theory/optimal-trees.md, "Depth two"). Included once per translation unit, each compiled with its own flags, with
-// PROOFWOOD_ISA naming the namespace and PROOFWOOD_VECTOR_BYTES the width: nothing here may be shared between them.
+// The stump kernels for one instruction set (docs/theory/optimal-trees.md, "Depth two"). Included once per translation
+// unit, each compiled with its own flags, with PROOFWOOD_ISA naming the namespace and PROOFWOOD_VECTOR_BYTES the width:
+// nothing here may be shared between them.
 #include <limits>
 
 #include "trees/kernels.hpp"
@@ -68,7 +69,10 @@ struct Extremes {
   V max_low, max_high, min_low, min_high;
 
   explicit Extremes(const StumpState& state)
-      : max_low(L::load(state.max_all[0])), max_high(L::load(state.max_all[1])), min_low(L::load(state.min_all[0])), min_high(L::load(state.min_all[1])) {}
+      : max_low(L::load(state.max_all[0])),
+        max_high(L::load(state.max_all[1])),
+        min_low(L::load(state.min_all[0])),
+        min_high(L::load(state.min_all[1])) {}
   PROOFWOOD_INLINE void note(V low, V high) {
     max_low = L::max(max_low, low);
     min_low = L::min(min_low, low);
@@ -85,7 +89,8 @@ struct Extremes {
 
 // Segment by segment, also the extremes where both leaves of a side hold enough. Returns s at the end.
 template <class T>
-PROOFWOOD_INLINE auto walk_with_minimum(const SortedRows& rows, const RowValues& values, StumpState& state, Extremes<T>& extremes) {
+PROOFWOOD_INLINE auto walk_with_minimum(const SortedRows& rows, const RowValues& values, StumpState& state,
+                                        Extremes<T>& extremes) {
   using L = Lanes<T>;
   using V = typename L::Vector;
   const V bits = L::bits();
@@ -125,8 +130,8 @@ PROOFWOOD_INLINE auto walk_with_minimum(const SortedRows& rows, const RowValues&
     extremes.note(s, high);
     const V good_low = reinterpret_cast<V>((seen_low >= need) & (seen_low <= enough_low) & (held_low >= need_mass) &
                                            (held_low <= full_low));
-    const V good_high = reinterpret_cast<V>((seen_high >= need) & (seen_high <= enough_high) & (held_high >= need_mass) &
-                                            (held_high <= full_high));
+    const V good_high = reinterpret_cast<V>((seen_high >= need) & (seen_high <= enough_high) &
+                                            (held_high >= need_mass) & (held_high <= full_high));
     most_low = L::max(most_low, (s & good_low) | (L::lowest() & ~good_low));
     least_low = L::min(least_low, (s & good_low) | (L::highest() & ~good_low));
     most_high = L::max(most_high, (high & good_high) | (L::lowest() & ~good_high));
@@ -185,8 +190,10 @@ PROOFWOOD_INLINE auto walk_freely(const SortedRows& rows, const RowValues& value
 template <class T>
 void two_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
   Extremes<T> extremes(state);
-  if (values.minimum) Lanes<T>::store(state.net_low, walk_with_minimum<T>(rows, values, state, extremes));
-  else Lanes<T>::store(state.net_low, walk_freely<T>(rows, values, extremes));
+  if (values.minimum)
+    Lanes<T>::store(state.net_low, walk_with_minimum<T>(rows, values, state, extremes));
+  else
+    Lanes<T>::store(state.net_low, walk_freely<T>(rows, values, extremes));
   extremes.store(state);
 }
 
@@ -196,7 +203,8 @@ template <class T>
 struct ClassWalk {
   using L = Lanes<T>;
   using V = typename L::Vector;
-  V *prefix, *seen, *tally;  // prefix, 2 per segment: best class, low and high; seen, 4: rows and mass, low and high; tally, 2 per class
+  V *prefix, *seen, *tally;  // prefix, 2 per segment: best class, low and high; seen, 4: rows and mass, low and high;
+                             // tally, 2 per class
   V best_low{}, best_high{}, rows_low{}, rows_high{}, mass_low{}, mass_high{};  // of all rows
 
   ClassWalk(const SortedRows& rows, const RowValues& values) {
@@ -264,7 +272,8 @@ PROOFWOOD_INLINE void walk_forward(const SortedRows& rows, const RowValues& valu
 }
 
 template <class T>
-PROOFWOOD_INLINE void walk_backward(const SortedRows& rows, const RowValues& values, const ClassWalk<T>& walk, StumpState& state) {
+PROOFWOOD_INLINE void walk_backward(const SortedRows& rows, const RowValues& values, const ClassWalk<T>& walk,
+                                    StumpState& state) {
   using L = Lanes<T>;
   using V = typename L::Vector;
   const V bits = L::bits();
@@ -276,7 +285,8 @@ PROOFWOOD_INLINE void walk_backward(const SortedRows& rows, const RowValues& val
   V* const tally = walk.tally;
   const bool minimum = values.minimum;
   for (std::uint32_t c = 0; c < 2 * values.n_labels; ++c) tally[c] = V{};
-  V all_low = L::max(L::load(state.best_all[0]), walk.best_low), all_high = L::max(L::load(state.best_all[1]), walk.best_high);
+  V all_low = L::max(L::load(state.best_all[0]), walk.best_low),
+    all_high = L::max(L::load(state.best_all[1]), walk.best_high);
   V some_low = L::load(state.best_some[0]), some_high = L::load(state.best_some[1]);
   const V need = L::splat(static_cast<T>(values.min_rows)), need_mass = L::splat(static_cast<T>(values.min_mass));
   V suffix_low{}, suffix_high{};
@@ -291,8 +301,8 @@ PROOFWOOD_INLINE void walk_backward(const SortedRows& rows, const RowValues& val
     if (minimum) {
       const V* const before = walk.seen + 4 * (segment - 1);
       const auto good = [&](V count_before, V count_all, V mass_before, V mass_all) {
-        return reinterpret_cast<V>((count_before >= need) & (count_all - count_before >= need) & (mass_before >= need_mass) &
-                                   (mass_all - mass_before >= need_mass));
+        return reinterpret_cast<V>((count_before >= need) & (count_all - count_before >= need) &
+                                   (mass_before >= need_mass) & (mass_all - mass_before >= need_mass));
       };
       const V good_low = good(before[0], walk.rows_low, before[2], walk.mass_low);
       const V good_high = good(before[1], walk.rows_high, before[3], walk.mass_high);
@@ -317,7 +327,9 @@ void many_classes(const SortedRows& rows, const RowValues& values, StumpState& s
 
 template <class T>
 void finish(const StumpState& state, bool two_classes, int lane, LaneResult& result) {
-  const auto at = [lane](const unsigned char* from) { return static_cast<std::int64_t>(reinterpret_cast<const T*>(from)[lane]); };
+  const auto at = [lane](const unsigned char* from) {
+    return static_cast<std::int64_t>(reinterpret_cast<const T*>(from)[lane]);
+  };
   for (int side = 0; side < 2; ++side) {
     if (!two_classes) {
       result.leaf[side] = at(state.leaf[side]);
@@ -359,8 +371,15 @@ void make_mask(std::uint32_t n, int candidates, const std::uint32_t* const* colu
 
 template <class T>
 constexpr Kernels table(const char* name) {
-  return {name,          Lanes<T>::count, static_cast<int>(sizeof(T)) * 8, &Lanes<T>::bit, &begin<T>, &two_classes<T>,
-          &many_classes<T>, &finish<T>,   &make_mask};
+  return {name,
+          Lanes<T>::count,
+          static_cast<int>(sizeof(T)) * 8,
+          &Lanes<T>::bit,
+          &begin<T>,
+          &two_classes<T>,
+          &many_classes<T>,
+          &finish<T>,
+          &make_mask};
 }
 
 constexpr Kernels kTables[] = {table<std::int16_t>(PROOFWOOD_ISA_NAME), table<std::int32_t>(PROOFWOOD_ISA_NAME),
@@ -368,6 +387,7 @@ constexpr Kernels kTables[] = {table<std::int16_t>(PROOFWOOD_ISA_NAME), table<st
 
 }  // namespace
 
+// NOLINTNEXTLINE(misc-definitions-in-headers): this file is included once for each instruction set
 const Kernels* tables() { return kTables; }
 
 }  // namespace proofwood::trees::PROOFWOOD_ISA

@@ -5,10 +5,16 @@
 
 namespace proofwood::trees {
 
-namespace baseline { const Kernels* tables(); }
+namespace baseline {
+const Kernels* tables();
+}
 #ifdef PROOFWOOD_X86
-namespace avx2 { const Kernels* tables(); }
-namespace avx512 { const Kernels* tables(); }
+namespace avx2 {
+const Kernels* tables();
+}
+namespace avx512 {
+const Kernels* tables();
+}
 #endif
 
 namespace {
@@ -26,7 +32,7 @@ const Kernels* tables(int isa) {
 
 const Kernels* select_kernels(int isa, int bits, std::int64_t largest) {
   // lowest() and highest() of a lane are half its range and stand for "none"
-  const int narrowest = largest < std::numeric_limits<std::int16_t>::max() / 2 ? 0
+  const int narrowest = largest < std::numeric_limits<std::int16_t>::max() / 2   ? 0
                         : largest < std::numeric_limits<std::int32_t>::max() / 2 ? 1
                                                                                  : 2;
   const int wished = bits == 64 ? 2 : bits == 32 ? 1 : 0;

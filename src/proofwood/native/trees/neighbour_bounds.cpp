@@ -21,8 +21,8 @@ void strengthen(Point& point, i64 low, i64 high, i64 total, int age) {
   point.age = std::min(point.age, age);
 }
 
-// Collects the open parts of a feature, from low to high. Parts that touch form one interval: a cost found in its middle
-// prunes on both sides, where the remains of old bounds would each need an evaluation.
+// Collects the open parts of a feature, from low to high. Parts that touch form one interval: a cost found in its
+// middle prunes on both sides, where the remains of old bounds would each need an evaluation.
 class OpenParts {
  public:
   OpenParts(IntervalQueue& queue, int begin, i64 limit)
@@ -88,7 +88,8 @@ KnownSplitsPtr known_splits(const Subproblem& subproblem) {
 
 // ------------------------------------------------------------------ points
 
-i64 NeighbourBounds::place_points(Subproblem& subproblem, const Neighbours& neighbours, const Prices& prices, bool use_neighbours) {
+i64 NeighbourBounds::place_points(Subproblem& subproblem, const Neighbours& neighbours, const Prices& prices,
+                                  bool use_neighbours) {
   auto& points = subproblem.queue.points;
   const Rows& rows = *subproblem.rows;
   i64 imported = 0;
@@ -125,8 +126,10 @@ void NeighbourBounds::import_feature(const Rows& rows, u32 feature, const Neighb
   std::size_t kept = 0;
   for (std::size_t i = 1; i < merged_.size(); ++i) {
     const Point& next = merged_[i];
-    if (next.position == merged_[kept].position) strengthen(merged_[kept], next.low, next.high, next.total, next.age);
-    else merged_[++kept] = next;
+    if (next.position == merged_[kept].position)
+      strengthen(merged_[kept], next.low, next.high, next.total, next.age);
+    else
+      merged_[++kept] = next;
   }
   merged_.resize(kept + 1);
 }
@@ -146,11 +149,15 @@ void NeighbourBounds::import_entries(const Rows& rows, u32 feature, const Neighb
     from = position;
     if (position == 0) continue;
     if (position == rows.n) break;
-    const i64 low = std::max<i64>(0, entry.low - neighbour.removed), high = std::max<i64>(0, entry.high - neighbour.removed);
+    const i64 low = std::max<i64>(0, entry.low - neighbour.removed),
+              high = std::max<i64>(0, entry.high - neighbour.removed);
     const i64 total = std::max(entry.total - neighbour.removed, low + high + leaf_price);
     const int age = entry.age + 1;
-    if (merged_.size() > old && merged_.back().position == position) strengthen(merged_.back(), low, high, total, age);
-    else merged_.push_back({.feature = feature, .position = position, .low = low, .high = high, .total = total, .age = age});
+    if (merged_.size() > old && merged_.back().position == position)
+      strengthen(merged_.back(), low, high, total, age);
+    else
+      merged_.push_back(
+          {.feature = feature, .position = position, .low = low, .high = high, .total = total, .age = age});
   }
 }
 

@@ -4,7 +4,8 @@
 //   value      4.0 1.5 4.0 0.2 9.1
 //   order       3   1   0   2   4     local rows by value
 //   key         0   1   2   2   3     ranks of these values (with the class below): equal keys are equal values
-//   position  0   1   2       4   5   a threshold at position p sends the first p rows low; 3 is none, 0 and 5 split nothing
+//   position  0   1   2       4   5   a threshold at position p sends the first p rows low; 3 is none, 0 and 5 split
+//   nothing
 //
 // What is counted on a set is apart: `ClassCounts` and `PrefixSums`.
 #pragma once
@@ -48,7 +49,8 @@ class Rows {
   i64 weight_before(const Table& table, u32 feature, u32 position) {
     return table.unit ? position : sums_.weights(table, *this, feature)[position];
   }
-  u32 position_at_weight(const Table& table, u32 feature, u32 from, i64 weight);  // first position > from of at least this
+  u32 position_at_weight(const Table& table, u32 feature, u32 from,
+                         i64 weight);  // first position > from of at least this
   // Unweighted rows and mass of the first `position` rows.
   std::pair<u32, i64> held_before(const Table& table, u32 feature, u32 position) {
     return sums_.held(table, *this, feature, position);

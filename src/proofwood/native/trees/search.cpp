@@ -21,13 +21,18 @@ Settings without_constant(Settings settings, const Table& table) {
 }  // namespace
 
 Search::Search(Table table, const Settings& settings, std::atomic<int>& stop)
-    : table_(std::move(table)), settings_(without_constant(settings, table_)), shared_(table_, settings_, stop), main_(shared_) {}
+    : table_(std::move(table)),
+      settings_(without_constant(settings, table_)),
+      shared_(table_, settings_, stop),
+      main_(shared_) {}
 
 void Search::run() {
   root_.start(table_);
   shared_.incumbent.offer(shared_.leaf_cost(root_), leaf_plan());
-  if (settings_.max_depth <= 2 || needs_no_split()) run_shallow();
-  else run_deep();
+  if (settings_.max_depth <= 2 || needs_no_split())
+    run_shallow();
+  else
+    run_deep();
   add_to(totals_, main_.counters);
   finished_ = true;
 }
@@ -46,7 +51,8 @@ void Search::run_shallow() {
   const i64 upper = shared_.incumbent.upper();
   const Request request{.limit = upper == kInfinite ? kInfinite : upper + 1, .gap = settings_.gap};
   const bool by_batches = main_.batched(settings_.max_depth) && !needs_no_split();
-  const Solution solution = by_batches ? main_.solve_depth_two(root_, request, true) : main_.solve(root_, settings_.max_depth, request);
+  const Solution solution =
+      by_batches ? main_.solve_depth_two(root_, request, true) : main_.solve(root_, settings_.max_depth, request);
   shared_.incumbent.offer(solution.upper, solution.plan);
   shared_.incumbent.raise(solution.lower);
   if (!solution.stopped && settings_.canonical && settings_.gap == 0)

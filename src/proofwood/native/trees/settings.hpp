@@ -24,13 +24,14 @@ struct Minimum {
 
 // Each rule can be switched off; none changes the answer. Equations are those of Brita et al. (2025).
 struct Rules {
-  bool similarity = true;          // eq. 3, 7-9: a threshold near an evaluated one costs at least its cost less the distance
-  bool interval_shrinking = true;  // eq. 10, 11: the rules look again, with the newest bound, when an interval is taken up
-  bool sub_interval = true;        // eq. 12: both evaluated neighbours of an interval bound all of it
-  bool feature_bounds = true;      // start from what the same feature cost in neighbouring subproblems
-  bool depth_two = true;           // batched depth-two routine (Algorithm 2)
+  bool similarity = true;  // eq. 3, 7-9: a threshold near an evaluated one costs at least its cost less the distance
+  bool interval_shrinking =
+      true;                    // eq. 10, 11: the rules look again, with the newest bound, when an interval is taken up
+  bool sub_interval = true;    // eq. 12: both evaluated neighbours of an interval bound all of it
+  bool feature_bounds = true;  // start from what the same feature cost in neighbouring subproblems
+  bool depth_two = true;       // batched depth-two routine (Algorithm 2)
   bool cache = true;
-  bool affordable = true;          // no deeper than the number of splits that the limit pays for
+  bool affordable = true;  // no deeper than the number of splits that the limit pays for
 };
 
 struct Settings {

@@ -11,7 +11,18 @@
 
 namespace proofwood::trees {
 
-enum Counter { kSubproblems, kCacheHits, kBatches, kCandidates, kRootSplits, kImported, kStumps, kCanonicalSplits, kAffordable, kCounters };
+enum Counter {
+  kSubproblems,
+  kCacheHits,
+  kBatches,
+  kCandidates,
+  kRootSplits,
+  kImported,
+  kStumps,
+  kCanonicalSplits,
+  kAffordable,
+  kCounters
+};
 extern const char* const kCounterNames[kCounters];
 using Counters = std::array<i64, kCounters>;
 

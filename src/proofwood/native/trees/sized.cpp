@@ -25,7 +25,8 @@ constexpr int kFound = -2;  // value of `stop` where a tree ends the search
 
 i64 fewest_pair(const auto& low, const auto& high, int splits) {
   i64 least = low[0] + high[static_cast<std::size_t>(splits - 1)];
-  for (int i = 1; i < splits; ++i) least = std::min(least, low[static_cast<std::size_t>(i)] + high[static_cast<std::size_t>(splits - 1 - i)]);
+  for (int i = 1; i < splits; ++i)
+    least = std::min(least, low[static_cast<std::size_t>(i)] + high[static_cast<std::size_t>(splits - 1 - i)]);
   return least;
 }
 }  // namespace
@@ -60,7 +61,9 @@ struct SizedSearch::Solver : StumpBatch {
   Buffer<u32> scratch;
 
   explicit Solver(SizedSearch& s)
-      : StumpBatch(s.table_, s.minimum_, s.settings_.isa, s.settings_.lane_bits, s.stop_), search(s), settings(s.settings_) {
+      : StumpBatch(s.table_, s.minimum_, s.settings_.isa, s.settings_.lane_bits, s.stop_),
+        search(s),
+        settings(s.settings_) {
     for (int i = 0; i <= kMostSplits; ++i) {
       levels.push_back(std::make_unique<Level>());
       batches.push_back(std::make_unique<Batch>());
@@ -102,7 +105,8 @@ struct SizedSearch::Solver : StumpBatch {
     if (settings.cache) {
       const std::lock_guard lock(search.cache_mutex_);
       if (memory_is_short()) search.cache_.clear();
-      if (search.cache_.size() < kCacheEntries || search.cache_.contains(key)) search.cache_[key] = {least, least < limit};
+      if (search.cache_.size() < kCacheEntries || search.cache_.contains(key))
+        search.cache_[key] = {least, least < limit};
     }
     return least;
   }
@@ -134,7 +138,8 @@ struct SizedSearch::Solver : StumpBatch {
 
   // Keeps the thresholds of an interval that its neighbours do not rule out.
   void add(Subproblem& subproblem, Rows& rows, Interval interval) {
-    const Point &u = subproblem.points[static_cast<std::size_t>(interval.below)], &v = subproblem.points[static_cast<std::size_t>(interval.above)];
+    const Point &u = subproblem.points[static_cast<std::size_t>(interval.below)],
+                &v = subproblem.points[static_cast<std::size_t>(interval.above)];
     const u32 f = interval.feature;
     if (interval.first > interval.last) return;
     if (settings.monotone && fewest_pair(u.low, v.high, subproblem.splits) >= subproblem.limit) return;
@@ -152,7 +157,8 @@ struct SizedSearch::Solver : StumpBatch {
     }
     interval.first = rows.boundary_from(f, interval.first);
     interval.last = rows.boundary_until(f, interval.last);
-    if (interval.first <= interval.last && interval.first < rows.n && interval.last > 0) subproblem.open.push_back(interval);
+    if (interval.first <= interval.last && interval.first < rows.n && interval.last > 0)
+      subproblem.open.push_back(interval);
   }
 
   // Thresholds of open intervals for one walk. False if none is left.
@@ -194,8 +200,10 @@ struct SizedSearch::Solver : StumpBatch {
   Point guess(const Subproblem& subproblem, Rows& rows, const Interval& interval, u32 position) {
     Point point;
     point.position = position;
-    const Point &u = subproblem.points[static_cast<std::size_t>(interval.below)], &v = subproblem.points[static_cast<std::size_t>(interval.above)];
-    const i64 from = between(rows, interval.feature, u.position, position), to = between(rows, interval.feature, position, v.position);
+    const Point &u = subproblem.points[static_cast<std::size_t>(interval.below)],
+                &v = subproblem.points[static_cast<std::size_t>(interval.above)];
+    const i64 from = between(rows, interval.feature, u.position, position),
+              to = between(rows, interval.feature, position, v.position);
     for (std::size_t i = 0; i < static_cast<std::size_t>(subproblem.splits); ++i) {
       if (settings.monotone) {
         point.low[i] = u.low[i];
@@ -216,7 +224,8 @@ struct SizedSearch::Solver : StumpBatch {
     search.evaluated_ += static_cast<i64>(lanes.size());
     for (std::size_t l = 0; l < batch.lanes.size(); ++l) {
       Point& point = batch.points[l];
-      const i64 low = rows.weight_before(table, batch.lanes[l].feature, point.position), high = rows.counts.weight - low;
+      const i64 low = rows.weight_before(table, batch.lanes[l].feature, point.position),
+                high = rows.counts.weight - low;
       point.low[0] = wrong(found[l].leaf[0], low);
       point.high[0] = wrong(found[l].leaf[1], high);
       point.low[1] = std::min(point.low[0], wrong(found[l].stump_all[0], low));
@@ -240,9 +249,12 @@ struct SizedSearch::Solver : StumpBatch {
     std::array<bool, kMostSplits> exact_low{}, exact_high{};
     exact_low[0] = exact_low[1] = exact_high[0] = exact_high[1] = true;
     bool parted = false;
-    const Interval& interval = std::find_if(batch.tasks.begin(), batch.tasks.end(), [&](const Task& task) { return lane < task.end; })->interval;
+    const Interval& interval = std::find_if(batch.tasks.begin(), batch.tasks.end(), [&](const Task& task) {
+                                 return lane < task.end;
+                               })->interval;
     const u32 feature = batch.lanes[lane].feature;
-    const i64 reach = std::max(between(rows, feature, interval.first, point.position), between(rows, feature, point.position, interval.last));
+    const i64 reach = std::max(between(rows, feature, interval.first, point.position),
+                               between(rows, feature, point.position, interval.last));
     const i64 slack = static_cast<i64>(settings.eta * static_cast<double>(reach));
     i64 limit = current();
     for (std::size_t i = 0; i < n; ++i) {
@@ -254,7 +266,8 @@ struct SizedSearch::Solver : StumpBatch {
         bool& exact = is_low ? exact_low[size] : exact_high[size];
         if (exact || point.low[i] + point.high[j] >= limit || stopped()) return;
         if (!parted) {
-          if (!rows.split(table, batch.lanes[lane].feature, point.position, level.low, level.high, scratch, stop)) return;
+          if (!rows.split(table, batch.lanes[lane].feature, point.position, level.low, level.high, scratch, stop))
+            return;
           parted = true;
         }
         const i64 wanted = limit - other + slack;
@@ -322,7 +335,9 @@ SizedSearch::Answer SizedSearch::run() {
   Subproblem subproblem;
   for (int splits = 2; splits <= most && base >= settings_.below && stop_.load() == 0; ++splits) {
     solvers[0]->begin(subproblem, *roots[0], splits, depth, settings_.below, base);
-    const auto lane = [&](int w) { work(*solvers[static_cast<std::size_t>(w)], *roots[static_cast<std::size_t>(w)], subproblem); };
+    const auto lane = [&](int w) {
+      work(*solvers[static_cast<std::size_t>(w)], *roots[static_cast<std::size_t>(w)], subproblem);
+    };
     run_workers(settings_.threads, lane, [&] { stop_ = -1; });  // out of memory: all stop, the caller hears of it
     base = subproblem.limit;
   }

@@ -19,10 +19,10 @@ constexpr int kMostSplits = 16;
 
 struct SizedSettings {
   int splits = 3, depth = 3;
-  i64 below = 0;        // only trees with fewer errors matter
+  i64 below = 0;  // only trees with fewer errors matter
   int threads = 1;
   int isa = kBaseline, lane_bits = 0;
-  double eta = 1;       // how much further than needed a side is searched, as a share of the weight its bound could rule out
+  double eta = 1;  // how much further than needed a side is searched, as a share of the weight its bound could rule out
   bool similarity = true;  // rule: a split near an evaluated one has at least its errors less the weight between them
   bool monotone = true;    // rule: along a column the low side only gains errors, the high side only loses some
   bool cache = true;       // rule: solved sets of rows are kept by size and depth
@@ -64,7 +64,9 @@ class SizedSearch {
   struct Subproblem;
   struct Solver;
   struct KeyHash {
-    std::size_t operator()(const std::array<std::uint64_t, 3>& key) const { return key[0] ^ (key[2] * 0x9e3779b97f4a7c15u); }
+    std::size_t operator()(const std::array<std::uint64_t, 3>& key) const {
+      return key[0] ^ (key[2] * 0x9e3779b97f4a7c15u);
+    }
   };
 
   void work(Solver& solver, Rows& rows, Subproblem& subproblem);

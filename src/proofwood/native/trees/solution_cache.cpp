@@ -23,8 +23,12 @@ void SolutionCache::store(const Rows& rows, int depth, const Solution& solution)
   if (memory_is_short()) solutions_.clear();
   const std::size_t size = solutions_.size();
   if (size >= kSolutions && !solutions_.contains(key)) return;
-  solutions_[key] = {solution.upper, solution.lower, solution.relaxed, solution.plan,
-                     size < kWithKnownSplits ? solution.known : nullptr, solution.stopped};
+  solutions_[key] = {solution.upper,
+                     solution.lower,
+                     solution.relaxed,
+                     solution.plan,
+                     size < kWithKnownSplits ? solution.known : nullptr,
+                     solution.stopped};
 }
 
 }  // namespace proofwood::trees

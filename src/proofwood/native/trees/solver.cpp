@@ -8,9 +8,9 @@
 
 namespace proofwood::trees {
 
-const char* const kCounterNames[kCounters] = {"subproblems", "cache_hits", "batches", "depth_two_splits",
-                                              "root_splits", "imported_bounds", "stumps", "canonical_splits",
-                                              "affordable"};
+const char* const kCounterNames[kCounters] = {"subproblems",      "cache_hits",       "batches",
+                                              "depth_two_splits", "root_splits",      "imported_bounds",
+                                              "stumps",           "canonical_splits", "affordable"};
 
 Solver::Solver(Shared& of) : shared(of) {
   for (int depth = 0; depth <= shared.settings.max_depth; ++depth) levels_.push_back(std::make_unique<Level>());
@@ -38,7 +38,8 @@ Solution Solver::solve(Rows& rows, int depth, const Request& request) {
       earlier = *std::move(found);
     }
   }
-  const bool affordable = settings.rules.affordable && settings.prices.leaf > 0 && request.limit <= settings.prices.leaf * depth;
+  const bool affordable =
+      settings.rules.affordable && settings.prices.leaf > 0 && request.limit <= settings.prices.leaf * depth;
   Solution solution = affordable       ? solve_affordable(rows, request)
                       : batched(depth) ? solve_depth_two(rows, request, false)
                                        : solve_general(rows, depth, request);
@@ -100,13 +101,15 @@ Subproblem& Solver::begin(Rows& rows, int depth, i64 limit, i64 gap) {
 }
 
 void Solver::open(Subproblem& subproblem, const Neighbours& neighbours) {
-  counters[kImported] += bounds_.place_points(subproblem, neighbours, shared.settings.prices, shared.settings.rules.feature_bounds);
+  counters[kImported] +=
+      bounds_.place_points(subproblem, neighbours, shared.settings.prices, shared.settings.rules.feature_bounds);
   bounds_.open_intervals(subproblem);
 }
 
 Solution Solver::solve_depth_two(Rows& rows, const Request& request, bool report) {
   Subproblem& subproblem = begin(rows, 2, request.limit, request.gap);
-  counters[kImported] += bounds_.place_points(subproblem, request.neighbours, shared.settings.prices, shared.settings.rules.feature_bounds);
+  counters[kImported] += bounds_.place_points(subproblem, request.neighbours, shared.settings.prices,
+                                              shared.settings.rules.feature_bounds);
   return depth_two.solve(subproblem, bounds_, request, report);
 }
 

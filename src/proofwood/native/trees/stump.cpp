@@ -30,7 +30,8 @@ Stump best_stump(const Table& table, const Rows& rows, const Minimum& minimum, c
       if (!rows.is_boundary(f, i + 1)) continue;
       const i64 right = prefix + suffix[i + 1];
       best.right_all = std::max(best.right_all, right);
-      if (right > best.right && minimum.met(seen, held) && minimum.met(rows.counts.count - seen, rows.counts.mass - held)) {
+      if (right > best.right && minimum.met(seen, held) &&
+          minimum.met(rows.counts.count - seen, rows.counts.mass - held)) {
         best.right = right;
         best.feature = f;
         best.position = i + 1;

@@ -9,8 +9,8 @@
 namespace proofwood::trees {
 
 struct Stump {
-  i64 right = -1;       // weight classified right; -1: no permitted stump
-  i64 right_all = -1;   // the same without the minimum of leaves
+  i64 right = -1;                 // weight classified right; -1: no permitted stump
+  i64 right_all = -1;             // the same without the minimum of leaves
   u32 feature = 0, position = 0;  // smallest that attains `right`
 };
 

@@ -61,7 +61,8 @@ struct StumpBatch {
   }
 
   void begin(const Rows& rows) {
-    const i64 largest = minimum.any() ? std::max<i64>({rows.counts.mass, rows.counts.count, minimum.rows, minimum.mass}) : rows.counts.weight;
+    const i64 largest = minimum.any() ? std::max<i64>({rows.counts.mass, rows.counts.count, minimum.rows, minimum.mass})
+                                      : rows.counts.weight;
     kernels = select_kernels(isa, lane_bits, largest);
     u32 present = 0, positive = 0;
     std::vector<std::uint16_t> number(table.n_classes, 0);
@@ -75,18 +76,23 @@ struct StumpBatch {
     values.min_rows = minimum.rows;
     values.min_mass = minimum.mass;
     values.n_labels = std::max(present, 1u);
-    if (kernels->bits == 16) fill_values<std::int16_t>(rows, positive);
-    else if (kernels->bits == 32) fill_values<std::int32_t>(rows, positive);
-    else fill_values<i64>(rows, positive);
+    if (kernels->bits == 16)
+      fill_values<std::int16_t>(rows, positive);
+    else if (kernels->bits == 32)
+      fill_values<std::int32_t>(rows, positive);
+    else
+      fill_values<i64>(rows, positive);
     if (two) {
       i64 total = 0;
-      for (u32 c = 0; c < table.n_classes; ++c) total += c == positive ? rows.counts.class_weight[c] : -rows.counts.class_weight[c];
+      for (u32 c = 0; c < table.n_classes; ++c)
+        total += c == positive ? rows.counts.class_weight[c] : -rows.counts.class_weight[c];
       state.total = total;
     } else {
       std::uint16_t* const label = label_buffer.resize(rows.n);
       for (u32 i = 0; i < rows.n; ++i) label[i] = number[table.label[rows.row(i)]];
       values.label = label;
-      values.scratch = lane_buffer.resize((kScratchVectors * (std::size_t{rows.n} + 2) + 2 * values.n_labels) * kVectorBytes);
+      values.scratch =
+          lane_buffer.resize((kScratchVectors * (std::size_t{rows.n} + 2) + 2 * values.n_labels) * kVectorBytes);
     }
   }
 

@@ -51,8 +51,10 @@ bool Subproblem::take(Candidate& candidate) {
   candidate.upper = upper;
   if (!queue.take(candidate.interval, candidate.limit)) return false;
   std::vector<u32> positions;
-  if (candidate.interval.is_point()) positions.push_back(candidate.interval.first);
-  else queue.choose(candidate.interval, 1, positions);
+  if (candidate.interval.is_point())
+    positions.push_back(candidate.interval.first);
+  else
+    queue.choose(candidate.interval, 1, positions);
   candidate.position = positions.front();
   candidate.below = queue.points[candidate.interval.below];
   candidate.above = queue.points[candidate.interval.above];

@@ -1,4 +1,5 @@
-// A subproblem of the search: rows and depth, what is open and what was found (docs/theory/optimal-trees.md, "The search").
+// A subproblem of the search: rows and depth, what is open and what was found (docs/theory/optimal-trees.md, "The
+// search").
 #pragma once
 
 #include <algorithm>
@@ -17,14 +18,14 @@ struct Request {
   i64 limit = kInfinite;  // only trees cheaper than this are wanted
   i64 gap = 0;            // what the tree may cost more than the best
   Neighbours neighbours{};
-  bool teach = false;     // neighbours will want what was learned
+  bool teach = false;  // neighbours will want what was learned
 };
 
 // What is known of a subproblem.
 struct Solution {
-  i64 upper = kInfinite;   // cost of `plan`
-  i64 lower = 0;           // of any permitted tree
-  i64 relaxed = 0;         // of any tree, permitted or not: bounds between neighbours rest on it
+  i64 upper = kInfinite;  // cost of `plan`
+  i64 lower = 0;          // of any permitted tree
+  i64 relaxed = 0;        // of any tree, permitted or not: bounds between neighbours rest on it
   PlanPtr plan;
   KnownSplitsPtr known;
   bool stopped = false;
@@ -73,8 +74,8 @@ struct Subproblem {
   i64 upper = kInfinite;  // cost of `plan`
   PlanPtr plan;
   i64 evaluated_lower = kInfinite, evaluated_relaxed = kInfinite;
-  std::vector<KnownSplitsPtr> known;  // what the sides of evaluated points learned
-  std::vector<Interval> busy;         // being evaluated by a thread
+  std::vector<KnownSplitsPtr> known;      // what the sides of evaluated points learned
+  std::vector<Interval> busy;             // being evaluated by a thread
   std::vector<std::pair<int, int>> ends;  // per feature: the points at positions 0 and n
 
   void begin(Rows& of, int depth_, i64 leaf, i64 limit_, i64 gap_);

@@ -54,8 +54,10 @@ void radix_sort(std::vector<Sortable>& items) {
 void rank_column(std::vector<Sortable>& items, std::vector<u32>& rank, std::vector<double>& values) {
   constexpr std::size_t kSmall = 1500;  // below, counting digits costs more than comparing
   const std::size_t n = items.size();
-  if (n < kSmall) std::sort(items.begin(), items.end(), [](const Sortable& a, const Sortable& b) { return a.key < b.key; });
-  else radix_sort(items);
+  if (n < kSmall)
+    std::sort(items.begin(), items.end(), [](const Sortable& a, const Sortable& b) { return a.key < b.key; });
+  else
+    radix_sort(items);
   rank.resize(n);
   values.clear();
   for (std::size_t i = 0; i < n; ++i) {
@@ -69,17 +71,20 @@ void for_each_parallel(std::size_t n, int threads, const auto& work) {
   const auto loop = [&] {
     for (std::size_t i; (i = next.fetch_add(1)) < n;) work(i);
   };
-  run_workers(static_cast<int>(std::min<std::size_t>(n, static_cast<std::size_t>(std::max(threads, 1)))), [&](int) { loop(); }, [&] { next = n; });
+  run_workers(
+      static_cast<int>(std::min<std::size_t>(n, static_cast<std::size_t>(std::max(threads, 1)))), [&](int) { loop(); },
+      [&] { next = n; });
 }
 
 struct Columns {
-  std::vector<std::vector<u32>> ranks;       // per column of the caller, per row
-  std::vector<std::vector<double>> values;   // per column, ascending
-  std::vector<u64> fingerprint;              // of the ranks
+  std::vector<std::vector<u32>> ranks;      // per column of the caller, per row
+  std::vector<std::vector<double>> values;  // per column, ascending
+  std::vector<u64> fingerprint;             // of the ranks
 };
 
 // False if stopped.
-bool rank_columns(Columns& columns, const double* x, std::size_t n, std::size_t n_columns, int threads, const std::atomic<int>& stop) {
+bool rank_columns(Columns& columns, const double* x, std::size_t n, std::size_t n_columns, int threads,
+                  const std::atomic<int>& stop) {
   columns.ranks.resize(n_columns);
   columns.values.resize(n_columns);
   columns.fingerprint.assign(n_columns, 0);
@@ -124,7 +129,8 @@ struct Groups {
 };
 
 // False if stopped.
-bool group_rows(Groups& groups, const Columns& columns, const Table& table, const int* labels, const std::atomic<int>& stop) {
+bool group_rows(Groups& groups, const Columns& columns, const Table& table, const int* labels,
+                const std::atomic<int>& stop) {
   const std::size_t n = groups.of.size();
   const bool cancel = table.n_classes == 2;
   std::vector<u64> hash(n, 0);
@@ -136,7 +142,8 @@ bool group_rows(Groups& groups, const Columns& columns, const Table& table, cons
     for (std::size_t i = 0; i < n; ++i) hash[i] = mix(hash[i] ^ static_cast<u64>(labels[i]));
   const auto same = [&](u32 a, u32 b) {
     if (!cancel && labels[a] != labels[b]) return false;
-    return std::all_of(table.column.begin(), table.column.end(), [&](u32 f) { return columns.ranks[f][a] == columns.ranks[f][b]; });
+    return std::all_of(table.column.begin(), table.column.end(),
+                       [&](u32 f) { return columns.ranks[f][a] == columns.ranks[f][b]; });
   };
   constexpr u32 kEmpty = ~0u;
   std::vector<u32> slot(std::bit_ceil(2 * n + 1), kEmpty);  // open addressing: first row of each group
@@ -155,7 +162,8 @@ bool group_rows(Groups& groups, const Columns& columns, const Table& table, cons
 }
 
 // Labels, weights and counts of the merged rows. Returns a row of the caller for each.
-std::vector<u32> merge_rows(Table& table, const Groups& groups, const int* labels, const i64* weights, bool keep_counts) {
+std::vector<u32> merge_rows(Table& table, const Groups& groups, const int* labels, const i64* weights,
+                            bool keep_counts) {
   table.n_rows = groups.count;
   table.label.assign(groups.count, 0);
   table.weight.assign(groups.count, 0);

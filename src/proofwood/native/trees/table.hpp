@@ -20,15 +20,15 @@ constexpr u32 kMixed = (1u << kLabelBits) - 1;
 // Rows of equal values are merged, columns that say nothing new are left out.
 struct Table {
   u32 n_rows = 0, n_features = 0, n_classes = 0;
-  std::vector<std::vector<u32>> key;          // per feature, per row
-  std::vector<std::vector<double>> value;     // per feature, per rank: the value itself
-  std::vector<u32> column;                    // per feature: column of the caller
-  std::vector<u16> label;                     // per row
-  std::vector<i64> weight;                    // per row, not negative
-  std::vector<u32> count;                     // per row: rows of the caller
-  std::vector<i64> mass;                      // per row: their weight, before opposite rows cancelled
-  i64 constant = 0;                           // weight that every tree gets wrong: equal rows of opposite classes
-  bool unit = true;                           // all weights and counts are 1
+  std::vector<std::vector<u32>> key;       // per feature, per row
+  std::vector<std::vector<double>> value;  // per feature, per rank: the value itself
+  std::vector<u32> column;                 // per feature: column of the caller
+  std::vector<u16> label;                  // per row
+  std::vector<i64> weight;                 // per row, not negative
+  std::vector<u32> count;                  // per row: rows of the caller
+  std::vector<i64> mass;                   // per row: their weight, before opposite rows cancelled
+  i64 constant = 0;                        // weight that every tree gets wrong: equal rows of opposite classes
+  bool unit = true;                        // all weights and counts are 1
 };
 
 // `x` is (n, n_columns), row after row; `labels` in 0..n_classes-1. Returns false if `stop` was set meanwhile.

@@ -1,5 +1,5 @@
-// Writes the tree of a plan as nodes: its splits send the rows to its ends, and the best stumps of all ends that want one
-// are found in one walk over the features (docs/theory/optimal-trees.md, "Depth two").
+// Writes the tree of a plan as nodes: its splits send the rows to its ends, and the best stumps of all ends that want
+// one are found in one walk over the features (docs/theory/optimal-trees.md, "Depth two").
 #include "trees/write_out.hpp"
 
 #include <algorithm>
@@ -18,7 +18,8 @@ class TreeWriter {
 
   std::vector<TreeNode> write(const Plan& plan) {
     rows_.resize(table_.n_rows);
-    for (u32 r = 0; r < table_.n_rows; ++r) rows_[r] = {table_.weight[r], table_.mass[r], table_.count[r], kNone, table_.label[r]};
+    for (u32 r = 0; r < table_.n_rows; ++r)
+      rows_[r] = {table_.weight[r], table_.mass[r], table_.count[r], kNone, table_.label[r]};
     std::vector<u32> all(table_.n_rows);
     std::iota(all.begin(), all.end(), 0u);
     place(plan, std::move(all));
@@ -44,7 +45,8 @@ class TreeWriter {
 
   void place(const Plan& plan, std::vector<u32> rows) {
     if (plan.kind == Plan::kSplit) {
-      const auto middle = std::stable_partition(rows.begin(), rows.end(), [&](u32 r) { return table_.key[plan.feature][r] <= plan.key; });
+      const auto middle = std::stable_partition(rows.begin(), rows.end(),
+                                                [&](u32 r) { return table_.key[plan.feature][r] <= plan.key; });
       place(*plan.low, {rows.begin(), middle});
       place(*plan.high, {middle, rows.end()});
       return;
@@ -142,7 +144,7 @@ class TreeWriter {
   const std::size_t classes_;
   std::vector<Row> rows_;
   std::vector<End> ends_;
-  std::vector<i64> total_, low_;        // per end and class: of all its rows, of those walked over
+  std::vector<i64> total_, low_;  // per end and class: of all its rows, of those walked over
   std::vector<u32> count_, seen_, last_;
   std::vector<i64> mass_, held_;
   std::vector<TreeNode> nodes_;

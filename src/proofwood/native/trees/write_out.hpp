@@ -10,8 +10,8 @@
 namespace proofwood::trees {
 
 struct TreeNode {
-  int feature;    // column of the caller, -1 at a leaf
-  double value;   // largest value that goes low
+  int feature;   // column of the caller, -1 at a leaf
+  double value;  // largest value that goes low
   int low, high;
 };
 

@@ -1,7 +1,7 @@
 // Conflict analysis: why a bound follows or the sum falls short, and the clause that is learned from it.
 //
-// Theory: docs/theory/explanations.md, "The native engine": explanation of a failure, learning, invariants. The clause is
-// that of the first unique implication point, as in SAT solvers (Marques-Silva, Sakallah 1999).
+// Theory: docs/theory/explanations.md, "The native engine": explanation of a failure, learning, invariants. The clause
+// is that of the first unique implication point, as in SAT solvers (Marques-Silva, Sakallah 1999).
 #include <algorithm>
 #include <stdexcept>
 
@@ -21,12 +21,13 @@ void ClauseSearch::mark_ruled_out(std::optional<Literal> assumed) {
   const int from = upper ? v : model_.first[z(c)], to = upper ? model_.first[z(c) + 1] : v + 1;
   for (int u = from; u < to; ++u) {
     const std::size_t need = 2 * z(u) + (upper ? 0 : 1);
-    for (int i = model_.needing_of[need]; i < model_.needing_of[need + 1]; ++i) marked_[z(model_.needing[z(i)])] = mark_;
+    for (int i = model_.needing_of[need]; i < model_.needing_of[need + 1]; ++i)
+      marked_[z(model_.needing[z(i)])] = mark_;
   }
 }
 
-// Into stops_: place of the best leaf of each tree that is alive before the change `limit`, under `assumed`. Returns what
-// these leaves leave below the least of the sum.
+// Into stops_: place of the best leaf of each tree that is alive before the change `limit`, under `assumed`. Returns
+// what these leaves leave below the least of the sum.
 std::int64_t ClauseSearch::find_stops(const Sum& sum, std::optional<Literal> assumed, int limit) {
   std::int64_t room = sum.least - 1;
   stops_.resize(z(model_.n_trees));
@@ -159,7 +160,8 @@ void ClauseSearch::bump(Literal l) {
 bool ClauseSearch::implied(Literal fact, int before) const {
   if (trail_[z(entry_of(fact))].level == 0) return true;
   const Literal known = wanted_[2 * z(column(fact)) + z(fact & 1)];
-  return known >= 0 && entry_of(known) < before && ((fact & 1) != 0 ? cut(known) <= cut(fact) : cut(known) >= cut(fact));
+  return known >= 0 && entry_of(known) < before &&
+         ((fact & 1) != 0 ? cut(known) <= cut(fact) : cut(known) >= cut(fact));
 }
 
 void ClauseSearch::add_fact(Literal fact) {
@@ -209,12 +211,14 @@ void ClauseSearch::drop_implied(Literal point, Watch& watch) {
     if (trail_[z(entry)].reason < 0) continue;
     if (watch.over()) break;  // the clause holds without this, too
     const std::vector<Literal> others = facts_of(entry);
-    if (std::all_of(others.begin(), others.end(), [&](Literal other) { return implied(other, entry); })) spare.push_back(key);
+    if (std::all_of(others.begin(), others.end(), [&](Literal other) { return implied(other, entry); }))
+      spare.push_back(key);
   }
   for (const int key : spare) wanted_[z(key)] = -1;
 }
 
-// The clause that denies the facts in wanted_, and the level to go back to: there all its literals but the first are false.
+// The clause that denies the facts in wanted_, and the level to go back to: there all its literals but the first are
+// false.
 void ClauseSearch::write_clause(Literal point, std::vector<Literal>& learned, int& back, int& glue) {
   learned.assign(1, point ^ 1);
   back = 0;

@@ -32,9 +32,9 @@ std::vector<int> ints(const Numbers& given) { return {given.data(), given.data()
 
 class VoteSearch {
  public:
-  VoteSearch(const Numbers& cells, const Numbers& leaves_of, const Scores& scores, const Numbers& base, const Numbers& needs_of,
-             const Numbers& needs, std::vector<std::vector<int>> clauses, bool propagate_scores, bool slack, bool climb, bool local, bool join,
-             std::int64_t patience)
+  VoteSearch(const Numbers& cells, const Numbers& leaves_of, const Scores& scores, const Numbers& base,
+             const Numbers& needs_of, const Numbers& needs, std::vector<std::vector<int>> clauses,
+             bool propagate_scores, bool slack, bool climb, bool local, bool join, std::int64_t patience)
       : rules_{propagate_scores, slack, climb, local, join}, patience_(patience) {
     model_.n_columns = static_cast<int>(cells.shape(0));
     model_.n_trees = static_cast<int>(leaves_of.shape(0)) - 1;
@@ -52,7 +52,8 @@ class VoteSearch {
       std::sort(clause.begin(), clause.end());
       clause.erase(std::unique(clause.begin(), clause.end()), clause.end());
       const auto opposite = [](int a, int b) { return (a ^ 1) == b; };
-      if (std::adjacent_find(clause.begin(), clause.end(), opposite) == clause.end()) model_.clauses.emplace_back(clause.begin(), clause.end());
+      if (std::adjacent_find(clause.begin(), clause.end(), opposite) == clause.end())
+        model_.clauses.emplace_back(clause.begin(), clause.end());
     }
     model_.index();
   }
@@ -61,16 +62,18 @@ class VoteSearch {
   VoteSearch& operator=(const VoteSearch&) = delete;
 
   // One question: is there a row with sum(winner) - sum(loser) >= least? `near` are the cells of the row to explain.
-  nb::tuple ask(int winner, int loser, std::int64_t least, const std::vector<int>& assumptions, const std::vector<int>& near,
-                std::optional<double> seconds) {
+  nb::tuple ask(int winner, int loser, std::int64_t least, const std::vector<int>& assumptions,
+                const std::vector<int>& near, std::optional<double> seconds) {
     auto& pair = pairs_[{winner, loser}];
-    if (!pair) pair = std::make_unique<votes::ClauseSearch>(model_, std::vector<votes::Contest>{{winner, loser, least}}, rules_);
+    if (!pair)
+      pair = std::make_unique<votes::ClauseSearch>(model_, std::vector<votes::Contest>{{winner, loser, least}}, rules_);
     return answer(*pair, true, assumptions, near, seconds);
   }
 
   // Is there a row in which `winner` comes before all `losers`, each a class with the least difference of the sums?
-  nb::tuple ask_first(int winner, const std::vector<std::pair<int, std::int64_t>>& losers, const std::vector<int>& assumptions,
-                      const std::vector<int>& near, std::optional<double> seconds) {
+  nb::tuple ask_first(int winner, const std::vector<std::pair<int, std::int64_t>>& losers,
+                      const std::vector<int>& assumptions, const std::vector<int>& near,
+                      std::optional<double> seconds) {
     auto& search = firsts_[winner];
     if (!search) {
       std::vector<votes::Contest> contests;
@@ -88,8 +91,8 @@ class VoteSearch {
   }
 
  private:
-  nb::tuple answer(votes::ClauseSearch& search, bool one_sum, const std::vector<int>& assumptions, const std::vector<int>& near,
-                   std::optional<double> seconds) {
+  nb::tuple answer(votes::ClauseSearch& search, bool one_sum, const std::vector<int>& assumptions,
+                   const std::vector<int>& near, std::optional<double> seconds) {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
     const auto left = [&]() -> std::optional<double> {
@@ -117,7 +120,8 @@ class VoteSearch {
         return stopped != kRunning;
       });
       const votes::Budget budget{watch, patience_, one_sum};
-      if (!proofwood::while_memory_lasts(lacking, [&] { outcome = search.solve(literals, near, budget); })) return without_memory();
+      if (!proofwood::while_memory_lasts(lacking, [&] { outcome = search.solve(literals, near, budget); }))
+        return without_memory();
       if (raised) std::rethrow_exception(raised);
       if (stopped == proofwood::kInterrupt) outcome = votes::Outcome::kStopped;
       if (outcome != votes::Outcome::kStopped) stopped = kRunning;  // the answer came all the same
@@ -127,7 +131,8 @@ class VoteSearch {
       proofwood::Watch watch(stop);
       const votes::Budget budget{watch, -1, one_sum};
       const auto go_on = [&] {
-        outcome = one_sum && rules_.local ? search.solve_small(literals, near, budget) : search.solve(literals, near, budget);
+        outcome =
+            one_sum && rules_.local ? search.solve_small(literals, near, budget) : search.solve(literals, near, budget);
       };
       proofwood::run_watched(go_on, stop, left(), nullptr);
       if (stop.load() == proofwood::kMemory && outcome == votes::Outcome::kStopped) return without_memory();
@@ -161,11 +166,12 @@ void proofwood::bind_votes(nb::module_& module) {
 #else
   module.attr("checks") = false;
 #endif
-  nb::class_<VoteSearch>(module, "VoteSearch", "Search for rows of another class; keeps what it learned for each pair of classes.")
+  nb::class_<VoteSearch>(module, "VoteSearch",
+                         "Search for rows of another class; keeps what it learned for each pair of classes.")
       .def(nb::init<const Numbers&, const Numbers&, const Scores&, const Numbers&, const Numbers&, const Numbers&,
                     std::vector<std::vector<int>>, bool, bool, bool, bool, bool, std::int64_t>(),
-           "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a, "propagate_scores"_a, "slack"_a, "climb"_a,
-           "local"_a, "join"_a, "patience"_a)
+           "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a, "propagate_scores"_a,
+           "slack"_a, "climb"_a, "local"_a, "join"_a, "patience"_a)
       .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
            "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question")
       .def("ask_first", &VoteSearch::ask_first, "winner"_a, "losers"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),

@@ -1,7 +1,7 @@
 // The main loop of the clause-learning search, and the questions that get a small ensemble of their own.
 //
-// Theory: docs/theory/explanations.md, "The native engine". The loop is that of a SAT solver with learned clauses: propagate,
-// analyse the conflict, restart, climb, assume, decide.
+// Theory: docs/theory/explanations.md, "The native engine". The loop is that of a SAT solver with learned clauses:
+// propagate, analyse the conflict, restart, climb, assume, decide.
 #include "votes/clause_search.hpp"
 
 #include <algorithm>
@@ -31,10 +31,10 @@ std::int64_t luby(std::int64_t i) {
 }
 
 constexpr std::int64_t kFirstRestart = 64;  // conflicts, times the numbers of Luby
-constexpr std::int64_t kClimb = 8;          // leaves that a local search may look at, per conflict and leaf of the model
-constexpr std::int64_t kClimbLong = 100;    // leaves, per leaf of the model, before a question becomes a small ensemble
-constexpr std::size_t kFound = 16;          // rows remembered
-constexpr std::size_t kStopped = 8;         // stopped questions remembered
+constexpr std::int64_t kClimb = 8;        // leaves that a local search may look at, per conflict and leaf of the model
+constexpr std::int64_t kClimbLong = 100;  // leaves, per leaf of the model, before a question becomes a small ensemble
+constexpr std::size_t kFound = 16;        // rows remembered
+constexpr std::size_t kStopped = 8;       // stopped questions remembered
 
 }  // namespace
 
@@ -69,7 +69,8 @@ ClauseSearch::Sum ClauseSearch::sum_of(const Contest& contest) const {
   return sum;
 }
 
-ClauseSearch::ClauseSearch(const Model& model, const std::vector<Contest>& contests, Rules rules) : model_(model), rules_(rules), climb_(model) {
+ClauseSearch::ClauseSearch(const Model& model, const std::vector<Contest>& contests, Rules rules)
+    : model_(model), rules_(rules), climb_(model) {
   const int n = model.n_leaves;
   for (const Contest& contest : contests) sums_.push_back(sum_of(contest));
   dead_.assign(z(n), 0);
@@ -106,7 +107,8 @@ struct ClauseSearch::Schedule {
   std::size_t most_clauses = 0;                          // learned ones, before half of them are forgotten
 };
 
-Outcome ClauseSearch::solve(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget) {
+Outcome ClauseSearch::solve(const std::vector<Literal>& assumptions, const std::vector<int>& near,
+                            const Budget& budget) {
   core_.clear();
   if (never_) return Outcome::kSame;
   const int n_assumptions = static_cast<int>(assumptions.size());
@@ -132,7 +134,8 @@ Outcome ClauseSearch::solve(const std::vector<Literal>& assumptions, const std::
     if (schedule.conflicts >= schedule.next_climb && level() >= n_assumptions) {
       undo(n_assumptions);
       if (!propagate(budget.watch) || budget.watch.over()) continue;
-      if (climb(near, (schedule.next_climb + 1) * kClimb * model_.n_leaves, budget.watch)) return end(Outcome::kChanges);
+      if (climb(near, (schedule.next_climb + 1) * kClimb * model_.n_leaves, budget.watch))
+        return end(Outcome::kChanges);
       schedule.next_climb = 4 * schedule.next_climb + 4;
     }
     if (level() < n_assumptions) {
@@ -143,8 +146,8 @@ Outcome ClauseSearch::solve(const std::vector<Literal>& assumptions, const std::
   }
 }
 
-// Goes back to the level of the conflict, learns a clause and goes back to where it says something. An outcome if that is
-// the end of the question.
+// Goes back to the level of the conflict, learns a clause and goes back to where it says something. An outcome if that
+// is the end of the question.
 std::optional<Outcome> ClauseSearch::learn_from_conflict(Schedule& schedule, const Budget& budget) {
   ++conflicts_;
   ++schedule.conflicts;
@@ -165,8 +168,8 @@ std::optional<Outcome> ClauseSearch::learn_from_conflict(Schedule& schedule, con
   return std::nullopt;
 }
 
-// A conflict of facts that are all older than this level belongs to the level of the youngest. False if that is level 0:
-// then nothing is assumed, and there is no row at all.
+// A conflict of facts that are all older than this level belongs to the level of the youngest. False if that is level
+// 0: then nothing is assumed, and there is no row at all.
 bool ClauseSearch::go_to_conflict() {
   if (level() == 0) return false;
   int youngest = 0;
@@ -205,7 +208,8 @@ void ClauseSearch::decay() {
 // Back to the assumptions; where learned clauses are too many, half of the long ones are forgotten.
 void ClauseSearch::restart(Schedule& schedule, int n_assumptions, Watch& watch) {
   schedule.until_restart = kFirstRestart * luby(++schedule.restarts + 1);
-  const std::size_t most = memory_is_short() ? std::min<std::size_t>(schedule.most_clauses, 1000) : schedule.most_clauses;
+  const std::size_t most =
+      memory_is_short() ? std::min<std::size_t>(schedule.most_clauses, 1000) : schedule.most_clauses;
   if (clauses_.size() - n_given_ <= most) {
     undo(n_assumptions);
     return;
@@ -232,8 +236,8 @@ bool ClauseSearch::assume(const std::vector<Literal>& assumptions) {
   return true;
 }
 
-// The whole way to a best leaf at once: what follows from some of its needs follows from all. Where the best leaves hold
-// everywhere, the clauses of the space are left. False if no decision is left: the witness is an answer.
+// The whole way to a best leaf at once: what follows from some of its needs follows from all. Where the best leaves
+// hold everywhere, the clauses of the space are left. False if no decision is left: the witness is an answer.
 bool ClauseSearch::decide_next(const std::vector<int>& near) {
   const Literal next = choose();
   if (next < 0) {
@@ -249,7 +253,8 @@ bool ClauseSearch::decide_next(const std::vector<int>& near) {
 
 Literal ClauseSearch::choose() {
   // Where the best leaves of one sum hold everywhere, the trees have no others, and all sums are what they are.
-  const Sum& sum = *std::min_element(sums_.begin(), sums_.end(), [](const Sum& a, const Sum& b) { return a.bound - a.least < b.bound - b.least; });
+  const Sum& sum = *std::min_element(sums_.begin(), sums_.end(),
+                                     [](const Sum& a, const Sum& b) { return a.bound - a.least < b.bound - b.least; });
   Literal chosen = -1;
   double most = -1.0;
   for (int t = 0; t < model_.n_trees; ++t) {
@@ -278,7 +283,8 @@ bool ClauseSearch::complete(const std::vector<int>& near) {
   for (std::size_t c = 0; c < lo_.size(); ++c) witness_[c] = std::clamp(near[c], lo_[c], hi_[c]);
   for (std::size_t i = 0; i < n_given_; ++i) {
     const auto& literals = clauses_[i].literals;
-    if (!std::any_of(literals.begin(), literals.end(), [&](Literal l) { return model_.holds(l, witness_); })) return false;
+    if (!std::any_of(literals.begin(), literals.end(), [&](Literal l) { return model_.holds(l, witness_); }))
+      return false;
   }
   return true;
 }
@@ -312,7 +318,8 @@ void ClauseSearch::reduce() {
   std::vector<std::size_t> long_ones;
   for (std::size_t i = n_given_; i < clauses_.size(); ++i)
     if (clauses_[i].glue > 2) long_ones.push_back(i);
-  std::sort(long_ones.begin(), long_ones.end(), [&](std::size_t a, std::size_t b) { return clauses_[a].activity < clauses_[b].activity; });
+  std::sort(long_ones.begin(), long_ones.end(),
+            [&](std::size_t a, std::size_t b) { return clauses_[a].activity < clauses_[b].activity; });
   std::vector<char> gone(clauses_.size(), 0);
   for (std::size_t i = 0; i < long_ones.size() / 2; ++i) gone[long_ones[i]] = 1;
   std::size_t kept = 0;
@@ -339,9 +346,10 @@ Outcome ClauseSearch::found() {
 
 // ------------------------------------------------------------------------------------ a small ensemble for a question
 
-// Makes the small ensemble of a question and its search; nothing if the question is answered or stopped before that, with
-// the outcome in `outcome`.
-std::optional<ClauseSearch::StoppedQuestion> ClauseSearch::make_small(const std::vector<Literal>& assumptions, const std::vector<int>& near,
+// Makes the small ensemble of a question and its search; nothing if the question is answered or stopped before that,
+// with the outcome in `outcome`.
+std::optional<ClauseSearch::StoppedQuestion> ClauseSearch::make_small(const std::vector<Literal>& assumptions,
+                                                                      const std::vector<int>& near,
                                                                       const Budget& budget, Outcome& outcome) {
   if (never_ || !propagate(budget.watch)) {
     never_ = true;
@@ -367,8 +375,10 @@ std::optional<ClauseSearch::StoppedQuestion> ClauseSearch::make_small(const std:
     return std::nullopt;
   }
   const JoinOptions options{rules_.join};
-  StoppedQuestion made{assumptions, std::make_unique<SmallEnsemble>(model_, sums_[0].gain, dead_, lo_, hi_, sums_[0].least, options, budget.watch),
-                       nullptr};
+  StoppedQuestion made{
+      assumptions,
+      std::make_unique<SmallEnsemble>(model_, sums_[0].gain, dead_, lo_, hi_, sums_[0].least, options, budget.watch),
+      nullptr};
   undo(0);
   if (made.ensemble->stopped()) {
     outcome = Outcome::kStopped;
@@ -381,13 +391,15 @@ std::optional<ClauseSearch::StoppedQuestion> ClauseSearch::make_small(const std:
   }
   Rules rules = rules_;
   rules.climb = rules.local = false;
-  made.search = std::make_unique<ClauseSearch>(made.ensemble->model(), std::vector<Contest>{{0, 1, made.ensemble->least()}}, rules);
+  made.search = std::make_unique<ClauseSearch>(made.ensemble->model(),
+                                               std::vector<Contest>{{0, 1, made.ensemble->least()}}, rules);
   return made;
 }
 
-Outcome ClauseSearch::solve_small(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget) {
-  auto question =
-      std::find_if(stopped_.begin(), stopped_.end(), [&](const StoppedQuestion& one) { return one.assumptions == assumptions; });
+Outcome ClauseSearch::solve_small(const std::vector<Literal>& assumptions, const std::vector<int>& near,
+                                  const Budget& budget) {
+  auto question = std::find_if(stopped_.begin(), stopped_.end(),
+                               [&](const StoppedQuestion& one) { return one.assumptions == assumptions; });
   if (question == stopped_.end()) {
     Outcome outcome = Outcome::kStopped;
     std::optional<StoppedQuestion> made = make_small(assumptions, near, budget, outcome);

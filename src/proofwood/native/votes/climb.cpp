@@ -1,4 +1,5 @@
-// Local search for a row that scores high: steps of one column, kicks, and the way back to the row that was asked about.
+// Local search for a row that scores high: steps of one column, kicks, and the way back to the row that was asked
+// about.
 //
 // Theory: docs/theory/explanations.md, "The native engine": climbing.
 #include "votes/climb.hpp"
@@ -236,7 +237,8 @@ bool Climb::reach(const std::vector<std::vector<int>>& starts, std::int64_t leas
     idle = 0;
     for (int c = 0; c < n_free_; ++c) {
       const int column = open_[z(c)];
-      move(column, lo_[z(column)] + static_cast<int>(random() % static_cast<std::uint64_t>(hi_[z(column)] - lo_[z(column)] + 1)));
+      move(column, lo_[z(column)] +
+                       static_cast<int>(random() % static_cast<std::uint64_t>(hi_[z(column)] - lo_[z(column)] + 1)));
     }
     ascend(least, watch);
     if (sum_ >= least) return true;

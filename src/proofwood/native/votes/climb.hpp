@@ -25,12 +25,13 @@ class Climb {
  public:
   explicit Climb(const Model& model) : model_(model) {}
 
-  // The box [lo, hi]; `dead` counts for each leaf what rules it out there. Columns of the model's clauses keep the cells
-  // of each start.
-  void enter(const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo, const std::vector<int>& hi);
+  // The box [lo, hi]; `dead` counts for each leaf what rules it out there. Columns of the model's clauses keep the
+  // cells of each start.
+  void enter(const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
+             const std::vector<int>& hi);
 
-  // Search from each start, then from changed rows, until a row reaches `least` or about `effort` leaves were looked at.
-  // Starts are moved into the box first. True if row() reaches `least`; false if not, or if the watch is over.
+  // Search from each start, then from changed rows, until a row reaches `least` or about `effort` leaves were looked
+  // at. Starts are moved into the box first. True if row() reaches `least`; false if not, or if the watch is over.
   bool reach(const std::vector<std::vector<int>>& starts, std::int64_t least, std::int64_t effort, Watch& watch);
 
   // Takes cells of row() back to those of `near`, the least helpful first, for as long as the sum stays at `least`.
@@ -43,8 +44,8 @@ class Climb {
 
  private:
   struct Entry {
-    int leaf;        // number among the leaves reached by the box
-    int low, high;   // cells of the column that it needs
+    int leaf;       // number among the leaves reached by the box
+    int low, high;  // cells of the column that it needs
   };
 
   bool load(const std::vector<int>& row);  // moved into the box; false, and nothing done, if a clause then fails
@@ -52,7 +53,7 @@ class Climb {
   void move(int column, int cell);
   struct Step {
     int cell;
-    std::int64_t more;                     // what it adds to the sum, 0 if no cell of the column is better
+    std::int64_t more;  // what it adds to the sum, 0 if no cell of the column is better
   };
   Step best_step(int place);
   void ascend(std::int64_t least, Watch& watch);          // column after column
@@ -67,16 +68,16 @@ class Climb {
 
   const Model& model_;
   std::vector<int> lo_, hi_;
-  std::vector<int> open_;                // columns with more than one cell; the first n_free_ are in no clause of the model
+  std::vector<int> open_;  // columns with more than one cell; the first n_free_ are in no clause of the model
   int n_free_ = 0;
-  std::vector<int> entries_of_;          // (open + 1)
+  std::vector<int> entries_of_;  // (open + 1)
   std::vector<Entry> entries_;
-  std::vector<std::int64_t> gain_;       // of the leaves reached
-  std::vector<int> leaf_;                // their numbers in the model
-  std::vector<int> number_;              // (n_leaves) place among the leaves reached, -1 elsewhere
-  std::vector<int> place_;               // (n_columns) place among the open columns, -1 elsewhere
-  std::vector<int> wrong_;               // columns whose cell is outside what the leaf needs
-  std::vector<std::int64_t> steps_;      // change of the sum at each cell of a column
+  std::vector<std::int64_t> gain_;   // of the leaves reached
+  std::vector<int> leaf_;            // their numbers in the model
+  std::vector<int> number_;          // (n_leaves) place among the leaves reached, -1 elsewhere
+  std::vector<int> place_;           // (n_columns) place among the open columns, -1 elsewhere
+  std::vector<int> wrong_;           // columns whose cell is outside what the leaf needs
+  std::vector<std::int64_t> steps_;  // change of the sum at each cell of a column
   std::vector<int> row_;
   std::int64_t sum_ = 0, spent_ = 0;
   std::uint64_t seed_ = 0x9E3779B97F4A7C15ULL;

@@ -46,7 +46,8 @@ bool ClauseSearch::set(Literal l, int reason) {
     for (int v = model_.first[z(c)] + t; v < model_.first[z(c)] + hi_[z(c)]; ++v) {
       when_[2 * z(v) + 1] = static_cast<int>(trail_.size()) - 1;
       state_[z(v)] = 0;
-      for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) kill(model_.needing[z(i)], 2 * v);
+      for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i)
+        kill(model_.needing[z(i)], 2 * v);
     }
     hi_[z(c)] = t;
   } else {
@@ -56,7 +57,8 @@ bool ClauseSearch::set(Literal l, int reason) {
     for (int v = model_.first[z(c)] + lo_[z(c)]; v <= model_.first[z(c)] + t; ++v) {
       when_[2 * z(v)] = static_cast<int>(trail_.size()) - 1;
       state_[z(v)] = 1;
-      for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) kill(model_.needing[z(i)], 2 * v + 1);
+      for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i)
+        kill(model_.needing[z(i)], 2 * v + 1);
     }
     lo_[z(c)] = t + 1;
   }
@@ -72,13 +74,15 @@ void ClauseSearch::undo(int to) {
     if (change.upper) {
       for (int v = model_.first[z(c)] + hi_[z(c)]; v < model_.first[z(c)] + change.before; ++v) {
         state_[z(v)] = -1;
-        for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i) revive(model_.needing[z(i)]);
+        for (int i = model_.needing_of[2 * z(v)]; i < model_.needing_of[2 * z(v) + 1]; ++i)
+          revive(model_.needing[z(i)]);
       }
       hi_[z(c)] = change.before;
     } else {
       for (int v = model_.first[z(c)] + change.before; v < model_.first[z(c)] + lo_[z(c)]; ++v) {
         state_[z(v)] = -1;
-        for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i) revive(model_.needing[z(i)]);
+        for (int i = model_.needing_of[2 * z(v) + 1]; i < model_.needing_of[2 * z(v) + 2]; ++i)
+          revive(model_.needing[z(i)]);
       }
       lo_[z(c)] = change.before;
     }
@@ -96,8 +100,8 @@ void ClauseSearch::attach(int clause) {
 
 // -------------------------------------------------------------------------------------------------------- clauses
 
-// Looks at the clauses that watch `gone`, a literal that has become false: a clause finds another literal to watch, or its
-// last one follows, or it is in conflict and is returned.
+// Looks at the clauses that watch `gone`, a literal that has become false: a clause finds another literal to watch, or
+// its last one follows, or it is in conflict and is returned.
 int ClauseSearch::visit_watchers(Literal gone) {
   auto& watchers = watching_[z(gone)];
   std::size_t kept = 0;
@@ -133,8 +137,8 @@ int ClauseSearch::propagate_clauses() {
   while (head_ < trail_.size()) {
     const Change change = trail_[head_++];
     const int c = change.column, first = model_.first[z(c)];
-    // Literals that this change made false. A later change of the same column may have made more false; those are looked
-    // at when that change has its turn.
+    // Literals that this change made false. A later change of the same column may have made more false; those are
+    // looked at when that change has its turn.
     const int from = change.upper ? first + hi_[z(c)] : first + change.before;
     const int to = change.upper ? first + change.before : first + lo_[z(c)];
     for (int v = from; v < to; ++v) {
@@ -151,7 +155,8 @@ int ClauseSearch::propagate_clauses() {
 
 // --------------------------------------------------------------------------------------------------------- the sums
 
-// Place of the best leaf of a tree that stays alive if `need`, which its best leaf has, is false; `last` if there is none.
+// Place of the best leaf of a tree that stays alive if `need`, which its best leaf has, is false; `last` if there is
+// none.
 int ClauseSearch::best_without(const Sum& sum, int tree, Literal need) const {
   const int c = column(need), t = cut(need);
   const bool upper = (need & 1) != 0;
@@ -193,7 +198,8 @@ bool ClauseSearch::list_losses(const Sum& sum, Watch& watch) {
 // ones, too. The first cut at which they exceed the room is forced. With room 4:
 //
 //   cell        0   1   2   3   4   5
-//   losses            3       2           "cell > 3" false costs 2, "cell > 1" false costs 2 + 3 > 4: "cell > 1" is forced
+//   losses            3       2           "cell > 3" false costs 2, "cell > 1" false costs 2 + 3 > 4: "cell > 1" is
+//   forced
 ClauseSearch::Step ClauseSearch::force_bounds(int number, std::int64_t room) {
   const Sum& sum = sums_[z(number)];
   std::sort(losses_.begin(), losses_.end(), [](const Loss& a, const Loss& b) {
@@ -242,12 +248,14 @@ ClauseSearch::Step ClauseSearch::propagate_scores(int number, Watch& watch) {
 void ClauseSearch::check() const {
   PROOFWOOD_ASSERT(head_ == trail_.size());
   for (const Clause& clause : clauses_)
-    PROOFWOOD_ASSERT(std::any_of(clause.literals.begin(), clause.literals.end(), [&](Literal l) { return value(l) != 0; }));
+    PROOFWOOD_ASSERT(
+        std::any_of(clause.literals.begin(), clause.literals.end(), [&](Literal l) { return value(l) != 0; }));
   for (int c = 0; c < model_.n_columns; ++c) PROOFWOOD_ASSERT(lo_[z(c)] <= hi_[z(c)]);
   for (const Sum& sum : sums_) {
     std::int64_t bound = 0;
     for (int t = 0; t < model_.n_trees; ++t) {
-      for (int place = model_.leaves_of[z(t)]; place < sum.best[z(t)]; ++place) PROOFWOOD_ASSERT(dead_[z(sum.order[z(place)])] > 0);
+      for (int place = model_.leaves_of[z(t)]; place < sum.best[z(t)]; ++place)
+        PROOFWOOD_ASSERT(dead_[z(sum.order[z(place)])] > 0);
       PROOFWOOD_ASSERT(dead_[z(sum.order[z(sum.best[z(t)])])] == 0);
       bound += sum.gain[z(sum.order[z(sum.best[z(t)])])];
     }
@@ -268,7 +276,8 @@ bool ClauseSearch::propagate(Watch& watch) {
       return false;
     }
     Step step = Step::kNothing;
-    for (int number = 0; number < static_cast<int>(sums_.size()) && step == Step::kNothing; ++number) step = propagate_scores(number, watch);
+    for (int number = 0; number < static_cast<int>(sums_.size()) && step == Step::kNothing; ++number)
+      step = propagate_scores(number, watch);
     if (step == Step::kConflict) return false;
     if (watch.over()) return true;
     if (step == Step::kForced) continue;

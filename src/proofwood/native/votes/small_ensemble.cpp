@@ -14,8 +14,9 @@ constexpr int kMostTrees = 400;  // of which pairs are compared
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 }  // namespace
 
-SmallEnsemble::SmallEnsemble(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
-             const std::vector<int>& hi, std::int64_t least, const JoinOptions& options, Watch& watch)
+SmallEnsemble::SmallEnsemble(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead,
+                             const std::vector<int>& lo, const std::vector<int>& hi, std::int64_t least,
+                             const JoinOptions& options, Watch& watch)
     : lo_(lo), hi_(hi), least_(least) {
   std::vector<std::vector<Limit>> limits(z(model.n_leaves));
   for (int c = 0; c < model.n_columns; ++c)
@@ -30,7 +31,8 @@ SmallEnsemble::SmallEnsemble(const Model& model, const std::vector<std::int64_t>
     if (clip(one)) trees_[z(model.tree_of[z(leaf)])].leaves.push_back(std::move(one));
   }
   for (auto& tree : trees_)
-    std::stable_sort(tree.leaves.begin(), tree.leaves.end(), [](const Leaf& a, const Leaf& b) { return a.gain > b.gain; });
+    std::stable_sort(tree.leaves.begin(), tree.leaves.end(),
+                     [](const Leaf& a, const Leaf& b) { return a.gain > b.gain; });
   hopeless_ = !shrink(watch);
   if (!hopeless_ && options.join && !watch.over()) join(options.most_leaves, watch);
   // What a stopped step found may rest on a part of the leaves.
@@ -170,7 +172,8 @@ SmallEnsemble::Tree SmallEnsemble::joined(const Tree& a, const Tree& b, std::int
       tree.leaves.push_back(std::move(leaf));
     }
   }
-  std::stable_sort(tree.leaves.begin(), tree.leaves.end(), [](const Leaf& x, const Leaf& y) { return x.gain > y.gain; });
+  std::stable_sort(tree.leaves.begin(), tree.leaves.end(),
+                   [](const Leaf& x, const Leaf& y) { return x.gain > y.gain; });
   return tree;
 }
 
@@ -241,7 +244,8 @@ void SmallEnsemble::write(const Model& model) {
         note(limit.column, limit.high);
       }
   for (const auto& clause : model.clauses)
-    for (const Literal l : clause) note(model.column_of[z(l >> 1)], (l >> 1) - model.first[z(model.column_of[z(l >> 1)])]);
+    for (const Literal l : clause)
+      note(model.column_of[z(l >> 1)], (l >> 1) - model.first[z(model.column_of[z(l >> 1)])]);
   small_.n_columns = model.n_columns;
   for (auto& cuts : cuts_) {
     std::sort(cuts.begin(), cuts.end());

@@ -1,6 +1,7 @@
 // One question as a small ensemble of its own: only leaves that its box reaches, and trees joined in pairs.
 //
-// Joined trees bound better: the best leaves of two trees often contradict each other, the best compatible pair does not.
+// Joined trees bound better: the best leaves of two trees often contradict each other, the best compatible pair does
+// not.
 //
 //   tree 1    +5 if x > 3     -1 if x <= 3
 //   tree 2    +4 if x <= 2    -2 if x > 2         apart at most 5 + 4 = 9, joined at most 5 - 2 = 3
@@ -18,21 +19,22 @@
 namespace proofwood::votes {
 
 struct JoinOptions {
-  bool join = true;                 // trees in pairs
-  std::int64_t most_leaves = 40000; // joined trees have at most so many leaves together
+  bool join = true;                  // trees in pairs
+  std::int64_t most_leaves = 40000;  // joined trees have at most so many leaves together
 };
 
 class SmallEnsemble {
  public:
   // `gain` of each leaf of `model`; the box [lo, hi] reaches those with dead == 0; a row counts from sum `least` on.
-  SmallEnsemble(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
-        const std::vector<int>& hi, std::int64_t least, const JoinOptions& options, Watch& watch);
+  SmallEnsemble(const Model& model, const std::vector<std::int64_t>& gain, const std::vector<int>& dead,
+                const std::vector<int>& lo, const std::vector<int>& hi, std::int64_t least, const JoinOptions& options,
+                Watch& watch);
 
-  bool stopped() const { return stopped_; }                // the watch was over before the end: of no use
-  bool hopeless() const { return hopeless_; }              // no row of the box counts
-  const Model& model() const { return small_; }            // classes 0 and 1, leaf scores (gain, 0)
+  bool stopped() const { return stopped_; }      // the watch was over before the end: of no use
+  bool hopeless() const { return hopeless_; }    // no row of the box counts
+  const Model& model() const { return small_; }  // classes 0 and 1, leaf scores (gain, 0)
   std::int64_t least() const { return least_; }
-  std::vector<int> inward(const std::vector<int>& row) const;   // cells of the small model for a row of the large one
+  std::vector<int> inward(const std::vector<int>& row) const;  // cells of the small model for a row of the large one
   std::vector<int> outward(const std::vector<int>& cells, const std::vector<int>& near) const;  // the nearest such row
 
  private:
@@ -41,15 +43,15 @@ class SmallEnsemble {
   };
   struct Leaf {
     std::int64_t gain;
-    std::vector<Limit> limits;      // by column; those that the box does not imply
+    std::vector<Limit> limits;  // by column; those that the box does not imply
   };
   struct Tree {
-    std::vector<Leaf> leaves;       // best first
-    bool partial = false;           // whether leaves were left out
+    std::vector<Leaf> leaves;  // best first
+    bool partial = false;      // whether leaves were left out
   };
 
-  bool shrink(Watch& watch);        // false if nothing is left
-  bool clip(Leaf& leaf) const;      // drop limits that the box implies; false if the box does not reach the leaf
+  bool shrink(Watch& watch);    // false if nothing is left
+  bool clip(Leaf& leaf) const;  // drop limits that the box implies; false if the box does not reach the leaf
   static bool compatible(const Leaf& a, const Leaf& b);
   static std::int64_t best_pair(const Tree& a, const Tree& b, Watch& watch);
   Tree joined(const Tree& a, const Tree& b, std::int64_t slack, Watch& watch) const;
