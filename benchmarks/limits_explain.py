@@ -1,7 +1,8 @@
 """How well explanations keep their limit: method x model, with CPU and wall seconds and peak memory.
 
-``python -m benchmarks.limits_explain --limit 2 --models deep columns-of-text`` prints a line per method. The process is
-one, so the peak is that of all lines so far.
+``python -m benchmarks.limits_explain --limit 2 --models deep columns-of-text``
+
+The process is one, so the peak is that of all lines so far. What is stored already is not measured again.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.explain_batch import processor_seconds
+from benchmarks.harness import RESULTS, Table, markdown_table, number, seconds_text, write_page
+from benchmarks.limits import ALLOWED
 from proofwood import Explainer
 from proofwood.explain.model.explained import explained
 from proofwood.explain.proofs.certificate import NoCertificateError
@@ -87,24 +91,72 @@ METHODS: dict[str, Callable[[Explainer, Any], Any]] = {
 }
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def compare(
+    *,
+    models: Sequence[str] = tuple(MODELS),
+    methods: Sequence[str] = tuple(METHODS),
+    limit: float = 2.0,
+    out: Path = RESULTS,
+    fresh: bool = False,
+) -> Path:
+    """Measure what is missing in ``limits-explain.csv`` and write ``limits-explain.md``; returns the page."""
+    path = out / "limits-explain.csv"
+    if fresh:
+        path.unlink(missing_ok=True)
+    table = Table(path, ("model", "method", "limit"), ("answer", "cpu", "wall", "peak_mb"))
+    for name in models:
+        missing = [method for method in methods if table.find(model=name, method=method, limit=limit) is None]
+        if not missing:
+            continue
+        fitted, X = MODELS[name]()
+        model = explained(fitted)
+        for method in missing:
+            row = table.add({"model": name, "method": method, "limit": limit, **_measure(model, X, method, limit)})
+            print(f"{name:16} {method:15} cpu {row['cpu']:>8} wall {row['wall']:>8}  {row['answer']}", flush=True)
+    return _render(table, out / "limits-explain.md")
+
+
+def _measure(model: Any, X: Any, method: str, limit: float) -> dict[str, Any]:
+    explainer = Explainer(model, time_limit=limit)  # a new engine each time
+    cpu, wall = processor_seconds(), time.perf_counter()
+    answer = _answer(lambda: METHODS[method](explainer, X[:1]))
+    took = {"cpu": processor_seconds() - cpu, "wall": time.perf_counter() - wall}
+    return {"answer": answer, **took, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+
+
+def _render(table: Table, page: Path) -> Path:
+    late = 0
+    blocks = []
+    for name in dict.fromkeys(row["model"] for row in table.rows):
+        rows = []
+        for row in table.select(model=name):
+            cpu, limit = number(row["cpu"]), float(row["limit"])
+            is_late = not cpu <= limit + max(ALLOWED[0], ALLOWED[1] * limit)
+            late += is_late
+            shown = seconds_text(cpu) + (" (late)" if is_late else "")
+            wall = seconds_text(number(row["wall"]))
+            rows.append([row["method"], row["limit"], shown, wall, f"{number(row['peak_mb']):,.0f}", row["answer"]])
+        header = ["method", "limit, s", "CPU, s", "wall, s", "peak, MB", "answer"]
+        about = " ".join((MODELS[name].__doc__ or "").split())
+        blocks += [f"## {name}", about, markdown_table(header, rows)]
+    lead = (
+        "The first row of each table, explained by each method with a limit; the model is read before. An answer is "
+        f"late if it takes more than {ALLOWED[0]:g} s or {ALLOWED[1]:.0%} beyond the limit, in CPU seconds. The peak "
+        f"is that of the process up to then. Late: {late}."
+    )
+    return write_page(page, "Limits of explanations", lead, *blocks, rows=table.rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--limit", type=float, default=2.0, help="seconds")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    given = parser.parse_args()
-    print(f"{'model':16} {'method':15} {'limit':>6} {'CPU':>7} {'wall':>7} {'peak MB':>8}  answer")
-    for name in given.models:
-        fitted, X = MODELS[name]()
-        model = explained(fitted)
-        for method in given.methods:
-            explainer = Explainer(model, time_limit=given.limit)  # a new engine each time
-            cpu, wall = processor_seconds(), time.perf_counter()
-            answer = _answer(lambda e=explainer, m=method, x=X[:1]: METHODS[m](e, x))
-            cpu, wall = processor_seconds() - cpu, time.perf_counter() - wall
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            print(f"{name:16} {method:15} {given.limit:6.2f} {cpu:7.2f} {wall:7.2f} {peak:8.0f}  {answer}", flush=True)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--fresh", action="store_true")
+    given = parser.parse_args(arguments)
+    print(compare(models=given.models, methods=given.methods, limit=given.limit, out=given.out, fresh=given.fresh))
 
 
 def _answer(ask: Callable[[], Any]) -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
-from benchmarks import ablation, cases, harness, rivals, speed, threads
+from benchmarks import ablation, cases, harness, limits_explain, rivals, speed, threads
 from benchmarks.papers import contree, contree_published
 
 TINY = ["generated-tiny"]
@@ -210,3 +211,21 @@ def test_command_line_has_a_subcommand_per_table(capsys: pytest.CaptureFixture[s
         contree.main(["--help"])
     printed = capsys.readouterr().out
     assert all(name in printed for name in contree.MAKE)
+
+
+def test_limits_of_explanations_make_a_page(tmp_path, monkeypatch):
+    def small():
+        """A small forest."""
+        X = np.random.default_rng(0).random((60, 4))
+        return RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, X[:, 0] > 0.5), X
+
+    monkeypatch.setattr(limits_explain, "MODELS", {"small": small})
+    methods = ["abductive", "necessary", "certificate"]
+    page = limits_explain.compare(models=["small"], methods=methods, out=tmp_path)
+    text = page.read_text()
+    assert "Late: 0." in text
+    assert all(f"| {method} | 2 |" in text for method in methods)
+    monkeypatch.setattr(limits_explain, "MODELS", {"small": small})
+    before = (tmp_path / "limits-explain.csv").read_text()
+    limits_explain.compare(models=["small"], methods=methods, out=tmp_path)
+    assert (tmp_path / "limits-explain.csv").read_text() == before
