@@ -147,7 +147,7 @@ def test_the_native_search_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> No
     assert stopped_by(fewest_tests(ROWS)) == "interrupt"
 
 
-@pytest.mark.parametrize("module", ["bdd.subset", "skeleton.sets"])
+@pytest.mark.parametrize("module", ["bdd.price_search", "skeleton.sets"])
 def test_a_listing_that_ctrl_c_ended_ends_its_caller(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
@@ -156,7 +156,7 @@ def test_a_listing_that_ctrl_c_ended_ends_its_caller(module: str, monkeypatch: p
         return (), False, "interrupt"
 
     monkeypatch.setattr(f"proofwood.engines.{module}.optimal_subsets", stopped)
-    result = WORK["diagram with a price" if module == "bdd.subset" else "layered"]()
+    result = WORK["diagram with a price" if module == "bdd.price_search" else "layered"]()
     assert len(calls) == 1
     assert (result.status, stopped_by(result)) == ("feasible", "interrupt")
     assert result.lower_bound < result.objective
