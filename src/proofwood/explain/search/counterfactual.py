@@ -201,10 +201,8 @@ class _Search:
             )
             for column in costly_first:
                 near, far = int(self.own[column]), int(row[column])
-                if self.q.out_of_time:  # what is reached so far counts
-                    moved = False
-                    break
-                while near != far:  # the nearest cell on the way at which some other class is reached
+                # The nearest cell on the way at which some other class is reached; at the limit, the nearest known.
+                while near != far and not self.q.out_of_time:
                     middle = (near + far) // 2 if near < far else -((-near - far) // 2)
                     row[column] = middle
                     if self._reached(row):
@@ -212,6 +210,9 @@ class _Search:
                     else:
                         near = middle + (1 if near < far else -1)
                 row[column] = far
+                if self.q.out_of_time:
+                    moved = False
+                    break
         self._offer(row, self.scores.winner(row))
 
     def _reached(self, row: IntArray) -> bool:
