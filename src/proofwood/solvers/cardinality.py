@@ -1,4 +1,7 @@
-"""At most so many of these literals: Sinz's counter, python-sat's networks, and a totalizer with a movable bound."""
+"""At most so many of these literals: Sinz's counter, python-sat's networks, and a totalizer with a movable bound.
+
+Sums of votes and of scores have encodings of their own, in :mod:`proofwood.explain.encodings`.
+"""
 
 from __future__ import annotations
 

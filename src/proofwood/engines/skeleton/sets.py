@@ -5,7 +5,8 @@ the fewest errors of any function of ``s`` tests. Once the cheapest diagrams ove
 ``e`` errors are known, every other one that asks ``s`` tests has more than ``e``. A diagram of ``k`` nodes asks at most
 ``k`` tests and costs ``node_price * (k - 1)`` beside its errors; what optimal trees say of ``k`` nodes counts too. The
 number of tests of least bound is worked on next, so that the least bound, which holds for all diagrams, rises as fast
-as it can.
+as it can. See "Univariate: sets of tests" in ``docs/theory/layered-diagrams.md``, whose q_e and q_s are ``error_price``
+and ``node_price``.
 """
 
 from __future__ import annotations

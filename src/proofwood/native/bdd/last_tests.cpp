@@ -1,7 +1,7 @@
 // The last two levels of the subset search, where errors are counted exactly, pair by pair of tests.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of
-// Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
+// (MaxSAT-BDD); the search is ours.
 #include <algorithm>
 
 #include "bdd/worker.hpp"

@@ -1,15 +1,15 @@
 // Lower bounds of the subset search: matching and coverage, overlaps, equivalent points.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of
-// Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
+// (MaxSAT-BDD); the search is ours.
 //
 // Matching and coverage. Let M be weighted pairs of rows of different class that share a cell, no row in pairs of more
-// than its weight. Of a pair that stays together at least one row errs, so E(T + R) >= |M| - cover(R), where cover(R)
-// is the weight of the pairs that some test of R separates; and for |R| <= r
+// than its weight. Of a pair that stays together at least one row errs, so E(T + R) >= |M| - cover(R), where cover(R) is
+// the weight of the pairs that some test of R separates; and for |R| <= r
 //   cover(R) <= the r largest cover(f)                                                              (matching)
 //   cover(R) <= cover(f) + the r - 1 largest cover(g) - shared(f, g), for any f of R                 (overlap)
-// with shared(f, g) the weight of the pairs that both separate: R \ f adds at most what each of its tests separates and
-// f does not. Two rows + and two rows -, matched as p and q, with one test to add:
+// with shared(f, g) the weight of the pairs that both separate: R \ f adds at most what each of its tests separates and f
+// does not. Two rows + and two rows -, matched as p and q, with one test to add:
 //
 //   test              f  g  h
 //   p = (+1, -1)      x  x  .        x: the test separates the pair

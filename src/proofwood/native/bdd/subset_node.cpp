@@ -1,8 +1,8 @@
 // Branch and bound over sets of tests: the nodes, their bounds, and the order in which children are visited.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of
-// Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours. A child adds a test and may later add only tests that
-// come after it. The bounds are proved in subset_bounds.cpp.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
+// (MaxSAT-BDD); the search is ours.
+// A child adds a test and may later add only tests that come after it. The bounds are proved in subset_bounds.cpp.
 //
 //   {}            tests 0, 1, 2, 3 may follow, three at most
 //   |- {0}        1, 2, 3 may follow
@@ -136,8 +136,8 @@ bool Search::Worker::another_matching_pays(const Node& node) const {
   return below > 4 * price;
 }
 
-// The bound of a matching whose pairs avoid the tests that the bound suffers from. The better of the two matchings
-// stays in use; the order of the edges is kept for the children.
+// The bound of a matching whose pairs avoid the tests that the bound suffers from. The better of the two matchings stays
+// in use; the order of the edges is kept for the children.
 i64 Search::Worker::bound_by_reweighting(Node& node) {
   const i64 size = node.size;
   const u32 words = node.words;
@@ -162,8 +162,7 @@ i64 Search::Worker::bound_by_reweighting(Node& node) {
   return now;
 }
 
-// Drops the tests that no set below can take without reaching the cut-off, and orders the others, the largest cover
-// first.
+// Drops the tests that no set below can take without reaching the cut-off, and orders the others, the largest cover first.
 void Search::Worker::eliminate(Node& node) {
   std::vector<i64> largest;
   std::vector<u32> slots;
@@ -193,8 +192,8 @@ void Search::Worker::eliminate(Node& node) {
   node.cover.swap(cover);
 }
 
-// The same with pairs that two tests both separate counted once. Of two tests with covers 5 and 4 that share 3 pairs,
-// the second adds 1 to the first.
+// The same with pairs that two tests both separate counted once. Of two tests with covers 5 and 4 that share 3 pairs, the
+// second adds 1 to the first.
 void Search::Worker::eliminate_by_overlap(Node& node) {
   constexpr u32 kMostShared = 2048;  // the table of overlaps has k * k entries
   const auto k = static_cast<u32>(node.candidates.size());
@@ -278,9 +277,8 @@ i64 Search::Worker::bound_rank_children(Node& node, i64 bound) {
   return std::min(least, node.error);
 }
 
-// Bounds a node in the order of the theory page: equivalent points, matching and coverage, elimination, overlaps,
-// children. Without the two rules on overlaps and on elimination, children are still cut off by the largest covers that
-// follow.
+// Bounds a node by one rule after the other: equivalent points, matching and coverage, elimination, overlaps, children.
+// Without the two rules on overlaps and on elimination, children are still cut off by the largest covers that follow.
 i64 Search::Worker::expand(Node& node) {
   ++counters[kNodes];
   i64 bound = 0;
@@ -353,9 +351,9 @@ bool Search::Worker::descend(const Node& node, u32 slot, Node& child) {
   return true;
 }
 
-// Similarity: moving a row to another cell changes the error by at most its weight, so the sets that take `other` cost
-// at least what those that take `test` cost, less the weight of the rows that the two treat differently. In a cell they
-// may be opposite: the side of the first row decides.
+// Similarity: moving a row to another cell changes the error by at most its weight, so the sets that take `other` cost at
+// least what those that take `test` cost, less the weight of the rows that the two treat differently. In a cell they may
+// be opposite: the side of the first row decides.
 bool Search::Worker::similar(const Node& node, u32 test, u32 other, i64 most) const {
   i64 differ = 0;
   u32 begin = 0;

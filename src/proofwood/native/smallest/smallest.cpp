@@ -1,5 +1,4 @@
-// Smallest trees: distinct rows and tests, the board of what is known, the greedy first tree, and the choice of a
-// method.
+// Smallest trees: distinct rows and tests, the board of what is known, the greedy first tree, and the choice of a method.
 //
 // Theory: docs/theory/minimal-trees.md (the problem is that of Avellaneda, AAAI 2020, InferDT).
 #include "smallest/smallest.hpp"
@@ -201,8 +200,7 @@ void Board::note() { events_.push_back({seconds(), state_}); }
 
 namespace {
 
-// Every column keeps the groups of each open node in the order of its ranks, so that all its cuts are counted in one
-// walk.
+// Every column keeps the groups of each open node in the order of its ranks, so that all its cuts are counted in one walk.
 class Greedy {
  public:
   Greedy(const Given& rows, i64 slack, const Board& board) : rows_(rows), slack_(slack), board_(board) {}

@@ -1,5 +1,4 @@
-// A subproblem of the search: rows and depth, what is open and what was found (docs/theory/optimal-trees.md, "The
-// search").
+// A subproblem of the search: rows and depth, what is open and what was found (docs/theory/optimal-trees.md, "The search").
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,6 @@
-// Local search for a row that scores high: steps of one column, kicks, and the way back to the row that was asked
-// about.
+// Local search for a row that scores high: steps of one column, kicks, and the way back to the row that was asked about.
 //
-// Theory: docs/theory/explanations.md, "The native engine": climbing.
+// Theory: docs/theory/explanations.md, "The engine cdcl: clause learning": climbing.
 #include "votes/climb.hpp"
 
 #include <algorithm>

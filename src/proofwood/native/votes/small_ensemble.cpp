@@ -1,6 +1,6 @@
 // A small ensemble for one question: shrinking the box, joining trees in pairs, and writing the result as a model.
 //
-// Theory: docs/theory/explanations.md, "The native engine": a small ensemble for a hard question.
+// Theory: docs/theory/explanations.md, "The engine cdcl: clause learning": a small ensemble for a hard question.
 #include "votes/small_ensemble.hpp"
 
 #include <algorithm>
