@@ -74,7 +74,8 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
     try:
         model.fit(X, y)
     except (MemoryError, TimeoutError) as error:  # a smallest tree may have no answer yet at its time limit
-        return {"status": type(error).__name__, "text": str(error), "added": peak() - before}
+        status = "MemoryError" if isinstance(error, MemoryError) else "TimeoutError"
+        return {"status": status, "text": str(error), "added": peak() - before}
     added = peak() - before
     return {
         "status": str(model.status_),
