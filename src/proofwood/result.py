@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -64,6 +64,15 @@ class ProgressEvent:
     def gap(self) -> float:
         """``objective - lower_bound``, in the unit of the result."""
         return self.objective - self.lower_bound
+
+    def says(self, other: ProgressEvent) -> bool:
+        """Whether objective and bound are those of ``other``."""
+        return (self.objective, self.lower_bound) == (other.objective, other.lower_bound)
+
+
+def ended(trace: Sequence[ProgressEvent], final: ProgressEvent) -> tuple[ProgressEvent, ...]:
+    """``trace``, which ends with what ``final`` says."""
+    return tuple(trace) if trace and trace[-1].says(final) else (*trace, final)
 
 
 Progress = Callable[[ProgressEvent], None]

@@ -225,7 +225,12 @@ def test_limits_of_explanations_make_a_page(tmp_path, monkeypatch):
     text = page.read_text()
     assert "Late: 0." in text
     assert all(f"| {method} | 2 |" in text for method in methods)
-    monkeypatch.setattr(limits_explain, "MODELS", {"small": small})
+
+    def never():
+        """No model: what is stored is not measured again."""
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr(limits_explain, "MODELS", {"small": never})
     before = (tmp_path / "limits-explain.csv").read_text()
     limits_explain.compare(models=["small"], methods=methods, out=tmp_path)
     assert (tmp_path / "limits-explain.csv").read_text() == before

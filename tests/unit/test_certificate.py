@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from proofwood.cli.verify import verify_files
-from proofwood.explain.encodings.bound import LeafBoxes, bound_formula, box_of
+from proofwood.explain.encodings.bound import LeafBoxes, bound_formula
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Answer
 from proofwood.explain.oracles.sat import SatOracle
@@ -171,7 +171,7 @@ def test_the_formula_has_every_row_with_a_change_and_exactly_these_if_exact(majo
                 formula = bound_formula(
                     scores,
                     LeafBoxes.of(scores),
-                    *box_of(scores, cells, fixed),
+                    *scores.box(cells, fixed),
                     label,
                     k,
                     width=width,

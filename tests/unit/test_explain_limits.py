@@ -16,6 +16,7 @@ from sklearn.preprocessing import OneHotEncoder
 from proofwood import Explainer
 from proofwood.explain.model.explained import explained
 from proofwood.explain.oracles.cdcl import CdclOracle
+from proofwood.explain.search import counterfactual
 
 
 def table(n, levels, seed=7):
@@ -70,6 +71,22 @@ def test_methods_keep_their_limit_in_cpu_seconds(large, method):
     begin = time.process_time()
     METHODS[method](explainer, frame[:1])
     assert time.process_time() - begin < 0.3 + 0.5
+
+
+def test_moving_a_row_back_ends_with_the_time(large, monkeypatch):
+    model, frame = large
+    late = []
+
+    def slow(self, row, reached=counterfactual._Search._reached):
+        late.append(self.q.out_of_time)
+        time.sleep(0.05)
+        return reached(self, row)
+
+    monkeypatch.setattr(counterfactual._Search, "_reached", slow)
+    found = Explainer(model, time_limit=0.5).counterfactual(frame[:1])
+    assert late
+    assert not any(late)
+    assert found.status != "optimal"
 
 
 def test_verify_has_a_limit_and_says_so(large):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -103,3 +105,11 @@ def test_a_turn_ends_and_a_budget_stops():
         session._deadline = 0.0
         with pytest.raises(Stopped, match="time_limit"):
             turns.ask(session, (), 1.0)
+
+
+def test_a_formula_is_given_to_a_child_as_one_array() -> None:
+    formula = Formula()
+    clauses = [[k + 1, -k - 2, k + 3] for k in range(1000)]
+    formula.extend(clauses)
+    assert list(formula) == clauses
+    assert len(pickle.dumps(formula.line)) < 4 * (4 * len(clauses)) + 200

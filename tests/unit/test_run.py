@@ -38,8 +38,8 @@ def test_every_change_is_in_the_trace_and_reported_once():
     run.offer(5)
     assert run.prove(99)  # nothing better exists
     assert run.done
-    told = [(event.objective, event.lower_bound) for event in run.trace]
-    assert told == [(7, 0), (7, 3), (5, 3), (5, 5)]
+    kept = [(event.objective, event.lower_bound) for event in run.trace]
+    assert kept == [(7, 0), (7, 3), (5, 3), (5, 5)]
     assert events == run.trace
     assert run.whole_trace(5.0, 5.0) == tuple(run.trace)
     assert run.whole_trace(5.0, 4.0)[-1].lower_bound == 4

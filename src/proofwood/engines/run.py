@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent
+from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, ended
 
 REPORT_SECONDS = 0.2
 """Seconds between two reports without news."""
@@ -106,7 +106,7 @@ class Run(ABC):
         event = self.event()
         if self.trace:
             last = self.trace[-1]
-            if (last.objective, last.lower_bound) == (event.objective, event.lower_bound):
+            if last.says(event):
                 return
             if event.objective > last.objective or event.lower_bound < last.lower_bound:
                 raise AssertionError(f"an answer became worse: {event} after {last}")
@@ -125,10 +125,7 @@ class Run(ABC):
 
     def whole_trace(self, objective: float, lower_bound: float) -> tuple[ProgressEvent, ...]:
         """The trace, which ends with what the result says."""
-        last = self.trace[-1] if self.trace else None
-        if last is not None and (last.objective, last.lower_bound) == (objective, lower_bound):
-            return tuple(self.trace)
-        return (*self.trace, ProgressEvent(self.clock.seconds, objective, lower_bound))
+        return ended(self.trace, ProgressEvent(self.clock.seconds, objective, lower_bound))
 
     def _tell(self, event: ProgressEvent) -> None:
         self._reported = event.seconds

@@ -68,7 +68,7 @@ def reported(solve: Callable[[Progress | None], Result], *, callback: Progress |
 
         result = solve(report)
         end = ProgressEvent(result.stats.seconds, result.objective, result.lower_bound)
-        if not last or (last[-1].objective, last[-1].lower_bound) != (end.objective, end.lower_bound):
+        if not last or not last[-1].says(end):
             with suppress(KeyboardInterrupt):  # the search is over, so that nothing is left to stop
                 report(end)
         return result

@@ -24,6 +24,7 @@ def cheapest_over_sets(problem: DiagramProblem, clock: Clock, progress: Progress
     """The diagram of least cost; at the end of the time the best one found, with a bound that holds."""
     run = _PricedRun(problem, clock, progress)
     try:
+        run.changed()
         for size in range(1, min(problem.max_features, problem.rows.n_tests) + 1):
             if clock.over:  # larger diagrams cost more
                 run.leave(run.least(size), "time_limit")
@@ -78,16 +79,16 @@ class _PricedRun(BoundedRun):
         super().__init__(clock, progress)
         self.problem = problem
         self.counters["sets"] = 0
-        self.best = completed(lambda: self.cheapest(CellTable.of(problem.rows, ()), first=True))
+        cost = problem.cost
+        none = CellTable.of(problem.rows, ())
+        self.best = completed(lambda: cheapest_diagram(none, cost.error_price, cost.leaf_price))
         self.upper = self.best.cost
         self._left: list[int] = []
         self._stopped_by: str | None = None
 
-    def cheapest(self, cells: CellTable, *, first: bool = False) -> Cheapest:
-        """Order and labels of least cost; where it has an answer already, below its cost."""
+    def cheapest(self, cells: CellTable) -> Cheapest:
+        """Order and labels of least cost below that of the best diagram."""
         cost = self.problem.cost
-        if first:
-            return cheapest_diagram(cells, cost.error_price, cost.leaf_price)
         return cheapest_diagram(cells, cost.error_price, cost.leaf_price, upper=self.upper, limits=self.clock.left())
 
     def take(self, found: Cheapest) -> None:

@@ -27,7 +27,7 @@ from proofwood.engines.run import Clock
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.objectives import proof
-from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status
+from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status, ended
 
 ENGINES = ("auto", "search", "sat", "maxsat", "rc2", "cpsat", "heuristic", "greedy")
 SOLVERS = ("sat", "maxsat", "rc2", "cpsat")
@@ -295,13 +295,11 @@ def _result(problem: DiagramProblem, table: NodeTable, chosen: _Chosen, size: Pa
         if status is Status.WITHIN_GAP:  # what counts as equally few errors is not known without rounding
             size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective else Status.OPTIMAL)
     final = ProgressEvent(clock.seconds, objective, lower)
-    trace = list(chosen.trace)
-    if not trace or (trace[-1].objective, trace[-1].lower_bound) != (objective, lower):
-        trace.append(final)
+    trace = ended(chosen.trace, final)
     part = Part("features" if problem.fewest else "errors", objective, lower, status)
     stopped_by = None if status in (Status.OPTIMAL, Status.WITHIN_GAP) else chosen.stopped_by
     stats = Stats(clock.seconds, chosen.engine, stopped_by, dict(chosen.counters))
-    return Result(table, objective, unit, lower, status, stats, tuple(trace), (part, size))
+    return Result(table, objective, unit, lower, status, stats, trace, (part, size))
 
 
 def _real_event(problem: DiagramProblem, event: ProgressEvent) -> ProgressEvent:

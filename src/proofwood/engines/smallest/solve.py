@@ -25,6 +25,7 @@ from proofwood.result import (
     Result,
     Stats,
     Status,
+    ended,
 )
 
 DEFAULT_OPTIONS = MinimalOptions()
@@ -191,18 +192,17 @@ def _result(found: dict[str, Any], problem: MinimalTreeProblem, start: NodeTable
     status = goal.status
     if problem.minimize is Minimize.NODES and status is Status.OPTIMAL and parts[0].status is not Status.OPTIMAL:
         status = Status.FEASIBLE
-    events = [event for s, state in found["trace"] if (event := _event(s, state, problem)) is not None]
+    trace = tuple(event for s, state in found["trace"] if (event := _event(s, state, problem)) is not None)
     if table is not None:
         final = ProgressEvent(found["seconds"], goal.objective, goal.lower_bound)
-        if not events or (events[-1].objective, events[-1].lower_bound) != (final.objective, final.lower_bound):
-            events.append(final)
+        trace = ended(trace, final)
     stats = Stats(
         seconds=found["seconds"],
         engine="minimal",
         stopped_by=None if status in (Status.OPTIMAL, Status.INFEASIBLE) else stopped_by,
         counters=dict(found["counters"]),
     )
-    return Result(table, goal.objective, goal.unit, goal.lower_bound, status, stats, tuple(events), parts)
+    return Result(table, goal.objective, goal.unit, goal.lower_bound, status, stats, trace, parts)
 
 
 def _order(table: NodeTable, problem: MinimalTreeProblem) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from proofwood.model.sums import rounded_up
 from proofwood.problem.objectives import TreeCost, proof
 from proofwood.problem.problem import TreeProblem
 from proofwood.problem.recount import integer_cost, real_cost
-from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status
+from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status, ended
 
 DEFAULT_OPTIONS = SearchOptions()
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
@@ -237,15 +237,13 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
     events = [ProgressEvent(s, *cost.reported(u, low)) for s, u, low in trace if u < _NO_TREE]
     objective, bound, status = proof(cost, upper, lower, lambda: real_cost(table, problem), complete=complete)
     final = ProgressEvent(found["seconds"], objective, bound)
-    if not events or (events[-1].objective, events[-1].lower_bound) != (final.objective, final.lower_bound):
-        events.append(final)
     stats = Stats(
         seconds=found["seconds"],
         engine=f"search ({found['kernel'] if options.simd == 'auto' else options.simd})",
         stopped_by=None if complete else stopped_by,
         counters=dict(found.get("counters", {})),
     )
-    return Result(table, final.objective, cost.name, final.lower_bound, status, stats, tuple(events))
+    return Result(table, final.objective, cost.name, final.lower_bound, status, stats, ended(events, final))
 
 
 def _leaf(problem: TreeProblem) -> NodeTable:

@@ -70,10 +70,7 @@ class Case:
 
     def box(self, features: Iterable[int]) -> tuple[IntArray, IntArray]:
         """Least and greatest cells (n_columns,) of the rows that agree with this one on some features."""
-        low, high = np.zeros_like(self.cells), np.array(self.scores.n_thresholds)
-        columns = [column for feature in features for column in self.scores.features[feature]]
-        low[columns] = high[columns] = self.cells[columns]
-        return low, high
+        return self.scores.box(self.cells, features)
 
     def explanation(
         self,

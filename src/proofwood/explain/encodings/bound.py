@@ -101,24 +101,9 @@ class LeafBoxes:
         return np.asarray(np.all((self.low <= high) & (self.high >= low), axis=1))
 
 
-def box_of(scores: ScoreModel, cells: IntArray, fixed: Iterable[int]) -> tuple[IntArray, IntArray]:
-    """Least and greatest cells of the rows that agree with ``cells`` on the features ``fixed``."""
-    low, high = np.zeros(scores.n_columns, dtype=np.int64), np.array(scores.n_thresholds, dtype=np.int64)
-    columns = [column for feature in fixed for column in scores.features[feature]]
-    low[columns] = high[columns] = np.asarray(cells)[columns]
-    return low, high
-
-
 def box_literals(scores: ScoreModel, low: IntArray, high: IntArray) -> list[int]:
-    """Literals, +v or -v, that together say that a row is in the box."""
-    literals = []
-    for column, (lowest, highest) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
-        first = int(scores.first[column])
-        if lowest > 0:
-            literals.append(first + lowest)  # the variable of threshold lowest - 1
-        if highest < scores.n_thresholds[column]:
-            literals.append(-(first + highest + 1))
-    return literals
+    """Literals, +v or -v, that together say that a row is in the box; ``v`` is one more than in the score model."""
+    return [-(literal // 2 + 1) if literal & 1 else literal // 2 + 1 for literal in scores.limits(low, high)]
 
 
 def split_literals(scores: ScoreModel, literals: IntArray) -> tuple[IntArray, IntArray, BoolArray]:

@@ -9,6 +9,7 @@ belong together.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -129,13 +130,26 @@ class ScoreModel:
         """Whether a row given by its cells belongs to the space."""
         return all(bool(self.holds(np.array(clause), cells).any()) for clause in self.clauses)
 
-    def literals_of(self, feature: int, cells: IntArray) -> list[int]:
-        """Literals that fix ``feature`` to its cells."""
+    def box(self, cells: IntArray, fixed: Iterable[int] = ()) -> tuple[IntArray, IntArray]:
+        """Least and greatest cells (n_columns,) of the rows that agree with ``cells`` on the features ``fixed``."""
+        low, high = np.zeros(self.n_columns, dtype=np.int64), np.array(self.n_thresholds, dtype=np.int64)
+        columns = [column for feature in fixed for column in self.features[feature]]
+        low[columns] = high[columns] = np.asarray(cells)[columns]
+        return low, high
+
+    def limits(self, low: IntArray, high: IntArray, columns: Iterable[int] | None = None) -> list[int]:
+        """Literals that together say that a row is in the box, in ``columns`` or all.
+
+        Parameters
+        ----------
+        low, high : (n_columns,) least and greatest cell of each column
+        columns : those whose limits are meant
+        """
         literals = []
-        for column in self.features[feature]:
-            cell, first = int(cells[column]), int(self.first[column])
-            if cell > 0:
-                literals.append(2 * (first + cell - 1))
-            if cell < self.n_thresholds[column]:
-                literals.append(2 * (first + cell) + 1)
+        for column in range(self.n_columns) if columns is None else columns:
+            first, least, greatest = int(self.first[column]), int(low[column]), int(high[column])
+            if least > 0:
+                literals.append(2 * (first + least - 1))
+            if greatest < self.n_thresholds[column]:
+                literals.append(2 * (first + greatest) + 1)
         return literals

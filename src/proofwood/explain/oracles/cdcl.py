@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -110,7 +111,9 @@ class CdclOracle:
         seconds: float | None = None,
     ) -> Answer:
         """Can a row that agrees with ``cells`` on ``fixed`` get another class? See :class:`Oracle`."""
-        assumptions = [literal for feature in fixed for literal in self.scores.literals_of(feature, cells)]
+        assumptions = self.scores.limits(
+            cells, cells, chain.from_iterable(map(self.scores.features.__getitem__, fixed))
+        )
         return self._ask(assumptions, np.asarray(cells).tolist(), label, targets, seconds)
 
     def ask_box(
@@ -128,14 +131,7 @@ class CdclOracle:
         ----------
         low, high : (n_columns,) least and greatest cell of each column
         """
-        scores = self.scores
-        assumptions = []
-        for column in range(scores.n_columns):
-            first = int(scores.first[column])
-            if low[column] > 0:
-                assumptions.append(2 * (first + int(low[column]) - 1))
-            if high[column] < scores.n_thresholds[column]:
-                assumptions.append(2 * (first + int(high[column])) + 1)
+        assumptions = self.scores.limits(low, high)
         return self._ask(assumptions, np.asarray(low).tolist(), label, targets, seconds)
 
     @property

@@ -107,14 +107,7 @@ class Question:
 
     def literals_of(self, scores: ScoreModel, feature: int) -> list[int]:
         """What the limits of a feature say, as literals of the model."""
-        literals = []
-        for column in scores.features[feature]:
-            first = int(scores.first[column])
-            if self.low[column] > 0:
-                literals.append(2 * (first + int(self.low[column]) - 1))
-            if self.high[column] < scores.n_thresholds[column]:
-                literals.append(2 * (first + int(self.high[column])) + 1)
-        return literals
+        return scores.limits(self.low, self.high, scores.features[feature])
 
 
 def about_row(
@@ -126,10 +119,8 @@ def about_row(
     seconds: float | None = None,
 ) -> Question:
     """The question of :meth:`Oracle.ask`."""
-    low, high = np.zeros_like(scores.n_thresholds), scores.n_thresholds.copy()
     kept = tuple(sorted({int(feature) for feature in fixed}))
-    columns = [column for feature in kept for column in scores.features[feature]]
-    low[columns] = high[columns] = np.asarray(cells)[columns]
+    low, high = scores.box(cells, kept)
     others = _others(scores, label, targets)
     return Question(low, high, kept, int(label), others, seconds, len(others) < scores.n_classes - 1)
 

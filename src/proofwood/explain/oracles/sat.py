@@ -102,8 +102,7 @@ class SatOracle(QuestionOracle):
         """A third class comes first in the row found: the winners it stands for do not come first around it."""
         if self._first is None:
             scores = self.scores
-            low, high = np.zeros_like(scores.n_thresholds), scores.n_thresholds
-            self._first = FirstLemmas(scores, LeafBoxes.of(scores), low, high)
+            self._first = FirstLemmas(scores, LeafBoxes.of(scores), *scores.box(built.witness()))
         witness = built.witness()
         chosen = [k for k in wanted if built.session.value(built.encoding.winners[k])]
         if not chosen:

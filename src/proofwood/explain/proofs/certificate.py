@@ -28,7 +28,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.explain.encodings.bound import box_literals, box_of
+from proofwood.explain.encodings.bound import box_literals
 from proofwood.explain.model.regions import Unit, box_and_clauses, in_region, units
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.engines import make_oracle
@@ -140,10 +140,8 @@ class Certifier:
         witness = self._changed(chosen)
         if not minimal:
             return self._content("contrastive", "changing", features=chosen, witness=witness)
-        box = box_of(self.scores, self.cells, self._outside(chosen))
-        stays = [
-            (feature, box_literals(self.scores, *box_of(self.scores, self.cells, [feature]))) for feature in chosen
-        ]
+        box = self.scores.box(self.cells, self._outside(chosen))
+        stays = [(feature, box_literals(self.scores, *self.scores.box(self.cells, [feature]))) for feature in chosen]
         proofs = self.refuter.parts_of_box(*box, stays)
         if proofs is None:
             raise ValueError(f"the explanation is not minimal: some of the features {chosen} alone change the class")
@@ -265,7 +263,7 @@ class Certifier:
     # ------------------------------------------------------------------------------------------- regions without change
 
     def _sufficient(self, features: Sequence[int]) -> list[dict[str, Any]]:
-        proofs = self.refuter.box(*box_of(self.scores, self.cells, features))
+        proofs = self.refuter.box(*self.scores.box(self.cells, features))
         if proofs is None:
             raise ValueError(f"the features {list(features)} do not suffice: another class is possible")
         return proofs
@@ -308,7 +306,7 @@ class Certifier:
         return change
 
     def _change_with(self, fixed: Sequence[int], what: str) -> dict[str, Any] | None:
-        low, high = box_of(self.scores, self.cells, fixed)
+        low, high = self.scores.box(self.cells, fixed)
         ask = self.oracle.ask
         return self._change(low, high, lambda left: ask(self.cells, self.label, fixed, seconds=left), what)
 

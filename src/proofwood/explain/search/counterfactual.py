@@ -69,11 +69,7 @@ def nearest(
         If prices are not as described.
     """
     search = _Search(q, prices, accept)
-    low, high = np.zeros_like(search.own), search.last.copy()
-    for feature in immutable:
-        columns = list(search.scores.features[feature])
-        low[columns] = high[columns] = search.own[columns]
-    return search.run(low, high, starts)
+    return search.run(*search.scores.box(search.own, immutable), starts)
 
 
 class _OutOfTime(Exception):

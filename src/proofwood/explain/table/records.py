@@ -129,7 +129,7 @@ def explanation_of(
     cells = model.cells(row)
     low = high = None
     if "box" in record:
-        low, high = np.zeros_like(cells), np.array(model.scores.n_thresholds)
+        low, high = model.scores.box(cells)
         for column, least, greatest in record["box"]:
             low[column], high[column] = least, greatest
     witnesses: dict[int, IntArray] = {}

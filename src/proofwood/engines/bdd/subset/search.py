@@ -18,7 +18,7 @@ from proofwood import _native
 from proofwood.engines.bdd.subset.options import INSTRUCTION_SETS, SubsetOptions
 from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent
+from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, ended
 
 DEFAULT_OPTIONS = SubsetOptions()
 _RULES = (
@@ -146,10 +146,8 @@ def best_subset(
     lower = min(int(found["lower"]) + unavoidable, errors)
     seconds = time.perf_counter() - started
     final = ProgressEvent(seconds, errors, lower)
-    if not events or (events[-1].objective, events[-1].lower_bound) != (errors, lower):
-        events.append(final)
     return SubsetResult(
-        tests, errors, lower, None if canonical else stopped_by, canonical, seconds, counters, tuple(events)
+        tests, errors, lower, None if canonical else stopped_by, canonical, seconds, counters, ended(events, final)
     )
 
 
