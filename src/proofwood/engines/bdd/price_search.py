@@ -80,8 +80,9 @@ class _PricedRun(BoundedRun):
         self.problem = problem
         self.counters["sets"] = 0
         cost = problem.cost
-        none = CellTable.of(problem.rows, ())
-        self.best = completed(lambda: cheapest_diagram(none, cost.error_price, cost.leaf_price))
+        self.best = completed(
+            lambda: cheapest_diagram(CellTable.of(problem.rows, ()), cost.error_price, cost.leaf_price)
+        )
         self.upper = self.best.cost
         self._left: list[int] = []
         self._stopped_by: str | None = None

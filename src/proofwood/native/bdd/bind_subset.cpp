@@ -7,7 +7,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 
 #include "bdd/subset_search.hpp"
@@ -55,11 +54,11 @@ bdd::Settings settings_of(const nb::dict& given, bool& by_rank) {
   return settings;
 }
 
-void write_result(const bdd::Search& search, double offset, nb::dict& result) {
-  const auto state = search.state();
+void write_result(const bdd::Search& search, nb::dict& result) {
+  const auto state = search.known().state();
   result["greedy_upper"] = search.greedy_upper();
   result["done"] = search.done();
-  result["has_set"] = state.has_set;
+  result["has_set"] = search.has_set();
   result["upper"] = state.upper;
   result["lower"] = state.lower;
   result["set"] = search.set();
@@ -67,14 +66,8 @@ void write_result(const bdd::Search& search, double offset, nb::dict& result) {
   result["complete"] = search.complete();
   result["tests"] = search.table().tests;
   result["unavoidable"] = search.table().unavoidable;
-  nb::list trace;
-  for (const auto& event : search.events_since(0))
-    trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));
-  result["trace"] = trace;
-  nb::dict counters;
-  const auto counts = search.counters();
-  for (int c = 0; c < bdd::kCounters; ++c) counters[bdd::kCounterNames[c]] = counts[static_cast<std::size_t>(c)];
-  result["counters"] = counters;
+  result["trace"] = proofwood::trace_of(search.known().events_since(0));
+  result["counters"] = proofwood::counters_of(search.counters(), bdd::kCounterNames);
 }
 
 nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weights, const nb::dict& given,
@@ -83,39 +76,25 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   if (cuts.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and cuts differ in their number of columns");
   bool by_rank = false;
   const bdd::Settings settings = settings_of(given, by_rank);
-  using Clock = std::chrono::steady_clock;
-  const auto started = Clock::now();
+  const auto started = bdd::SetRun::Clock::now();
   std::atomic<int> stop{kRunning};
-  std::mutex mutex;
-  std::unique_ptr<bdd::Search> search;  // made by the runner, under the mutex
-  double offset = 0;                    // the search's clock starts after the preparation
+  std::unique_ptr<bdd::Search> search;
+  std::atomic<const bdd::Search*> running{nullptr};  // once it is made
 
   const auto work = [&] {
     bdd::Table table = bdd::make_table(ranks.data(), ranks.shape(0), ranks.shape(1), cuts.data(), weights.data(),
                                        weights.shape(1), by_rank, stop);
     if (stop.load() != kRunning) return;
-    {
-      const std::lock_guard lock(mutex);
-      offset = std::chrono::duration<double>(Clock::now() - started).count();
-      search = std::make_unique<bdd::Search>(std::move(table), settings, stop);
-    }
+    search = std::make_unique<bdd::Search>(std::move(table), settings, stop, started);
+    running = search.get();
     search->run();
   };
-  std::size_t reported = 0;
-  double last_call = 0;
+  proofwood::Reports reports(!progress.is_none());
   const auto report = [&](double now) {
-    bdd::Search* running = nullptr;
-    {
-      const std::lock_guard lock(mutex);
-      running = search.get();
-    }
-    if (running == nullptr || progress.is_none()) return;
-    const auto events = running->events_since(reported);
-    if (events.empty() && now - last_call <= 0.2) return;
-    reported += events.size();
-    last_call = now;
-    const auto state = running->state();
-    if (state.has_set) progress(now, state.upper, state.lower);
+    const bdd::Search* known = running;
+    if (known == nullptr || !reports.due(known->known(), now)) return;
+    const auto state = known->known().state();
+    if (known->has_set()) progress(now, state.upper, state.lower);
   };
   const double took = proofwood::run_watched(work, stop, seconds, report);
 
@@ -124,7 +103,7 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   result["seconds"] = took;
   result["prepared"] = search != nullptr;
   if (!search) return result;
-  write_result(*search, offset, result);
+  write_result(*search, result);
   return result;
 }
 

@@ -12,13 +12,12 @@
 
 namespace proofwood::bdd {
 
-Search::Search(Table&& given, const Settings& settings, std::atomic<int>& stop)
+Search::Search(Table&& given, const Settings& settings, std::atomic<int>& stop, SetRun::Clock::time_point started)
     : table_(std::move(given)),
       settings_(settings),
       stop_(stop),
       kernels_(*subset_kernels(settings.isa)),
-      started_(std::chrono::steady_clock::now()),
-      upper_(settings.upper),
+      run_(settings.upper, stop, started),
       counters_(kCounters, 0) {
   settings_.size = std::min(settings_.size, table_.tests);
 }
@@ -74,7 +73,10 @@ void Search::conclude() {
   std::size_t gathered = 0;
   for (const auto& count : gathered_) gathered += count;
   complete_ = done_ && gathered <= settings_.max_sets;
-  note();
+  if (done_)
+    run_.prove(upper());
+  else
+    prove_by_children();
 }
 
 // The children of the root, which the threads take one after the other.
@@ -95,7 +97,7 @@ void Search::search_children(Worker& first, const Node& root) {
   {
     const std::lock_guard lock(mutex_);
     open_ = root.child_bound;
-    note();
+    prove_by_children();
   }
   std::vector<std::vector<Set>> before = std::move(collected_);
   collected_.assign(n + 1, {});
@@ -153,7 +155,7 @@ bool Search::search_child(Worker& worker, RootChildren& children, std::size_t s)
   const auto now = std::chrono::steady_clock::now();
   if (now - children.noted < std::chrono::milliseconds(5)) return true;  // the least of many bounds takes time
   children.noted = now;
-  note();
+  prove_by_children();
   return true;
 }
 
@@ -169,38 +171,18 @@ bool Search::surplus(std::size_t task) const {
 
 void Search::offer(i64 error, const Set& chosen) {
   if (error >= upper()) return;
-  const std::lock_guard lock(mutex_);
-  if (error >= upper()) return;
-  best_ = chosen;
+  run_.offer(error, chosen);
   has_set_ = true;
-  upper_ = error;
-  note();
 }
 
 // Under the mutex. Below the root only unfinished children can hold a better set.
-void Search::note() {
-  i64 lower = done_ ? upper() : 0;
-  if (!done_ && !open_.empty()) lower = std::min(upper(), *std::min_element(open_.begin(), open_.end()));
-  lower_ = std::max(lower_, std::min(lower, upper()));
-  if (events_.empty() || events_.back().upper != upper() || events_.back().lower != lower_)
-    events_.push_back(
-        {std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(), upper(), lower_});
-}
-
-Search::State Search::state() const {
-  const std::lock_guard lock(mutex_);
-  return {upper(), lower_, has_set_};
-}
-
-std::vector<Search::Event> Search::events_since(std::size_t first) const {
-  const std::lock_guard lock(mutex_);
-  return {events_.begin() + static_cast<std::ptrdiff_t>(std::min(first, events_.size())), events_.end()};
+void Search::prove_by_children() {
+  if (!open_.empty()) run_.prove(*std::min_element(open_.begin(), open_.end()));
 }
 
 Set Search::set() const {
-  const std::lock_guard lock(mutex_);
   Set numbers;
-  for (const u32 test : best_) numbers.push_back(table_.number[test]);
+  for (const u32 test : run_.answer()) numbers.push_back(table_.number[test]);
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }

@@ -21,6 +21,7 @@
 
 #include "bdd/kernels.hpp"
 #include "common/integers.hpp"
+#include "common/run.hpp"
 
 namespace proofwood::bdd {
 
@@ -163,21 +164,16 @@ struct Node {
   std::vector<i64> child_bound;  // per candidate: no set that takes it, and of the rest later ones only, errs less
 };
 
+using SetRun = BoundedRun<Set>;  // avoidable errors, and tests by their place in the table
+
 class Search {
  public:
-  Search(Table&& given, const Settings& settings, std::atomic<int>& stop);
+  // `started`: when the clock of its events began.
+  Search(Table&& given, const Settings& settings, std::atomic<int>& stop, SetRun::Clock::time_point started);
   void run();
 
-  struct Event {
-    double seconds;
-    i64 upper, lower;
-  };
-  struct State {
-    i64 upper, lower;
-    bool has_set;
-  };
-  State state() const;  // avoidable error; any thread
-  std::vector<Event> events_since(std::size_t first) const;
+  const SetRun& known() const { return run_; }  // any thread, as has_set
+  bool has_set() const { return has_set_; }
   i64 greedy_upper() const { return greedy_upper_; }  // best error known before the search
   Set set() const;                                    // best: original test numbers of the best set
   std::vector<Set> sets() const;                      // collect: in lexicographic order
@@ -196,24 +192,22 @@ class Search {
   void add_counters(const Worker& worker);
   void conclude();
   void offer(i64 error, const Set& chosen);
-  void note();
-  i64 upper() const { return upper_.load(std::memory_order_relaxed); }
-  bool stopped() const { return stop_.load(std::memory_order_relaxed) != 0; }
+  void prove_by_children();
+  i64 upper() const { return run_.upper(); }
+  bool stopped() const { return run_.stopped(); }
   bool surplus(std::size_t task) const;  // collect: enough sets come before this task
 
   Table table_;
   Settings settings_;
   std::atomic<int>& stop_;
   const SubsetKernels& kernels_;
-  std::chrono::steady_clock::time_point started_;
-  std::atomic<i64> upper_;
+  SetRun run_;
+  std::atomic<bool> has_set_{false};
+  i64 greedy_upper_ = 0;
 
-  mutable std::mutex mutex_;
-  Set best_;
-  bool has_set_ = false, done_ = false, complete_ = true;
-  i64 lower_ = 0, greedy_upper_ = 0;
+  mutable std::mutex mutex_;  // for what follows
+  bool done_ = false, complete_ = true;
   std::vector<i64> open_;  // bound of every unfinished child of the root
-  std::vector<Event> events_;
   std::vector<i64> counters_;
   std::vector<std::vector<Set>> collected_;  // per child of the root
   std::vector<std::atomic<std::size_t>> gathered_;

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <vector>
 
 #include "common/memory.hpp"
 #include "common/threads.hpp"
@@ -84,6 +85,45 @@ inline std::exception_ptr listen_to_python(std::atomic<int>& stop, const std::fu
     return std::current_exception();
   }
   return nullptr;
+}
+
+// When the progress callback is due: at every event of a run, and about five times a second in between.
+class Reports {
+ public:
+  explicit Reports(bool wanted) : wanted_(wanted) {}
+
+  // `now`: seconds so far.
+  template <class Run>
+  bool due(const Run& run, double now) {
+    constexpr double kSeconds = 0.2;
+    if (!wanted_) return false;
+    const std::size_t news = run.events_since(heard_).size();
+    if (news == 0 && now - last_ <= kSeconds) return false;
+    heard_ += news;
+    last_ = now;
+    return true;
+  }
+
+ private:
+  bool wanted_;
+  std::size_t heard_ = 0;
+  double last_ = 0;
+};
+
+// The trace of a run and the counters of a search, for Python.
+template <class Event>
+nanobind::list trace_of(const std::vector<Event>& events) {
+  nanobind::list trace;
+  for (const auto& event : events)
+    trace.append(nanobind::make_tuple(event.seconds, event.state.upper, event.state.lower));
+  return trace;
+}
+
+template <class Counts, std::size_t kSize>
+nanobind::dict counters_of(const Counts& counts, const char* const (&names)[kSize]) {
+  nanobind::dict counters;
+  for (std::size_t c = 0; c < kSize; ++c) counters[names[c]] = counts[c];
+  return counters;
 }
 
 // `work` runs without the GIL on a new thread and must return soon after `stop` becomes other than kRunning.

@@ -22,7 +22,7 @@ using Ranks = nb::ndarray<const int, nb::ndim<2>, nb::c_contig, nb::device::cpu>
 using Counts = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Costs = nb::ndarray<const proofwood::i64, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-nb::tuple as_tuple(const smallest::Board::State& state) {
+nb::tuple as_tuple(const smallest::State& state) {
   return nb::make_tuple(state.depth, state.nodes, state.depth_lower, state.nodes_lower, state.depth_proved);
 }
 
@@ -63,40 +63,32 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
                      board);
   };
 
-  std::size_t heard = 0;
-  double last_call = 0;
+  proofwood::Reports reports(!progress.is_none());
   const auto report = [&](double now) {
     // a secondary goal, the form of the tree, has a small share of the time
     const double done = board.main_done();
     if (seconds && done >= 0 && now > done + std::max(form_least, std::min(done, form_most)) &&
         stop.load() == proofwood::kRunning)
       stop = proofwood::kTime;
-    if (progress.is_none()) return;
-    const auto events = board.events_since(heard);
-    if (events.empty() && now - last_call <= 0.2) return;
-    heard += events.size();
-    last_call = now;
-    progress(now, as_tuple(board.state()));
+    if (reports.due(board, now)) progress(now, as_tuple(board.state()));
   };
   const double took = proofwood::run_watched(work, stop, seconds, report);
 
   nb::dict result;
   const auto state = board.state();
   result["stopped"] = stop.load();
-  result["out_of_memory"] = state.out_of_memory;
+  result["out_of_memory"] = board.out_of_memory();
   result["seconds"] = took;
   result["state"] = as_tuple(state);
   result["nodes_proved"] = state.nodes_proved;
   result["infeasible"] = state.infeasible;
   nb::list tree;
-  for (const auto& node : board.tree()) tree.append(nb::make_tuple(node.test, node.low, node.high));
+  for (const auto& node : board.answer()) tree.append(nb::make_tuple(node.test, node.low, node.high));
   result["tree"] = tree;
   nb::list trace;
   for (const auto& event : board.events_since(0)) trace.append(nb::make_tuple(event.seconds, as_tuple(event.state)));
   result["trace"] = trace;
-  nb::dict counters;
-  for (int c = 0; c < smallest::kCounters; ++c) counters[smallest::kCounterNames[c]] = board.counts[c];
-  result["counters"] = counters;
+  result["counters"] = proofwood::counters_of(board.counts, smallest::kCounterNames);
   return result;
 }
 

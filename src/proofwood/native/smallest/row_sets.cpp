@@ -90,7 +90,7 @@ Subproblem* RowSetSearch::subproblem(const u64* set) {
   }
   board_.check_stop();  // before there is a subproblem, which is then complete
   Subproblem* fresh = cache_.add(set, hash);
-  if (fresh == nullptr) board_.out_of_memory();
+  if (fresh == nullptr) board_.end_for_memory();
   ++board_.counts[kSubproblems];
   fresh->size = size_of(set);
   fresh->two = two_leaves(set);
@@ -220,7 +220,7 @@ int RowSetSearch::deeper(Subproblem* e, int d, std::size_t level) {
 AtDepth& RowSetSearch::at_depth(Subproblem* e, int d) {
   if (e->by_depth == nullptr) {
     void* raw = cache_.allocate(at(n_depths_) * sizeof(AtDepth));
-    if (raw == nullptr) board_.out_of_memory();
+    if (raw == nullptr) board_.end_for_memory();
     e->by_depth = static_cast<AtDepth*>(raw);
     for (int i = 0; i < n_depths_; ++i) new (&e->by_depth[i]) AtDepth;
   }

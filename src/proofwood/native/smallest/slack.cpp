@@ -109,7 +109,7 @@ class SlackSearch : public Resumable {
     }
     ++board_.counts[kSubproblems];
     used_ += sizeof(Entry) + 128 + set.size() * sizeof(u64);
-    if (used_ > board_.settings.memory) board_.out_of_memory();
+    if (used_ > board_.settings.memory) board_.end_for_memory();
     auto fresh = std::make_unique<Entry>();
     Entry* result = fresh.get();
     result->leaf = rows_.leaf_cost(set.data());

@@ -109,92 +109,76 @@ i64 Rows::leaf_cost(const u64* set) const {
 
 // ------------------------------------------------------------------------------------------------------------- board
 
-void Board::out_of_memory() {
-  {
-    const std::lock_guard lock(mutex_);
-    state_.out_of_memory = true;
-  }
+void Board::end_for_memory() {
+  out_of_memory_ = true;
   throw Stopped{};
 }
 
 void Board::raise_depth(int lower) {
-  const std::lock_guard lock(mutex_);
-  if (lower <= state_.depth_lower) return;
-  state_.depth_lower = lower;
-  note();
+  change([&](State& state, Tree&) {
+    if (lower <= state.depth_lower) return false;
+    state.depth_lower = lower;
+    return true;
+  });
 }
 
 void Board::raise_nodes(int lower) {
-  const std::lock_guard lock(mutex_);
-  if (lower <= state_.nodes_lower) return;
-  state_.nodes_lower = lower;
-  note();
+  change([&](State& state, Tree&) {
+    if (lower <= state.nodes_lower) return false;
+    state.nodes_lower = lower;
+    return true;
+  });
 }
 
 void Board::depth_is(int depth) {
-  const std::lock_guard lock(mutex_);
   if (settings.minimize == Minimize::kDepth) main_done_ = seconds();
-  state_.depth_lower = depth;
-  state_.depth_proved = true;
-  note();
+  change([&](State& state, Tree&) {
+    state.depth_lower = depth;
+    state.depth_proved = true;
+    return true;
+  });
 }
 
 void Board::nodes_are(int nodes) {
-  const std::lock_guard lock(mutex_);
   main_done_ = seconds();
-  state_.nodes_lower = nodes;
-  state_.nodes_proved = true;
-  note();
+  change([&](State& state, Tree&) {
+    state.nodes_lower = nodes;
+    state.nodes_proved = true;
+    return true;
+  });
 }
 
 void Board::infeasible() {
-  const std::lock_guard lock(mutex_);
-  state_.infeasible = true;
-  note();
+  change([](State& state, Tree&) { return state.infeasible = true; });
 }
 
-bool Board::better(int depth, int nodes) const {
-  if (state_.depth < 0) return true;
+bool Board::better(const State& state, int depth, int nodes) const {
+  if (state.depth < 0) return true;
   if (settings.minimize == Minimize::kNodesAnyDepth)
-    return std::pair(nodes, depth) < std::pair(state_.nodes, state_.depth);
-  return std::pair(depth, nodes) < std::pair(state_.depth, state_.nodes);
+    return std::pair(nodes, depth) < std::pair(state.nodes, state.depth);
+  return std::pair(depth, nodes) < std::pair(state.depth, state.nodes);
 }
 
 void Board::offer(const Tree& tree) {
-  if (tree.empty()) return;
   const int depth = depth_of(tree), nodes = static_cast<int>(tree.size());
-  const std::lock_guard lock(mutex_);
-  if (depth > settings.max_depth || !better(depth, nodes)) return;
-  state_.depth = depth;
-  state_.nodes = nodes;
-  tree_ = tree;
-  note();
+  if (tree.empty() || depth > settings.max_depth) return;
+  change([&](State& state, Tree& best) {
+    if (!better(state, depth, nodes)) return false;
+    state.depth = depth;
+    state.nodes = nodes;
+    best = tree;
+    return true;
+  });
 }
 
 void Board::replace(const Tree& tree) {
-  const std::lock_guard lock(mutex_);
-  state_.depth = depth_of(tree);
-  state_.nodes = static_cast<int>(tree.size());
-  tree_ = tree;
-  note();
+  change([&](State& state, Tree& best) {
+    state.depth = depth_of(tree);
+    state.nodes = static_cast<int>(tree.size());
+    best = tree;
+    return true;
+  });
 }
-
-Board::State Board::state() const {
-  const std::lock_guard lock(mutex_);
-  return state_;
-}
-
-Tree Board::tree() const {
-  const std::lock_guard lock(mutex_);
-  return tree_;
-}
-
-std::vector<Board::Event> Board::events_since(std::size_t first) const {
-  const std::lock_guard lock(mutex_);
-  return {events_.begin() + static_cast<std::ptrdiff_t>(std::min(first, events_.size())), events_.end()};
-}
-
-void Board::note() { events_.push_back({seconds(), state_}); }
 
 // ------------------------------------------------------------------------------------------------------------ greedy
 
@@ -421,7 +405,7 @@ void search_any(const Rows& rows, Board& board) {
     } catch (const Stopped&) {  // of its own: out of memory
       open = false;
     }
-    board.offer(inner.tree());
+    board.offer(inner.answer());
     board.check_stop();
   }
 }
@@ -433,7 +417,7 @@ void search(const Given& given, Board& board) {
     board.offer(greedy(given, settings.slack, board));
     if (settings.slack > 0) board.offer(greedy(given, 0, board));
     board.check_stop();
-    if (settings.start_only) board.out_of_memory();
+    if (settings.start_only) board.end_for_memory();
     const Rows rows(given, board);
     const bool few = rows.n_classes < 64 && rows.n < 1 << 14 && boxes_of(rows) <= kFewBoxes;
     if (settings.strategy == Strategy::kWitness) {

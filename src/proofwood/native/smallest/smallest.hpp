@@ -6,15 +6,14 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "common/integers.hpp"
+#include "common/run.hpp"
 
 namespace proofwood::smallest {
 
@@ -88,37 +87,35 @@ struct Rows {
 struct Stopped {};   // thrown inside a search when it must end
 struct TurnOver {};  // thrown inside a search when another one has its turn; it may be called again
 
-// What is proved and found so far; read by the thread that reports.
-class Board {
- public:
-  struct State {
-    int depth_lower = 0;  // no admissible tree is less deep
-    int nodes_lower = 1;  // of trees of least depth if `depth_proved`, else of any tree
-    bool depth_proved = false, nodes_proved = false, infeasible = false, out_of_memory = false;
-    int depth = -1, nodes = -1;  // of the tree at hand, -1 if there is none
-  };
-  struct Event {
-    double seconds;
-    State state;
-  };
+struct State {
+  int depth_lower = 0;  // no admissible tree is less deep
+  int nodes_lower = 1;  // of trees of least depth if `depth_proved`, else of any tree
+  bool depth_proved = false, nodes_proved = false, infeasible = false;
+  int depth = -1, nodes = -1;  // of the tree at hand, -1 if there is none
+  bool contradicts(const State& before) const {
+    return depth_lower < before.depth_lower || nodes_lower < before.nodes_lower || (infeasible && depth >= 0) ||
+           (depth >= 0 && depth < depth_lower);
+  }
+};
 
-  Board(const Settings& chosen, const std::atomic<int>& stop) : settings(chosen), stop_(stop) {}
-  Board(const Settings& chosen, const Board& other)
-      : settings(chosen), stop_(other.stop_) {}  // that stops when the other does
+// The run of a search, with the turns of another one.
+class Board : public Run<State, Tree> {
+ public:
+  Board(const Settings& chosen, const std::atomic<int>& stop) : Run({}, stop), settings(chosen), stop_(stop) {}
+  Board(const Settings& chosen, const Board& other) : Board(chosen, other.stop_) {}  // that stops when the other does
   const Settings settings;
   i64 counts[kCounters] = {};
 
   void check_stop() {
-    if (stop_.load(std::memory_order_relaxed) != 0) throw Stopped{};
+    if (stopped()) throw Stopped{};
     if (turn_ends_ > 0 && ++looks_ % 64 == 0 && seconds() > turn_ends_) throw TurnOver{};
   }
-  bool stopped() const { return stop_.load(std::memory_order_relaxed) != 0; }
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(); }
   // From now on check_stop throws TurnOver once so many seconds are over; 0 for no end.
   void begin_turn(double length) { turn_ends_ = length > 0 ? seconds() + length : 0; }
   // When all that was asked for was proved, and only the form of the tree was left to choose; -1 before.
   double main_done() const { return main_done_.load(std::memory_order_relaxed); }
-  [[noreturn]] void out_of_memory();
+  [[noreturn]] void end_for_memory();
+  bool out_of_memory() const { return out_of_memory_; }
   void raise_depth(int lower);
   void raise_nodes(int lower);
   void depth_is(int depth);   // the least depth is proved; trees of greater depth are given up when minimising nodes
@@ -126,22 +123,14 @@ class Board {
   void infeasible();
   void offer(const Tree& tree);    // an admissible tree
   void replace(const Tree& tree);  // an equally good tree, of the canonical form
-  State state() const;
-  Tree tree() const;
-  std::vector<Event> events_since(std::size_t first) const;
 
  private:
-  bool better(int depth, int nodes) const;
-  void note();
+  bool better(const State& state, int depth, int nodes) const;
   const std::atomic<int>& stop_;
-  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  mutable std::mutex mutex_;
   std::atomic<double> main_done_{-1};
+  std::atomic<bool> out_of_memory_{false};
   double turn_ends_ = 0;
   unsigned looks_ = 0;
-  State state_;
-  Tree tree_;
-  std::vector<Event> events_;
 };
 
 // Least Gini impurity at every node; once the search must end, the nodes that are left are parted as is quickest. Empty

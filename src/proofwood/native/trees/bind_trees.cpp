@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 
 #include "common/bindings.hpp"
@@ -64,29 +63,18 @@ trees::Settings read_settings(const nb::dict& given, bool& merge) {
   return settings;
 }
 
-nb::dict counters_of(const trees::Search& search) {
-  nb::dict counters;
-  const auto counts = search.counters();
-  for (int c = 0; c < trees::kCounters; ++c) counters[trees::kCounterNames[c]] = counts[static_cast<std::size_t>(c)];
-  return counters;
-}
-
-// Adds what the search found. `offset`: seconds of the preparation, before the clock of the search.
-void add_answer(nb::dict& result, const trees::Search& search, const std::vector<trees::TreeNode>& nodes,
-                double offset) {
+// Adds what the search found.
+void add_answer(nb::dict& result, const trees::Search& search, const std::vector<trees::TreeNode>& nodes) {
   const auto state = search.state();
   result["upper"] = state.upper;
   result["lower"] = state.lower;
   result["has_tree"] = !nodes.empty();
   result["canonical"] = search.canonical();
-  nb::list trace;
-  for (const auto& event : search.events_since(0))
-    trace.append(nb::make_tuple(event.seconds + offset, event.upper, event.lower));
-  result["trace"] = trace;
+  result["trace"] = proofwood::trace_of(search.events_since(0));
   nb::list tree;
   for (const auto& node : nodes) tree.append(nb::make_tuple(node.feature, node.value, node.low, node.high));
   result["tree"] = tree;
-  result["counters"] = counters_of(search);
+  result["counters"] = proofwood::counters_of(search.counters(), trees::kCounterNames);
 }
 
 nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weights, int n_classes, const nb::dict& given,
@@ -100,43 +88,29 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   if (seconds)
     seconds = *seconds - std::min(0.2 * *seconds, 1e-8 * static_cast<double>(n) * static_cast<double>(x.shape(1)));
 
-  using Clock = std::chrono::steady_clock;
-  const auto started = Clock::now();
+  const auto started = trees::TreeRun::Clock::now();
   std::atomic<int> stop{kRunning};
-  std::mutex mutex;
-  std::unique_ptr<trees::Search> search;  // made by the runner, under the mutex
+  std::unique_ptr<trees::Search> search;
+  std::atomic<const trees::Search*> running{nullptr};  // once it is made
   std::vector<trees::TreeNode> nodes;
-  double offset = 0;  // the search's clock starts after the preparation
 
   const auto work = [&] {
     trees::Table table;
     if (!trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(),
                         static_cast<proofwood::u32>(n_classes), merge, settings.minimum.any(), settings.threads, stop))
       return;
-    {
-      const std::lock_guard lock(mutex);
-      offset = std::chrono::duration<double>(Clock::now() - started).count();
-      search = std::make_unique<trees::Search>(std::move(table), settings, stop);
-    }
+    search = std::make_unique<trees::Search>(std::move(table), settings, stop, started);
+    running = search.get();
     proofwood::while_memory_lasts(stop, [&] { search->run(); });
     search->forget();
     proofwood::while_memory_lasts(stop, [&] { nodes = search->tree(); });
   };
 
-  std::size_t told = 0;
-  double last_call = 0;
+  proofwood::Reports reports(!progress.is_none());
   const auto report = [&](double now) {
-    trees::Search* running = nullptr;
-    {
-      const std::lock_guard lock(mutex);
-      running = search.get();
-    }
-    if (running == nullptr || progress.is_none()) return;
-    const auto events = running->events_since(told);
-    if (events.empty() && now - last_call <= 0.2) return;
-    told += events.size();
-    last_call = now;
-    const auto state = running->state();
+    const trees::Search* known = running;
+    if (known == nullptr || !reports.due(*known, now)) return;
+    const auto state = known->state();
     progress(now, state.upper, state.lower);
   };
 
@@ -147,7 +121,7 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   result["seconds"] = took;
   result["kernel"] = proofwood::isa_name(settings.isa);
   if (search)
-    add_answer(result, *search, nodes, offset);
+    add_answer(result, *search, nodes);
   else
     result["upper"] = nb::none();
   return result;

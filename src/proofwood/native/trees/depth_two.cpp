@@ -67,7 +67,7 @@ bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
     }
     const i64 before = subproblem.upper;
     for (std::size_t l = 0; l < candidates; ++l) take_lane(subproblem, l);
-    if (report && subproblem.upper < before) shared_.incumbent.offer(subproblem.upper, subproblem.plan);
+    if (report && subproblem.upper < before) shared_.run.offer(subproblem.upper, subproblem.plan);
     put_back(queue, subproblem.threshold());
   }
   return true;

@@ -48,7 +48,7 @@ void Pool::hand_back(const Candidate& candidate, Evaluated& evaluated, Subproble
     }
   }
   root.record(candidate, evaluated);
-  shared_.incumbent.update(root.upper, root.plan, last ? root.checked_lower(shared_.leaf_cost(*root.rows)) : 0);
+  shared_.run.update(root.upper, root.plan, last ? root.checked_lower(shared_.leaf_cost(*root.rows)) : 0);
 }
 
 }  // namespace proofwood::trees

@@ -20,21 +20,30 @@ Settings without_constant(Settings settings, const Table& table) {
 
 }  // namespace
 
-Search::Search(Table table, const Settings& settings, std::atomic<int>& stop)
+Search::Search(Table table, const Settings& settings, std::atomic<int>& stop, TreeRun::Clock::time_point started)
     : table_(std::move(table)),
       settings_(without_constant(settings, table_)),
-      shared_(table_, settings_, stop),
+      shared_(table_, settings_, stop, started),
       main_(shared_) {}
+
+Bounds Search::whole(const Bounds& counted) const {
+  return {counted.upper + constant_cost(), counted.lower + constant_cost()};
+}
+
+std::vector<TreeRun::Event> Search::events_since(std::size_t first) const {
+  auto events = shared_.run.events_since(first);
+  for (auto& event : events) event.state = whole(event.state);
+  return events;
+}
 
 void Search::run() {
   root_.start(table_);
-  shared_.incumbent.offer(shared_.leaf_cost(root_), leaf_plan());
+  shared_.run.offer(shared_.leaf_cost(root_), leaf_plan());
   if (settings_.max_depth <= 2 || needs_no_split())
     run_shallow();
   else
     run_deep();
   add_to(totals_, main_.counters);
-  finished_ = true;
 }
 
 bool Search::needs_no_split() const {
@@ -43,27 +52,27 @@ bool Search::needs_no_split() const {
 
 void Search::settle(const PlanPtr& canonical) {
   if (!canonical) return;  // stopped
-  shared_.incumbent.replace(canonical);
+  shared_.run.replace(canonical);
   canonical_ = true;
 }
 
 void Search::run_shallow() {
-  const i64 upper = shared_.incumbent.upper();
+  const i64 upper = shared_.run.upper();
   const Request request{.limit = upper == kInfinite ? kInfinite : upper + 1, .gap = settings_.gap};
   const bool by_batches = main_.batched(settings_.max_depth) && !needs_no_split();
   const Solution solution =
       by_batches ? main_.solve_depth_two(root_, request, true) : main_.solve(root_, settings_.max_depth, request);
-  shared_.incumbent.offer(solution.upper, solution.plan);
-  shared_.incumbent.raise(solution.lower);
+  shared_.run.offer(solution.upper, solution.plan);
+  shared_.run.prove(solution.lower);
   if (!solution.stopped && settings_.canonical && settings_.gap == 0)
-    settle(CanonicalTree(main_).find(root_, settings_.max_depth, shared_.incumbent.upper()));
+    settle(CanonicalTree(main_).find(root_, settings_.max_depth, shared_.run.upper()));
 }
 
 // Each depth starts with the tree of the depth before, and a bound of what splitting off nothing costs.
 void Search::run_deep() {
   const std::vector<u32> rank = FirstTrees(main_).rank_features(root_);
   Solution shallow = main_.solve(root_, 2);
-  shared_.incumbent.offer(shallow.upper, shallow.plan);
+  shared_.run.offer(shallow.upper, shallow.plan);
   if (!settings_.bound_only) build_first_trees(2);
   for (u32 f = 0; f < root_.n_features; ++f) {  // made now: threads only read
     root_.weight_before(table_, f, 1);
@@ -74,24 +83,24 @@ void Search::run_deep() {
   for (int d = 3; d <= depth && !closed && !shared_.stopped(); ++d) closed = !deepen(shallow, rank, d);
   if (shared_.stopped()) return;
   Subproblem& root = main_.level(depth).subproblem;
-  if (!closed) shared_.incumbent.raise(root.checked_lower(shared_.leaf_cost(root_)));
+  if (!closed) shared_.run.prove(root.checked_lower(shared_.leaf_cost(root_)));
   if (!settings_.canonical || settings_.gap != 0) return;
-  settle(CanonicalTree(main_).find(root_, depth, shared_.incumbent.upper(), root));
+  settle(CanonicalTree(main_).find(root_, depth, shared_.run.upper(), root));
 }
 
 // False if trees of this depth or more, which have a split a level, are known to cost more than the best.
 bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) {
   const i64 leaf_price = settings_.prices.leaf;
   const bool last = depth == settings_.max_depth;
-  if (settings_.rules.affordable && shared_.incumbent.upper() < leaf_price * depth) {
-    shared_.incumbent.raise(std::min(shallow.lower, leaf_price * depth));
+  if (settings_.rules.affordable && shared_.run.upper() < leaf_price * depth) {
+    shared_.run.prove(std::min(shallow.lower, leaf_price * depth));
     return false;
   }
   const i64 limit = settings_.bound_only ? settings_.start_upper : kInfinite;
   Subproblem& root = main_.begin(root_, depth, limit, last ? settings_.gap : settings_.gap / 2);
   root.queue.rank = rank;
   root.offer(shallow.upper, shallow.plan);
-  if (last && !settings_.bound_only) root.upper = std::min(root.upper, shared_.incumbent.upper());
+  if (last && !settings_.bound_only) root.upper = std::min(root.upper, shared_.run.upper());
   main_.open(root);
   root.set_base(shallow.relaxed, leaf_price);
   Pool pool(main_);
@@ -108,12 +117,12 @@ void Search::build_first_trees(int exact_depth) {
   FirstTrees first_trees(main_);
   for (const auto top : {FirstTrees::Top::kLookahead, FirstTrees::Top::kGini}) {
     const Solution first = first_trees.build(root_, settings_.max_depth, exact_depth, top);
-    shared_.incumbent.offer(first.upper, first.plan);
+    shared_.run.offer(first.upper, first.plan);
   }
 }
 
 std::vector<TreeNode> Search::tree() const {
-  const PlanPtr plan = shared_.incumbent.plan();
+  const PlanPtr plan = shared_.run.answer();
   if (!plan) return {};
   return write_out(*plan, table_, root_, settings_);
 }

@@ -7,7 +7,7 @@
 //   neighbour_bounds    bounds between neighbouring subproblems
 //   solver              one subproblem: cache, depth one; general_case: Algorithm 1; depth_two: Algorithm 2, in batches
 //   stump_batch, kernels   many stumps in one walk over the rows
-//   first_trees, canonical_tree, pool, incumbent, write_out   around the search
+//   first_trees, canonical_tree, pool, write_out   around the search
 //   sized               another search: trees of a limited number of splits
 #pragma once
 
@@ -23,13 +23,13 @@ namespace proofwood::trees {
 
 class Search {
  public:
-  Search(Table table, const Settings& settings, std::atomic<int>& stop);
+  // `started`: when the clock of its events began.
+  Search(Table table, const Settings& settings, std::atomic<int>& stop, TreeRun::Clock::time_point started);
   void run();  // until done or stopped
 
   // Valid at any time, from any thread.
-  Event state() const { return shared_.incumbent.state(); }
-  std::vector<Event> events_since(std::size_t index) const { return shared_.incumbent.events_since(index); }
-  bool finished() const { return finished_.load(); }
+  Bounds state() const { return whole(shared_.run.state()); }
+  std::vector<TreeRun::Event> events_since(std::size_t first) const;
 
   // After run().
   std::vector<TreeNode> tree() const;
@@ -39,6 +39,7 @@ class Search {
   Counters counters() const { return totals_; }
 
  private:
+  Bounds whole(const Bounds& counted) const;
   bool needs_no_split() const;
   void run_shallow();
   void run_deep();
@@ -51,7 +52,6 @@ class Search {
   Rows root_;
   Shared shared_;
   Solver main_;
-  std::atomic<bool> finished_{false};
   bool canonical_ = false;
   Counters totals_{};
 };

@@ -1,10 +1,12 @@
-// What all threads of one search share: the problem, the cache, the incumbent, and what they count.
+// What all threads of one search share: the problem, the cache, the best tree with the proved bound
+// (docs/theory/optimal-trees.md, "What "proved" means"), and what they count.
 #pragma once
 
 #include <array>
 #include <atomic>
 
-#include "trees/incumbent.hpp"
+#include "common/run.hpp"
+#include "trees/plan.hpp"
 #include "trees/rows.hpp"
 #include "trees/settings.hpp"
 #include "trees/solution_cache.hpp"
@@ -30,17 +32,20 @@ inline void add_to(Counters& total, const Counters& counters) {
   for (std::size_t c = 0; c < kCounters; ++c) total[c] += counters[c];
 }
 
+// Costs without that of equal rows, which every tree has.
+using TreeRun = BoundedRun<PlanPtr>;
+
 struct Shared {
   const Table& table;
   const Settings& settings;
   std::atomic<int>& stop;
-  Incumbent incumbent;
+  TreeRun run;
   SolutionCache cache;
 
-  Shared(const Table& t, const Settings& s, std::atomic<int>& stop_flag)
-      : table(t), settings(s), stop(stop_flag), incumbent(s.prices.error * t.constant, s.start_upper) {}
+  Shared(const Table& t, const Settings& s, std::atomic<int>& stop_flag, TreeRun::Clock::time_point started)
+      : table(t), settings(s), stop(stop_flag), run(s.start_upper, stop_flag, started) {}
 
-  bool stopped() const { return stop.load(std::memory_order_relaxed) != 0; }
+  bool stopped() const { return run.stopped(); }
   i64 leaf_cost(const Rows& rows) const { return trees::leaf_cost(settings.prices, rows.counts); }
   bool may_split_at(Rows& rows, u32 feature, u32 position) const {
     const Minimum& minimum = settings.minimum;
