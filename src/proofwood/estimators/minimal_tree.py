@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from proofwood.engines.interrupts import raise_ended
+from proofwood.engines.smallest import solve as search
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
 from proofwood.estimators.parameters import is_integer
 from proofwood.estimators.shared_docs import documented
@@ -254,13 +255,12 @@ class MinimalTreeClassifier(ClassifierOverTests):
 
 
 def _engine(name: str, limits: Limits) -> Callable[..., Result]:
-    """The solve function of an engine; imported where used."""
+    """The solve function of an engine."""
     if name == "sat":
+        # Start-up time: the SAT solvers.
         from proofwood.engines.smallest.reference.solve import solve as sat
 
         return sat
-    from proofwood.engines.smallest import solve as search
-
     return search
 
 
