@@ -11,7 +11,7 @@ from proofwood.engines.interrupts import ENDED, cause_of, completed
 from proofwood.engines.run import Clock, Run, Stopped
 from proofwood.engines.smallest import solve as search
 from proofwood.engines.smallest.reference.formula import TreeFormula
-from proofwood.engines.smallest.reference.options import FAITHFUL, SatTreeOptions
+from proofwood.engines.smallest.reference.options import AS_PRINTED, SatTreeOptions
 from proofwood.engines.smallest.reference.rows import Groups, Tree
 from proofwood.engines.smallest.reference.start import greedy_tree
 from proofwood.model.node_table import NodeTable
@@ -20,7 +20,7 @@ from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, Result, Stats, Status
 from proofwood.solvers import Certificate
 
-__all__ = ["FAITHFUL", "SatTreeOptions", "solve"]
+__all__ = ["AS_PRINTED", "SatTreeOptions", "solve"]
 
 DEFAULT_OPTIONS = SatTreeOptions()
 REPORT_SECONDS = 0.2
