@@ -15,6 +15,10 @@ class OptimalityWarning(UserWarning):
     """
 
 
+class DataWarning(UserWarning):
+    """Columns of a table were left out, or look as if they should be; the message names them and says what to do."""
+
+
 class DataError(ValueError):
     """A table cannot be used as it is; the message names the column or file and what to do."""
 

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from proofwood import Explainer, OptimalTreeClassifier
-from proofwood.data.columns import Kind
+from proofwood.data.kinds import Kind
 from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate

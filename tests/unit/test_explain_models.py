@@ -37,7 +37,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from proofwood import OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
-from proofwood.data.columns import Kind
+from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain.model.explained import Explained, explained, sample_rows
 from proofwood.explain.model.space import Group, Source, Step

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofwood.data.binarize import Binarizer
-from proofwood.data.columns import Column, Columns, Kind
+from proofwood.data.columns import Column, Columns
+from proofwood.data.kinds import Kind
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.ranked import RankedRows
 from strategies import below, matrices

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from proofwood.data.binarize import Binarizer
-from proofwood.data.columns import Column, Columns, Kind
+from proofwood.data.columns import Column, Columns
+from proofwood.data.kinds import Kind
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.ranked import OutOfTime, RankedRows
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.columns import Columns, Kind
+from proofwood.data.columns import Columns
+from proofwood.data.kinds import Kind
 from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
 
 BitArray = npt.NDArray[np.uint8]

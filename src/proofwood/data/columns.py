@@ -1,36 +1,29 @@
 """Arrays and data frames as float64 columns, and what each column means.
 
 Values become float64 exactly or not at all: an integer that float64 cannot hold is an error, because rounding would
-merge it with its neighbour. Text and categories become level codes, the position in ``Column.levels``.
+merge it with its neighbour. Text and categories become level codes, the position in ``Column.levels``; dates and times
+become the numbers of :mod:`~proofwood.data.moments`.
 """
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.data import moments
+from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray
 
 EXACT_INTEGERS = 2**53
 """Every integer up to this magnitude is a float64; beyond it only some are."""
-
-
-class Kind(StrEnum):
-    """What the numbers of a column are."""
-
-    NUMERIC = "numeric"
-    INTEGER = "integer"
-    BOOLEAN = "boolean"  # 0 is false, 1 is true
-    ORDERED = "ordered"  # codes of levels whose order means something: thresholds make sense
-    NOMINAL = "nominal"  # codes of levels without order: only level sets make sense
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +75,8 @@ class Columns:
 
 
 def is_frame(data: object) -> bool:
-    """Whether ``data`` is a pandas or polars data frame."""
-    return is_pandas(data) or is_polars(data)
+    """Whether ``data`` is a data frame: of pandas or polars, lazy or not, or another that narwhals reads."""
+    return is_pandas(data) or is_polars(data) or (_may_be_frame(data) and _is_other_frame(data))
 
 
 def is_pandas(data: object) -> bool:
@@ -98,22 +91,57 @@ def is_polars(data: object) -> bool:
     return polars is not None and isinstance(data, polars.DataFrame)
 
 
+def _may_be_frame(data: object) -> bool:
+    """Whether ``data`` might be a frame of some library: what arrays and lists are not."""
+    return not isinstance(data, (np.ndarray, list, tuple, np.generic)) and (
+        hasattr(data, "collect") or hasattr(data, "columns") or hasattr(data, "column_names")
+    )
+
+
+def _is_other_frame(data: object) -> bool:
+    # Start-up time: arrays, and frames of pandas and polars, do without.
+    import narwhals.stable.v1 as nw
+
+    return nw.dependencies.is_into_dataframe(data) or isinstance(
+        nw.from_native(data, pass_through=True, eager_or_interchange_only=False), nw.LazyFrame
+    )
+
+
+def as_frame(data: Any) -> Any:
+    """A frame of pandas or polars: ``data`` itself, or what narwhals makes of another frame, rows in their order.
+
+    A lazy frame is collected.
+    """
+    if is_pandas(data) or is_polars(data):
+        return data
+    import narwhals.stable.v1 as nw
+
+    frame = nw.from_native(data)
+    return (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).to_polars()
+
+
 def read_columns(
     data: Any,
     *,
     names: Sequence[str] | None = None,
     units: Mapping[str, str] | None = None,
     levels: Mapping[str, Sequence[str]] | None = None,
+    like: Mapping[str, Column] | None = None,
+    dates: bool = False,
+    skip: Collection[str] = (),
 ) -> Columns:
     """Turn a two-dimensional array or a data frame into float64 columns with their meaning.
 
     Parameters
     ----------
-    data : (n_rows, n_columns) array-like, pandas or polars frame
+    data : (n_rows, n_columns) array-like, or a frame: of pandas, polars (lazy too), or another that narwhals reads
     names : names for the columns of an array (default ``x0``, ``x1``, ...); a frame brings its own
     units : unit per column name
-    levels : levels per column name, in the order of their codes, to read new data as earlier data was read; a text
-        that is not among them gets the code ``len(levels)``
+    levels : levels per column name, in the order of their codes; a text that is not among them gets the code
+        ``len(levels)``
+    like : columns of earlier data by name, to read new data as that was read
+    dates : read text as dates where every text of a column is an ISO 8601 date, with or without a time
+    skip : names of columns that are not read: their values are 0
 
     Returns
     -------
@@ -122,16 +150,20 @@ def read_columns(
     Raises
     ------
     DataError
-        If a column holds dates, objects that are no numbers, or integers that float64 cannot hold exactly.
+        If columns hold what is no number, text, date or time, or integers that float64 cannot hold exactly. The
+        message names every such column.
     ValueError
         If the data has not two dimensions, or ``names`` does not fit.
     """
     if is_frame(data):
         if names is not None:
             raise ValueError("names is for arrays: a data frame brings its own column names")
+        data = as_frame(data)
         labels = [str(name) for name in data.columns]
-        series = [_pandas_values(data.iloc[:, j]) for j in range(len(labels))] if is_pandas(data) else None
-        parts = series if series is not None else [_polars_values(column) for column in data.get_columns()]
+        pandas = is_pandas(data)
+
+        def raw(j: int) -> _Raw:
+            return _pandas_values(data.iloc[:, j]) if pandas else _polars_values(data.get_columns()[j])
     else:
         array = data if isinstance(data, np.ndarray) else np.asarray(data)
         if array.ndim != 2:
@@ -139,18 +171,44 @@ def read_columns(
         labels = [f"x{j}" for j in range(array.shape[1])] if names is None else [str(name) for name in names]
         if len(labels) != array.shape[1]:
             raise ValueError(f"{len(labels)} names for {array.shape[1]} columns")
-        parts = [_Raw(array[:, j]) for j in range(array.shape[1])]
-    units, levels = units or {}, levels or {}
-    for what, given in (("units", units), ("levels", levels)):
+
+        def raw(j: int) -> _Raw:
+            return _Raw(array[:, j])
+
+    units, like = units or {}, dict(like or {})
+    for what, given in (("units", units), ("levels", levels or {})):
         unknown = sorted(set(given) - set(labels))
         if unknown:
             raise ValueError(f"{what} names {_listed(unknown)}, which is no column of the data")
-    read = [_read(name, raw, units.get(name), levels.get(name)) for name, raw in zip(labels, parts, strict=True)]
+    for name, texts in (levels or {}).items():
+        like[name] = Column(name, Kind.NOMINAL, levels=tuple(str(text) for text in texts))
     n_rows = int(data.shape[0]) if hasattr(data, "shape") else len(data)
-    values = np.empty((n_rows, len(read)), dtype=np.float64, order="F")
-    for j, (numbers, _) in enumerate(read):
-        values[:, j] = numbers
-    return Columns(values, tuple(column for _, column in read))
+    values = np.empty((n_rows, len(labels)), dtype=np.float64, order="F")
+    columns, problems = [], []
+    for j, name in enumerate(labels):
+        if name in skip:
+            values[:, j] = 0.0
+            columns.append(like.get(name, Column(name)))
+            continue
+        try:
+            values[:, j], column = _read(name, raw(j), units.get(name), like.get(name), dates=dates)
+        except DataError as error:
+            problems.append((name, str(error)))
+        else:
+            columns.append(column)
+    refuse(problems)
+    return Columns(values, tuple(columns))
+
+
+def refuse(problems: Sequence[tuple[str, str]]) -> None:
+    """Raise DataError if there are problems: pairs of the name of a column and a message that names it."""
+    if len(problems) == 1:
+        raise DataError(problems[0][1])
+    if problems:
+        listed = "".join(f"\n- {message}" for _, message in problems)
+        raise DataError(
+            f"{len(problems)} columns cannot be used as they are ({_listed([n for n, _ in problems])}):{listed}"
+        )
 
 
 def require_numbers(columns: Columns, *, drop: Callable[[str], str] | None = None) -> None:
@@ -182,6 +240,14 @@ def require_finite(X: FloatArray, names: Sequence[str] | None = None) -> None:
         return
     column = int(np.flatnonzero(~np.all(np.isfinite(X), axis=0))[0])
     _raise_not_finite(X[:, column], f"column {column} of X" if names is None else f"column {names[column]!r}")
+
+
+def require_no_infinity(X: FloatArray) -> None:
+    """Raise DataError if ``X`` holds infinity; the message names the column and the row."""
+    infinite = np.isinf(X)
+    if infinite.any():
+        column = int(np.flatnonzero(infinite.any(axis=0))[0])
+        _raise_infinite(int(np.flatnonzero(infinite[:, column])[0]), f"column {column} of X")
 
 
 def require_exact_integers(values: npt.NDArray[Any], where: str) -> None:
@@ -220,22 +286,31 @@ class _Raw:
     levels: tuple[str, ...] | None = None  # of a declared category
 
 
-def _read(name: str, raw: _Raw, unit: str | None, levels: Sequence[str] | None) -> tuple[FloatArray, Column]:
+def _read(name: str, raw: _Raw, unit: str | None, like: Column | None, *, dates: bool) -> tuple[FloatArray, Column]:
     values = raw.values
     missing = _missing(values) if raw.missing is None else raw.missing
     kind = _kind(name, values[~missing]) if raw.kind is None else raw.kind
-    if kind is Kind.NOMINAL and np.all(missing) and raw.levels is None and levels is None:
-        kind = Kind.NUMERIC  # nothing is known of a column without values
-    declared: tuple[str, ...] = ()
-    if kind in (Kind.NOMINAL, Kind.ORDERED):
+    if kind is Kind.NOMINAL and np.all(missing) and raw.levels is None:
+        kind = Kind.NUMERIC if like is None else like.kind  # nothing is known of a column without values
+    texts: list[str] = []
+    if kind in CATEGORIES:
         texts = [str(v) for v in values[~missing].tolist()]
-        known = levels if levels is not None else raw.levels
+        if like is not None and like.kind in MOMENTS:
+            kind = like.kind
+        elif like is None and dates and raw.levels is None:
+            kind = moments.kind_of_texts(texts) or kind
+    if like is not None and not np.all(missing):
+        _require_like(name, kind, like)
+    declared: tuple[str, ...] = ()
+    if kind in CATEGORIES:
+        known = raw.levels if like is None else like.levels
         declared = tuple(sorted(set(texts))) if known is None else tuple(str(level) for level in known)
         code = {level: number for number, level in enumerate(declared)}
         present = np.array([code.get(text, len(declared)) for text in texts], dtype=np.float64)
+        kind = kind if like is None else like.kind
+    elif kind in MOMENTS:
+        present, kind = _moments_of(name, values[~missing], texts, kind, None if like is None else like.kind)
     else:
-        if levels is not None:
-            raise DataError(f"column {name!r} holds numbers, expected one of the levels {_listed(tuple(levels)[:3])}")
         require_exact_integers(values[~missing], f"column {name!r}")
         present = values[~missing].astype(np.float64)
     numbers = np.full(values.shape, np.nan)
@@ -244,36 +319,79 @@ def _read(name: str, raw: _Raw, unit: str | None, levels: Sequence[str] | None) 
     return numbers, Column(name, kind, unit, declared, int(np.count_nonzero(missing)), bounds)
 
 
+def _require_like(name: str, kind: Kind, like: Column) -> None:
+    """Refuse new values of another sort than those of training."""
+    sorts = {**dict.fromkeys(CATEGORIES, "text"), **dict.fromkeys(MOMENTS, "dates or times")}
+    now, before = sorts.get(kind, "numbers"), sorts.get(like.kind, "numbers")
+    if now != before:
+        example = f", such as {like.levels[0]!r}" if like.levels else ""
+        raise DataError(
+            f"column {name!r} holds {now}, and held {before} in training{example}: convert it to what it was then"
+        )
+
+
+def _moments_of(
+    name: str, values: npt.NDArray[Any], texts: list[str], kind: Kind, known: Kind | None
+) -> tuple[FloatArray, Kind]:
+    """Dates and times without missing values as numbers of the kind ``known``, or of the one that suits them."""
+    if texts:
+        return moments.numbers_of(texts, kind, name), kind
+    if values.dtype.kind == "O":
+        present = moments.numbers_of(values.tolist(), kind, name)
+    elif values.dtype.kind in "mM":
+        present, kind = moments.of_numpy(values, name)
+    else:  # numbers of this kind already
+        present = values.astype(np.float64)
+    if known is Kind.DATE and kind is Kind.MOMENT:
+        return np.floor(present / moments.DAY), known
+    if known is Kind.MOMENT and kind is Kind.DATE:
+        return present * moments.DAY, known
+    if known is not None and known is not kind:
+        raise DataError(f"column {name!r} holds values of kind {kind}, and held those of kind {known} in training")
+    return present, kind
+
+
+_ABSENT = frozenset({"NAType", "NaTType"})
+"""Names of the types of what pandas puts in place of a missing value."""
+
+
 def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
+    if values.dtype.kind in "mM":
+        return np.asarray(np.isnat(values))
     if values.dtype.kind == "O":
-        return np.array([v is None or (isinstance(v, (float, np.floating)) and math.isnan(v)) for v in values], bool)
+        return np.array([v is None or type(v).__name__ in _ABSENT or v != v for v in values], bool)
     return np.zeros(values.shape, dtype=bool)
+
+
+_EXPECTED = "expected numbers, booleans, text, dates or times, of one kind in a column. Convert the column, or drop it."
 
 
 def _kind(name: str, present: npt.NDArray[Any]) -> Kind:
     simple = {"b": Kind.BOOLEAN, "i": Kind.INTEGER, "u": Kind.INTEGER, "f": Kind.NUMERIC, "U": Kind.NOMINAL}
+    simple |= {"M": Kind.MOMENT, "m": Kind.DURATION}
     if present.dtype.kind in simple:
         return simple[present.dtype.kind]
     if present.dtype.kind != "O":
-        raise DataError(
-            f"column {name!r} holds values of type {present.dtype}: expected numbers, booleans or text. "
-            "Turn a date into a number, for example days since a fixed day, or drop the column."
-        )
+        raise DataError(f"column {name!r} holds values of type {present.dtype}: {_EXPECTED}")
     types = {type(value) for value in present.tolist()}
     for kind, accepted in (
         (Kind.BOOLEAN, (bool, np.bool_)),
         (Kind.INTEGER, (int, np.integer)),
-        (Kind.NUMERIC, (int, float, np.integer, np.floating)),
+        (Kind.NUMERIC, (int, float, np.integer, np.floating, Decimal)),
         (Kind.NOMINAL, (str,)),
+        (Kind.MOMENT, (datetime,)),
+        (Kind.DATE, (date,)),
+        (Kind.TIME, (time,)),
+        (Kind.DURATION, (timedelta,)),
     ):
         if types and all(issubclass(t, accepted) and (kind is Kind.BOOLEAN or t is not bool) for t in types):
             return kind
     if not types:
         return Kind.NUMERIC
     shown = ", ".join(sorted(t.__name__ for t in types))
-    raise DataError(f"column {name!r} holds values of type {shown}: expected numbers, or booleans, or text only")
+    raise DataError(f"column {name!r} holds values of type {shown}: {_EXPECTED}")
 
 
 def _pandas_values(series: Any) -> _Raw:
@@ -293,9 +411,17 @@ def _pandas_values(series: Any) -> _Raw:
         return _Raw(series.to_numpy(dtype=np.uint64 if unsigned else np.int64, na_value=0), missing, Kind.INTEGER)
     if types.is_float_dtype(series.dtype):
         return _Raw(series.to_numpy(dtype=np.float64, na_value=np.nan), missing, Kind.NUMERIC)
+    if isinstance(series.dtype, pd.DatetimeTZDtype):
+        return _Raw(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), missing)
+    if series.dtype.kind in "mM" and isinstance(series.dtype, np.dtype):
+        return _Raw(series.to_numpy(), missing)
+    if type(series.dtype).__name__ == "ArrowDtype":
+        values = np.empty(len(series), dtype=object)
+        values[:] = series.tolist()
+        return _Raw(values, missing)
     if types.is_string_dtype(series.dtype) or types.is_object_dtype(series.dtype):
         return _Raw(series.to_numpy(dtype=object), missing)
-    return _Raw(series.to_numpy())  # dates and the like, refused by their type
+    return _Raw(series.to_numpy())  # refused by its type
 
 
 def _polars_values(series: Any) -> _Raw:
@@ -329,10 +455,26 @@ def _polars_values(series: Any) -> _Raw:
         return _Raw(np.array(series.to_list(), dtype=object), missing, Kind.NOMINAL)
     if dtype == pl.Object:
         return _Raw(np.array(series.to_list(), dtype=object))
-    raise DataError(
-        f"column {series.name!r} holds values of type {dtype}: expected numbers, booleans or text. "
-        "Turn a date into a number, for example days since a fixed day, or drop the column."
-    )
+    if dtype.is_temporal():
+        return _polars_moments(series, missing)
+    raise DataError(f"column {series.name!r} holds values of type {dtype}: {_EXPECTED}")
+
+
+def _polars_moments(series: Any, missing: npt.NDArray[np.bool_]) -> _Raw:
+    """Dates, times and durations as numbers; what polars counts in nanoseconds is checked for whole microseconds."""
+    import polars as pl
+
+    counted = _spread(series.filter(~series.is_null()).to_physical().to_numpy(), missing)
+    if series.dtype == pl.Date:
+        return _Raw(counted.astype(np.float64), missing, Kind.DATE)
+    if series.dtype == pl.Time:
+        values, kind = moments.of_numpy(counted.astype("m8[ns]"), series.name)
+        return _Raw(values, missing, Kind.TIME)
+    letter = "m" if series.dtype == pl.Duration else "M"
+    values, kind = moments.of_numpy(counted.astype(f"{letter}8[{series.dtype.time_unit}]"), series.name)
+    if kind is Kind.DATE:
+        values, kind = values * moments.DAY, Kind.MOMENT  # what the type says
+    return _Raw(values, missing, kind)
 
 
 def _spread(present: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
@@ -351,6 +493,10 @@ def _raise_not_finite(values: FloatArray, where: str, away: str = "drop the colu
             f"{where} has {count} missing value{'s' if count > 1 else ''} (NaN), the first in row {row}: fill the gaps "
             f"first, for example with sklearn.impute.SimpleImputer, drop these rows, or {away}"
         )
+    _raise_infinite(row, where)
+
+
+def _raise_infinite(row: int, where: str) -> NoReturn:
     raise DataError(
         f"{where} holds an infinite value (inf) in row {row}: expected finite numbers. "
         "Replace it by a large number that keeps the order, or drop the row."

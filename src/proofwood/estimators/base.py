@@ -24,8 +24,9 @@ from proofwood.estimators.fitted import FittedClassifier
 from proofwood.estimators.input import known_codes, training_data
 from proofwood.estimators.parameters import check_shared, seconds_of
 from proofwood.estimators.shared_docs import documented
+from proofwood.estimators.tables import training_table
 from proofwood.estimators.weights import row_weights
-from proofwood.exceptions import OptimalityWarning
+from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.jobs import jobs_of
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.problem.ranked import OutOfTime
@@ -44,6 +45,8 @@ class ProvedClassifier(FittedClassifier):
     """
 
     # parameters of every learner
+    categorical_features: Any
+    drop: Any
     class_weight: str | Mapping[Any, float] | None
     time_limit: float | None
     memory_limit: int | str | None
@@ -150,7 +153,7 @@ class ProvedClassifier(FittedClassifier):
         seconds = seconds_of(self.time_limit)
         self._deadline = None if seconds is None else started + seconds
         try:
-            columns, labels = training_data(self, X, y, partial(self._read, fitting=True))
+            columns, labels = training_data(self, X, y, self._read_training)
             check_classification_targets(labels)
             classes, codes = np.unique(labels, return_inverse=True)
             codes = codes.astype(np.int64)
@@ -172,6 +175,15 @@ class ProvedClassifier(FittedClassifier):
         self.classes_ = classes
         self._keep(result, result.model)
         return problem
+
+    def _read_training(self, X: Any) -> Any:
+        """The training data as numbers; sets ``schema_``, and warns of columns that are left out."""
+        values, schema, notes = training_table(X, categorical_features=self.categorical_features, drop=self.drop)
+        arguments.choice(self.unseen, "unseen", ("majority", "error"))
+        self.schema_ = schema
+        if notes:
+            warnings.warn(". ".join(notes)[0].upper() + ". ".join(notes)[1:], DataWarning, stacklevel=6)
+        return values
 
     def _limits_left(self, started: float, n_rows: int) -> Limits:
         """Limits of the search: what the preparation took counts, and what the end will take is kept."""

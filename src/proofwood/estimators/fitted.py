@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,13 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.data.columns import is_frame
+from proofwood.data.columns import Column, is_frame
 from proofwood.estimators import reporting
-from proofwood.estimators.input import new_rows, numbers_of
+from proofwood.estimators.input import new_rows
 from proofwood.estimators.parameters import is_integer
 from proofwood.estimators.saved_result import saved_result
+from proofwood.estimators.saved_schema import schema_to_save
+from proofwood.estimators.tables import Schema, new_table
 from proofwood.model import evaluate, storage
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.result import Part, Result
@@ -40,9 +41,12 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     classes_: npt.NDArray[Any]
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
+    schema_: Schema
     model_: NodeTable
     result_: Result
     loaded_: bool
+
+    unseen: str  # a parameter of every learner
 
     _dashed = False  # whether pictures draw the edges of tests that hold (0-edges) dashed
 
@@ -52,9 +56,9 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     def _claim(self) -> str:
         """What an optimal status says, in words."""
 
-    def _read(self, X: Any, *, fitting: bool) -> Any:
-        """``X`` as numbers: a frame as float64 columns, anything else as it is, once text is refused."""
-        return numbers_of(X)
+    def _read(self, X: Any) -> Any:
+        """New rows as numbers, in the codes of training."""
+        return new_table(X, self.schema_, unseen=self.unseen)
 
     def _told_parts(self, result: Result) -> tuple[Part, ...]:
         """The parts of a result that the user asked for."""
@@ -82,12 +86,10 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         """The parameters that :meth:`_parameters_to_save` gave; ValueError if this version does not know them."""
         return dict(saved)
 
-    def _columns_to_save(self) -> dict[str, Any]:
-        """What a model file must keep to read new rows, as plain values."""
-        return {}
-
-    def _restore_columns(self, saved: Mapping[str, Any]) -> None:
-        """Set what :meth:`_columns_to_save` gave."""
+    @property
+    def categories_(self) -> dict[int, Column]:
+        """The columns of categories by index: their levels, and whether these have an order."""
+        return self.schema_.categories
 
     # --------------------------------------------------------------------------------------------------- predict
 
@@ -114,7 +116,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     def _rows(self, X: Any) -> FloatArray:
         """Finite float64 columns of new rows, checked against the names and number of the training columns."""
         check_is_fitted(self)
-        return new_rows(self, X, partial(self._read, fitting=False))
+        return new_rows(self, X, self._read)
 
     # ------------------------------------------------------------------------------------------------------ show
 
@@ -180,7 +182,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
             classes=self.classes_,
             n_features=self.n_features_in_,
             feature_names=None if names is None else tuple(str(name) for name in names),
-            columns=self._columns_to_save(),
+            columns=schema_to_save(self.schema_),
             estimator=type(self).__name__,
             parameters={k: v for k, v in self._parameters_to_save().items() if k not in NOT_SAVED},
             result=saved_result(self.result_),
@@ -191,11 +193,13 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         """What columns and classes are called in texts and pictures."""
         names = getattr(self, "feature_names_in_", None)
         features = None if names is None else tuple(str(name) for name in names)
-        return Labels(features=features, classes=self.classes_, levels=self._level_texts())
-
-    def _level_texts(self) -> Mapping[int, tuple[str, ...]]:
-        """Texts of the level codes, by index of the column."""
-        return {}
+        return Labels(
+            features=features,
+            classes=self.classes_,
+            levels={j: column.levels for j, column in self.categories_.items() if column.levels},
+            kinds={j: column.kind for j, column in enumerate(self.schema_.columns)},
+            gaps=self.schema_.gaps,
+        )
 
     def _describe_model(self) -> str:
         return reporting.model_line(self.model_, self._size())

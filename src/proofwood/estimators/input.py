@@ -11,15 +11,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from proofwood.data.columns import (
-    is_frame,
-    is_pandas,
-    read_columns,
-    require_exact_integers,
-    require_finite,
-    require_numbers,
-)
-from proofwood.exceptions import DataError
+from proofwood.data.columns import as_frame, is_frame, is_pandas, require_no_infinity
 from proofwood.model.node_table import FloatArray, IntArray
 
 _NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
@@ -34,7 +26,7 @@ _LABELS = (
 def training_data(
     estimator: BaseEstimator, X: Any, y: Any, read: Callable[[Any], Any]
 ) -> tuple[FloatArray, npt.NDArray[Any]]:
-    """Finite float64 columns and one-dimensional labels.
+    """Float64 columns, NaN where missing, and one-dimensional labels.
 
     Parameters
     ----------
@@ -42,6 +34,7 @@ def training_data(
     X, y : as given to ``fit``
     read : gives ``X`` as numbers
     """
+    X = as_frame(X) if is_frame(X) else X
     values = read(X)
     labels = None if y is None else labels_of(y)
     if isinstance(values, (np.ndarray, list)) and isinstance(labels, (np.ndarray, list)):
@@ -51,12 +44,12 @@ def training_data(
     values, labels = validate_data(estimator, values, labels, dtype=np.float64, ensure_all_finite=False)
     if is_frame(X):
         validate_data(estimator, _with_names(X), reset=True, skip_check_array=True)
-    require_finite(values)
+    require_no_infinity(values)
     return values, labels
 
 
 def new_rows(estimator: BaseEstimator, X: Any, read: Callable[[Any], Any]) -> FloatArray:
-    """Finite float64 columns of new rows, checked against the names and number of the training columns.
+    """Float64 columns of new rows, NaN where missing, checked against the names and number of the training columns.
 
     Parameters
     ----------
@@ -65,11 +58,14 @@ def new_rows(estimator: BaseEstimator, X: Any, read: Callable[[Any], Any]) -> Fl
     read : gives ``X`` as numbers, in the codes of the training columns
     """
     if is_frame(X):
+        X = as_frame(X)
         validate_data(estimator, _with_names(X), reset=False, skip_check_array=True)
-        values = check_array(read(X), dtype=np.float64, estimator=estimator, input_name="X")
+        values = check_array(
+            read(X), dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"
+        )
     else:
         values = validate_data(estimator, read(X), reset=False, dtype=np.float64, ensure_all_finite=False)
-    require_finite(values)
+    require_no_infinity(values)
     return np.asarray(values)
 
 
@@ -90,37 +86,6 @@ class _Names:
 def _with_names(frame: Any) -> Any:
     """``frame``, or a stand-in from which this version of scikit-learn can read the column names."""
     return _Names(frame) if _NAMES_BY_PROTOCOL and not is_pandas(frame) else frame
-
-
-def numbers_of(X: Any) -> Any:
-    """A frame as float64 columns; anything else as it is, once text and integers too large for float64 are refused."""
-    if is_frame(X):
-        columns = read_columns(X)
-        require_numbers(columns)
-        return columns.values
-    try:
-        array = np.asarray(X, dtype=object if isinstance(X, (list, tuple)) else None)
-    except ValueError:
-        return X  # ragged: validate_data says so
-    if array.ndim == 2 and array.dtype.kind in "iuOUS":
-        for j in range(array.shape[1]):
-            _refuse_text(array[:, j], f"column {j} of X")
-            require_exact_integers(array[:, j], f"column {j} of X")
-    return X
-
-
-def _refuse_text(values: npt.NDArray[Any], where: str) -> None:
-    if values.dtype.kind not in "OUS":
-        return
-    for row, value in enumerate(values.tolist()):
-        if isinstance(value, (str, bytes)):
-            try:
-                float(value)
-            except ValueError:
-                raise DataError(
-                    f"{where} holds text ({value!r} in row {row}), and this learner tests numbers: drop the column, "
-                    "or turn it into numbers, for example with sklearn.preprocessing.OneHotEncoder"
-                ) from None
 
 
 # ------------------------------------------------------------------------------------------------------------- labels

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.data.binarize import Binarizer, check_max_thresholds
-from proofwood.data.columns import Columns, Kind, is_frame, read_columns
+from proofwood.data.columns import Columns, is_frame, read_columns
+from proofwood.data.kinds import Kind
 from proofwood.estimators.base import ProvedClassifier
 from proofwood.estimators.input import numbers_of
 from proofwood.exceptions import DataError

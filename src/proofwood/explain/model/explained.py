@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.columns import Kind
+from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain import arguments
 from proofwood.explain.model.adapters.reading import Adapted, kinds_from

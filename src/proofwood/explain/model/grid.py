@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from proofwood.data.columns import Kind
+from proofwood.data.kinds import Kind
 from proofwood.explain.model.forest import OTHER, Codes, Forest
 from proofwood.explain.model.scores import NUMBERS, SET
 from proofwood.explain.model.space import GroupKind, Input, Source

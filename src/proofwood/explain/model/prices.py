@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from proofwood.data.columns import Kind
+from proofwood.data.kinds import Kind
 from proofwood.explain import arguments
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.space import Key, position

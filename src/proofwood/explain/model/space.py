@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from proofwood.data.columns import Kind
+from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain import arguments
 from proofwood.model.node_table import FloatArray

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.data.columns import Kind
+from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain.model.adapters.reading import Adapted, column_names, mixed, numbers
 from proofwood.explain.model.forest import Forest

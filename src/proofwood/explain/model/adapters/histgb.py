@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.data.columns import Kind
+from proofwood.data.kinds import Kind
 from proofwood.explain.model.adapters.reading import Adapted, column_names, mixed, numbers
 from proofwood.explain.model.adapters.sklearn import coded, codes_of, unnamed
 from proofwood.explain.model.forest import DOUBLE, OTHER, Codes, Forest, ScoredTree, merged, summing_noise

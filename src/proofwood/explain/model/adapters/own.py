@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.data.columns import Kind
+from proofwood.data.kinds import Kind
 from proofwood.explain.model.adapters.reading import Adapted, column_names, numbers
 from proofwood.explain.model.forest import DOUBLE, Forest, ScoredTree, merged, summing_noise
 from proofwood.explain.model.space import Input, Source

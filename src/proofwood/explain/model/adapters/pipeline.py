@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.data.columns import Kind
+from proofwood.data.kinds import Kind
 from proofwood.explain.model.adapters.reading import Adapted, column_names, mixed
 from proofwood.explain.model.adapters.sklearn import codes_of, unnamed
 from proofwood.explain.model.space import Input, Source, Step

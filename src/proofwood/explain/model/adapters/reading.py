@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.data.columns import Column, Kind, is_frame, is_pandas, read_columns
+from proofwood.data.columns import Column, is_frame, is_pandas, read_columns
+from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain.model.forest import Forest
 from proofwood.explain.model.space import Input, Source, shown

@@ -1,0 +1,203 @@
+"""Columns with gaps and categories as columns of plain numbers, and models over these brought back.
+
+A search over thresholds needs an order. A *view* of a column is one order of its values, gaps included:
+
+- numbers, dates and ordered categories without gaps have one view, their own order;
+- with gaps they have two: gaps below all values and gaps above. A threshold then says where missing values go, and the
+  lowest threshold of the first view asks whether the value is missing;
+- categories without order are put into one order of their levels first (:func:`level_order`), in which thresholds are
+  sets of levels.
+
+A tree over the views is optimal over all thresholds with either direction for gaps, and over the level sets of the
+order. :meth:`Views.lift` writes it over the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray, NodeTable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """One order of the values of a column.
+
+    Parameters
+    ----------
+    column : index of the column
+    missing_low : whether gaps come before all values, else behind them; of no account without gaps
+    rank : (n_levels,) place of each level code in the order, of a column of unordered categories; else None. Levels of
+        equal rank stay together
+    """
+
+    column: int
+    missing_low: bool = True
+    rank: IntArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """Orders of the columns of a table.
+
+    Parameters
+    ----------
+    views : in the order of the columns
+    n_columns : number of columns of the table
+    """
+
+    views: tuple[View, ...]
+    n_columns: int
+
+    @classmethod
+    def of(cls, X: FloatArray, ranks: Mapping[int, IntArray] | None = None, left_out: Collection[int] = ()) -> Views:
+        """The views of a table.
+
+        Parameters
+        ----------
+        X : (n_rows, n_columns) training rows, NaN where missing, level codes where ``ranks`` has the column
+        ranks : by column of unordered categories, (n_levels,) place of each level code
+        left_out : columns that nothing is to test
+        """
+        ranks = ranks or {}
+        views: list[View] = []
+        for j in range(X.shape[1]):
+            if j in left_out:
+                continue
+            rank = ranks.get(j)
+            views.append(View(j, True, rank))
+            gaps = np.isnan(X[:, j])
+            if gaps.any() and not gaps.all():
+                views.append(View(j, False, rank))
+        return cls(tuple(views), X.shape[1])
+
+    @property
+    def plain(self) -> bool:
+        """Whether the views are the columns themselves."""
+        return len(self.views) == self.n_columns and all(view.rank is None for view in self.views)
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """(n_rows, n_views) numbers without NaN; gaps are -inf or inf."""
+        numbers = np.empty((X.shape[0], len(self.views)), dtype=np.float64)
+        for v, view in enumerate(self.views):
+            column = X[:, view.column]
+            gaps = np.isnan(column)
+            if view.rank is None:
+                numbers[:, v] = column
+            else:
+                numbers[:, v] = view.rank[np.where(gaps, 0, column).astype(np.int64)]
+            numbers[gaps, v] = -np.inf if view.missing_low else np.inf
+        return numbers
+
+    def lift(self, table: NodeTable) -> NodeTable:
+        """A tree or diagram over the views as one over the columns, equal on every row of the table."""
+        inner = table.feature >= 0
+        feature, threshold = table.feature.copy(), table.threshold.copy()
+        missing_low = table.missing_low.copy()
+        levels: list[frozenset[int] | None] = [None] * table.n_nodes
+        for node in np.flatnonzero(inner).tolist():
+            view = self.views[table.feature[node]]
+            feature[node], missing_low[node] = view.column, view.missing_low
+            if view.rank is not None:
+                levels[node] = frozenset(np.flatnonzero(view.rank <= table.threshold[node]).tolist())
+                threshold[node] = np.nan
+        return replace(table, feature=feature, threshold=threshold, missing_low=missing_low, levels=tuple(levels))
+
+
+def level_order(shares: FloatArray, weights: FloatArray) -> IntArray:
+    """(n_levels,) place of each level in an order that puts levels of like classes side by side.
+
+    For two classes it is the order by the share of a class, of which some threshold is the best of all level sets at a
+    node with two leaves [1]_. For more it is the order along the direction in which the shares differ most [2]_.
+    Levels of equal shares keep the order of their codes.
+
+    Parameters
+    ----------
+    shares : (n_levels, n_classes) share of each class in the weight of a level
+    weights : (n_levels,) weight of each level; levels of weight 0 come last
+
+    References
+    ----------
+    .. [1] Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees, theorem 4.5.
+    .. [2] Coppersmith, Hong, Hosking (1999), Partitioning Nominal Attributes in Decision Trees, Data Mining and
+       Knowledge Discovery 3.
+    """
+    n_levels, n_classes = shares.shape
+    seen = weights > 0
+    if n_classes <= 2:
+        score = shares[:, -1].copy()
+    else:
+        mean = weights @ shares / max(weights.sum(), 1e-300)
+        away = shares - mean
+        _, vectors = np.linalg.eigh((away * weights[:, None]).T @ away)
+        direction = vectors[:, -1]
+        direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
+        score = np.round(away @ direction, 12)  # the last bits are not those of every machine
+    score[~seen] = np.inf
+    order = np.argsort(score, kind="stable")
+    place = np.empty(n_levels, dtype=np.int64)
+    place[order] = np.arange(n_levels)
+    return place
+
+
+def pooled(place: IntArray, few: BoolArray, shares: FloatArray, weights: FloatArray) -> IntArray:
+    """The places where the levels ``few`` are one level: an order of the others and of these together.
+
+    Parameters
+    ----------
+    place : unused levels and all others, as :func:`level_order` gives them
+    few : (n_levels,) levels to be put together
+    shares, weights : as in :func:`level_order`
+    """
+    if np.count_nonzero(few) < 2:
+        return place
+    together = weights[few]
+    share = together @ shares[few] / max(together.sum(), 1e-300)
+    rest = np.flatnonzero(~few)
+    joint = level_order(np.vstack([shares[rest], share]), np.append(weights[rest], together.sum()))
+    places = np.empty_like(place)
+    places[rest] = joint[:-1]
+    places[few] = joint[-1]
+    return places
+
+
+def class_shares(
+    codes_of_levels: FloatArray, n_levels: int, labels: IntArray, n_classes: int, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """(n_levels, n_classes) share of each class in each level, and (n_levels,) weight of each level; gaps left out."""
+    present = ~np.isnan(codes_of_levels)
+    level = codes_of_levels[present].astype(np.int64)
+    sums = np.zeros((n_levels, n_classes))
+    np.add.at(sums, (level, labels[present]), weights[present])
+    weight = sums.sum(axis=1)
+    return sums / np.where(weight > 0, weight, 1.0)[:, None], weight
+
+
+def with_directions(table: NodeTable, gaps: Collection[int], seen: Mapping[int, Collection[int]]) -> NodeTable:
+    """``table`` with a side for what training did not have, at each test the side of the larger training weight.
+
+    A missing value goes there where its column had no gap in training. A level that training did not have goes there
+    always: the levels that a test lists are those of its lighter side, which is low.
+
+    Parameters
+    ----------
+    table : over the columns
+    gaps : columns with gaps in training
+    seen : level codes that training had, of each column that is tested by levels
+    """
+    low, high, missing_low = table.low.copy(), table.high.copy(), table.missing_low.copy()
+    levels = list(table.levels or [None] * table.n_nodes)
+    weight = table.weight.sum(axis=1)
+    for node in table.splits():
+        column, codes = int(table.feature[node]), levels[node]
+        low_is_heavier = bool(weight[low[node]] >= weight[high[node]])
+        if column >= 0 and column not in gaps:
+            missing_low[node] = low_is_heavier
+        if codes is not None and low_is_heavier:
+            low[node], high[node] = high[node], low[node]
+            missing_low[node] = not missing_low[node]
+            levels[node] = frozenset(seen[column]) - codes
+    return replace(table, low=low, high=high, missing_low=missing_low, levels=tuple(levels))

@@ -1,0 +1,392 @@
+"""Tables as people have them: what the columns of training are, and new rows read as those were.
+
+A learner looks at every column that can be tested: numbers, booleans, dates and times, categories, each with or without
+gaps. What cannot be used at all is refused, in one message for all columns. What can be used and would mislead is left
+out, in one warning for all columns: constant columns, columns without values, text that is different in almost every
+row. A column that is named in ``categorical_features`` is never left out for its many levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.data.columns import (
+    Column,
+    Columns,
+    as_frame,
+    is_frame,
+    read_columns,
+    refuse,
+    require_exact_integers,
+)
+from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
+from proofwood.exceptions import DataError
+from proofwood.model.node_table import BoolArray, FloatArray
+
+MOST_LEVELS = 255
+"""Levels of a column of text above which it is left out, unless it is named."""
+ROWS_PER_LEVEL = 30
+"""Rows that a level must have in the mean; a column of text with fewer is left out, unless it is named."""
+FEW_ROWS = 60
+"""Rows up to which no column is left out for its levels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """What the columns of the training data are.
+
+    Parameters
+    ----------
+    columns : one per column; of an array of numbers without names too
+    by_name : whether the data was a frame
+    left_out : index of a column that nothing tests -> the reason
+    named : columns that the user declared as categories
+    """
+
+    columns: tuple[Column, ...]
+    by_name: bool = False
+    left_out: Mapping[int, str] = field(default_factory=dict)
+    named: frozenset[int] = frozenset()
+
+    @property
+    def categories(self) -> dict[int, Column]:
+        """The columns of categories, by index."""
+        return {j: column for j, column in enumerate(self.columns) if column.kind in CATEGORIES}
+
+    @property
+    def nominal(self) -> tuple[int, ...]:
+        """The columns of categories without order."""
+        return tuple(j for j, column in enumerate(self.columns) if column.kind is Kind.NOMINAL)
+
+    @property
+    def gaps(self) -> frozenset[int]:
+        """The columns with gaps in training."""
+        return frozenset(j for j, column in enumerate(self.columns) if column.missing and j not in self.left_out)
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is nothing but numbers without gaps."""
+        return not self.left_out and all(
+            column.missing == 0 and column.kind not in (*CATEGORIES, *MOMENTS) for column in self.columns
+        )
+
+
+# ----------------------------------------------------------------------------------------------------------- training
+
+
+def training_table(X: Any, *, categorical_features: Any = None, drop: Any = None) -> tuple[Any, Schema, list[str]]:
+    """The training data as numbers, what its columns are, and what the user should know of them.
+
+    Parameters
+    ----------
+    X : a frame or an array-like, as given to ``fit``
+    categorical_features : indices or names of columns, one boolean per column, or None
+    drop : indices or names of columns to leave out, or None
+
+    Returns
+    -------
+    values : (n_rows, n_columns) float64, NaN where missing; ``X`` itself if it is no table, which a later check says
+    schema : Schema
+    notes : texts for one warning
+
+    Raises
+    ------
+    DataError
+        If columns cannot be used; the message names all of them.
+    """
+    frame = is_frame(X)
+    table = as_frame(X) if frame else X
+    names = [str(name) for name in table.columns] if frame else None
+    array = None if frame else _array(X)
+    if names is None and array is None:
+        return X, Schema(()), []
+    width = len(names) if names is not None else array.shape[1]  # type: ignore[union-attr]
+    labels = names if names is not None else [f"x{j}" for j in range(width)]
+    dropped = set(columns_of(drop, width, names or (), "drop"))
+    named = frozenset(columns_of(categorical_features, width, names or (), "categorical_features")) - dropped
+    if names is None and not _holds_text(array):
+        values = _numbers(array)
+        columns = _plain_columns(values, labels)
+    else:
+        read = read_columns(
+            table if frame else np.asarray(array, dtype=object), dates=True, skip={labels[j] for j in dropped}
+        )
+        values, columns = read.values, list(read.columns)
+    for j in named:
+        columns[j] = _as_category(values[:, j], columns[j])
+    left_out = dict.fromkeys(sorted(dropped), "dropped")
+    if frame:
+        left_out |= _useless(values, columns, dropped)
+        left_out |= _too_many_levels(values, columns, named, left_out)
+    schema = Schema(tuple(columns), frame, dict(sorted(left_out.items())), named)
+    values = _without(values, left_out)
+    _require_finite(values, schema)
+    return values, schema, _notes(values, schema, table if frame else None)
+
+
+def _array(X: Any) -> npt.NDArray[Any] | None:
+    """``X`` as a two-dimensional array, of objects if it is a list; None if it is none."""
+    if hasattr(X, "tocsr"):
+        return None
+    try:
+        array = np.asarray(X, dtype=object if isinstance(X, (list, tuple)) else None)
+    except ValueError:
+        return None  # ragged: an error says so where numbers are checked
+    return array if array.ndim == 2 and array.dtype.kind in "biufOUST" else None
+
+
+def _holds_text(array: npt.NDArray[Any] | None) -> bool:
+    return array is not None and array.dtype.kind in "OUST" and any(map(_is_text, array.T))
+
+
+def _is_text(values: npt.NDArray[Any]) -> bool:
+    """Whether a column holds text that is no number."""
+    for value in values.tolist():
+        if isinstance(value, (str, bytes)):
+            try:
+                float(value)
+            except ValueError:
+                return True
+    return False
+
+
+def _numbers(array: Any) -> Any:
+    """An array without text as float64; as it is where that fails, so that the check of scikit-learn says why."""
+    if array.dtype.kind in "iuO":
+        for j in range(array.shape[1]):
+            require_exact_integers(array[:, j], f"column {j} of X")
+    if array.dtype.kind == "O":
+        array = np.where(_is_none(array), np.nan, array)
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        return array
+
+
+def _is_none(array: npt.NDArray[Any]) -> BoolArray:
+    return np.array([[value is None for value in row] for row in array.tolist()], dtype=bool).reshape(array.shape)
+
+
+def _plain_columns(values: Any, names: Sequence[str]) -> list[Column]:
+    """Columns of an array of numbers."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+        return [Column(name) for name in names]
+    gaps = np.isnan(values).sum(axis=0).tolist()
+    return [Column(name, missing=int(missing)) for name, missing in zip(names, gaps, strict=True)]
+
+
+def _as_category(given: FloatArray, column: Column) -> Column:
+    """A column that the user declares to hold categories."""
+    if column.kind in CATEGORIES:
+        return replace(column, kind=Kind.NOMINAL)
+    bad = given[~np.isnan(given) & ((given < 0) | (given != np.floor(given)) | (given > 2**31))]
+    if bad.size:
+        raise DataError(
+            f"column {column.name!r} is declared categorical and holds {bad[0]:g}: expected whole "
+            "numbers from 0 as codes, or text. Turn the values into text, for example with .astype(str)."
+        )
+    return replace(column, kind=Kind.NOMINAL)
+
+
+def _useless(values: FloatArray, columns: Sequence[Column], dropped: Collection[int]) -> dict[int, str]:
+    """Columns in which all rows are alike."""
+    found = {}
+    for j, column in enumerate(columns):
+        if j in dropped or values.shape[0] < 2:
+            continue
+        if column.missing == values.shape[0]:
+            found[j] = "no values"
+        elif not column.missing and column.bounds is not None and column.bounds[0] == column.bounds[1]:
+            found[j] = "constant"
+    return found
+
+
+def _too_many_levels(
+    values: FloatArray, columns: Sequence[Column], named: Collection[int], left_out: Mapping[int, str]
+) -> dict[int, str]:
+    """Columns of text with so many levels that no side of a test would mean anything for new rows."""
+    found: dict[int, str] = {}
+    n = values.shape[0]
+    for j, column in enumerate(columns):
+        if column.kind is not Kind.NOMINAL or j in named or j in left_out or n <= FEW_ROWS:
+            continue
+        n_levels = len(column.levels)
+        present = n - column.missing
+        if n_levels > 0.9 * present:
+            found[j] = f"an identifier: {n_levels:,} different texts in {present:,} rows"
+        elif n_levels > MOST_LEVELS or n_levels * ROWS_PER_LEVEL > present:
+            found[j] = f"{n_levels:,} levels, {present / n_levels:.0f} rows each in the mean"
+    return found
+
+
+def _without(values: FloatArray, left_out: Collection[int]) -> FloatArray:
+    """``values`` with 0 in all rows of the columns that are left out."""
+    if left_out:
+        values = values.copy()
+        values[:, list(left_out)] = 0.0
+    return values
+
+
+def _require_finite(values: Any, schema: Schema) -> None:
+    """Refuse infinity; in a frame, all columns with it in one message."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or not np.isinf(values).any():
+        return
+    problems = []
+    for j in np.flatnonzero(np.isinf(values).any(axis=0)).tolist():
+        name = repr(schema.columns[j].name) if schema.by_name else f"{j} of X"
+        row = int(np.flatnonzero(np.isinf(values[:, j]))[0])
+        problems.append(
+            (
+                schema.columns[j].name,
+                f"column {name} holds an infinite value (inf) in row {row}: expected finite numbers. Replace it by a "
+                "large number that keeps the order, or drop the row",
+            )
+        )
+    refuse(problems)
+
+
+def _notes(values: Any, schema: Schema, frame: Any) -> list[str]:
+    """What one warning is to say: the columns that are left out, and those that look like row numbers."""
+    notes = []
+    by_reason: dict[str, list[str]] = {}
+    for j, reason in schema.left_out.items():
+        if reason != "dropped":
+            by_reason.setdefault(reason, []).append(schema.columns[j].name)
+    for reason, names in by_reason.items():
+        notes.append(f"{_listed(names)} ({reason})")
+    texts = ["left out: " + "; ".join(notes)] if notes else []
+    if any("level" in reason or "identifier" in reason for reason in schema.left_out.values()):
+        texts.append("to have a column of text all the same, name it in categorical_features")
+    if frame is not None:
+        counting = [
+            column.name
+            for j, column in enumerate(schema.columns)
+            if column.kind is Kind.INTEGER and j not in schema.left_out and _counts_rows(values[:, j])
+        ]
+        if counting:
+            texts.append(
+                f"{_listed(counting)} rise{'s' if len(counting) == 1 else ''} from row to row as row numbers do: "
+                f"pass drop={counting!r} if they say nothing about new rows"
+            )
+    return texts
+
+
+def _counts_rows(values: FloatArray) -> bool:
+    """Whether whole numbers rise from row to row, by at most a few at a time."""
+    n = values.size
+    return n > FEW_ROWS and bool(np.all(np.diff(values) > 0)) and values[-1] - values[0] < 10.0 * n
+
+
+# ----------------------------------------------------------------------------------------------------------- new rows
+
+
+def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
+    """New rows as numbers, in the codes of training.
+
+    Parameters
+    ----------
+    X : a frame or an array-like, as given to ``predict``
+    schema : of the training data
+    unseen : ``"majority"``: a level that training did not have gets the code after the last, which no level test
+        lists; of ordered categories it is read as missing. ``"error"``: DataError
+    """
+    frame = is_frame(X)
+    array = None if frame else _array(X)
+    special = [column for column in schema.columns if column.levels or column.kind in MOMENTS]
+    if not frame and not (array is not None and _holds_text(array)):
+        texts = [j for j, column in enumerate(schema.columns) if column.levels]
+        if texts and array is not None and array.dtype.kind != "O":
+            column = schema.columns[texts[0]]
+            where = repr(column.name) if schema.by_name else texts[0]
+            raise DataError(
+                f"column {where} held text when the model was fitted (such as {column.levels[0]!r}), and X holds "
+                "numbers: pass a frame with the columns of the training data, or an array of the same texts"
+            )
+        if not special:
+            return X if array is None else _without_columns(_numbers(array), schema)
+    if not frame and array is None:
+        return X
+    table = as_frame(X) if frame else np.asarray(array, dtype=object)
+    names = [str(name) for name in table.columns] if frame else [f"x{j}" for j in range(table.shape[1])]
+    known = dict(zip(names, schema.columns, strict=False))
+    if schema.by_name and frame:
+        known = {column.name: column for column in schema.columns}
+    like = {name: column for name, column in known.items() if column.levels or column.kind in MOMENTS}
+    skip = {name for j, name in enumerate(names) if j in schema.left_out}
+    read = read_columns(table, like=like, skip=skip)
+    values = read.values
+    for j, column in enumerate(read.columns):
+        if column.kind not in CATEGORIES or names[j] in skip or not column.levels:
+            continue
+        if names[j] not in like:
+            raise DataError(f"column {names[j]!r} holds text, and held numbers in training: convert it to numbers")
+        strange = values[:, j] == len(column.levels)
+        if not strange.any():
+            continue
+        if unseen == "error":
+            raise DataError(_unseen(table, j, int(np.flatnonzero(strange)[0]), column, frame=frame))
+        if column.kind is Kind.ORDERED:
+            values[strange, j] = np.nan
+    return values
+
+
+def _unseen(table: Any, j: int, row: int, column: Column, *, frame: bool) -> str:
+    value = table[row, j] if not frame or not hasattr(table, "iloc") else table.iloc[row, j]
+    known = _listed(column.levels[:5]) + (", ..." if len(column.levels) > 5 else "")
+    return (
+        f"column {column.name!r} holds {value!r} in row {row}, which training did not have (it had {known}): correct "
+        'it, or fit with unseen="majority"'
+    )
+
+
+def _without_columns(values: Any, schema: Schema) -> Any:
+    """``values`` without what was left out, if it is as wide as the training data."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f" and values.shape[1] == len(schema.columns):
+        return _without(values, schema.left_out)
+    return values
+
+
+# --------------------------------------------------------------------------------------------------- names of columns
+
+
+def columns_of(given: Any, n_columns: int, names: Sequence[str], parameter: str) -> list[int]:
+    """Indices that a parameter names: indices, names, or a mask; none if it is None.
+
+    Parameters
+    ----------
+    given : the parameter
+    n_columns : of the data
+    names : of the columns, empty if they have none
+    parameter : its name, for messages
+    """
+    if given is None:
+        return []
+    what = "expected indices or names of columns, or one boolean per column, or None"
+    if isinstance(given, str) and given in names:
+        return [names.index(given)]
+    if isinstance(given, (str, bytes)) or not np.iterable(given):
+        raise ValueError(f"{parameter}={given!r}: {what}")
+    items = list(given)
+    if items and all(isinstance(item, (bool, np.bool_)) for item in items):
+        if len(items) != n_columns:
+            raise ValueError(f"{parameter} is a mask of {len(items)} values for {n_columns} columns: {what}")
+        return [j for j, item in enumerate(items) if item]
+    indices = []
+    for item in items:
+        if isinstance(item, str) and item in names:
+            indices.append(names.index(item))
+        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool) and -n_columns <= item < n_columns:
+            indices.append(int(item) % n_columns)
+        else:
+            there = f"the columns are {', '.join(names)}" if names else f"there are {n_columns} columns, without names"
+            raise ValueError(f"{parameter} names {item!r}, but {there}: {what}")
+    return indices
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(repr(word) for word in words)
