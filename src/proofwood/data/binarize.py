@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from proofwood.data.columns import Columns
 from proofwood.data.kinds import Kind
-from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable
 
 BitArray = npt.NDArray[np.uint8]
 
@@ -30,12 +30,14 @@ class Binarizer:
     threshold : (n_tests,) the test is ``x[feature] <= threshold``; nan at a level test
     levels : per test the level codes that go low, or None where the test is a threshold
     n_features : number of columns of the data
+    missing_low : (n_tests,) whether the test holds where the value is missing; None for all
     """
 
     feature: IntArray
     threshold: FloatArray
     levels: tuple[frozenset[int] | None, ...]
     n_features: int
+    missing_low: BoolArray | None = None
 
     @classmethod
     def of(cls, data: Columns | npt.ArrayLike, *, max_thresholds: int | None = None) -> Binarizer:
@@ -90,15 +92,27 @@ class Binarizer:
         return int(self.feature.size)
 
     def transform(self, X: npt.ArrayLike) -> BitArray:
-        """(n_rows, n_tests) bits, 0 where the test holds. A missing value counts as low, so its bits are 0."""
+        """(n_rows, n_tests) bits, 0 where the test holds."""
         values = np.asarray(X, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != self.n_features:
             raise ValueError(f"X has shape {values.shape}, expected (n_rows, {self.n_features})")
         bits = np.empty((values.shape[0], self.n_tests), dtype=np.uint8)
         for i, (j, cut, low) in enumerate(zip(self.feature.tolist(), self.threshold, self.levels, strict=True)):
             column = values[:, j]
-            bits[:, i] = column > cut if low is None else ~(np.isin(column, list(low)) | np.isnan(column))
+            bits[:, i] = column > cut if low is None else ~np.isin(column, list(low))
+            bits[np.isnan(column), i] = 0 if self.missing_low is None else not self.missing_low[i]
         return bits
+
+    def without(self, tests: Sequence[int]) -> Binarizer:
+        """The same without some tests."""
+        left_out = set(tests)
+        return Binarizer(
+            np.delete(self.feature, tests),
+            np.delete(self.threshold, tests),
+            tuple(low for test, low in enumerate(self.levels) if test not in left_out),
+            self.n_features,
+            None if self.missing_low is None else np.delete(self.missing_low, tests),
+        )
 
     def lift(self, table: NodeTable) -> NodeTable:
         """``table`` over the bits of :meth:`transform` as the same model over the columns.
@@ -123,6 +137,9 @@ class Binarizer:
         feature, threshold = table.feature.copy(), table.threshold.copy()
         feature[inner], threshold[inner] = self.feature[tested], self.threshold[tested]
         low = [self.levels[bit] if is_inner else None for bit, is_inner in zip(table.feature, inner, strict=True)]
+        missing_low = np.ones(table.n_nodes, dtype=bool)
+        if self.missing_low is not None:
+            missing_low[inner] = self.missing_low[tested]
         return NodeTable(
             feature=feature,
             threshold=threshold,
@@ -131,7 +148,7 @@ class Binarizer:
             label=table.label,
             weight=table.weight,
             rows=table.rows,
-            missing_low=np.ones(table.n_nodes, dtype=bool),
+            missing_low=missing_low,
             levels=tuple(low) if any(level is not None for level in low) else None,
         )
 

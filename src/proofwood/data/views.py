@@ -1,12 +1,12 @@
 """Columns with gaps and categories as columns of plain numbers, and models over these brought back.
 
-A search over thresholds needs an order. A *view* of a column is one order of its values, gaps included:
+A search over thresholds needs an order, and a number for a gap. A *view* of a column is one way to give both:
 
 - numbers, dates and ordered categories without gaps have one view, their own order;
 - with gaps they have two: gaps below all values and gaps above. A threshold then says where missing values go, and the
   lowest threshold of the first view asks whether the value is missing;
 - categories without order are put into one order of their levels first (:func:`level_order`), in which thresholds are
-  sets of levels.
+  sets of levels; or they keep their codes, for learners that test levels one by one, and a gap is a further level.
 
 A tree over the views is optimal over all thresholds with either direction for gaps, and over the level sets of the
 order. :meth:`Views.lift` writes it over the columns.
@@ -19,92 +19,117 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from proofwood.data.binarize import Binarizer
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray, NodeTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """One order of the values of a column.
+    """One way to see a column as numbers.
 
     Parameters
     ----------
     column : index of the column
-    missing_low : whether gaps come before all values, else behind them; of no account without gaps
+    gap : number of a gap
     rank : (n_levels,) place of each level code in the order, of a column of unordered categories; else None. Levels of
         equal rank stay together
     """
 
     column: int
-    missing_low: bool = True
+    gap: float = -np.inf
     rank: IntArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Views:
-    """Orders of the columns of a table.
+    """Ways to see the columns of a table.
 
     Parameters
     ----------
     views : in the order of the columns
     n_columns : number of columns of the table
+    by_level : places in ``views`` of columns that are tested level by level
     """
 
     views: tuple[View, ...]
     n_columns: int
+    by_level: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, X: FloatArray, ranks: Mapping[int, IntArray] | None = None, left_out: Collection[int] = ()) -> Views:
+    def of(
+        cls,
+        X: FloatArray,
+        *,
+        ranks: Mapping[int, IntArray] | None = None,
+        by_level: Collection[int] = (),
+        left_out: Collection[int] = (),
+    ) -> Views:
         """The views of a table.
 
         Parameters
         ----------
-        X : (n_rows, n_columns) training rows, NaN where missing, level codes where ``ranks`` has the column
+        X : (n_rows, n_columns) training rows, NaN where missing, level codes in columns of categories
         ranks : by column of unordered categories, (n_levels,) place of each level code
+        by_level : columns of unordered categories that are tested level by level
         left_out : columns that nothing is to test
         """
         ranks = ranks or {}
         views: list[View] = []
+        levels = set()
         for j in range(X.shape[1]):
             if j in left_out:
                 continue
-            rank = ranks.get(j)
-            views.append(View(j, True, rank))
             gaps = np.isnan(X[:, j])
+            if j in by_level:
+                levels.add(len(views))
+                views.append(View(j, 0.0 if gaps.all() else float(X[~gaps, j].max()) + 1.0))
+                continue
+            views.append(View(j, -np.inf, ranks.get(j)))
             if gaps.any() and not gaps.all():
-                views.append(View(j, False, rank))
-        return cls(tuple(views), X.shape[1])
-
-    @property
-    def plain(self) -> bool:
-        """Whether the views are the columns themselves."""
-        return len(self.views) == self.n_columns and all(view.rank is None for view in self.views)
+                views.append(View(j, np.inf, ranks.get(j)))
+        return cls(tuple(views), X.shape[1], frozenset(levels))
 
     def values(self, X: FloatArray) -> FloatArray:
-        """(n_rows, n_views) numbers without NaN; gaps are -inf or inf."""
+        """(n_rows, n_views) numbers without NaN; ``X`` itself where nothing changes."""
+        gaps = np.isnan(X)
+        if len(self.views) == self.n_columns and all(view.rank is None for view in self.views) and not gaps.any():
+            return X
         numbers = np.empty((X.shape[0], len(self.views)), dtype=np.float64)
         for v, view in enumerate(self.views):
-            column = X[:, view.column]
-            gaps = np.isnan(column)
-            if view.rank is None:
-                numbers[:, v] = column
-            else:
-                numbers[:, v] = view.rank[np.where(gaps, 0, column).astype(np.int64)]
-            numbers[gaps, v] = -np.inf if view.missing_low else np.inf
+            column, gap = X[:, view.column], gaps[:, view.column]
+            numbers[:, v] = column if view.rank is None else view.rank[np.where(gap, 0, column).astype(np.int64)]
+            numbers[gap, v] = view.gap
         return numbers
+
+    def tests(self, over: Binarizer) -> Binarizer:
+        """Tests of the columns that do what the tests ``over`` the views do."""
+        feature, threshold, levels = over.feature.copy(), over.threshold.copy(), list(over.levels)
+        missing_low = np.ones(over.n_tests, dtype=np.bool_)
+        for test in range(over.n_tests):
+            view = self.views[over.feature[test]]
+            feature[test] = view.column
+            threshold[test], levels[test], missing_low[test] = _seen_by(view, threshold[test], levels[test])
+        return Binarizer(feature, threshold, tuple(levels), self.n_columns, missing_low)
 
     def lift(self, table: NodeTable) -> NodeTable:
         """A tree or diagram over the views as one over the columns, equal on every row of the table."""
-        inner = table.feature >= 0
-        feature, threshold = table.feature.copy(), table.threshold.copy()
-        missing_low = table.missing_low.copy()
-        levels: list[frozenset[int] | None] = [None] * table.n_nodes
-        for node in np.flatnonzero(inner).tolist():
+        feature, threshold, missing_low = table.feature.copy(), table.threshold.copy(), table.missing_low.copy()
+        levels: list[frozenset[int] | None] = list(table.levels or [None] * table.n_nodes)
+        for node in np.flatnonzero(table.feature >= 0).tolist():
             view = self.views[table.feature[node]]
-            feature[node], missing_low[node] = view.column, view.missing_low
-            if view.rank is not None:
-                levels[node] = frozenset(np.flatnonzero(view.rank <= table.threshold[node]).tolist())
-                threshold[node] = np.nan
+            feature[node] = view.column
+            threshold[node], levels[node], missing_low[node] = _seen_by(view, threshold[node], levels[node])
         return replace(table, feature=feature, threshold=threshold, missing_low=missing_low, levels=tuple(levels))
+
+
+def _seen_by(view: View, threshold: float, levels: frozenset[int] | None) -> tuple[float, frozenset[int] | None, bool]:
+    """Threshold, levels and side of gaps of the test of a column that is this test of its view."""
+    if levels is not None:
+        return np.nan, levels - {int(view.gap)}, view.gap in levels
+    missing_low = bool(view.gap <= threshold)
+    if view.rank is None:
+        return threshold, None, missing_low
+    return np.nan, frozenset(np.flatnonzero(view.rank <= threshold).tolist()), missing_low
 
 
 def level_order(shares: FloatArray, weights: FloatArray) -> IntArray:
@@ -189,7 +214,7 @@ def with_directions(table: NodeTable, gaps: Collection[int], seen: Mapping[int, 
     seen : level codes that training had, of each column that is tested by levels
     """
     low, high, missing_low = table.low.copy(), table.high.copy(), table.missing_low.copy()
-    levels = list(table.levels or [None] * table.n_nodes)
+    levels: list[frozenset[int] | None] = list(table.levels or [None] * table.n_nodes)
     weight = table.weight.sum(axis=1)
     for node in table.splits():
         column, codes = int(table.feature[node]), levels[node]

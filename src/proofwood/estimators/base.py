@@ -11,6 +11,7 @@ import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -19,12 +20,13 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
 from proofwood import memory
+from proofwood.data.schema import training_table
+from proofwood.data.views import with_directions
 from proofwood.estimators import reporting
 from proofwood.estimators.fitted import FittedClassifier
 from proofwood.estimators.input import known_codes, training_data
 from proofwood.estimators.parameters import check_shared, seconds_of
 from proofwood.estimators.shared_docs import documented
-from proofwood.estimators.tables import training_table
 from proofwood.estimators.weights import row_weights
 from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.jobs import jobs_of
@@ -173,16 +175,28 @@ class ProvedClassifier(FittedClassifier):
         if result.model is None:
             raise AssertionError(f"the engine returned no model, with status {result.status}")
         self.classes_ = classes
-        self._keep(result, result.model)
+        model = with_directions(result.model, self.schema_.gaps, self._levels_seen(columns))
+        result = replace(result, model=model)
+        self._keep(result, model)
         return problem
+
+    def _levels_seen(self, X: FloatArray) -> dict[int, list[int]]:
+        """The level codes that rows have, of each column of categories without order."""
+        return {j: np.unique(X[~np.isnan(X[:, j]), j]).astype(np.int64).tolist() for j in self.schema_.nominal}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
 
     def _read_training(self, X: Any) -> Any:
         """The training data as numbers; sets ``schema_``, and warns of columns that are left out."""
         values, schema, notes = training_table(X, categorical_features=self.categorical_features, drop=self.drop)
-        arguments.choice(self.unseen, "unseen", ("majority", "error"))
         self.schema_ = schema
         if notes:
-            warnings.warn(". ".join(notes)[0].upper() + ". ".join(notes)[1:], DataWarning, stacklevel=6)
+            warnings.warn("; ".join(notes), DataWarning, stacklevel=6)
         return values
 
     def _limits_left(self, started: float, n_rows: int) -> Limits:
@@ -237,6 +251,7 @@ class ProvedClassifier(FittedClassifier):
             n_jobs=self.n_jobs,
             callback=self.callback,
             verbose=self.verbose,
+            unseen=self.unseen,
         )
 
     def _row_weights(

@@ -13,12 +13,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.columns import Column, is_frame
+from proofwood.data.schema import Schema, new_table
 from proofwood.estimators import reporting
 from proofwood.estimators.input import new_rows
 from proofwood.estimators.parameters import is_integer
 from proofwood.estimators.saved_result import saved_result
-from proofwood.estimators.saved_schema import schema_to_save
-from proofwood.estimators.tables import Schema, new_table
+from proofwood.estimators.saved_schema import schema_of, schema_to_save
 from proofwood.model import evaluate, storage
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.result import Part, Result
@@ -85,6 +85,14 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     def _parameters_from(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters that :meth:`_parameters_to_save` gave; ValueError if this version does not know them."""
         return dict(saved)
+
+    def _columns_to_save(self) -> dict[str, Any]:
+        """What a model file must keep of the columns, as plain values."""
+        return schema_to_save(self.schema_)
+
+    def _restore_columns(self, saved: Mapping[str, Any]) -> None:
+        """Set what :meth:`_columns_to_save` gave."""
+        self.schema_ = schema_of(saved, self.n_features_in_, getattr(self, "feature_names_in_", None))
 
     @property
     def categories_(self) -> dict[int, Column]:
@@ -182,7 +190,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
             classes=self.classes_,
             n_features=self.n_features_in_,
             feature_names=None if names is None else tuple(str(name) for name in names),
-            columns=schema_to_save(self.schema_),
+            columns=self._columns_to_save(),
             estimator=type(self).__name__,
             parameters={k: v for k, v in self._parameters_to_save().items() if k not in NOT_SAVED},
             result=saved_result(self.result_),

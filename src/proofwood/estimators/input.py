@@ -60,9 +60,7 @@ def new_rows(estimator: BaseEstimator, X: Any, read: Callable[[Any], Any]) -> Fl
     if is_frame(X):
         X = as_frame(X)
         validate_data(estimator, _with_names(X), reset=False, skip_check_array=True)
-        values = check_array(
-            read(X), dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X"
-        )
+        values = check_array(read(X), dtype=np.float64, ensure_all_finite=False, estimator=estimator, input_name="X")
     else:
         values = validate_data(estimator, read(X), reset=False, dtype=np.float64, ensure_all_finite=False)
     require_no_infinity(values)

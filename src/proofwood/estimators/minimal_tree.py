@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -59,14 +59,11 @@ class MinimalTreeClassifier(ClassifierOverTests):
         search, which was faster at every width measured. ``"inferdt"`` is Algorithm 3 of Avellaneda (2020) with its
         clauses as printed: slower, and of use for comparisons.
     max_thresholds : as in every learner
-    categorical_features : list of indices or names, boolean mask, or None
-        Columns whose numbers are codes without order. Text columns, and the categories of pandas and polars, are
-        recognised without it.
-    time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
+    categorical_features, drop, unseen, time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, categories_, model_, result_ : as in every learner
+    classes_, n_features_in_, feature_names_in_, categories_, schema_, model_, result_ : as in every learner
         ``result_.parts`` tells depth and number of nodes apart: objective, lower bound and status of each.
     objective_ : as in every learner
         It is the depth, or the number of all nodes.
@@ -99,7 +96,9 @@ class MinimalTreeClassifier(ClassifierOverTests):
         on_conflict: str = "error",
         engine: str = "auto",
         max_thresholds: int | None = None,
-        categorical_features: Iterable[Any] | None = None,
+        categorical_features: Any = None,
+        drop: Any = None,
+        unseen: str = "majority",
         time_limit: float | None = 60.0,
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
@@ -113,6 +112,8 @@ class MinimalTreeClassifier(ClassifierOverTests):
         self.engine = engine
         self.max_thresholds = max_thresholds
         self.categorical_features = categorical_features
+        self.drop = drop
+        self.unseen = unseen
         self.time_limit = time_limit
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs

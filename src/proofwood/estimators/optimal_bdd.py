@@ -60,11 +60,12 @@ class OptimalBDDClassifier(ClassifierOverTests):
         ``"merge"``). The last two prove nothing about all tests.
     alpha : float in [0, 1], default 0.0
         Price of each inner node, as a share of the total weight. The objective is then errors plus the price of nodes.
-    max_thresholds, class_weight, time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
+    max_thresholds, categorical_features, drop, unseen, class_weight : as in every learner
+    time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, categories_ : as in every learner
+    classes_, n_features_in_, feature_names_in_, categories_, schema_ : as in every learner
     order_ : (n_tests,) column of each test, from the top of the diagram to its bottom
     model_, result_ : as in every learner
         ``result_.parts`` tells errors (or features) and inner nodes ("splits") apart: objective, lower bound and
@@ -99,6 +100,9 @@ class OptimalBDDClassifier(ClassifierOverTests):
         engine: str = "auto",
         alpha: float = 0.0,
         max_thresholds: int | None = None,
+        categorical_features: Any = None,
+        drop: Any = None,
+        unseen: str = "majority",
         class_weight: str | Mapping[Any, float] | None = None,
         time_limit: float | None = 60.0,
         memory_limit: int | str | None = None,
@@ -113,6 +117,9 @@ class OptimalBDDClassifier(ClassifierOverTests):
         self.engine = engine
         self.alpha = alpha
         self.max_thresholds = max_thresholds
+        self.categorical_features = categorical_features
+        self.drop = drop
+        self.unseen = unseen
         self.class_weight = class_weight
         self.time_limit = time_limit
         self.memory_limit = memory_limit

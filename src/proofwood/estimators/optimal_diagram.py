@@ -16,6 +16,8 @@ from threadpoolctl import ThreadpoolController
 
 from proofwood import memory
 from proofwood.data.binarize import Binarizer
+from proofwood.data.columns import refuse
+from proofwood.data.kinds import CATEGORIES
 from proofwood.data.scale import Scaling
 from proofwood.engines.interrupts import ends_all, raise_ended
 from proofwood.engines.skeleton.milp.solve import UNCONFIRMED
@@ -46,7 +48,7 @@ from proofwood.estimators.posed_diagram import (
     without_bounds,
 )
 from proofwood.estimators.shared_docs import documented
-from proofwood.exceptions import DataError, InfeasibleError, OptimalityWarning
+from proofwood.exceptions import InfeasibleError, OptimalityWarning
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import edge_weights
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
@@ -109,7 +111,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         with every constraint as printed; ``"heuristic"``, which proves little.
     topology : {"diagram", "tree"}, default "diagram"
         ``"tree"``: branches do not meet; the ODT of the paper.
-    max_thresholds, class_weight, time_limit, memory_limit, n_jobs : as in every learner
+    max_thresholds, categorical_features, drop, unseen : as in every learner
+    class_weight, time_limit, memory_limit, n_jobs : as in every learner
     random_state : int or None, default None
         Seed of the constructions; None is 0, so that equal calls give equal answers unless time runs out. What is
         proved does not depend on it.
@@ -117,7 +120,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, categories_, model_ : as in every learner
+    classes_, n_features_in_, feature_names_in_, categories_, schema_, model_ : as in every learner
         One leaf per class that is predicted (a tree has a leaf per branch).
     result_ : as in every learner
         ``result_.stats.proved_by`` names the bound or engine that closed the gap: "tests bound", "search", "cpsat",
@@ -156,6 +159,9 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         engine: str = "auto",
         topology: str = "diagram",
         max_thresholds: int | None = None,
+        categorical_features: Any = None,
+        drop: Any = None,
+        unseen: str = "majority",
         class_weight: str | Mapping[Any, float] | None = None,
         time_limit: float | None = 60.0,
         memory_limit: int | str | None = None,
@@ -171,6 +177,9 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         self.engine = engine
         self.topology = topology
         self.max_thresholds = max_thresholds
+        self.categorical_features = categorical_features
+        self.drop = drop
+        self.unseen = unseen
         self.class_weight = class_weight
         self.time_limit = time_limit
         self.memory_limit = memory_limit
@@ -275,7 +284,9 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         A level is a column of its own, so that a column of 20,000 names makes gigabytes, and within a time limit
         nothing could be done with them. The levels of the most rows have tests then, and the answer claims no proof.
         """
-        nominal = [j for j, category in self.categories_.items() if not category.ordered]
+        views = self._views(X)
+        X = views.values(X)
+        nominal = sorted(views.by_level)
         counts = {j: np.bincount(X[~np.isnan(X[:, j]), j].astype(np.int64)) for j in nominal}
         n_levels = sum(int(np.count_nonzero(count)) for count in counts.values())
         most, why = n_levels, None
@@ -286,7 +297,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         if room is not None and room // (CELL_BYTES * X.shape[0]) < min(most, n_levels) + X.shape[1]:
             most, why = max(LEAST_LEVELS, room // (2 * CELL_BYTES * X.shape[0])), "memory_limit"
         if n_levels <= most:
-            return *self._binarized(X, codes, n_classes, sample_weight), None
+            binarizer, rows = self._ranked(X, nominal, codes, n_classes, sample_weight)
+            return views.tests(binarizer), rows, None
         ranked = sorted(
             ((int(count[code]), j, code) for j, count in counts.items() for code in np.flatnonzero(count).tolist()),
             key=lambda level: (-level[0], *level[1:]),
@@ -298,38 +310,24 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             rare[[code for column, code in kept if column == j]] = False
             given = ~np.isnan(X[:, j])
             shown[given, j] = np.where(rare[X[given, j].astype(np.int64)], float(count.size), X[given, j])
-        binarizer, rows = self._binarized(shown, codes, n_classes, sample_weight)
+        binarizer, rows = self._ranked(shown, nominal, codes, n_classes, sample_weight)
         untold = [
             test
             for test in np.flatnonzero(np.isnan(binarizer.threshold)).tolist()
             if not all((int(binarizer.feature[test]), code) in kept for code in binarizer.levels[test] or ())
         ]
-        levels = list(binarizer.levels)
-        for test in reversed(untold):
-            del levels[test]
-        binarizer = Binarizer(
-            np.delete(binarizer.feature, untold),
-            np.delete(binarizer.threshold, untold),
-            tuple(levels),
-            binarizer.n_features,
-        )
+        binarizer = binarizer.without(untold)
         alone = np.searchsorted(rows.offsets, untold, side="right") - 1
         rows = dataclasses.replace(
             rows, ranks=np.delete(rows.ranks, alone, axis=1), tests_of=np.delete(rows.tests_of, alone)
         )
-        return binarizer, rows, why
+        return views.tests(binarizer), rows, why
 
     def _scaled(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
     ) -> tuple[Scaling, RankedRows, FloatArray]:
         """The scaling, the rows as ranks over all thresholds of each column, and their scaled columns."""
-        for column, category in self.categories_.items():
-            name = self.feature_names_in_[column] if hasattr(self, "feature_names_in_") else column
-            shown = "" if category.texts is None else f" (such as {category.texts[0]!r})"
-            raise DataError(
-                f"column {name!r} holds categories{shown}, and oblique splits add up numbers: encode the column, for "
-                "example with sklearn.preprocessing.OneHotEncoder, drop it, or ask for splits='univariate'"
-            )
+        self._require_sums()
         scaling = Scaling.of(X if sample_weight is None else X[sample_weight > 0])
         rows = RankedRows.with_tests(
             X,
@@ -342,6 +340,29 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         )[1]
         kept = X if rows.n_rows == X.shape[0] else X[rows.kept]
         return scaling, rows, scaling.transform(kept, lambda: require_time(self._deadline))
+
+    def _require_sums(self) -> None:
+        """Refuse columns that cannot be added up, all in one message."""
+        problems = []
+        for column, category in enumerate(self.schema_.columns):
+            if column in self.schema_.left_out or (category.kind not in CATEGORIES and not category.missing):
+                continue
+            name = repr(category.name) if self.schema_.by_name else str(column)
+            if category.kind in CATEGORIES:
+                shown = f" (such as {category.levels[0]!r})" if category.levels else ""
+                what = f"categories{shown}"
+                mend = "encode the column, for example with sklearn.preprocessing.OneHotEncoder"
+            else:
+                what = f"{category.missing} missing values"
+                mend = "fill them, for example with sklearn.impute.SimpleImputer"
+            problems.append(
+                (
+                    category.name,
+                    f"column {name} holds {what}, and oblique splits add up numbers: {mend}, leave it out with "
+                    "drop=, or ask for splits='univariate'",
+                )
+            )
+        refuse(problems)
 
     def _check_parameters(self) -> None:
         for name, known in (("splits", SPLITS), ("engine", ENGINES), ("topology", TOPOLOGIES)):

@@ -6,9 +6,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from proofwood.data.kinds import Kind
+from proofwood.data.views import Views
 from proofwood.engines.interrupts import ends_all
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.estimators.base import ProvedClassifier
+from proofwood.estimators.posed_tree import PosedTree, check_few, pooled_at, tree_views
 from proofwood.estimators.shared_docs import documented
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.problem import TreeProblem
@@ -21,8 +26,11 @@ class OptimalTreeClassifier(ProvedClassifier):
     r"""Decision tree with provably the fewest training errors among all axis-aligned trees of its depth.
 
     Numeric columns are used as they are: every threshold between neighbouring values is a candidate, none is rounded
-    away. The search is branch and bound with dynamic programming [1]_ and may be stopped at any time; it then keeps
-    the best tree found and a lower bound on what any tree can reach.
+    away. Where values are missing, each test says where they go, low or high, or asks for nothing else; the best side
+    is chosen with the threshold. A column of text is tested by sets of levels: its levels are put into an order by
+    their share of the classes, and every cut of that order is a candidate. The search is branch and bound with dynamic
+    programming [1]_ and may be stopped at any time; it then keeps the best tree found and a lower bound on what any
+    tree can reach.
 
     Parameters
     ----------
@@ -35,16 +43,19 @@ class OptimalTreeClassifier(ProvedClassifier):
         Rows, unweighted, that every leaf must hold.
     min_weight_fraction_leaf : float in [0, 0.5], default 0.0
         Share of the total weight that every leaf must hold.
+    min_samples_level : int or None, default None
+        Levels of a column of text with fewer rows stay together at every test: what few rows say of a level is mostly
+        noise. None: 30, or a fortieth of the rows if that is less; 1: every level by itself.
     max_gap : int or float, default 0
         The search may stop with a tree that is at most this far from the optimum: an int counts errors, a float in
         [0, 1) is a share of the total weight. 0 asks for the proven optimum.
-    class_weight, time_limit, memory_limit, n_jobs : as in every learner
+    categorical_features, drop, unseen, class_weight, time_limit, memory_limit, n_jobs : as in every learner
         A completed search with ``max_gap=0`` gives the same tree for any number.
     callback, verbose : as in every learner
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, model_, result_, objective_ : as in every learner
+    classes_, n_features_in_, feature_names_in_, categories_, schema_, model_, result_, objective_ : as in every learner
         It is the training weight that is wrong, plus the price of the leaves.
     lower_bound_, gap_, status_, trace_, loaded_ : as in every learner
 
@@ -72,7 +83,11 @@ class OptimalTreeClassifier(ProvedClassifier):
         alpha: float = 0.0,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
+        min_samples_level: int | None = None,
         max_gap: float = 0,
+        categorical_features: Any = None,
+        drop: Any = None,
+        unseen: str = "majority",
         class_weight: str | Mapping[Any, float] | None = None,
         time_limit: float | None = 60.0,
         memory_limit: int | str | None = None,
@@ -84,7 +99,11 @@ class OptimalTreeClassifier(ProvedClassifier):
         self.alpha = alpha
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_samples_level = min_samples_level
         self.max_gap = max_gap
+        self.categorical_features = categorical_features
+        self.drop = drop
+        self.unseen = unseen
         self.class_weight = class_weight
         self.time_limit = time_limit
         self.memory_limit = memory_limit
@@ -92,9 +111,20 @@ class OptimalTreeClassifier(ProvedClassifier):
         self.callback = callback
         self.verbose = verbose
 
-    def _problem(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> TreeProblem:
-        return TreeProblem.from_arrays(
-            X,
+    def _problem(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> PosedTree:
+        check_few(self.min_samples_level)
+        weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+        views = tree_views(X, self.schema_, codes, n_classes, weights, few=self.min_samples_level)
+        return self._posed(views, X, codes, n_classes, sample_weight)
+
+    def _to_count(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> PosedTree:
+        return self._posed(Views((), X.shape[1]), X, codes, n_classes, sample_weight)
+
+    def _posed(
+        self, views: Views, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
+    ) -> PosedTree:
+        problem = TreeProblem.from_arrays(
+            views.values(X),
             codes,
             n_classes=n_classes,
             sample_weight=sample_weight,
@@ -104,8 +134,13 @@ class OptimalTreeClassifier(ProvedClassifier):
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             max_gap=self.max_gap,
         )
+        return PosedTree(problem, views, X if problem.n_rows == X.shape[0] else X[problem.kept])
 
-    def _solve(self, problem: TreeProblem, limits: Limits, progress: Progress | None) -> Result:
+    def _solve(self, problem: PosedTree, limits: Limits, progress: Progress | None) -> Result:
+        result = self._search(problem.problem, limits, progress)
+        return result if result.model is None else dataclasses.replace(result, model=problem.lifted(result.model))
+
+    def _search(self, problem: TreeProblem, limits: Limits, progress: Progress | None) -> Result:
         result = solve(problem, options=SearchOptions(), limits=limits, progress=progress)
         if result.model is None or holds_leaves(result.model, problem, self.min_weight_fraction_leaf):
             return result
@@ -121,9 +156,22 @@ class OptimalTreeClassifier(ProvedClassifier):
             solve(sure, options=SearchOptions(), limits=dataclasses.replace(limits, seconds=left), progress=progress),
         )
 
-    def _cost(self, problem: TreeProblem) -> float:
-        return objective(self.model_, problem)
+    def _cost(self, problem: PosedTree) -> float:
+        return objective(self.model_, problem.counted)
 
     def _claim(self) -> str:
         better = "makes fewer errors" if self.result_.unit == "errors" else "costs less"
-        return f"no tree of depth at most {self.max_depth} {better}"
+        return f"no tree of depth at most {self.max_depth} {better}{self._over_sets()}"
+
+    def _over_sets(self) -> str:
+        """Which tests of categories a proof speaks of, in words behind it."""
+        sets = [
+            f"{column.name} ({len(column.levels)})" if self.schema_.by_name else f"column {j} ({len(column.levels)})"
+            for j, column in self.schema_.categories.items()
+            if column.kind is Kind.NOMINAL and j not in self.schema_.left_out
+        ]
+        if not sets:
+            return ""
+        pooled = pooled_at(self.min_samples_level, int(self.model_.rows[0]))
+        few = f"; levels under {pooled} rows pooled" if pooled > 1 else ""
+        return f" over ordered sets of {', '.join(sets)}, the order fixed in advance{few}"

@@ -15,13 +15,21 @@ NO_LIMIT = 1e9
 """Seconds from which a time limit is none: thirty years."""
 
 
-def check_shared(*, time_limit: Any, memory_limit: Any, n_jobs: Any, callback: Any, verbose: Any) -> None:
+UNSEEN = ("majority", "error")
+"""What becomes of a level that training did not have."""
+
+
+def check_shared(
+    *, time_limit: Any, memory_limit: Any, n_jobs: Any, callback: Any, verbose: Any, unseen: Any = "majority"
+) -> None:
     """Raise ValueError, or TypeError, on a value that no learner can use.
 
     Parameters
     ----------
-    time_limit, memory_limit, n_jobs, callback, verbose : as the user passed them
+    time_limit, memory_limit, n_jobs, callback, verbose, unseen : as the user passed them
     """
+    if not isinstance(unseen, str) or unseen not in UNSEEN:
+        raise ValueError(f"unseen={unseen!r}: expected one of {', '.join(map(repr, UNSEEN))}")
     if time_limit is not None:
         number = isinstance(time_limit, numbers.Real) and not isinstance(time_limit, bool)
         if not number or not time_limit > 0:  # NaN is not above 0

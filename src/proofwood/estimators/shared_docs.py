@@ -18,6 +18,18 @@ sample_weight : (n_samples,) weight of each row, not negative; rows of weight 0 
 max_thresholds : int or None, default None
     At most so many thresholds per ordered column, nearest to equal shares of the rows; None takes all. A limited
     answer is optimal for these tests.""",
+    "categorical_features": """\
+categorical_features : list of indices or names, boolean mask, or None
+    Columns that hold categories without order: numbers that are codes (whole numbers from 0), or text with more
+    levels than are tested by default. Other text, and the categories of pandas and polars, are recognised without
+    it.""",
+    "drop": """\
+drop : list of indices or names, boolean mask, or None
+    Columns that are not looked at.""",
+    "unseen": """\
+unseen : {"majority", "error"}, default "majority"
+    What becomes of a row with a category that training did not have. ``"majority"``: at a test of this category it
+    goes the way that more of the training weight went. ``"error"``: ``predict`` refuses it.""",
     "class_weight": """\
 class_weight : dict from label to weight, "balanced" or None
     Multiplies ``sample_weight``. ``"balanced"`` gives each class the same total weight.""",
@@ -45,7 +57,10 @@ verbose : int, default 0
     "n_features_in_": """n_features_in_ : int""",
     "feature_names_in_": """\
 feature_names_in_ : (n_features_in_,) names, if the training data was a frame with text names""",
-    "categories_": """categories_ : dict from column index to the categories of that column""",
+    "categories_": """categories_ : dict from column index to the :class:`Column` of categories""",
+    "schema_": """\
+schema_ : Schema
+    What the columns of the training data are, and which are not looked at.""",
     "model_": """\
 model_ : NodeTable
     The tree or diagram, in the unit of the columns.""",

@@ -23,7 +23,7 @@ class TreeProblem:
 
     Parameters
     ----------
-    X : (n_rows, n_features) finite float64
+    X : (n_rows, n_features) float64; infinity stands below or above all numbers
     codes : (n_rows,) class codes ``0..n_classes - 1``
     weights : (n_rows,) positive int64; real weight = ``weights * cost.unit`` unless there is a ``rounding``
     n_classes : int
@@ -65,7 +65,7 @@ class TreeProblem:
 
         Parameters
         ----------
-        X : (n_samples, n_features), finite
+        X : (n_samples, n_features), without NaN
         codes : (n_samples,) class codes
         sample_weight : (n_samples,), not negative, or None for ones
         alpha : price of a leaf beyond the first as a share of the total weight, in [0, 1]
@@ -81,8 +81,8 @@ class TreeProblem:
         codes = np.asarray(codes, dtype=np.int64)
         if X.ndim != 2 or codes.shape != (X.shape[0],):
             raise ValueError(f"X has shape {X.shape} and codes {codes.shape}: expected (n, p) and (n,)")
-        if not np.all(np.isfinite(X)):
-            raise ValueError("X holds NaN or infinity: impute or drop these values first")
+        if np.any(np.isnan(X)):
+            raise ValueError("X holds NaN: put gaps below or above all values (Views), impute them, or drop these rows")
         check_depth(max_depth)
         check_min_samples_leaf(min_samples_leaf)
         classes = int(codes.max(initial=0)) + 1 if n_classes is None else n_classes

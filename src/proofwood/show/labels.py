@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.data.moments import text_of
 from proofwood.model.evaluate import check_rows, goes_low, walk
 from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import midpoints
@@ -28,11 +30,15 @@ class Labels:
     features : name of each column, or None for ``x[0]``, ``x[1]``, ...
     classes : label of each class code, or None for the codes themselves; shown as ``str`` shows them
     levels : for columns with levels, the text of level code 0, 1, ..., by index of the column
+    kinds : what the numbers of a column are, by index of the column; dates and times are shown as such
+    gaps : columns of which missing values are worth words; None where that is not known
     """
 
     features: Sequence[str] | None = None
     classes: Sequence[object] | npt.NDArray[np.generic] | None = None
     levels: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    kinds: Mapping[int, Kind] = field(default_factory=dict)
+    gaps: Collection[int] | None = None
 
     @classmethod
     def of(cls, model: SavedModel, levels: Mapping[int, Sequence[str]] | None = None) -> Labels:
@@ -116,7 +122,10 @@ def question(
     Of a weighted sum, the ``terms`` largest coefficients are shown, all if None.
     """
     column = int(table.feature[node])
-    end = " or missing" if missing and table.missing_low[node] else ""
+    worded = missing if labels.gaps is None else column in labels.gaps
+    end = " or missing" if worded and table.missing_low[node] else ""
+    if asks_missing(table, node):
+        return f"{labels.feature(column, width)} is missing"
     if table.levels is not None and (codes := table.levels[node]) is not None:
         levels = ", ".join(labels.level(column, code, width) for code in sorted(codes))
         return f"{labels.feature(column, width)} in {{{levels}}}{end}"
@@ -124,6 +133,8 @@ def question(
         threshold = numbers.threshold
         if column in labels.levels:  # the order of the codes is that of the levels
             threshold = labels.level(column, math.floor(table.threshold[node]), width)
+        elif labels.kinds.get(column) in MOMENTS:
+            threshold = text_of(float(table.threshold[node]), labels.kinds[column])
         return f"{labels.feature(column, width)} {at_most} {threshold}{end}"
     assert table.normals is not None
     shown = []
@@ -139,6 +150,14 @@ def question(
     weighted_sum = " ".join(shown)
     weighted_sum = weighted_sum[2:] if weighted_sum.startswith("+") else "-" + weighted_sum[2:]
     return f"{weighted_sum} {at_most} {numbers.threshold}{end}"
+
+
+def asks_missing(table: NodeTable, node: int) -> bool:
+    """Whether a test holds of missing values and of nothing else."""
+    if not table.missing_low[node] or table.feature[node] < 0:
+        return False
+    codes = None if table.levels is None else table.levels[node]
+    return not codes if codes is not None else bool(table.threshold[node] == -math.inf)
 
 
 def tells_missing(table: NodeTable) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from proofwood.data.kinds import Kind
+from proofwood.data.schema import Schema
 from proofwood.explain.model.adapters.reading import Adapted, column_names, numbers
 from proofwood.explain.model.forest import DOUBLE, Forest, ScoredTree, merged, summing_noise
 from proofwood.explain.model.space import Input, Source
@@ -72,9 +73,13 @@ def _numbered(table: NodeTable) -> NodeTable:
 
 
 def from_classifier(model: Any, feature_names: Sequence[str] | None) -> Adapted:
-    """A fitted classifier of proofwood: votes of one tree, without any rounding; it takes no missing values."""
+    """A fitted classifier of proofwood: votes of one tree, without any rounding.
+
+    A column may be missing where it was in training: of others, no row of training says what a gap would mean.
+    """
     table: NodeTable = model.model_
     names = column_names(getattr(model, "feature_names_in_", None), model.n_features_in_, feature_names)
+    schema: Schema = model.schema_
     forest = Forest(
         trees=(tree_of(table, np.eye(table.n_classes)[table.label]),),
         base=np.zeros(table.n_classes),
@@ -82,9 +87,9 @@ def from_classifier(model: Any, feature_names: Sequence[str] | None) -> Adapted:
         n_columns=len(names),
         noise=0.0,
         predict=partial(evaluate.predict, table),
+        takes_missing=np.array([j in schema.gaps for j in range(len(names))], dtype=bool),
     )
-    categories = getattr(model, "categories_", {})
-    texts = {column: (category.texts, category.ordered) for column, category in categories.items()}
+    texts = {j: (column.levels or None, column.kind is Kind.ORDERED) for j, column in schema.categories.items()}
     return Adapted(
         forest, _inputs(names, [table], texts), tuple(map(Source, range(len(names)))), model._rows, forest.predict
     )

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from proofwood.data.columns import (
     Column,
-    Columns,
     as_frame,
     is_frame,
     read_columns,
@@ -311,7 +310,7 @@ def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
             return X if array is None else _without_columns(_numbers(array), schema)
     if not frame and array is None:
         return X
-    table = as_frame(X) if frame else np.asarray(array, dtype=object)
+    table: Any = as_frame(X) if frame else np.asarray(array, dtype=object)
     names = [str(name) for name in table.columns] if frame else [f"x{j}" for j in range(table.shape[1])]
     known = dict(zip(names, schema.columns, strict=False))
     if schema.by_name and frame:
