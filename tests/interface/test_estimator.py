@@ -191,16 +191,7 @@ def test_integers_beyond_float64_are_refused_not_merged(X):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([[1.0], [np.nan]], r"column 0 of X has 1 missing value \(NaN\), the first in row 1: fill"),
         ([[1.0], [np.inf]], r"column 0 of X holds an infinite value \(inf\) in row 1"),
-        ([[1.0, "red"], [2.0, "blue"]], "column 1 of X holds text"),
-        (np.array([["1", "red"], ["2", "blue"]]), "column 1 of X holds text"),
-        (pd.DataFrame({"a": [1, 2], "colour": ["red", "blue"]}), "column 'colour' holds text"),
-        (pl.DataFrame({"a": [1, 2], "colour": ["red", "blue"]}), "column 'colour' holds text"),
-        (pd.DataFrame({"size": pd.Categorical(["s", "l"])}), "column 'size' holds text"),
-        (pd.DataFrame({"age": pd.array([1, None], dtype="Int64")}), "column 'age' has 1 missing value"),
-        (pd.DataFrame({"age": [1.0, None]}), "column 'age' has 1 missing value"),
-        (pl.DataFrame({"age": [1, None]}), "column 'age' has 1 missing value"),
         (pl.DataFrame({"age": [1.0, np.inf]}), "column 'age' holds an infinite value"),
         ([1.0, 2.0], "Expected 2D array"),
         (np.empty((2, 0)), "0 feature"),
@@ -211,11 +202,10 @@ def test_values_that_cannot_be_used(X, message):
         OptimalTreeClassifier().fit(X, [0, 1])
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_new_rows_are_checked_too(iris, value):
+def test_new_rows_are_checked_too(iris):
     tree = OptimalTreeClassifier(max_depth=1).fit(*iris)
     with pytest.raises(ValueError, match="column 2 of X"):
-        tree.predict([[1, 2, value, 4]])
+        tree.predict([[1, 2, np.inf, 4]])
     with pytest.raises(ValueError, match="3 features"):
         tree.predict([[1, 2, 3]])
     with pytest.raises(ValueError, match="text"):

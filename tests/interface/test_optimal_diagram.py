@@ -591,8 +591,8 @@ def test_parameters_are_checked_in_fit_only():
 
 def test_bad_rows(iris):
     X, y = iris
-    with pytest.raises(ValueError, match="missing value"):
-        small().fit(np.where(X > 7, np.nan, X), y)
+    with pytest.raises(ValueError, match="column 0 holds 12 missing values, and oblique splits"):
+        small(splits="oblique").fit(np.where(X > 7, np.nan, X), y)
     with pytest.raises(ValueError, match="seen in training"):
         small().fit(X, y).recount(X, y + 1)
     with pytest.raises(DataError, match="too far for float64"):

@@ -6,7 +6,7 @@ from pathlib import Path
 import proofwood
 
 ROOT = Path(proofwood.__file__).parent
-SLOW = {"sklearn", "scipy", "polars", "ortools", "matplotlib", "rich", "joblib", "importlib", "concurrent"}
+SLOW = {"sklearn", "scipy", "polars", "ortools", "matplotlib", "rich", "joblib", "importlib", "concurrent", "narwhals"}
 OPTIONAL = {"pandas", "xgboost", "lightgbm", "distributed"}
 ONLY_SOME_SYSTEMS = {"fcntl", "resource"}
 COMMANDS = "cli"  # its functions import what they use: --help answers at once

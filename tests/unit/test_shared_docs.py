@@ -42,7 +42,8 @@ def test_every_parameter_is_documented_in_order(learner: Any) -> None:
 def test_every_fitted_attribute_is_documented(learner: Any) -> None:
     fitted = learner(**({"widths": (1, 2)} if learner is OptimalDiagramClassifier else {}))
     fitted.fit(*load_iris(return_X_y=True, as_frame=True))
-    assert set(entries(learner, "Attributes")) == {name for name in vars(fitted) if name.endswith("_")}
+    attributes = {name for name in dir(fitted) if name.endswith("_") and not name.startswith("_")}
+    assert set(entries(learner, "Attributes")) == attributes
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, NoReturn
@@ -45,7 +45,7 @@ class Column:
     unit: str | None = None
     levels: tuple[str, ...] = ()
     missing: int = 0
-    bounds: tuple[float, float] | None = None
+    bounds: tuple[float, float] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +114,7 @@ def as_frame(data: Any) -> Any:
     """
     if is_pandas(data) or is_polars(data):
         return data
+    # Start-up time: frames of pandas and polars do without.
     import narwhals.stable.v1 as nw
 
     frame = nw.from_native(data)

@@ -30,7 +30,9 @@ from proofwood.model.node_table import BoolArray, FloatArray
 MOST_LEVELS = 255
 """Levels of a column of text above which it is left out, unless it is named."""
 ROWS_PER_LEVEL = 30
-"""Rows that a level must have in the mean; a column of text with fewer is left out, unless it is named."""
+"""Rows that a level must have in the mean; a column of text with fewer is left out, unless it is named,"""
+FEW_LEVELS = 32
+"""or has no more levels than this."""
 FEW_ROWS = 60
 """Rows up to which no column is left out for its levels."""
 
@@ -218,7 +220,7 @@ def _too_many_levels(
         present = n - column.missing
         if n_levels > 0.9 * present:
             found[j] = f"an identifier: {n_levels:,} different texts in {present:,} rows"
-        elif n_levels > MOST_LEVELS or n_levels * ROWS_PER_LEVEL > present:
+        elif n_levels > MOST_LEVELS or (n_levels > FEW_LEVELS and n_levels * ROWS_PER_LEVEL > present):
             found[j] = f"{n_levels:,} levels, {present / n_levels:.0f} rows each in the mean"
     return found
 
@@ -296,20 +298,12 @@ def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
     """
     frame = is_frame(X)
     array = None if frame else _array(X)
-    special = [column for column in schema.columns if column.levels or column.kind in MOMENTS]
-    if not frame and not (array is not None and _holds_text(array)):
-        texts = [j for j, column in enumerate(schema.columns) if column.levels]
-        if texts and array is not None and array.dtype.kind != "O":
-            column = schema.columns[texts[0]]
-            where = repr(column.name) if schema.by_name else texts[0]
-            raise DataError(
-                f"column {where} held text when the model was fitted (such as {column.levels[0]!r}), and X holds "
-                "numbers: pass a frame with the columns of the training data, or an array of the same texts"
-            )
-        if not special:
-            return X if array is None else _without_columns(_numbers(array), schema)
-    if not frame and array is None:
-        return X
+    if not frame and (array is None or not _holds_text(array)):
+        _require_no_text_before(schema, array)
+        if array is None:
+            return X
+        if not any(column.kind in MOMENTS for column in schema.columns):
+            return _without_columns(_numbers(array), schema)
     table: Any = as_frame(X) if frame else np.asarray(array, dtype=object)
     names = [str(name) for name in table.columns] if frame else [f"x{j}" for j in range(table.shape[1])]
     known = dict(zip(names, schema.columns, strict=False))
@@ -332,6 +326,17 @@ def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
         if column.kind is Kind.ORDERED:
             values[strange, j] = np.nan
     return values
+
+
+def _require_no_text_before(schema: Schema, array: npt.NDArray[Any] | None) -> None:
+    """Refuse an array without text where training had text."""
+    for j, column in enumerate(schema.columns):
+        if column.levels and j not in schema.left_out and array is not None:
+            where = repr(column.name) if schema.by_name else j
+            raise DataError(
+                f"column {where} held text when the model was fitted (such as {column.levels[0]!r}), and X holds "
+                "numbers: pass a frame with the columns of the training data, or an array of the same texts"
+            )
 
 
 def _unseen(table: Any, j: int, row: int, column: Column, *, frame: bool) -> str:

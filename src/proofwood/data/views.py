@@ -221,7 +221,7 @@ def with_directions(table: NodeTable, gaps: Collection[int], seen: Mapping[int, 
         low_is_heavier = bool(weight[low[node]] >= weight[high[node]])
         if column >= 0 and column not in gaps:
             missing_low[node] = low_is_heavier
-        if codes is not None and low_is_heavier:
+        if codes is not None and weight[low[node]] > weight[high[node]]:
             low[node], high[node] = high[node], low[node]
             missing_low[node] = not missing_low[node]
             levels[node] = frozenset(seen[column]) - codes
