@@ -1,4 +1,5 @@
-// Smallest trees: distinct rows and tests, the board of what is known, the greedy first tree, and the choice of a method.
+// Smallest trees: groups of equal rows, distinct tests, the board of what is known, the greedy first tree, and the
+// choice of a method.
 //
 // Theory: docs/theory/minimal-trees.md (the problem is that of Avellaneda, AAAI 2020, InferDT).
 #include "smallest/smallest.hpp"
@@ -184,7 +185,7 @@ void Board::replace(const Tree& tree) {
 
 namespace {
 
-// Every column keeps the groups of each open node in the order of its ranks, so that all its cuts are counted in one walk.
+// Every column keeps the groups of each open node in the order of its ranks, so that one walk counts all its cuts.
 class Greedy {
  public:
   Greedy(const Given& rows, i64 slack, const Board& board) : rows_(rows), slack_(slack), board_(board) {}

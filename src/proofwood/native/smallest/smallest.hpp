@@ -1,8 +1,8 @@
 // Smallest trees: rows as bit sets, the state that a search reports, and one function per method.
 //
-// Rows of equal bits are one group. Labelling group g as class c costs the weight that this gets wrong beyond what every
-// tree gets wrong (the group's minority), so cost 0 means "as good as possible" and `slack` is the permitted sum of costs.
-// A set of groups is PURE if some class costs at most the slack at hand on all of it; then one leaf is enough.
+// Rows of equal bits are one group. Labelling group g as class c costs the weight that this gets wrong beyond what
+// every tree gets wrong (the group's minority), so cost 0 means "as good as possible" and `slack` is the permitted sum
+// of costs. A set of groups is PURE if some class costs at most the slack at hand on all of it: one leaf is enough.
 #pragma once
 
 #include <atomic>

@@ -65,8 +65,8 @@ bool IntervalQueue::prune(Interval& interval, i64 limit, bool shrink) {
   return snap_to_boundaries(interval);
 }
 
-// Neighbourhood pruning, eq. 7-9: cost(t) >= cost(u) - d(u, t) and cost(t) >= cost(v) - d(t, v). The mean of both bounds
-// all of the interval, for d(u, t) + d(t, v) is the same at every t.
+// Neighbourhood pruning, eq. 7-9: cost(t) >= cost(u) - d(u, t) and cost(t) >= cost(v) - d(t, v). The mean of both
+// bounds all of the interval, for d(u, t) + d(t, v) is the same at every t.
 // What eq. 7-9 take off the ends of the interval is taken off by interval_shrinking.
 void IntervalQueue::neighbourhood_pruning(Interval& interval, i64 apart) const {
   if (!rules_.similarity) return;
@@ -74,7 +74,8 @@ void IntervalQueue::neighbourhood_pruning(Interval& interval, i64 apart) const {
   interval.bound = std::max(interval.bound, (u.total + v.total - apart + 1) >> 1);
 }
 
-// Interval shrinking, eq. 10 and 11: t is excluded while d(u, t) <= cost(u) - limit, and while d(t, v) <= cost(v) - limit.
+// Interval shrinking, eq. 10 and 11: t is excluded while d(u, t) <= cost(u) - limit, and while
+// d(t, v) <= cost(v) - limit.
 bool IntervalQueue::interval_shrinking(Interval& interval, i64 limit) const {
   const Point &u = points[interval.below], &v = points[interval.above];
   const u32 f = interval.feature;

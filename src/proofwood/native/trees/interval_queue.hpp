@@ -1,7 +1,9 @@
-// The queue of intervals of one subproblem (ConTree, Algorithm 1; docs/theory/optimal-trees.md, "Bounds", "The search").
+// The queue of intervals of one subproblem
+// (ConTree, Algorithm 1; docs/theory/optimal-trees.md, "Bounds", "The search").
 //
 // A threshold t of a feature costs low(t) + high(t) + the price of a leaf. Along the feature the low side grows and the
-// high side shrinks. Thresholds that were evaluated are points; intervals hold those that are still open between points:
+// high side shrinks. Thresholds that were evaluated are points; intervals hold those that are still open between
+// points:
 //
 //   position    0     3    4 ............ 9    10          n     z(t): weight of the rows left of t
 //   points      .     u                         v          .     u and v were evaluated; 0 and n split nothing

@@ -21,8 +21,8 @@ void strengthen(Point& point, i64 low, i64 high, i64 total, int age) {
   point.age = std::min(point.age, age);
 }
 
-// Collects the open parts of a feature, from low to high. Parts that touch form one interval: a cost found in its middle
-// prunes on both sides, where the remains of old bounds would each need an evaluation.
+// Collects the open parts of a feature, from low to high. Parts that touch form one interval: a cost found in its
+// middle prunes on both sides, where the remains of old bounds would each need an evaluation.
 class OpenParts {
  public:
   OpenParts(IntervalQueue& queue, int begin, i64 limit)

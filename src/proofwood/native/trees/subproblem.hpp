@@ -1,4 +1,5 @@
-// A subproblem of the search: rows and depth, what is open and what was found (docs/theory/optimal-trees.md, "The search").
+// A subproblem of the search: rows and depth, what is open and what was found
+// (docs/theory/optimal-trees.md, "The search").
 #pragma once
 
 #include <algorithm>
