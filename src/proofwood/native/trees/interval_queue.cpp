@@ -106,14 +106,14 @@ bool IntervalQueue::interval_shrinking(Interval& interval, i64 limit) const {
 void IntervalQueue::sub_interval_pruning(Interval& interval) const {
   if (!rules_.sub_interval) return;
   const Point &u = points[interval.below], &v = points[interval.above];
-  interval.bound = std::max(interval.bound, u.low + v.high + prices_.leaf);
+  interval.bound = std::max(interval.bound, u.low_side + v.high_side + prices_.leaf);
 }
 
 // Cross bound, the mirror image: cost(t) >= low(v) - d(t, v) + high(u) - d(u, t) + price of a leaf.
 void IntervalQueue::cross_bound(Interval& interval, i64 apart) const {
   if (!rules_.similarity || !rules_.sub_interval) return;
   const Point &u = points[interval.below], &v = points[interval.above];
-  interval.bound = std::max(interval.bound, v.low + u.high - apart + prices_.leaf);
+  interval.bound = std::max(interval.bound, v.low_side + u.high_side - apart + prices_.leaf);
 }
 
 bool IntervalQueue::snap_to_boundaries(Interval& interval) const {

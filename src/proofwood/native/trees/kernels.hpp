@@ -54,8 +54,8 @@ struct RowValues {
 };
 
 // What the walk found for one candidate. Two classes: `leaf` and `stump` are |net| and
-// max(|S|, 2 max s - S, S - 2 min s) of the side, so that correct weight = (size + value) / 2; many classes: the correct
-// weight itself. `stump` obeys the minimum of leaves (-1: no such stump), `stump_all` ignores it.
+// max(|S|, 2 max s - S, S - 2 min s) of the side, so that correct weight = (size + value) / 2; many classes: the
+// correct weight itself. `stump` obeys the minimum of leaves (-1: no such stump), `stump_all` ignores it.
 struct LaneResult {
   std::int64_t leaf[2], stump[2], stump_all[2];
 };

@@ -27,7 +27,7 @@ struct KnownSplits {
   struct Entry {
     u32 key, position;
     int age;
-    i64 low, high, total;
+    i64 low_side, high_side, total;  // as in Point
   };
   u32 n = 0;               // rows of the subproblem
   std::vector<u32> start;  // per feature

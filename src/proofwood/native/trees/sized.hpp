@@ -46,10 +46,10 @@ class SizedSearch {
  private:
   using Errors = std::array<i64, kMostSplits>;  // by number of splits
 
-  // One threshold of a column: lower bounds of the errors of each side by its number of splits, and of the whole.
+  // One threshold of a column: lower bounds of the errors of its two sides by their number of splits, and of the whole.
   struct Point {
     u32 position = 0;
-    Errors low{}, high{};
+    Errors low_side{}, high_side{};
     i64 total = 0;
   };
   // Thresholds that are still open, and the nearest points around them.
