@@ -20,7 +20,8 @@ class SizedOptions:
 
     Parameters
     ----------
-    similarity : a split near an evaluated one has at least its errors less the weight between them
+    similarity : neighbourhood pruning by the similarity bound: a threshold has at least the errors of an evaluated one,
+        less the weight between them
     monotone : along a column the low side only gains errors, and the high side only loses some
     cache : solved sets of rows are kept by number of splits and depth
     eta : how much further than needed a side is searched, as a share of the weight that its bound could rule out

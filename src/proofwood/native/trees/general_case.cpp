@@ -51,7 +51,7 @@ struct Solver::Sides {
   PlanPtr plan[2];
 };
 
-// What the neighbours u < t < v say of t:
+// What the neighbours u < t < v say of t, by monotonicity and the similarity bound (eq. 3):
 // low(t) >= max(low(u), low(v) - d(t, v)), high(t) >= max(high(v), high(u) - d(u, t)).
 void Solver::expect(const Candidate& candidate, i64 to_below, i64 to_above, Point& point) const {
   const Rules& rules = shared.settings.rules;

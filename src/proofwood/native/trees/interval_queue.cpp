@@ -109,7 +109,8 @@ void IntervalQueue::sub_interval_pruning(Interval& interval) const {
   interval.bound = std::max(interval.bound, u.low_side + v.high_side + prices_.leaf);
 }
 
-// Cross bound, the mirror image: cost(t) >= low(v) - d(t, v) + high(u) - d(u, t) + price of a leaf.
+// Cross bound, the mirror image by the similarity bound:
+// cost(t) >= low(v) - d(t, v) + high(u) - d(u, t) + price of a leaf.
 void IntervalQueue::cross_bound(Interval& interval, i64 apart) const {
   if (!rules_.similarity || !rules_.sub_interval) return;
   const Point &u = points[interval.below], &v = points[interval.above];

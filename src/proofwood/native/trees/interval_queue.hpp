@@ -2,15 +2,15 @@
 // (ConTree, Algorithm 1; docs/theory/optimal-trees.md, "Bounds", "The search").
 //
 // A threshold t of a feature costs low(t) + high(t) + the price of a leaf, where low(t) and high(t) are the costs of
-// the best trees of the rows on its low and its high side. Along the feature the low side grows and the high side shrinks.
-// Thresholds that were evaluated are points; intervals hold those that are still open between points:
+// the best trees of the rows on its low and its high side. Along the feature the low side grows and the high side
+// shrinks. Thresholds that were evaluated are points; intervals hold those that are still open between points:
 //
 //   position    0     3    4 ............ 9    10          n     z(t): weight of the rows left of t
 //   points      .     u                         v          .     u and v were evaluated; 0 and n split nothing
 //   interval             [first    last]                         all t with u < t < v
 //
 // With d the error price times the weight between two thresholds, u and v say of every t between them
-//   low(t)  >= max(low(u),  low(v)  - d(t, v))      (a superset costs no less; eq. 3 for a subset)
+//   low(t)  >= max(low(u),  low(v)  - d(t, v))      (a superset costs no less; similarity bound, eq. 3, for a subset)
 //   high(t) >= max(high(v), high(u) - d(u, t))
 // and the four rules below are the combinations. With a minimum of leaves neither holds; then low(t) and high(t) are
 // costs of the relaxation without the minimum.

@@ -136,7 +136,7 @@ struct SizedSearch::Solver : StumpBatch {
     return rows.weight_before(table, feature, to) - rows.weight_before(table, feature, from);
   }
 
-  // Keeps the thresholds of an interval that its neighbours do not rule out.
+  // Sub-interval and neighbourhood pruning: keeps the thresholds of an interval that its neighbours do not rule out.
   void add(Subproblem& subproblem, Rows& rows, Interval interval) {
     const Point &u = subproblem.points[static_cast<std::size_t>(interval.below)],
                 &v = subproblem.points[static_cast<std::size_t>(interval.above)];
@@ -196,7 +196,7 @@ struct SizedSearch::Solver : StumpBatch {
     return true;
   }
 
-  // What the neighbours say of a threshold.
+  // What the neighbours say of a threshold, by monotonicity and the similarity bound.
   Point guess(const Subproblem& subproblem, Rows& rows, const Interval& interval, u32 position) {
     Point point;
     point.position = position;

@@ -21,9 +21,9 @@ class SubsetOptions:
     overlap : pairs that two tests both separate are counted once
     elimination : a test that no set below a node can take without reaching the cut-off is dropped there
     leaf_matching : a matching of its own for nodes where two tests are still to be added
-    similarity : what was proved of a test bounds the tests that treat nearly all rows of a node alike
+    similarity : similarity bound: what was proved of a test bounds those that treat nearly all rows of a node alike
     equivalent_points : rows that no remaining test tells apart are counted at once
-    sweep : where the last two tests are mostly cuts of few columns, neighbouring cuts bound each other
+    sweep : neighbourhood pruning of the last two tests, where these are mostly cuts of few columns
     greedy : begin with a greedy set improved by exchanging two tests at a time, and ``restarts`` random ones
     lexicographic : return the lexicographically smallest of the best sets, at the price of a second search
     neighbours : pairs per row that a matching may choose from
