@@ -92,7 +92,8 @@ void Search::Worker::match(Node& node, const std::vector<Edge>& edges) {
   match_rest(node);
 }
 
-// The parent's pairs that stay together, then every free row with the nearest free one: less work than along all edges.
+// The parent's pairs that stay together, then every free group with the nearest free one: less work than along all
+// edges.
 void Search::Worker::rematch(Node& node) {
   place(node);
   node.matches.clear();
@@ -120,7 +121,7 @@ void Search::Worker::rematch(Node& node) {
   match_rest(node);
 }
 
-// Free rows of each cell: two ends walk towards each other; equal classes in the middle stay alone.
+// Free groups of each cell: two ends walk towards each other; equal classes in the middle stay alone.
 void Search::Worker::match_rest(Node& node) {
   u32 begin = 0;
   for (const u32 end : node.ends) {
@@ -297,7 +298,7 @@ i64 Search::Worker::equivalent_points(const Node& node) {
     std::sort(keyed.begin(), keyed.end(),
               [](const Keyed& x, const Keyed& y) { return x.hash != y.hash ? x.hash < y.hash : x.item < y.item; });
     for (std::size_t i = 0;
-         i < keyed.size();) {  // items of a run come by class; rows that only share the hash are left out
+         i < keyed.size();) {  // items of a run come by class; groups that only share the hash are left out
       std::size_t j = i;
       i64 total = 0, heaviest = 0, of_class = 0, fixed = 0;
       u32 label = ~0u;

@@ -114,7 +114,7 @@ struct TopWith {
 
 }  // namespace
 
-// Equivalent points are counted where tests are few: more tell nearly all rows apart.
+// Equivalent points are counted where tests are few: more tell nearly all groups apart.
 bool Search::Worker::has_few_tests(const Node& node) const {
   constexpr std::size_t kFewTests = 24;
   return !table.by_rank && node.candidates.size() <= std::max<std::size_t>(kFewTests, table.tests / 8);

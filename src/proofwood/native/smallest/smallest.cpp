@@ -70,12 +70,12 @@ Rows::Rows(const Given& given, Board& board)
   }
   n_tests = static_cast<int>(original.size());
   test_words = std::max(1, (n_tests + 63) / 64);
-  by_row.assign(at(n) * at(test_words), 0);
+  by_group.assign(at(n) * at(test_words), 0);
   for (int r = 0; r < n; ++r) {
     board.check_stop();
     for (int j = 0; j < n_columns; ++j)
       for (int t = first_of[at(j)]; t < first_of[at(j) + 1] && cuts[at(t)] < rank(r, j); ++t)
-        by_row[at(r) * at(test_words) + (at(t) >> 6)] |= u64{1} << (t & 63);
+        by_group[at(r) * at(test_words) + (at(t) >> 6)] |= u64{1} << (t & 63);
   }
 
   allowed.assign(at(n_classes) * at(words), 0);
