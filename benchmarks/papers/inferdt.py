@@ -109,7 +109,7 @@ def _learn_as_printed(
 ) -> Learned:
     from proofwood.data.binarize import Binarizer
     from proofwood.data.columns import Column, Columns, Kind
-    from proofwood.engines.smallest.reference.solve import FAITHFUL, solve
+    from proofwood.engines.smallest.reference.solve import AS_PRINTED, solve
     from proofwood.model.evaluate import predict
     from proofwood.problem.minimal import MinimalTreeProblem, Minimize
     from proofwood.problem.ranked import RankedRows
@@ -121,7 +121,7 @@ def _learn_as_printed(
     binarizer = Binarizer.of(columns)
     labels, codes = np.unique(y, return_inverse=True)
     problem = MinimalTreeProblem(RankedRows.from_columns(binarizer, X, codes), Minimize(minimize))
-    options = dataclasses.replace(FAITHFUL, solver="minisat22", seed=seed)
+    options = dataclasses.replace(AS_PRINTED, solver="minisat22", seed=seed)
     result = solve(problem, options=options, limits=Limits(seconds=seconds))
     if result.model is None:
         raise AssertionError("rows without contradictions always have a tree")

@@ -294,7 +294,7 @@ def _fewest_sat(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: flo
 
     from proofwood.data.binarize import Binarizer
     from proofwood.engines.bdd.reference.clauses import encoding_size
-    from proofwood.engines.bdd.reference.options import FAITHFUL
+    from proofwood.engines.bdd.reference.options import AS_PRINTED
     from proofwood.engines.bdd.reference.solve import solve
     from proofwood.model.evaluate import predict
     from proofwood.problem.diagram import DiagramProblem, Unknown
@@ -307,7 +307,7 @@ def _fewest_sat(learner: str, X: Rows, y: Codes, Z: Rows, w: Codes, seconds: flo
     rows = RankedRows.from_columns(binarizer, X, codes)
     cost = TreeCost.of(alpha=0.0, total=rows.total, unit=rows.unit, priced="nodes")
     problem = DiagramProblem(rows, X.shape[1], fewest=True, cost=cost, unknown=Unknown.SOLVER)
-    options = dataclasses.replace(FAITHFUL, engine="sat", encoding=learner)  # type: ignore[arg-type]
+    options = dataclasses.replace(AS_PRINTED, engine="sat", encoding=learner)  # type: ignore[arg-type]
     start = time.perf_counter()
     result = solve(problem, options=options, limits=Limits(seconds=seconds))
     elapsed = time.perf_counter() - start

@@ -165,9 +165,9 @@ def unproved(result: Result, why: str, seconds: float | None = None) -> Result:
     """
     taken = result.stats.seconds if seconds is None else seconds
     stats = replace(result.stats, seconds=taken)
-    trace = tuple(
-        replace(event, seconds=event.seconds if seconds is None else seconds, lower_bound=0.0) for event in result.trace
-    )
+    trace: tuple[ProgressEvent, ...] = ()
+    for event in result.trace:  # some differ in the bound only
+        trace = ended(trace, replace(event, seconds=event.seconds if seconds is None else seconds, lower_bound=0.0))
     if result.objective == 0:
         return replace(result, stats=stats, trace=trace)
     return replace(

@@ -42,7 +42,7 @@ def hard():
 # ------------------------------------------------------------------------------------------------ the fitted tree
 
 
-@pytest.mark.parametrize("engine", ["auto", "search", "sat"])
+@pytest.mark.parametrize("engine", ["auto", "search", "sat", "inferdt"])
 @pytest.mark.parametrize(("minimize", "objective"), [("depth", 3), ("nodes", 11), ("nodes-any-depth", 11)])
 def test_the_smallest_tree_for_the_majority_of_three(majority, engine, minimize, objective):
     X, y = majority
@@ -226,7 +226,7 @@ def test_wrong_parameters(iris, parameters, message):
         MinimalTreeClassifier(**parameters).fit(*iris)
 
 
-@pytest.mark.parametrize("engine", ["search", "sat"])
+@pytest.mark.parametrize("engine", ["search", "sat", "inferdt"])
 def test_a_depth_that_is_too_small_is_proved_so(majority, engine):
     with pytest.raises(ValueError, match="no tree of depth at most 2 is right on all rows, which is proved"):
         MinimalTreeClassifier(max_depth=2, engine=engine).fit(*majority)

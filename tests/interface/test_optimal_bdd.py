@@ -45,7 +45,7 @@ def test_the_diagram_of_the_majority(majority):
     assert not diagram.model_.is_tree
 
 
-@pytest.mark.parametrize("engine", ["auto", "search", "sat"])
+@pytest.mark.parametrize("engine", ["auto", "search", "sat", "bdd1", "bdd2"])
 def test_fewest_features_without_error(majority, engine):
     X, y = majority
     diagram = OptimalBDDClassifier(objective="features", engine=engine).fit(X, y)
@@ -56,7 +56,7 @@ def test_fewest_features_without_error(majority, engine):
 
 
 @pytest.mark.parametrize(
-    "engine", ["search", "maxsat", "rc2", pytest.param("cpsat", marks=pytest.mark.needs("ortools"))]
+    "engine", ["search", "maxsat", "maxsat-bdd", "rc2", pytest.param("cpsat", marks=pytest.mark.needs("ortools"))]
 )
 def test_engines_agree_on_the_errors(engine):
     X, y = load_iris(return_X_y=True)

@@ -289,6 +289,7 @@ def test_a_penalty_of_too_many_digits_is_refused(credit):
         ("search", {"tests bound", "search", "tree bound"}),
         ("cpsat", {"cpsat", "equal rows"}),
         ("milp", {"tests bound", "search", "tree bound"}),
+        ("odd", {"tests bound", "search", "tree bound"}),
         ("heuristic", {None}),
     ],
 )

@@ -20,7 +20,7 @@ from proofwood.engines.bdd.reference import maxsat_anytime, maxsat_cpsat, maxsat
 from proofwood.engines.bdd.reference.clauses import BddVariables, classified_by_values, structure, values_of_features
 from proofwood.engines.bdd.reference.examples import Examples
 from proofwood.engines.bdd.reference.maxsat_encode import CellFormula, ErrorFormula, Formula, PairFormula, write_wcnf
-from proofwood.engines.bdd.reference.solve import FAITHFUL, BddSatOptions, solve
+from proofwood.engines.bdd.reference.solve import AS_PRINTED, BddSatOptions, solve
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.ranked import RankedRows
@@ -90,7 +90,7 @@ def test_fewest_tests_without_avoidable_error(rows: RankedRows, options: BddSatO
 
 
 def test_the_example_of_the_paper() -> None:
-    result, _ = run(problem_of(table_1(), fewest=True, unknown=Unknown.SOLVER), FAITHFUL)
+    result, _ = run(problem_of(table_1(), fewest=True, unknown=Unknown.SOLVER), AS_PRINTED)
     assert result.objective == 2
     assert result.model is not None
     assert used(result.model) == {0, 1}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_trees_sat import SmallestTrees
-from proofwood.engines.smallest.reference.options import FAITHFUL, SatTreeOptions
+from proofwood.engines.smallest.reference.options import AS_PRINTED, SatTreeOptions
 from proofwood.engines.smallest.reference.solve import solve
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
@@ -59,7 +59,7 @@ def options(*, proof: bool = False) -> st.SearchStrategy[SatTreeOptions]:
         },
     }
     made = st.builds(SatTreeOptions, **switches, seed=st.integers(0, 9), proof=st.just(proof))
-    return made if proof else st.one_of(st.sampled_from([FAITHFUL, SatTreeOptions()]), made)
+    return made if proof else st.one_of(st.sampled_from([AS_PRINTED, SatTreeOptions()]), made)
 
 
 def optimum(problem: MinimalTreeProblem) -> tuple[int, ...] | None:

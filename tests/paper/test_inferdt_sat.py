@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import LoadData
-from proofwood.engines.smallest.reference.options import FAITHFUL, SatTreeOptions
+from proofwood.engines.smallest.reference.options import AS_PRINTED, SatTreeOptions
 from proofwood.engines.smallest.reference.solve import solve
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
@@ -29,7 +29,7 @@ def mouse(load_data: LoadData) -> RankedRows:
     return RankedRows.from_bits(np.concatenate([column[:, None] == np.unique(column) for column in X.T], axis=1), codes)
 
 
-@pytest.mark.parametrize("options", [FAITHFUL, SatTreeOptions()], ids=["as printed", "default"])
+@pytest.mark.parametrize("options", [AS_PRINTED, SatTreeOptions()], ids=["as printed", "default"])
 def test_mouse(load_data: LoadData, options: SatTreeOptions) -> None:
     result = solve(MinimalTreeProblem(mouse(load_data), Minimize.NODES), options=options)
     assert result.status is Status.OPTIMAL

@@ -13,15 +13,13 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy.typing as npt
+import polars as pl
 
 from proofwood.exceptions import DataError
 from proofwood.files import read_bounded, read_stream
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PARQUET = (".parquet", ".pq")
 SEPARATORS = ",;\t|"
@@ -106,8 +104,6 @@ def split_target(frame: pl.DataFrame, target: str) -> tuple[pl.DataFrame, npt.ND
 
 
 def _labels(labels: pl.Series) -> npt.NDArray[Any]:
-    import polars as pl
-
     dtype = labels.dtype
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
         raise DataError(
@@ -155,8 +151,6 @@ def require_column(columns: Sequence[str], name: str) -> None:
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
-    import polars as pl
-
     try:
         data = read_bounded(path, MAX_BYTES)
         if data is None:
@@ -198,8 +192,6 @@ def _silent_natively() -> Iterator[None]:
 
 
 def _read_text(path: Path) -> pl.DataFrame:
-    import polars as pl
-
     text = _without_blank_end(_text(path))
     start = len(text) - len(text.lstrip())
     start = text.rfind("\n", 0, start) + 1  # spaces and tabs before the first name belong to its line
@@ -304,8 +296,6 @@ def _checked(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
 
 def _check_cells(column: pl.Series, path: Path) -> None:
     """Refuse cells that are no values of a table, such as all lines behind a quote that does not close."""
-    import polars as pl
-
     if column.dtype != pl.String:
         return
     sizes = column.str.len_bytes()
@@ -321,8 +311,6 @@ def _check_cells(column: pl.Series, path: Path) -> None:
 
 def _trimmed(column: pl.Series) -> pl.Series:
     """Numbers that only padding made text, as numbers; text unchanged."""
-    import polars as pl
-
     if column.dtype != pl.String:
         return column
     bare = column.str.strip_chars()
@@ -335,8 +323,6 @@ def _trimmed(column: pl.Series) -> pl.Series:
 
 def explain_text_column(column: pl.Series) -> str | None:
     """What a text column holds if it would be numbers but for marks such as ``?``; None if it is really text."""
-    import polars as pl
-
     if column.dtype != pl.String:
         return None
     bare = column.str.strip_chars()
@@ -368,8 +354,6 @@ def _is_number(text: str) -> bool:
 
 def _is_read_error(error: BaseException) -> bool:
     """Errors of polars, also a panic of its reader, which is no Exception."""
-    import polars as pl
-
     return isinstance(error, (pl.exceptions.PolarsError, OSError, ValueError)) or "Panic" in type(error).__name__
 
 

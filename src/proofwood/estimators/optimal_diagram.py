@@ -105,8 +105,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     engine : str, default "auto"
         ``"auto"``: bounds, constructions and the engines that suit the problem. One of ``"search"`` (branch and bound
         over splits) and ``"cpsat"``, both univariate only; ``"milp"`` (scipy), ``"highs"``, ``"scip"``, ``"gurobi"``
-        (the mixed-integer model of the paper, whose answer exact searches must confirm); ``"heuristic"``, which proves
-        little.
+        (the mixed-integer model of the paper, whose answer exact searches must confirm); ``"odd"``, the same by scipy
+        with every constraint as printed; ``"heuristic"``, which proves little.
     topology : {"diagram", "tree"}, default "diagram"
         ``"tree"``: branches do not meet; the ODT of the paper.
     max_thresholds, class_weight, time_limit, memory_limit, n_jobs : as in every learner

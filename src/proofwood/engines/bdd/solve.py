@@ -19,6 +19,8 @@ from proofwood.engines.bdd.cells import MOST_TESTS, CellTable, diagram
 from proofwood.engines.bdd.fill import fill_merge, fill_parent
 from proofwood.engines.bdd.filling import count_splits
 from proofwood.engines.bdd.price_search import MAX_SETS, cheapest_over_sets
+from proofwood.engines.bdd.reference.heuristic import tests_of_cart
+from proofwood.engines.bdd.reference.oblivious import choose_tests
 from proofwood.engines.bdd.smallest import Smallest, best_order, smallest_diagram
 from proofwood.engines.bdd.sparse import no_time_for_table, sparse_diagram
 from proofwood.engines.bdd.subset import best_subset, fewest_tests, optimal_subsets, subset_errors
@@ -29,9 +31,9 @@ from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.objectives import proof
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status, ended
 
-ENGINES = ("auto", "search", "sat", "maxsat", "rc2", "cpsat", "heuristic", "greedy")
-SOLVERS = ("sat", "maxsat", "rc2", "cpsat")
-"""Engines that hand the whole problem to a solver."""
+SOLVERS = ("sat", "maxsat", "rc2", "cpsat", "bdd1", "bdd2", "maxsat-bdd")
+"""Engines that hand the whole problem to a solver; the last three make the formulas of the paper as printed."""
+ENGINES = ("auto", "search", *SOLVERS, "heuristic", "greedy")
 
 FOR_SIZE = 0.1, 2.0
 """Share of the time limit, and most seconds, that the search for tests leaves for the size of the diagram."""
@@ -152,15 +154,11 @@ def _choose(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     """At most ``max_features`` tests with few errors, by the named engine."""
     rows, size = problem.rows, problem.max_features
     if engine == "greedy":
-        from proofwood.engines.bdd.reference.oblivious import choose_tests
-
         tests = choose_tests(rows, size, lambda: clock.over)
         if clock.over and len(tests) < size:
             return _Chosen(tests, subset_errors(rows, tests), rows.unavoidable, "greedy", "time_limit", {})
         return _Chosen(tests, subset_errors(rows, tests), rows.unavoidable, "greedy", None, {})
     if engine == "heuristic":
-        from proofwood.engines.bdd.reference.heuristic import tests_of_cart
-
         among = sorted(tests_of_cart(rows, size, lambda: clock.over))
         found = best_subset(rows.select(among), size, limits=clock.for_tests())
         tests = tuple(among[test] for test in found.tests or ())
@@ -175,10 +173,11 @@ def _choose(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
 
 
 def _by_solver(problem: DiagramProblem, engine: str, limits: Limits, progress: Progress | None) -> Result:
-    from proofwood.engines.bdd.reference.solve import BddSatOptions
+    # Start-up time: the SAT solvers of the reference engines.
+    from proofwood.engines.bdd.reference.options import options_of
     from proofwood.engines.bdd.reference.solve import solve as by_sat
 
-    return by_sat(problem, options=BddSatOptions(engine=engine), limits=limits, progress=progress)  # type: ignore[arg-type]
+    return by_sat(problem, options=options_of(engine), limits=limits, progress=progress)
 
 
 # ----------------------------------------------------------------------------------------- order, labels, and size
@@ -227,8 +226,6 @@ def _smallest_of(
 
 def _sparse(problem: DiagramProblem, tests: Sequence[int], clock: _Clock) -> tuple[NodeTable, Part]:
     """A diagram over more tests than a table can have, ordered by information; its size is not minimised."""
-    from proofwood.engines.bdd.reference.oblivious import choose_tests
-
     if problem.unknown not in (Unknown.SMALLEST, Unknown.MERGE):
         raise ValueError(
             f"unknown={str(problem.unknown)!r} needs a truth table, and {len(tests)} tests have too many cells for one "

@@ -71,7 +71,8 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
     if engine == "auto" and problem.rows.n_rows * problem.n_slots > SMALL:
         _improve(run, random_state + 1, run.clock.share(*LARGE))
     seconds = run.clock.seconds_left if engine == "auto" else before_proof(run)
-    stopped_by = milp.solve(problem, run, solver=solver, seconds=seconds, threads=run.clock.limits.threads)
+    threads, options = run.clock.limits.threads, milp.options_of(engine)
+    stopped_by = milp.solve(problem, run, solver=solver, seconds=seconds, threads=threads, options=options)
     if stopped_by == "interrupt" or run.done:
         return stopped_by
     if engine != "auto":

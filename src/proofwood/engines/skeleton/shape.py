@@ -9,6 +9,7 @@ import numpy as np
 
 from proofwood.memory import MemoryLimitError
 from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable, Normals
+from proofwood.model.reshape import refresh
 from proofwood.problem.layered import LayeredProblem
 
 
@@ -132,8 +133,6 @@ def _leaf(code: int, n_classes: int) -> NodeTable:
 def _refresh(problem: LayeredProblem, table: NodeTable) -> NodeTable:
     if problem.columns is None:
         return problem.rows.refresh(table)
-    from proofwood.model.reshape import refresh
-
     rows = problem.rows
     return refresh(table, problem.columns, rows.codes, rows.n_classes, rows.real_weights, relabel=False)
 

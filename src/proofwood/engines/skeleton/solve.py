@@ -12,8 +12,9 @@ from proofwood.engines.skeleton.univariate import DEFAULT_SHARES, Shares, work_u
 from proofwood.problem.layered import LayeredProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, Result
 
-ENGINES = ("auto", "search", "cpsat", "milp", "scip", "highs", "gurobi", "heuristic")
-"""Names of the engines; "milp" is the model of the paper by the solver that comes with scipy."""
+ENGINES = ("auto", "search", "cpsat", *SOLVER_OF_ENGINE, "heuristic")
+"""Names of the engines; "milp" is the program of the paper, made smaller, by the solver that comes with scipy; "odd"
+the same as printed."""
 OBLIQUE_ENGINES = ("auto", *SOLVER_OF_ENGINE, "heuristic")
 
 

@@ -160,8 +160,9 @@ def _prove(run: LayeredRun, search: SetSearch, shares: Shares) -> None:
 
 def _by_milp(run: LayeredRun, search: SetSearch, engine: str, shares: Shares) -> str | None:
     """A diagram by mixed-integer programming, and a proof by the exact searches: a solver's bound is not believed."""
-    solver, threads = milp.SOLVER_OF_ENGINE[engine], run.clock.limits.threads
-    stopped_by = milp.solve(run.problem, run, solver=solver, seconds=before_proof(run), threads=threads)
+    solver, threads, options = milp.SOLVER_OF_ENGINE[engine], run.clock.limits.threads, milp.options_of(engine)
+    seconds = before_proof(run)
+    stopped_by = milp.solve(run.problem, run, solver=solver, seconds=seconds, threads=threads, options=options)
     if stopped_by == "interrupt" or run.done:
         return stopped_by
     search_sets(search, run, seconds=run.clock.share(*shares.look))

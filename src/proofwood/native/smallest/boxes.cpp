@@ -70,7 +70,7 @@ class Boxes {
           if (any_depth)
             board_.offer(tree);
           else
-            board_.replace(tree);
+            board_.put_canonical(tree);
         }
         if (!any_depth) board_.depth_is(depth);
         if (!any_depth) {
@@ -90,7 +90,7 @@ class Boxes {
       Tree tree;
       grow(tree, whole, board_.settings.max_depth);
       board_.nodes_are(2 * leaves_.back()[whole] - 1);
-      board_.replace(tree);
+      board_.put_canonical(tree);
     }
   }
 

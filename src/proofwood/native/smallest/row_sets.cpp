@@ -55,7 +55,7 @@ bool RowSetSearch::least_depth(Subproblem* root, int& depth) {
   if (board_.state().depth != depth) board_.offer(known_tree(root, depth, false));
   board_.depth_is(depth);
   if (minimize == Minimize::kNodes) return true;
-  if (rules_.canonical) board_.replace(canonical_tree(root, depth, false));
+  if (rules_.canonical) board_.put_canonical(canonical_tree(root, depth, false));
   return false;
 }
 
@@ -70,7 +70,7 @@ void RowSetSearch::fewest_leaves(Subproblem* root, int depth) {
   const Tree found = known_tree(root, depth, true);
   board_.offer(found);
   board_.nodes_are(static_cast<int>(found.size()));
-  if (rules_.canonical) board_.replace(canonical_tree(root, depth, true));
+  if (rules_.canonical) board_.put_canonical(canonical_tree(root, depth, true));
 }
 
 // ---------------------------------------------------------------------------------------------------- subproblems

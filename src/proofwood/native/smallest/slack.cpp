@@ -81,7 +81,7 @@ class SlackSearch : public Resumable {
       Tree tree;
       grow_cheapest(tree, root, depth);
       if (minimize == Minimize::kDepth)
-        board_.replace(tree);
+        board_.put_canonical(tree);
       else
         board_.offer(tree);  // the tree at hand may be as shallow, and have fewer nodes
       if (least) board_.depth_is(depth);
@@ -96,7 +96,7 @@ class SlackSearch : public Resumable {
     Tree tree;
     grow_fewest(tree, root, slack, depth);
     board_.nodes_are(static_cast<int>(tree.size()));
-    board_.replace(tree);
+    board_.put_canonical(tree);
   }
 
  private:

@@ -172,7 +172,7 @@ void Board::offer(const Tree& tree) {
   });
 }
 
-void Board::replace(const Tree& tree) {
+void Board::put_canonical(const Tree& tree) {
   change([&](State& state, Tree& best) {
     state.depth = depth_of(tree);
     state.nodes = static_cast<int>(tree.size());

@@ -121,8 +121,8 @@ class Board : public Run<State, Tree> {
   void depth_is(int depth);   // the least depth is proved; trees of greater depth are given up when minimising nodes
   void nodes_are(int nodes);  // the least number of nodes is proved
   void infeasible();
-  void offer(const Tree& tree);    // an admissible tree
-  void replace(const Tree& tree);  // an equally good tree, of the canonical form
+  void offer(const Tree& tree);          // an admissible tree
+  void put_canonical(const Tree& tree);  // an equally good tree, of the canonical form
 
  private:
   bool better(const State& state, int depth, int nodes) const;

@@ -65,7 +65,7 @@ class WitnessSearch {
       }
       if (least) {
         if (minimize == Minimize::kDepth)
-          board_.replace(found_);
+          board_.put_canonical(found_);
         else
           board_.offer(found_);  // the tree at hand may be as shallow, and have fewer nodes
         board_.depth_is(depth);
@@ -78,7 +78,7 @@ class WitnessSearch {
       board_.raise_nodes(2 * leaves - 1);
       if (!solve(leaves)) continue;
       board_.nodes_are(2 * leaves - 1);
-      board_.replace(found_);
+      board_.put_canonical(found_);
       return;
     }
   }

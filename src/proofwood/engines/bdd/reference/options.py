@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from proofwood.solvers.session import SOLVERS
@@ -10,7 +10,7 @@ from proofwood.solvers.session import SOLVERS
 
 @dataclass(frozen=True, slots=True)
 class BddSatOptions:
-    """Which engine, which formula. :data:`FAITHFUL` makes the formulas of the paper.
+    """Which engine, which formula. :data:`AS_PRINTED` makes the formulas of the paper.
 
     Parameters
     ----------
@@ -65,7 +65,18 @@ _KNOWN = {
     "structure": ("auto", "cells", "pairs"),
 }
 
-FAITHFUL = BddSatOptions(
+AS_PRINTED = BddSatOptions(
     structure="cells", symmetry=False, bead=True, lazy=False, greedy=False, reduce=False, canonical=False
 )
 """BDD2, or its MaxSAT form, as printed."""
+
+_BY_NAME = {
+    "bdd1": replace(AS_PRINTED, engine="sat", encoding="BDD1"),
+    "bdd2": replace(AS_PRINTED, engine="sat", encoding="BDD2"),
+    "maxsat-bdd": replace(AS_PRINTED, engine="maxsat"),
+}
+
+
+def options_of(engine: str) -> BddSatOptions:
+    """Options of an engine by the name that learners know it by."""
+    return _BY_NAME.get(engine) or BddSatOptions(engine=engine)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from proofwood.engines.bdd.reference.canonical import first_features
 from proofwood.engines.bdd.reference.clauses import BddVariables, Encoding, classified, structure
 from proofwood.engines.bdd.reference.examples import Examples, enough_features, greedy_features
 from proofwood.engines.bdd.reference.maxsat_encode import CellFormula, ErrorFormula, Formula, PairFormula, table_of
-from proofwood.engines.bdd.reference.options import FAITHFUL, BddSatOptions
+from proofwood.engines.bdd.reference.options import AS_PRINTED, BddSatOptions
 from proofwood.engines.bdd.reference.run import ClockedSink, DiagramRun
 from proofwood.engines.bdd.smallest import essential_tests, smallest_diagram
 from proofwood.engines.bdd.sparse import no_time_for_table, sparse_diagram
@@ -29,7 +29,7 @@ from proofwood.problem.objectives import proof
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status
 from proofwood.solvers import SatSession, Totalizer
 
-__all__ = ["FAITHFUL", "BddSatOptions", "solve"]
+__all__ = ["AS_PRINTED", "BddSatOptions", "solve"]
 
 DEFAULT_OPTIONS = BddSatOptions()
 MANY_PAIRS = 200_000

@@ -32,7 +32,13 @@ _SOLVERS: Mapping[str, tuple[Callable[..., Answer], str, str]] = {
     "gurobi": (gurobi.solve_in_child, "gurobipy", "Gurobi (gurobipy)"),
 }
 SOLVERS = tuple(_SOLVERS)
-SOLVER_OF_ENGINE: dict[str, Solver] = {"milp": "scipy", "scip": "scip", "highs": "highs", "gurobi": "gurobi"}
+SOLVER_OF_ENGINE: dict[str, Solver] = {
+    "milp": "scipy",
+    "odd": "scipy",
+    "scip": "scip",
+    "highs": "highs",
+    "gurobi": "gurobi",
+}
 """Engine of the portfolio -> solver; "milp" is the one that comes with scipy."""
 """Names of the solvers; "scipy" is always there."""
 _TAKES_START = ("highs", "gurobi", "scip")
@@ -75,6 +81,11 @@ class MilpOptions:
 
 AS_PRINTED = MilpOptions(centred=False, shrink=False, steps=0)
 """The program of the paper, symmetry breaking as in the authors' code."""
+
+
+def options_of(engine: str) -> MilpOptions:
+    """How an engine writes its program."""
+    return AS_PRINTED if engine == "odd" else MilpOptions()
 
 
 def installed(solver: str) -> bool:

@@ -10,7 +10,7 @@ from proofwood.solvers.session import PROOF_SOLVERS, SOLVERS
 
 @dataclass(frozen=True, slots=True)
 class SatTreeOptions:
-    """How the formulas are made and in which order they are asked. :data:`FAITHFUL` is the method of the paper.
+    """How the formulas are made and in which order they are asked. :data:`AS_PRINTED` is the method of the paper.
 
     The defaults are what was fastest on mouse, iris, car and folds of the monks and wine. There Glucose takes
     half the time of CaDiCaL; arrivals help CaDiCaL and hinder Glucose on car; distinct tests change the time of proofs
@@ -69,7 +69,7 @@ _KNOWN = {
     "size_search": ("bisect", "descend"),
 }
 
-FAITHFUL = SatTreeOptions(
+AS_PRINTED = SatTreeOptions(
     solver="cadical195",
     thresholds="direct",
     arrivals=False,

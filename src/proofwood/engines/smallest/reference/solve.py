@@ -9,8 +9,9 @@ import numpy as np
 
 from proofwood.engines.interrupts import ENDED, cause_of, completed
 from proofwood.engines.run import Clock, Run, Stopped
+from proofwood.engines.smallest import solve as search
 from proofwood.engines.smallest.reference.formula import TreeFormula
-from proofwood.engines.smallest.reference.options import FAITHFUL, SatTreeOptions
+from proofwood.engines.smallest.reference.options import AS_PRINTED, SatTreeOptions
 from proofwood.engines.smallest.reference.rows import Groups, Tree
 from proofwood.engines.smallest.reference.start import greedy_tree
 from proofwood.model.node_table import NodeTable
@@ -19,7 +20,7 @@ from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, Result, Stats, Status
 from proofwood.solvers import Certificate
 
-__all__ = ["FAITHFUL", "SatTreeOptions", "solve"]
+__all__ = ["AS_PRINTED", "SatTreeOptions", "solve"]
 
 DEFAULT_OPTIONS = SatTreeOptions()
 REPORT_SECONDS = 0.2
@@ -178,8 +179,6 @@ class _Run(Run):
 
     def hurry(self) -> None:
         """Take up the tree that the search for smallest trees has at once, where there was no time for another."""
-        from proofwood.engines.smallest import solve as search
-
         found = search(self.problem, limits=Limits(seconds=0.0))
         if found.model is not None:
             self._take(found.model)  # counted there, and without splits that send all rows one way

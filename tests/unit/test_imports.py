@@ -1,0 +1,41 @@
+"""Where imports stand: at the top, but for packages that are optional or slow to load, each for its reason."""
+
+import ast
+from pathlib import Path
+
+import proofwood
+
+ROOT = Path(proofwood.__file__).parent
+SLOW = {"sklearn", "scipy", "polars", "ortools", "matplotlib", "rich", "joblib", "importlib", "concurrent"}
+OPTIONAL = {"pandas", "xgboost", "lightgbm", "distributed"}
+ONLY_SOME_SYSTEMS = {"fcntl", "resource"}
+COMMANDS = "cli"  # its functions import what they use: --help answers at once
+
+
+def inner_imports(path: Path) -> list[tuple[int, str]]:
+    """Line and module of the imports inside functions."""
+    found = []
+    for function in ast.walk(ast.parse(path.read_text())):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import):
+                    found += [(node.lineno, alias.name) for alias in node.names]
+                elif isinstance(node, ast.ImportFrom):
+                    found.append((node.lineno, node.module or ""))
+    return found
+
+
+def test_imports_inside_functions_have_a_reason() -> None:
+    allowed = SLOW | OPTIONAL | ONLY_SOME_SYSTEMS
+    looked, without = 0, []
+    for path in ROOT.rglob("*.py"):
+        if path.is_relative_to(ROOT / COMMANDS):
+            continue
+        lines = path.read_text().splitlines()
+        for line, module in inner_imports(path):
+            looked += 1
+            before = "\n".join(lines[max(0, line - 3) : line])
+            if module.split(".")[0] not in allowed and "start-up time" not in before.lower():
+                without.append(f"{path.relative_to(ROOT)}:{line}: {module}")
+    assert looked > 20
+    assert not without, "imports inside functions without a reason (a comment that names the start-up time)"
