@@ -9,6 +9,7 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
+from proofwood.engines.switches import switches
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable
@@ -171,10 +172,8 @@ def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> d
         "threads": limits.threads,
         "isa": INSTRUCTION_SETS[options.simd],
         "lane_bits": options.lanes,
-        "canonical": options.canonical,
         "eta": min(options.eta, 1e9),
-        **{name: getattr(options, name) for name in ("similarity", "interval_shrinking", "sub_interval", "depth_two")},
-        **{name: getattr(options, name) for name in ("cache", "feature_bounds", "affordable", "merge_rows")},
+        **switches(options),
     }
 
 
