@@ -9,8 +9,7 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
-from proofwood.engines.smallest.options import STRATEGIES, MinimalOptions
-from proofwood.engines.switches import switches
+from proofwood.engines.smallest.options import RULES, STRATEGIES, MinimalOptions
 from proofwood.memory import room
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
@@ -120,7 +119,7 @@ def _search(
         "start_only": needed > most,
         "form_least": LEAST_SECONDARY,
         "form_most": 0.0 if limits.seconds is None else SECONDARY_SHARE * limits.seconds,
-        **switches(options),
+        **{name: getattr(options, name) for name in RULES},
     }
     return _native.minimal_tree(
         ranks,

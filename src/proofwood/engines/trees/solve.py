@@ -21,6 +21,7 @@ from proofwood.problem.recount import integer_cost, real_cost
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status, ended
 
 DEFAULT_OPTIONS = SearchOptions()
+_SWITCHES = tuple(switches(DEFAULT_OPTIONS))
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
 
 
@@ -173,7 +174,7 @@ def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> d
         "isa": INSTRUCTION_SETS[options.simd],
         "lane_bits": options.lanes,
         "eta": min(options.eta, 1e9),
-        **switches(options),
+        **{name: getattr(options, name) for name in _SWITCHES},
     }
 
 
