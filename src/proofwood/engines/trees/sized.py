@@ -8,6 +8,7 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.engines.interrupts import STOPPED_BY
+from proofwood.engines.switches import switches
 from proofwood.problem.problem import TreeProblem
 from proofwood.result import NO_LIMITS, Limits
 
@@ -83,10 +84,8 @@ def bound_errors(
             "depth": problem.max_depth,
             "below": max(0, below),
             "threads": max(1, limits.threads),
-            "similarity": options.similarity,
-            "monotone": options.monotone,
-            "cache": options.cache,
             "eta": options.eta,
+            **switches(options),
         },
         limits.seconds,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from proofwood.engines.switches import switches
+
 INSTRUCTION_SETS = {"auto": 0, "baseline": 1, "avx2": 2}
 COLUMNS = ("auto", "bits", "ranks")
 FEWEST_ENGINES = ("auto", "search", "hitting")
@@ -57,6 +59,10 @@ class SubsetOptions:
             raise ValueError(f"neighbours={self.neighbours!r}: expected at least 1")
         if self.restarts < 0:
             raise ValueError(f"restarts={self.restarts!r}: expected at least 0")
+
+
+RULES = tuple(rule for rule in switches(SubsetOptions()) if rule != "lexicographic")
+"""Switches that change no answer; ``lexicographic`` asks for another search."""
 
 
 @dataclass(frozen=True, slots=True)
