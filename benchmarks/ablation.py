@@ -41,7 +41,7 @@ RULES = {
     "exact sides": Rule("sides of depth two are solved to their end (eta = 1 instead)", {"eta": 1.0}),
     "affordable": Rule("no deeper than the splits that a limit pays for", {"affordable": False}, alpha=0.001),
 }
-"""Rules by name; all but the last are looked at without a price of leaves."""
+"""Rules by name, one for every switch of ``SearchOptions``."""
 
 MEASURES = {"subproblems": "Subproblems", "batches": "Batches of the depth-two routine", "cpu": "CPU seconds"}
 COLUMNS = (

@@ -22,13 +22,16 @@ import numpy as np
 
 from benchmarks.harness import RESULTS, ROOT, Spread, Table, markdown_table, number, seconds_text, write_page
 from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.oracles.engines import ENGINES as NAMES
 from proofwood.explain.oracles.engines import make_oracle, second_engine
 from proofwood.explain.oracles.oracle import Answer, check_answer
 from proofwood.model.node_table import FloatArray, IntArray
 
 DATA = Path(os.environ.get("PROOFWOOD_DATA", ROOT.parent / "shared" / "data")) / "rfxpl"
+OUT = RESULTS / "explain"
 SETS = ("iris", "wine-recog", "ecoli", "heart-c", "wdbc")
-ENGINES = ("cdcl", "sat", "bound", "cpsat", "smt")
+ENGINES = tuple(name for name in NAMES if name != "auto")
+ANY_VOTE = tuple(name for name in ENGINES if name != "sat")
 KEY = ("family", "data", "trees", "depth", "calls", "limit", "engine")
 COLUMNS = (
     "features",
@@ -53,7 +56,7 @@ class Family:
     vote: str
     trees: int = 100
     depth: int = 5
-    engines: Sequence[str] = ("cdcl", "bound", "cpsat", "smt")
+    engines: Sequence[str] = ANY_VOTE
 
 
 def _forest(trees: int, depth: int) -> Any:
@@ -183,10 +186,17 @@ def summary(engine: str, runs: Mapping[str, Run], case: Case, limit: float) -> d
 
 
 def measure(
-    *, families: Sequence[str], sets: Sequence[str], engines: Sequence[str], calls: int, limit: float, fresh: bool
+    *,
+    families: Sequence[str],
+    sets: Sequence[str],
+    engines: Sequence[str],
+    calls: int,
+    limit: float,
+    fresh: bool,
+    out: Path = OUT,
 ) -> Table:
     """Stored rows; the questions of a family are shared out over the sets."""
-    path = RESULTS / "explain" / "oracles.csv"
+    path = out / "oracles.csv"
     if fresh:
         path.unlink(missing_ok=True)
     table = Table(path, KEY, COLUMNS)
@@ -212,7 +222,7 @@ def measure(
     return table
 
 
-def report(table: Table) -> Path:
+def report(table: Table, out: Path = OUT) -> Path:
     """The page: one line per family, set and engine."""
     header = ["model, data, engine", "leaves", "calls", "answered", "differ", "first", "quartiles in ms", "largest"]
     lines, rows = [], table.rows
@@ -237,8 +247,7 @@ def report(table: Table) -> Path:
         if rows
         else "Nothing measured yet."
     )
-    page = RESULTS / "explain" / "oracles.md"
-    return write_page(page, "Oracles of explanations", note, markdown_table(header, lines), rows=rows)
+    return write_page(out / "oracles.md", "Oracles of explanations", note, markdown_table(header, lines), rows=rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -250,6 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--calls", type=int, default=500, help="questions per family, over all sets")
     parser.add_argument("--seconds", type=float, default=3.0, help="limit of one question")
     parser.add_argument("--fresh", action="store_true", help="forget stored runs")
+    parser.add_argument("--out", type=Path, default=OUT)
     asked = parser.parse_args(arguments)
     table = measure(
         families=asked.families,
@@ -258,8 +268,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         calls=asked.calls,
         limit=asked.seconds,
         fresh=asked.fresh,
+        out=asked.out,
     )
-    print(report(table))
+    print(report(table, asked.out))
 
 
 if __name__ == "__main__":

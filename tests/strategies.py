@@ -11,20 +11,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from proofwood.engines.trees import SearchOptions, solve
+from proofwood.engines.trees.options import RULES
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.problem import TreeProblem
 
-RULES = (
-    "similarity",
-    "interval_shrinking",
-    "sub_interval",
-    "depth_two",
-    "cache",
-    "feature_bounds",
-    "affordable",
-    "merge_rows",
-)
-"""Switches of :class:`SearchOptions` that may not change a result."""
 SIMD = ("auto", "baseline", "avx2", "avx512")
 LANES = (0, 16, 32, 64)
 LARGEST = float(np.finfo(np.float64).max)

@@ -28,11 +28,12 @@ import numpy as np
 import proofwood
 from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
 from proofwood.engines.trees import SearchOptions, solve
+from proofwood.engines.trees.options import RULES
 from proofwood.exceptions import OptimalityWarning
 from proofwood.problem.problem import TreeProblem
 from proofwood.result import Limits
 from tests.fuzz import _records
-from tests.strategies import LANES, RULES
+from tests.strategies import LANES
 
 EXACT = Fraction(1, 10**14)
 """Relative error of a float64 that stands for an exact sum of a few rows."""

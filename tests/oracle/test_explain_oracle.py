@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import importlib.util
 import pickle
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
 
+from proofwood import Explainer
+from proofwood.cli.explain import explain as explain_command
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.bound import BoundOracle
-from proofwood.explain.oracles.cdcl import DEFAULT_OPTIONS, CdclOptions, CdclOracle
+from proofwood.explain.oracles.cdcl import CdclOptions, CdclOracle
+from proofwood.explain.oracles.engines import ENGINES, NEEDS, make_oracle
 from proofwood.explain.oracles.oracle import Answer, Oracle, Question, about_box, about_row, check_answer
 from proofwood.explain.oracles.reference.cpsat import CpsatOracle, CpsatSearch
 from proofwood.explain.oracles.reference.served import Search, ServedOracle, checked
 from proofwood.explain.oracles.reference.smt import SmtOracle, SmtSearch
-from proofwood.explain.oracles.sat import SatOracle
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.server import Server
 from tests import naive_explain
@@ -41,13 +47,14 @@ class Asked:
 Ask = Callable[[ScoreModel, Sequence[Asked]], list[tuple[Answer, Answer]]]
 SEARCHES: dict[str, type[Search]] = {"cpsat": CpsatSearch, "smt": SmtSearch}
 needs_ortools, needs_z3 = pytest.mark.needs("ortools"), pytest.mark.needs("z3")
+NAMES = [name for name in ENGINES if name != "auto"]
 HERE: dict[str, Callable[[ScoreModel], Oracle]] = {
-    "sat": SatOracle,
-    "bound": BoundOracle,
+    **{name: partial(make_oracle, name) for name in NAMES if name not in SEARCHES},
     "bound, narrow": lambda scores: BoundOracle(scores, width=2),
 }
+ONLY: dict[str, tuple[Vote, ...]] = {"sat": ("majority",)}
+"""Engines that cannot take every model, with the votes that they can."""
 OPTIONS = {
-    "cdcl": DEFAULT_OPTIONS,
     "cdcl without score propagation": CdclOptions(propagate_scores=False),
     "cdcl without slack": CdclOptions(slack=False),
     "cdcl without climbing": CdclOptions(climb=False, patience=2),
@@ -145,34 +152,51 @@ def compare_many(ask: Ask, seed: int, votes: Sequence[Vote], count: int) -> None
         compare(ask, scores, random_questions(rng, scores, 6))
 
 
-def votes_of(engine: str) -> tuple[Vote, ...]:
-    return ("majority",) if engine == "sat" else VOTES
+def named(engine: str) -> Any:
+    """A registered engine as a parameter, skipped where what it needs is absent."""
+    return pytest.param(engine, marks=[pytest.mark.needs(NEEDS[engine][0])] if engine in NEEDS else [])
 
 
-QUICK = [
-    ("cdcl", 90),
-    ("sat", 45),
-    ("bound", 30),
-    pytest.param("cpsat", 15, marks=needs_ortools),
-    pytest.param("smt", 15, marks=needs_z3),
-]
+COUNTS = {"cdcl": 90, "sat": 45, "cpsat": 15, "smt": 15}
+"""Ensembles of the quick test, 30 where nothing is said."""
 
 
-@pytest.mark.parametrize(("engine", "count"), QUICK)
-def test_answers_are_those_of_brute_force(asker: Callable[[str], Ask], engine: str, count: int) -> None:
-    compare_many(asker(engine), 2021, votes_of(engine), count)
+@pytest.mark.parametrize("engine", [named(name) for name in NAMES])
+def test_answers_are_those_of_brute_force(asker: Callable[[str], Ask], engine: str) -> None:
+    compare_many(asker(engine), 2021, ONLY.get(engine, VOTES), COUNTS.get(engine, 30))
+
+
+@pytest.mark.parametrize("engine", [named(name) for name in NAMES])
+def test_every_engine_has_its_name_and_looks_at_the_time(engine: str) -> None:
+    scores = random_scores(np.random.default_rng(5), vote=ONLY.get(engine, VOTES)[0], n_classes=3)
+    oracle = make_oracle(engine, scores)
+    assert oracle.name == engine
+    cells = random_cells(np.random.default_rng(5), scores)
+    label = scores.winner(cells)
+    assert oracle.ask(cells, label, [], targets=[label]).core == frozenset()  # no other class is wanted
+    assert oracle.ask(cells, label, [], seconds=0.0).changes is None
+
+
+@pytest.mark.parametrize("place", ["explainer", "command line", "docs/reference/api.md", "docs/how-to/explain.md"])
+def test_every_engine_is_named_where_users_look(place: str) -> None:
+    if place == "explainer":
+        text = Explainer.__doc__ or ""
+    elif place == "command line":
+        (option,) = get_type_hints(explain_command, include_extras=True)["engine"].__metadata__
+        text = option.help
+    else:
+        text = (Path(__file__).resolve().parents[2] / place).read_text(encoding="utf-8")
+    missing = [name for name in ENGINES if re.search(rf"\b{name}\b", text) is None]
+    assert not missing, f"{place} does not say engine={missing[0]!r}"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
-@pytest.mark.parametrize(
-    "engine",
-    [*OPTIONS, *HERE, pytest.param("cpsat", marks=needs_ortools), pytest.param("smt", marks=needs_z3)],
-)
+@pytest.mark.parametrize("engine", [*OPTIONS, "bound, narrow", *(named(name) for name in NAMES)])
 def test_answers_are_those_of_brute_force_on_1000_ensembles(
     asker: Callable[[str], Ask], engine: str, part: int
 ) -> None:
-    compare_many(asker(engine), 3000 + part, votes_of(engine), 250)
+    compare_many(asker(engine), 3000 + part, ONLY.get(engine, VOTES), 250)
 
 
 @pytest.mark.parametrize(

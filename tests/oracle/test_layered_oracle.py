@@ -13,6 +13,7 @@ import pytest
 from proofwood.engines.skeleton.shape import Diagram, count
 from proofwood.engines.skeleton.solve import solve
 from proofwood.engines.skeleton.topologies import TopologyOptions, cheapest_over_sets
+from proofwood.engines.switches import switches
 from proofwood.problem.layered import LayeredProblem
 from proofwood.result import Limits, Status
 from tests import naive_layered as naive
@@ -149,7 +150,7 @@ def price(problem: LayeredProblem, code: int) -> int:
     return cost
 
 
-@pytest.mark.parametrize("rule", ["", "merge_bound", "pure_flows", "stumps", "reach"])
+@pytest.mark.parametrize("rule", ["", *switches(TopologyOptions())])
 def test_sets_of_tests_one_size_after_the_other(rule: str):
     """The cheapest over all sets, with every rule and without one of them; sets of all sizes, told or not."""
     options = TopologyOptions(**({rule: False} if rule else {}))

@@ -12,22 +12,10 @@ from hypothesis import strategies as st
 
 import naive_subset as naive
 from proofwood.engines.bdd.subset import FewestOptions, SubsetOptions, best_subset, fewest_tests, optimal_subsets
+from proofwood.engines.bdd.subset.options import RULES
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
 from strategies import below, examples, sample_weights, thread_counts
-
-RULES = (
-    "matching",
-    "reweighting",
-    "overlap",
-    "elimination",
-    "leaf_matching",
-    "similarity",
-    "equivalent_points",
-    "sweep",
-    "greedy",
-)
-"""Switches that may not change a result."""
 
 
 @st.composite

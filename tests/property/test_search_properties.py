@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 import naive
 from proofwood.engines.trees import SearchOptions, solve
+from proofwood.engines.trees.options import RULES
 from proofwood.problem import recount
 from proofwood.problem.problem import TreeProblem
 from proofwood.result import Limits, ProgressEvent, Status
-from strategies import RULES, examples, generated, problem_arguments, problems, usable_simd
+from strategies import examples, generated, problem_arguments, problems, usable_simd
 from tests.interrupts import interrupted
 
 MEDIUM = [  # seed, rows, features, classes, depth, more arguments

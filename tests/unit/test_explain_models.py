@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import pickle
 from collections.abc import Iterator
@@ -39,6 +40,7 @@ from threadpoolctl import threadpool_limits
 from proofwood import OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
 from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
+from proofwood.explain.model.adapters.sklearn import from_forest
 from proofwood.explain.model.explained import Explained, explained, sample_rows
 from proofwood.explain.model.space import Group, Source, Step
 from proofwood.model.node_table import FloatArray, IntArray
@@ -110,12 +112,33 @@ MODELS = {
     "boosting": lambda: GradientBoostingClassifier(n_estimators=8, random_state=0),
     "zero boosting": lambda: GradientBoostingClassifier(n_estimators=5, init="zero", random_state=0),
     "hist": lambda: HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=5, random_state=0),
+    "xgboost": lambda: _of("xgboost", "XGBClassifier", n_estimators=6, max_depth=3, n_jobs=1),
+    "lightgbm": lambda: _of("lightgbm", "LGBMClassifier", n_estimators=6, min_child_samples=5, n_jobs=1, verbose=-1),
 }
+"""A model of every kind that is read: each runs through all tests that take their models from here."""
+NEEDS = {"xgboost": "xgboost", "lightgbm": "lightgbm"}
+"""Models of optional packages, with the module that is imported."""
+TWO_CLASSES_ONLY: frozenset[str] = frozenset()
+"""Models that cannot learn more than two classes."""
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", MODELS)
+def _of(package: str, name: str, **parameters: Any) -> Any:
+    return getattr(importlib.import_module(package), name)(**parameters)
+
+
+def _named(*more: Any) -> list[Any]:
+    """Names of ``MODELS`` as parameters, each with ``more``; skipped where a package is absent."""
+    return [
+        pytest.param(name, *more, marks=[pytest.mark.needs(NEEDS[name])] if name in NEEDS else []) for name in MODELS
+    ]
+
+
+@pytest.mark.parametrize(("name", "n_classes"), [*_named(2), *_named(3)])
 def test_sums_win_as_the_model_predicts(name: str, n_classes: int) -> None:
+    if n_classes > 2 and name in TWO_CLASSES_ONLY:
+        with pytest.raises(ValueError, match="class"):
+            MODELS[name]().fit(*_data(n_classes, seed=n_classes))
+        return
     X, y = _data(n_classes, seed=n_classes)
     model = MODELS[name]().fit(X, y)
     result = explained(model, X=X)
@@ -125,6 +148,35 @@ def test_sums_win_as_the_model_predicts(name: str, n_classes: int) -> None:
         pickle.loads(pickle.dumps(result)).sums_of(result.cells_of(X)).tolist()
         == result.sums_of(result.cells_of(X)).tolist()
     )
+
+
+@pytest.mark.parametrize("name", _named())
+def test_a_tie_goes_where_the_model_says(name: str) -> None:
+    """No column tells the classes apart, and both have as many rows: all that do not draw rows have a tie."""
+    X, y = np.zeros((120, 5)), np.arange(120) % 2
+    model = MODELS[name]().fit(X, y)
+    scores = explained(model).scores
+    cells = np.zeros(scores.n_columns, dtype=np.int64)
+    assert scores.winner(cells) == int(model.predict(X[:1])[0]) or scores.margin > 0
+
+
+@pytest.mark.parametrize("name", _named())
+def test_missing_values_go_where_the_model_says(name: str) -> None:
+    """Read as the model reads them, or refused where the model refuses them."""
+    X, y = _data(2, seed=4, missing=0.2)
+    try:
+        model = MODELS[name]().fit(X, y)
+        model.predict(X)
+    except ValueError:
+        model = MODELS[name]().fit(np.nan_to_num(X), y)
+        with pytest.raises(ValueError):  # noqa: PT011 - the words are those of the library
+            model.predict(X)
+        with pytest.raises(ValueError, match="the model takes no missing value"):
+            explained(model, missing=[0])
+        return
+    result = explained(model, X=X)
+    assert result.missing == tuple(range(5))
+    _check(result, model)
 
 
 @pytest.mark.parametrize("name", ["forest", "deep forest", "extra", "bagging"])
@@ -263,6 +315,17 @@ def test_categories_of_histogram_boosting() -> None:
     everything = explained(model, missing=["color"])
     _check(everything, model)
     assert np.array_equal(everything.cells_of(strange), result.with_gaps_of(strange).cells_of(strange))
+
+
+def test_a_forest_that_was_read_by_hand() -> None:
+    X, y = _data(3, seed=2)
+    model = ExtraTreesClassifier(5, max_depth=4, random_state=0).fit(X, y)
+    read = from_forest(model, "auto")
+    result = explained(read, feature_names=list("abcde"), X=X)
+    assert result.feature_names == tuple("abcde")
+    assert np.array_equal(result.scores.scores, explained(model, X=X).scores.scores)
+    with pytest.raises(ValueError, match="vote='majority' is for trees that vote"):
+        explained(read, vote="majority")
 
 
 def test_own_models() -> None:

@@ -213,9 +213,9 @@ class Explanation:
 
         Parameters
         ----------
-        engine : "cdcl", "sat", "bound", "cpsat" or "smt"; by default one that differs from the engine that found it.
-            The least distance of a counterfactual is by default proved anew by "cdcl", without anything learned before:
-            no other engine answers so many questions in reasonable time
+        engine : one of those of ``Explainer``; by default one that differs from the engine that found it. The least
+            distance of a counterfactual is by default proved anew by "cdcl", without anything learned before: no other
+            engine answers so many questions in reasonable time
         seconds : limit, None for none; what is not known by then is None in the answer, whose ``status`` is then
             "undecided"
 

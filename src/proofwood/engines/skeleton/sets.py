@@ -1,12 +1,12 @@
 """Exact search over sets of tests: the bound E*(k), and every set that could make a cheaper diagram.
 
-A diagram that asks ``s`` different tests has at least the errors of its set of tests, which is never less than E*(s),
-the fewest errors of any function of ``s`` tests. Once the cheapest diagrams over all sets of ``s`` tests with at most
-``e`` errors are known, every other one that asks ``s`` tests has more than ``e``. A diagram of ``k`` nodes asks at most
-``k`` tests and costs ``node_price * (k - 1)`` beside its errors; what optimal trees say of ``k`` nodes counts too. The
-number of tests of least bound is worked on next, so that the least bound, which holds for all diagrams, rises as fast
-as it can. See "Univariate: sets of tests" in ``docs/theory/layered-diagrams.md``, whose q_e and q_s are ``error_price``
-and ``node_price``.
+E*(k) is the least E(S) over all sets S of at most ``k`` tests, E(S) being the errors of the best function of the
+answers to S. A diagram that asks ``s`` different tests has at least the errors of its set, so at least E*(s). Once the
+cheapest diagrams over all sets of ``s`` tests with at most ``e`` errors are known, every other one that asks ``s``
+tests has more than ``e``. A diagram of ``k`` nodes asks at most ``k`` tests and costs ``node_price * (k - 1)`` beside
+its errors; what optimal trees say of ``k`` nodes counts too. The number of tests of least bound is worked on next, so
+that the least bound, which holds for all diagrams, rises as fast as it can. See "Univariate: sets of tests" in
+``docs/theory/layered-diagrams.md``, whose q_e and q_s are ``error_price`` and ``node_price``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SetSearch:
     problem : LayeredProblem with univariate splits
     by_tests : (most + 1,) least integer errors of diagrams that ask exactly ``s`` tests
     by_nodes : (most + 1,) least integer errors of diagrams of exactly ``k`` nodes
-    fewest : (most + 1,) E*(k), or a lower bound of it
+    fewest : (most + 1,) E*(k), the least errors of any function of at most ``k`` tests, or a lower bound of it
     asked : numbers of tests whose E* is known
     stuck : numbers of tests with too many sets to list, or too many tests for the search
     late : numbers of tests for which the time did not suffice, until there is more

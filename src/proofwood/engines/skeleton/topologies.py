@@ -10,6 +10,7 @@ import numpy as np
 from proofwood import _native
 from proofwood.engines.interrupts import STOPPED_BY
 from proofwood.engines.skeleton.shape import Diagram
+from proofwood.engines.switches import switches
 from proofwood.problem.layered import LayeredProblem
 
 MOST_TESTS = 16
@@ -114,12 +115,9 @@ def cheapest_over_sets(
             "min_weight": problem.min_weight,
             "tree": problem.tree,
             "constant_side": side,
-            "merge_bound": options.merge_bound,
-            "pure_flows": options.pure_flows,
-            "stumps": options.stumps,
-            "reach": options.reach,
             "upper": upper,
             "threads": max(1, threads),
+            **switches(options),
         },
         None if seconds is None else max(0.0, seconds),
     )

@@ -26,7 +26,7 @@ CHILD_CELL = 2e-7
 TABLE_CELL = 2e-7
 """Seconds to sort the rows by their columns, for each rank."""
 LARGE = 400
-"""Distinct rows above which CP-SAT does no more than return its start."""
+"""Groups of equal rows above which CP-SAT does no more than return its start."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from proofwood.engines.switches import switches
+
 STRATEGIES = {"auto": 0, "rowsets": 1, "witness": 2}
-RULES = (
-    "boxes",
-    "cache",
-    "same_split",
-    "monotone",
-    "class_bound",
-    "clique_bound",
-    "packing_bound",
-    "depth_bound",
-    "last_leaf",
-    "canonical",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +55,7 @@ class MinimalOptions:
             raise ValueError(f"strategy={self.strategy!r}: expected one of {', '.join(STRATEGIES)}")
         if self.memory is not None and self.memory < 2**20:
             raise ValueError(f"memory={self.memory!r}: expected a number of bytes from {2**20}")
+
+
+RULES = tuple(switches(MinimalOptions()))
+"""Switches that do not change the size found."""

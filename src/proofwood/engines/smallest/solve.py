@@ -45,8 +45,8 @@ def solve(
 ) -> Result:
     """Smallest tree whose wrong rows weigh at most ``problem.max_errors``.
 
-    Rows of equal ranks are merged; their minority is wrong in every tree, so what counts is the errors beyond
-    ``rows.unavoidable``. If none are permitted, a subproblem is the set of merged rows that is left, whatever the path
+    Rows of equal ranks are one group; its minority is wrong in every tree, so what counts is the errors beyond
+    ``rows.unavoidable``. If none are permitted, a subproblem is the set of groups that is left, whatever the path
     to it; the least depth is found by raising a limit from a lower bound, and then the number of leaves likewise [1]_.
 
     Parameters
@@ -67,7 +67,7 @@ def solve(
         Of equally good trees a completed search returns, if no errors beyond the unavoidable ones are permitted and
         the strategy is not "witness", the one with the least test at every node, root first: least among those below
         which the best (for depth: a tree of the depth left) is possible. Otherwise it returns the first one found in
-        an order that depends on the merged rows alone. Neither depends on the order of the rows, nor on rows being
+        an order that depends on the groups alone. Neither depends on the order of the rows, nor on rows being
         given twice or by their weight.
 
     Raises
@@ -107,7 +107,7 @@ def _search(
 ) -> dict[str, Any]:
     """What the native search tells."""
     rows = problem.rows
-    ranks, costs = _merged(rows)
+    ranks, costs = _groups(rows)
     most = _most_memory(options)
     needed = 3 * rows.n_tests * len(ranks) // 8  # tests by row, rows by test, and the sets that find equal tests
     settings: dict[str, Any] = {
@@ -139,8 +139,8 @@ def _most_memory(options: MinimalOptions) -> int:
     return options.memory if left is None else min(options.memory, left)
 
 
-def _merged(rows: RankedRows) -> tuple[Any, Any]:
-    """Ranks (n_groups, n_columns) of the distinct rows, and what each label costs beyond the unavoidable errors."""
+def _groups(rows: RankedRows) -> tuple[Any, Any]:
+    """Ranks (n_groups, n_columns) of the groups of equal rows; what each label costs beyond the unavoidable errors."""
     weights = rows.groups[1]
     costs = weights.max(axis=1, keepdims=True) - weights
     return np.ascontiguousarray(rows.ranks[rows.first_of_groups]), np.ascontiguousarray(costs)

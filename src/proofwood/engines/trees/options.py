@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from proofwood.engines.switches import switches
+
 INSTRUCTION_SETS = {"auto": 0, "baseline": 1, "avx2": 2, "avx512": 3}
 LANE_BITS = (0, 16, 32, 64)
 
@@ -49,3 +51,7 @@ class SearchOptions:
             raise ValueError(f"lanes={self.lanes!r}: expected one of {LANE_BITS}")
         if not self.eta >= 0:
             raise ValueError(f"eta={self.eta!r}: expected a factor from 0")
+
+
+RULES = tuple(rule for rule in switches(SearchOptions()) if rule != "canonical")
+"""Switches that change no answer; ``canonical`` chooses among the optimal trees."""

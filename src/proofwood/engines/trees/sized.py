@@ -8,6 +8,7 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.engines.interrupts import STOPPED_BY
+from proofwood.engines.switches import switches
 from proofwood.problem.problem import TreeProblem
 from proofwood.result import NO_LIMITS, Limits
 
@@ -20,7 +21,8 @@ class SizedOptions:
 
     Parameters
     ----------
-    similarity : a split near an evaluated one has at least its errors less the weight between them
+    similarity : neighbourhood pruning by the similarity bound: a threshold has at least the errors of an evaluated one,
+        less the weight between them
     monotone : along a column the low side only gains errors, and the high side only loses some
     cache : solved sets of rows are kept by number of splits and depth
     eta : how much further than needed a side is searched, as a share of the weight that its bound could rule out
@@ -82,10 +84,8 @@ def bound_errors(
             "depth": problem.max_depth,
             "below": max(0, below),
             "threads": max(1, limits.threads),
-            "similarity": options.similarity,
-            "monotone": options.monotone,
-            "cache": options.cache,
             "eta": options.eta,
+            **switches(options),
         },
         limits.seconds,
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
+from proofwood.engines.switches import switches
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable
@@ -20,6 +21,7 @@ from proofwood.problem.recount import integer_cost, real_cost
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status, ended
 
 DEFAULT_OPTIONS = SearchOptions()
+_SWITCHES = tuple(switches(DEFAULT_OPTIONS))
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
 
 
@@ -171,10 +173,8 @@ def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> d
         "threads": limits.threads,
         "isa": INSTRUCTION_SETS[options.simd],
         "lane_bits": options.lanes,
-        "canonical": options.canonical,
         "eta": min(options.eta, 1e9),
-        **{name: getattr(options, name) for name in ("similarity", "interval_shrinking", "sub_interval", "depth_two")},
-        **{name: getattr(options, name) for name in ("cache", "feature_bounds", "affordable", "merge_rows")},
+        **{name: getattr(options, name) for name in _SWITCHES},
     }
 
 

@@ -24,7 +24,8 @@ _ENGINES: dict[str, Callable[[ScoreModel], Oracle]] = {
 }
 ENGINES = tuple(_ENGINES)
 """Names that :func:`make_oracle` knows."""
-_NEEDS = {"cpsat": ("ortools", "ortools"), "smt": ("z3", "z3-solver")}
+NEEDS = {"cpsat": ("ortools", "ortools"), "smt": ("z3", "z3-solver")}
+"""What an engine needs: the module that it imports, and the package that has it."""
 
 
 def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
@@ -46,8 +47,8 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
     """
     if engine not in ENGINES:
         raise ValueError(f"engine={engine!r}: expected one of {', '.join(map(repr, ENGINES))}")
-    if engine in _NEEDS and find_spec(_NEEDS[engine][0]) is None:
-        raise ImportError(f"engine={engine!r} needs {_NEEDS[engine][1]}: run pip install {_NEEDS[engine][1]}")
+    if engine in NEEDS and find_spec(NEEDS[engine][0]) is None:
+        raise ImportError(f"engine={engine!r} needs {NEEDS[engine][1]}: run pip install {NEEDS[engine][1]}")
     return _ENGINES[engine](scores)
 
 

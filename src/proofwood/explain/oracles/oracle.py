@@ -36,7 +36,7 @@ UNKNOWN = Answer(None)
 class Oracle(Protocol):
     """Answers for one model; may keep what it learned between questions.
 
-    ``name`` is that of the engine: "cdcl", "sat", "bound", "cpsat" or "smt".
+    ``name`` is that of the engine, see ``engines.py``.
     """
 
     name: str
@@ -108,6 +108,18 @@ class Question:
     def literals_of(self, scores: ScoreModel, feature: int) -> list[int]:
         """What the limits of a feature say, as literals of the model."""
         return scores.limits(self.low, self.high, scores.features[feature])
+
+    def reached(self, scores: ScoreModel, cells: IntArray) -> list[int]:
+        """The targets that a row given by its cells may get, in the order in which they win ties.
+
+        Rounding within the margin helps a target. The row is not looked for in the box or the space.
+        """
+        sums = scores.sums(cells)
+        order = self.targets if scores.ties_low else self.targets[::-1]
+        if self.strict:
+            return [k for k in order if scores.may_be_first(sums, k)]
+        own = sums[self.label]
+        return [k for k in order if sums[k] - own >= scores.threshold_of_win(k, self.label)]
 
 
 def about_row(

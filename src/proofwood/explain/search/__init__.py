@@ -3,7 +3,7 @@
 - ``extract``: one minimal explanation of either kind, by deletion or in groups (dichotomic)
 - ``seed``: the greedy bound tree by tree that it begins with (majoritary reasons)
 - ``smallest``: of the fewest features, by hitting sets (implicit hitting set dualization)
-- ``enumerate``: all of both kinds (MARCO)
+- ``enumerate``: all of both kinds (MARCO: map, seed, grow, shrink, block up and down)
 - ``relevance``, ``attribution``: which features are in all, in some, and in what share of them
 - ``inflate``: values widened to ranges
 - ``counterfactual``: the nearest row of another class, by branch and bound

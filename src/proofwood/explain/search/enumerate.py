@@ -1,16 +1,32 @@
 """All explanations of one row, abductive and contrastive, by MARCO [1]_.
 
-A SAT solver holds the map of what is not yet decided: one variable per feature, true where the feature stays. Every
-model is a seed. One that suffices is shrunk to an abductive explanation, and all its supersets are blocked; one that
-does not is the complement of a changing set, which is shrunk to a contrastive explanation, and everything that avoids
-it is blocked. When no seed is left, both lists are complete.
+The steps bear the names of the paper. Its constraints are the features: a constraint asks that its feature stays as it
+is in the row, and all sets of them are to be explored together with "the class is another one". A set of features is
+satisfiable then if some row that agrees on it has another class, and unsatisfiable if it suffices for the class.
+
+============================  ==========================================================================================
+in the paper                  here
+============================  ==========================================================================================
+MUS                           abductive explanation: unsatisfiable, and no feature can be spared
+MSS                           maximal satisfiable set: no further feature can stay
+MCS, complement of an MSS     contrastive explanation
+``Map``                       :class:`Map`, a SAT solver; a variable per feature, and the models are the unexplored sets
+``getUnexplored``             :meth:`Map.unexplored`: the next *seed*
+is the seed satisfiable       a question to the oracle
+``grow(seed)``                :func:`grow`: to an MSS, by thinning out the features that a witness changes
+``shrink(seed)``              :func:`shrink_seed`: to a MUS, from the features that the proof used
+``blockDown(MSS)``            :meth:`Map.block_down`: all subsets are explored
+``blockUp(MUS)``              :meth:`Map.block_up`: all supersets are explored
+============================  ==========================================================================================
+
+When no seed is left, both lists are complete.
 
 .. [1] Liffiton, Previti, Malik, Marques-Silva (2016), Fast, flexible MUS enumeration, Constraints 21(2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from proofwood.explain.search.extract import Kind, shrink, shrink_change, witnesses_of
@@ -36,41 +52,42 @@ class Listed:
 
 
 class Map:
-    """Sets of features that are not decided yet.
+    """Sets of features that are not explored yet.
 
     Parameters
     ----------
     n : number of features
     seconds : limit of the solver
-    large : whether seeds are maximal sets; minimal ones otherwise
+    maximal : whether seeds are maximal sets, of which a satisfiable one is an MSS; otherwise they are minimal ones, of
+        which an unsatisfiable one is a MUS
     """
 
-    def __init__(self, n: int, seconds: float | None = None, *, large: bool = True) -> None:
-        self.n, self.large = n, large
-        self.above: list[int] = []
-        self.outside: list[int] = []
+    def __init__(self, n: int, seconds: float | None = None, *, maximal: bool = True) -> None:
+        self.n, self.maximal = n, maximal
+        self.blocked_up: list[int] = []
+        self.blocked_down: list[int] = []
         self._session = SatSession(solver="minisat22", seconds=seconds)
         self._first = self._session.block(n) if n else 1
         # a clause that mentions every variable makes the solver know them, and its values are what phases ask for
         self._session.extend([v, -v] for v in range(self._first, self._first + n))
-        self._session.phases(v if large else -v for v in range(self._first, self._first + n))
+        self._session.phases(v if maximal else -v for v in range(self._first, self._first + n))
 
     def close(self) -> None:
         """Free the solver."""
         self._session.close()
 
-    def block_above(self, sufficient: int) -> None:
-        """All supersets are decided."""
-        self.above.append(sufficient)
+    def block_up(self, sufficient: int) -> None:
+        """A set that suffices, a MUS at best, and all its supersets are explored."""
+        self.blocked_up.append(sufficient)
         self._session.add([-(self._first + f) for f in members(sufficient)])
 
-    def block_outside(self, changing: int) -> None:
-        """All sets that avoid ``changing`` are decided."""
-        self.outside.append(changing)
-        self._session.add([self._first + f for f in members(changing)])
+    def block_down(self, insufficient: int) -> None:
+        """A set that does not suffice, an MSS at best, and all its subsets are explored."""
+        self.blocked_down.append(insufficient)
+        self._session.add([self._first + f for f in members(((1 << self.n) - 1) & ~insufficient)])
 
-    def seed(self, including: int = 0) -> int | bool | None:
-        """An undecided set, maximal or minimal among them.
+    def unexplored(self, including: int = 0) -> int | bool | None:
+        """The next seed: an unexplored set, maximal or minimal among them.
 
         Parameters
         ----------
@@ -86,15 +103,26 @@ class Map:
         seed = mask_of(f for f in range(self.n) if self._session.value(self._first + f))
         for feature in range(self.n):
             bit = 1 << feature
-            if self.large and not seed & bit and not any(known & ~(seed | bit) == 0 for known in self.above):
+            if self.maximal and not seed & bit and not any(known & ~(seed | bit) == 0 for known in self.blocked_up):
                 seed |= bit
             elif (
-                not self.large
+                not self.maximal
                 and seed & bit & ~including
-                and not any(known & seed & ~bit == 0 for known in self.outside)
+                and not any(seed & ~bit & ~known == 0 for known in self.blocked_down)
             ):
                 seed &= ~bit
         return seed
+
+
+def grow(q: Questions, seed: int, order: Sequence[int]) -> tuple[int, bool]:
+    """An MSS that contains a seed which does not suffice, and whether it is proved that no further feature can stay."""
+    changing, minimal = shrink_change(q, q.change_of(seed), order)
+    return q.all & ~changing, minimal
+
+
+def shrink_seed(q: Questions, seed: int, order: Sequence[int]) -> tuple[int, bool]:
+    """A MUS within a seed that suffices, and whether it is proved that no feature can be spared."""
+    return shrink(q, q.core_of(seed), order=order)
 
 
 class Enumeration:
@@ -123,36 +151,37 @@ class Enumeration:
     def __iter__(self) -> Iterator[Listed]:
         q = self.questions
         # Minimal seeds are hitting sets of the contrastive explanations found: those that suffice are abductive ones.
-        explored = Map(q.n, q.seconds_left, large=self.first == "contrastive")
-        for known in self.abductive:
-            explored.block_above(known)
-        for known in self.contrastive:
-            explored.block_outside(known)
+        sets = Map(q.n, q.seconds_left, maximal=self.first == "contrastive")
+        for mus in self.abductive:
+            sets.block_up(mus)
+        for mcs in self.contrastive:
+            sets.block_down(q.all & ~mcs)
         order = q.release_order()
         try:
             while True:
                 q.deadline = self._deadline  # other questions about the row between two steps have limits of their own
-                seed = explored.seed()
+                seed = sets.unexplored()
                 if seed is False:
                     self.complete = True
                     return
-                changes = None if seed is None else q.ask(seed)
-                if changes is None or seed is None:
+                satisfiable = None if seed is None else q.ask(seed)
+                if satisfiable is None or seed is None:
                     return
-                if changes:
-                    mask, minimal = shrink_change(q, q.change_of(seed), order)
-                    if not minimal:
+                if satisfiable:
+                    mss, maximal = grow(q, seed, order)
+                    if not maximal:
                         return
-                    explored.block_outside(mask)
-                    self.contrastive.append(mask)
-                    features = frozenset(members(mask))
-                    yield Listed("contrastive", features, dict.fromkeys(features, q.changing[mask]))
+                    sets.block_down(mss)
+                    mcs = q.all & ~mss
+                    self.contrastive.append(mcs)
+                    features = frozenset(members(mcs))
+                    yield Listed("contrastive", features, dict.fromkeys(features, q.changing[mcs]))
                 else:
-                    mask, minimal = shrink(q, q.core_of(seed), order=order)
+                    mus, minimal = shrink_seed(q, seed, order)
                     if not minimal:
                         return
-                    explored.block_above(mask)
-                    self.abductive.append(mask)
-                    yield Listed("abductive", frozenset(members(mask)), witnesses_of(q, mask))
+                    sets.block_up(mus)
+                    self.abductive.append(mus)
+                    yield Listed("abductive", frozenset(members(mus)), witnesses_of(q, mus))
         finally:
-            explored.close()
+            sets.close()

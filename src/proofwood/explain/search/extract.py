@@ -234,6 +234,8 @@ def contrastive(q: Questions, *, order: Sequence[int] | None = None, immutable: 
 def shrink_change(q: Questions, current: int, order: Iterable[int] | None = None) -> tuple[int, bool]:
     """Take features out of a changing set until none can be spared, or the time is over.
 
+    The complement, the features that stay, grows: it is ``grow`` of MARCO (``enumerate``).
+
     Parameters
     ----------
     q : Questions

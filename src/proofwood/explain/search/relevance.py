@@ -1,7 +1,8 @@
 """Necessary features (in every abductive explanation), relevant ones (in some), and the rest.
 
 A feature is necessary iff its change alone can change the class. It is relevant iff some set suffices with it and not
-without it; such a set is sought by refinement with two questions per candidate, as in [1]_.
+without it; such a set is sought by refinement with two questions per candidate, as in [1]_. Candidates are seeds of
+MARCO's map (``enumerate``).
 
 .. [1] Huang, Cooper, Morgado, Planes, Marques-Silva (2023), Feature Necessity & Relevancy in ML Classifier
    Explanations, TACAS.
@@ -11,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proofwood.explain.search.enumerate import Map
-from proofwood.explain.search.extract import shrink, shrink_change
+from proofwood.explain.search.enumerate import Map, grow, shrink_seed
 from proofwood.explain.search.questions import Questions
 
 
@@ -41,13 +41,13 @@ def relevant(q: Questions, *, features: Sequence[int] | None = None) -> dict[int
     """
     asked = list(range(q.n)) if features is None else [int(feature) for feature in features]
     order = q.release_order()
-    explored = Map(q.n, q.seconds_left)
+    sets = Map(q.n, q.seconds_left)
     found = 0  # features of minimal sets of either kind
     answers: dict[int, bool | None] = {}
     try:
         for feature in asked:
             while not found >> feature & 1:
-                step = _step(q, explored, feature, order)
+                step = _step(q, sets, feature, order)
                 if step is None or step is False:
                     answers[feature] = step
                     break
@@ -55,28 +55,28 @@ def relevant(q: Questions, *, features: Sequence[int] | None = None) -> dict[int
             else:
                 answers[feature] = True
     finally:
-        explored.close()
+        sets.close()
     return answers
 
 
-def _step(q: Questions, explored: Map, feature: int, order: list[int]) -> int | bool | None:
+def _step(q: Questions, sets: Map, feature: int, order: list[int]) -> int | bool | None:
     """One candidate: features that it proves relevant, False if there is no candidate, None if time ran out."""
     bit = 1 << feature
-    seed = explored.seed(bit)
+    seed = sets.unexplored(bit)
     if seed is None or seed is False:
         return seed
     changes = q.ask(seed)
     if changes:
-        # Whatever avoids a changing set does not suffice, even if the set could still be smaller.
-        changing, minimal = shrink_change(q, q.change_of(seed), order)
-        explored.block_outside(changing)
-        return changing if minimal else 0
+        # Subsets of a set that does not suffice do not either, even if it could still grow.
+        insufficient, maximal = grow(q, seed, order)
+        sets.block_down(insufficient)
+        return q.all & ~insufficient if maximal else 0
     without = None if changes is None else q.ask(seed & ~bit)
     if without is None:
         return None
     # An explanation within the seed has to contain the feature if the seed does not suffice without it.
-    sufficient, minimal = shrink(q, q.core_of(seed if without else seed & ~bit), order=order)
+    sufficient, minimal = shrink_seed(q, seed if without else seed & ~bit, order)
     if minimal:
-        explored.block_above(sufficient)
+        sets.block_up(sufficient)
         return sufficient
     return bit if without else None

@@ -31,6 +31,7 @@ bdd::Settings settings_of(const nb::dict& given, bool& by_rank) {
   bdd::Settings settings;
   proofwood::SettingsReader reader(given);
   const auto number = [&](const char* name, auto fallback) { return reader.get(name, fallback); };
+  const auto rule = [&](const char* name) { return reader.need<bool>(name); };
   settings.size = number("size", settings.size);
   settings.upper = number("upper", settings.upper);
   settings.collect = number("collect", settings.collect);
@@ -41,15 +42,15 @@ bdd::Settings settings_of(const nb::dict& given, bool& by_rank) {
   settings.restarts = number("restarts", settings.restarts);
   by_rank = number("by_rank", false);
   settings.isa = proofwood::chosen_isa(number("isa", static_cast<int>(proofwood::kAuto)));
-  settings.rules.matching = number("matching", true);
-  settings.rules.reweighting = number("reweighting", true);
-  settings.rules.overlap = number("overlap", true);
-  settings.rules.elimination = number("elimination", true);
-  settings.rules.leaf_matching = number("leaf_matching", true);
-  settings.rules.similarity = number("similarity", true);
-  settings.rules.equivalent_points = number("equivalent_points", true);
-  settings.rules.sweep = number("sweep", true);
-  settings.rules.greedy = number("greedy", true);
+  settings.rules.matching = rule("matching");
+  settings.rules.reweighting = rule("reweighting");
+  settings.rules.overlap = rule("overlap");
+  settings.rules.elimination = rule("elimination");
+  settings.rules.leaf_matching = rule("leaf_matching");
+  settings.rules.similarity = rule("similarity");
+  settings.rules.equivalent_points = rule("equivalent_points");
+  settings.rules.sweep = rule("sweep");
+  settings.rules.greedy = rule("greedy");
   reader.finish();
   return settings;
 }

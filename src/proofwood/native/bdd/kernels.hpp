@@ -1,6 +1,6 @@
-// Bit kernels of the subset search. A packed matrix holds `words` rows of `stride` 64-bit words: word (w, s) has bits of
-// slot s (a test) for 64 rows or matched pairs. Each w has a shift: its bits weigh 1 << shift[w], so that integer weights
-// are bit planes. `stride` is a multiple of kSlotStep, and the slots beyond the tests are 0.
+// Bit kernels of the subset search. A packed matrix holds `words` rows of `stride` 64-bit words: word (w, s) has bits
+// of slot s (a test) for 64 rows or matched pairs. Each w has a shift: its bits weigh 1 << shift[w], so that integer
+// weights are bit planes. `stride` is a multiple of kSlotStep, and the slots beyond the tests are 0.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct SubsetKernels {
   void (*count)(const Packed& bits, std::uint32_t begin, std::uint32_t end, std::int64_t* out);
   // out[s] = weight of the bits that slot g and slot s share, for s in [from, to) widened to whole steps
   void (*overlap)(const Packed& bits, std::uint32_t g, std::uint32_t from, std::uint32_t to, std::int64_t* out);
-  // out[s] = error after adding both g and s, for s in [from, to) widened to whole steps; once a partial sum of all slots
-  // of a step has reached `limit` the sums are left as they are. `narrow`: no weight reaches 2^31.
+  // out[s] = error after adding both g and s, for s in [from, to) widened to whole steps; once a partial sum of all
+  // slots of a step has reached `limit` the sums are left as they are. `narrow`: no weight reaches 2^31.
   void (*pair_errors)(const Packed& bits, const CellBlock* cells, std::uint32_t n_cells, const ClassBlock* blocks,
                       bool narrow, std::uint32_t g, std::uint32_t from, std::uint32_t to, std::int64_t limit,
                       std::int64_t* out);

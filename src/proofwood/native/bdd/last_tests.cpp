@@ -1,7 +1,7 @@
 // The last two levels of the subset search, where errors are counted exactly, pair by pair of tests.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "The last two tests".
+// The problem is that of Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 #include <algorithm>
 
 #include "bdd/worker.hpp"
@@ -137,7 +137,7 @@ bool Search::Worker::leaf_matching_pays(const Node& node, std::size_t n_tests) c
          8.0 * static_cast<double>(node.items.size()) + 300.0 * table.words * static_cast<double>(node.error) / 64;
 }
 
-// Drops the tests that with the best partner do not get below the incumbent.
+// "Elimination": drops the tests that with the best partner do not get below the incumbent.
 void Search::Worker::eliminate_at_leaf(Node& node, Leaf& leaf) {
   std::vector<i64> largest;
   top_sum(leaf.cover.data(), leaf.cover.size(), 1, largest);

@@ -1,15 +1,15 @@
-// The last two levels where tests are many cuts of few columns: neighbouring cuts bound each other.
+// The last two levels where tests are many cuts of few columns: neighbourhood pruning of cuts.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "The last two tests".
+// The problem is that of Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 //
-// Two cuts of a column differ on the rows between them, of weight d in the cells of the node. Moving rows of weight d to
-// the other side of a cut changes the least error of a set by at most d: the old labels get at most d more wrong. So
-// E(g, t) >= E(g, a) - d(a, t) for cuts a and t of a column, whatever the other test g, and with
+// Two cuts of a column differ on the rows between them, of weight d in the cells of the node. By the similarity bound
+// E(g, t) >= E(g, a) - d(a, t) for cuts a and t of a column, whatever the other test g: moving rows of weight d to the
+// other side of a cut gets at most d more wrong with the old labels. So with
 //   (E(g, a) - U) + (E(g, b) - U) >= d(a, b)
 // no cut t between a and b has E(g, t) < U, since d(a, t) + d(t, b) = d(a, b). There E(g, t) is at least
-// (E(g, a) + E(g, b) - d(a, b)) / 2. The same holds for g: if no partner of g does better than L, none of a cut g' of the
-// same column does better than L - d(g, g').
+// (E(g, a) + E(g, b) - d(a, b)) / 2. The same holds for g: if no partner of g does better than L, none of a cut g' of
+// the same column does better than L - d(g, g').
 //
 //   cuts of a column   a  .  .  .  b        every 12th cut is counted with g (a probe)
 //   error with g       9           8        U = 6 and d(a, b) = 4: 3 + 2 >= 4, so none between is better than 6
@@ -162,8 +162,9 @@ struct Search::Worker::CutPairs {
 
   bool ended() const { return search.stopped() || (search.settings_.collect && search.surplus(worker.task)); }
 
-  // Pairs of the tests of a run with those of this run and the later ones: a pair with an earlier run is found from there.
-  // First the probes, then the cuts between two probes that their bounds do not rule out. False if the search has to end.
+  // Pairs of the tests of a run with those of this run and the later ones: a pair with an earlier run is found from
+  // there. First the probes, then the cuts between two probes that their bounds do not rule out. False if the
+  // search has to end.
   bool pairs_of_run(std::size_t r) {
     const Run& run = runs[r];
     std::vector<i64> bounds(run.probes_end - run.probes);

@@ -1,12 +1,12 @@
 // The subset search over columns of many cuts, which stay ranks: no bit vector is made.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Cuts kept as ranks".
+// The problem is that of Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 //
 // A pair of rows is separated by the cuts between its two ranks, so the covers of all cuts of a column come from one
 // difference array over the pairs. Where one test is left to choose, a walk along each column in the order of its ranks
 // gives the error after each of its cuts. Moving a cut moves only the rows in between: what is proved of one cut bounds
-// its neighbours (similarity), as in trees over thresholds.
+// its neighbours (neighbourhood pruning), as in trees over thresholds.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -253,7 +253,8 @@ void Search::Worker::rank_errors(const Node& node, std::vector<i64>& errors) {
   for (std::size_t s = 0; s < node.candidates.size(); ++s) errors[s] = raw[table.raw_of[node.candidates[s]]];
 }
 
-// One test is left: all sets below are counted. The bound is exact, also above upper(), which feeds the similarity rule.
+// One test is left: all sets below are counted. The bound is exact, also above upper(), which feeds the similarity
+// bound.
 i64 Search::Worker::rank_leaf(Node& node) {
   ++counters[kLeaves];
   rank_errors(node, line_);

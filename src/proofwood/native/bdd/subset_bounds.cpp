@@ -1,22 +1,23 @@
 // Lower bounds of the subset search: matching and coverage, overlaps, equivalent points.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets".
+// The problem is that of Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 //
-// Matching and coverage. Let M be weighted pairs of rows of different class that share a cell, no row in pairs of more
-// than its weight. Of a pair that stays together at least one row errs, so E(T + R) >= |M| - cover(R), where cover(R) is
+// Matching and coverage. Let S be the tests of a node, R those that are added, and M weighted pairs of groups of equal
+// rows of different class that share a cell, no group in pairs of more than its margin. Of a pair that stays together
+// at least one group errs, so error(S + R) >= |M| - cover(R), where error is E less the unavoidable errors and cover(R)
 // the weight of the pairs that some test of R separates; and for |R| <= r
 //   cover(R) <= the r largest cover(f)                                                              (matching)
 //   cover(R) <= cover(f) + the r - 1 largest cover(g) - shared(f, g), for any f of R                 (overlap)
-// with shared(f, g) the weight of the pairs that both separate: R \ f adds at most what each of its tests separates and f
-// does not. Two rows + and two rows -, matched as p and q, with one test to add:
+// with shared(f, g) the weight of the pairs that both separate: R \ f adds at most what each of its tests separates and
+// f does not. Two rows + and two rows -, matched as p and q, with one test to add:
 //
 //   test              f  g  h
 //   p = (+1, -1)      x  x  .        x: the test separates the pair
 //   q = (+2, -2)      .  x  x        covers 1 2 1, so |M| - 2 = 0; without g the bound is 1
 //
-// With many classes a row of a group of equal rows counts with its margin: whatever class its cell
-// predicts other than its heaviest, the group costs at least that much more than its unavoidable error.
+// The margin of a group is the weight of its heaviest class less that of its second: whatever class its cell predicts
+// other than its heaviest, the group costs at least that much beyond its unavoidable errors.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -91,7 +92,8 @@ void Search::Worker::match(Node& node, const std::vector<Edge>& edges) {
   match_rest(node);
 }
 
-// The parent's pairs that stay together, then every free row with the nearest free one: less work than along all edges.
+// The parent's pairs that stay together, then every free group with the nearest free one: less work than along all
+// edges.
 void Search::Worker::rematch(Node& node) {
   place(node);
   node.matches.clear();
@@ -119,7 +121,7 @@ void Search::Worker::rematch(Node& node) {
   match_rest(node);
 }
 
-// Free rows of each cell: two ends walk towards each other; equal classes in the middle stay alone.
+// Free groups of each cell: two ends walk towards each other; equal classes in the middle stay alone.
 void Search::Worker::match_rest(Node& node) {
   u32 begin = 0;
   for (const u32 end : node.ends) {
@@ -205,8 +207,8 @@ i64 Search::Worker::choose_prefix(Node& node) {
   return std::max(best, i64{0});
 }
 
-// Sorts the edges by the price of the candidates that separate them; the price of a test grows with what it covers, so
-// that the next matching avoids the tests that the bound suffers from.
+// "Reweighting the matching". Sorts the edges by the price of the candidates that separate them; the price of a test
+// grows with what it covers, so that the next matching avoids the tests that the bound suffers from.
 void Search::Worker::reweight(Node& node) {
   const std::size_t k = node.candidates.size();
   std::vector<i64> largest;
@@ -266,7 +268,7 @@ void Search::Worker::keep(Node& node, const std::vector<u32>& slots) {
   node.stride = stride;
 }
 
-// Equivalent points: rows of a cell on which all candidates agree stay together whatever is added.
+// "Equivalent points": groups of a cell on which all candidates agree stay together whatever is added.
 i64 Search::Worker::equivalent_points(const Node& node) {
   std::vector<u64> mask(table.words, 0);
   for (const u32 test : node.candidates) mask[test / 64] |= u64{1} << (test % 64);
@@ -296,7 +298,7 @@ i64 Search::Worker::equivalent_points(const Node& node) {
     std::sort(keyed.begin(), keyed.end(),
               [](const Keyed& x, const Keyed& y) { return x.hash != y.hash ? x.hash < y.hash : x.item < y.item; });
     for (std::size_t i = 0;
-         i < keyed.size();) {  // items of a run come by class; rows that only share the hash are left out
+         i < keyed.size();) {  // items of a run come by class; groups that only share the hash are left out
       std::size_t j = i;
       i64 total = 0, heaviest = 0, of_class = 0, fixed = 0;
       u32 label = ~0u;

@@ -1,7 +1,7 @@
 // Branch and bound over sets of tests: the nodes, their bounds, and the order in which children are visited.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets".
+// The problem is that of Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 // A child adds a test and may later add only tests that come after it. The bounds are proved in subset_bounds.cpp.
 //
 //   {}            tests 0, 1, 2, 3 may follow, three at most
@@ -114,13 +114,13 @@ struct TopWith {
 
 }  // namespace
 
-// Equivalent points are counted where tests are few: more tell nearly all rows apart.
+// Equivalent points are counted where tests are few: more tell nearly all groups apart.
 bool Search::Worker::has_few_tests(const Node& node) const {
   constexpr std::size_t kFewTests = 24;
   return !table.by_rank && node.candidates.size() <= std::max<std::size_t>(kFewTests, table.tests / 8);
 }
 
-// The matching bound; leaves the matching in use and what each candidate covers of it.
+// "Matching and coverage bound"; leaves the matching in use and what each candidate covers of it.
 i64 Search::Worker::bound_by_matching(Node& node) {
   match(node, *node.given);
   if (table.by_rank) return rank_cover(node);
@@ -136,8 +136,8 @@ bool Search::Worker::another_matching_pays(const Node& node) const {
   return below > 4 * price;
 }
 
-// The bound of a matching whose pairs avoid the tests that the bound suffers from. The better of the two matchings stays
-// in use; the order of the edges is kept for the children.
+// "Reweighting the matching": the bound of another matching, whose pairs avoid the tests that the bound suffers from.
+// The better of the two stays in use; the order of the edges is kept for the children.
 i64 Search::Worker::bound_by_reweighting(Node& node) {
   const i64 size = node.size;
   const u32 words = node.words;
@@ -162,7 +162,8 @@ i64 Search::Worker::bound_by_reweighting(Node& node) {
   return now;
 }
 
-// Drops the tests that no set below can take without reaching the cut-off, and orders the others, the largest cover first.
+// "Elimination": drops the tests that no set below can take without reaching the cut-off, and orders the others, the
+// largest cover first.
 void Search::Worker::eliminate(Node& node) {
   std::vector<i64> largest;
   std::vector<u32> slots;
@@ -192,8 +193,8 @@ void Search::Worker::eliminate(Node& node) {
   node.cover.swap(cover);
 }
 
-// The same with pairs that two tests both separate counted once. Of two tests with covers 5 and 4 that share 3 pairs, the
-// second adds 1 to the first.
+// "Overlap of two tests": the same with pairs that two tests both separate counted once. Of two tests with covers 5 and
+// 4 that share 3 pairs, the second adds 1 to the first.
 void Search::Worker::eliminate_by_overlap(Node& node) {
   constexpr u32 kMostShared = 2048;  // the table of overlaps has k * k entries
   const auto k = static_cast<u32>(node.candidates.size());
@@ -236,7 +237,8 @@ void Search::Worker::count_shared(Node& node) {
     for (u32 t = s + 1; t < k; ++t) node.shared[t * stride + s] = node.shared[s * stride + t];
 }
 
-// A bound for each child, by the largest covers that follow; returns the least of them. 0 if the search has stopped.
+// "Bounds of the children": one for each, by the largest covers that follow; returns the least of them. 0 if the search
+// has stopped.
 i64 Search::Worker::bound_children(Node& node, i64 bound) {
   const auto k = static_cast<u32>(node.candidates.size());
   const u32 r = node.left;
@@ -277,8 +279,9 @@ i64 Search::Worker::bound_rank_children(Node& node, i64 bound) {
   return std::min(least, node.error);
 }
 
-// Bounds a node by one rule after the other: equivalent points, matching and coverage, elimination, overlaps, children.
-// Without the two rules on overlaps and on elimination, children are still cut off by the largest covers that follow.
+// Bounds a node by one rule after the other: equivalent points, matching and coverage, reweighting, elimination,
+// overlaps, children. Without the two rules on overlaps and on elimination, children are still cut off by the largest
+// covers that follow.
 i64 Search::Worker::expand(Node& node) {
   ++counters[kNodes];
   i64 bound = 0;
@@ -351,10 +354,10 @@ bool Search::Worker::descend(const Node& node, u32 slot, Node& child) {
   return true;
 }
 
-// Similarity: moving a row to another cell changes the error by at most its weight, so the sets that take `other` cost at
-// least what those that take `test` cost, less the weight of the rows that the two treat differently. In a cell they may
-// be opposite: the side of the first row decides.
-bool Search::Worker::similar(const Node& node, u32 test, u32 other, i64 most) const {
+// "Similarity bound between siblings": moving a row to another cell changes the error by at most its weight, so the
+// sets that take `other` cost at least what those that take `test` cost, less the weight on which the two differ. In a
+// cell they may be opposite: the side of the first row decides. True if they differ on a weight of `most` or less.
+bool Search::Worker::differ_at_most(const Node& node, u32 test, u32 other, i64 most) const {
   i64 differ = 0;
   u32 begin = 0;
   for (const u32 end : node.ends) {
@@ -435,7 +438,7 @@ i64 Search::Worker::visit_children(Node& node, u32 depth) {
       continue;
     }
     const u32 test = node.candidates[s];
-    if (similar_to_one(node, test, finished) || (cuts && ruled_out[table.raw_of[test]])) {
+    if (pruned_by_similarity(node, test, finished) || (cuts && ruled_out[table.raw_of[test]])) {
       ++counters[kBySimilarity];
       continue;
     }
@@ -445,17 +448,18 @@ i64 Search::Worker::visit_children(Node& node, u32 depth) {
     least = std::min(least, bound);
     if (bound < search.upper() || !rules.similarity) continue;
     if (cuts)
-      table.each_cut_near(below, test, bound - search.upper(), [&](std::size_t place) { ruled_out[place] = true; });
+      table.each_cut_in_neighbourhood(below, test, bound - search.upper(),
+                                      [&](std::size_t place) { ruled_out[place] = true; });
     else
       remember(finished, {test, bound});
   }
   return search.stopped() ? 0 : std::min(least, search.upper());
 }
 
-// Whether a finished sibling shows by similarity that no set that takes `test` gets below the incumbent.
-bool Search::Worker::similar_to_one(const Node& node, u32 test, const std::vector<Finished>& finished) const {
+// Whether the similarity bound of a finished sibling says that no set that takes `test` gets below the incumbent.
+bool Search::Worker::pruned_by_similarity(const Node& node, u32 test, const std::vector<Finished>& finished) const {
   return rules.similarity && std::any_of(finished.begin(), finished.end(), [&](const Finished& one) {
-           return one.bound >= search.upper() && similar(node, one.test, test, one.bound - search.upper());
+           return one.bound >= search.upper() && differ_at_most(node, one.test, test, one.bound - search.upper());
          });
 }
 

@@ -1,7 +1,7 @@
 // Branch and bound over sets of tests: the root, its children on threads, and what is known so far.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets".
+// The problem is that of Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 #include "bdd/subset_search.hpp"
 
 #include <algorithm>
@@ -84,8 +84,8 @@ struct Search::RootChildren {
   const Node& root;
   bool cuts;               // whether cuts of a column bound each other
   std::vector<i64> below;  // weight up to each place of a cut
-  // By place of the cut: the first child whose bound rules it out. Only earlier children count, for they have seen every
-  // set that a later one can still become.
+  // By place of the cut: the first child whose bound rules it out. Only earlier children count, for they have seen
+  // every set that a later one can still become.
   std::vector<std::size_t> ruled_out;
   std::chrono::steady_clock::time_point noted;
 };
@@ -149,7 +149,7 @@ bool Search::search_child(Worker& worker, RootChildren& children, std::size_t s)
   open_[s] = std::numeric_limits<i64>::max();
   ++worker.counters[kRootChildrenDone];
   if (children.cuts && proved >= upper())
-    table_.each_cut_near(children.below, test, proved - upper(), [&](std::size_t place) {
+    table_.each_cut_in_neighbourhood(children.below, test, proved - upper(), [&](std::size_t place) {
       children.ruled_out[place] = std::min(children.ruled_out[place], s);
     });
   const auto now = std::chrono::steady_clock::now();

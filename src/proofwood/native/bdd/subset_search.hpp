@@ -1,15 +1,16 @@
 // Exact search for the set of at most H tests whose cells misclassify the least weight.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
-// The bound by matchings is explained in subset_bounds.cpp, the search in subset_node.cpp. The least error for k tests is
-// E*(k) of docs/theory/layered-diagrams.md: a diagram of k splits, whatever its shape, has at least so many errors.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets".
+// The problem is that of Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
+// The bound by matchings is explained in subset_bounds.cpp, the search in subset_node.cpp. What is found is E*(k), the
+// fewest errors E(S) over all sets S of at most k tests: a diagram of k splits, whatever its shape, has at least as
+// many (docs/theory/layered-diagrams.md, "Univariate: sets of tests").
 //
 // Over tests a and b, two rows of class + and three of class -:
 //
 //   cell a b      rows          error
-//        0 0      + - -         1           an item is what one class weighs in a group of equal rows; cells that are pure
-//        0 1      +             0           are dropped, since no further test improves them
+//        0 0      + - -         1           an item is what one class weighs in a group of equal rows; pure cells are
+//        0 1      +             0           dropped, since no further test improves them
 //        1 1      -             0           E({a, b}) = 1
 #pragma once
 
@@ -66,10 +67,10 @@ struct Table {
     return by_rank ? ranks[column_of[test] * std::size_t{groups} + group] > cut_of[test]
                    : (column(test)[group / 64] >> (group % 64) & 1) != 0;
   }
-  // Calls f with the place of each cut of the column of `test` from which rows of at most `spare` weight part it. `below` has
-  // the weight up to each place.
+  // Neighbourhood pruning: calls f with the place of each cut of the column of `test` from which rows of at most
+  // `spare` weight part it. `below` has the weight up to each place.
   template <class F>
-  void each_cut_near(const std::vector<i64>& below, u32 test, i64 spare, const F& f) const {
+  void each_cut_in_neighbourhood(const std::vector<i64>& below, u32 test, i64 spare, const F& f) const {
     const std::size_t begin = raw_begin[column_of[test]], end = raw_begin[column_of[test] + std::size_t{1}],
                       at = raw_of[test];
     for (std::size_t p = at; p > begin && below[at] - below[p - 1] <= spare; --p) f(p - 1);
@@ -78,8 +79,8 @@ struct Table {
   const u64* column(u32 test) const { return columns.data() + static_cast<std::size_t>(test) * ((groups + 63) / 64); }
 };
 
-// `ranks` (groups, columns), `cuts` tests per column, `weights` (groups, classes). Constant tests are dropped, and of tests
-// that are equal or opposite on all rows the one of the smallest number stays.
+// `ranks` (groups, columns), `cuts` tests per column, `weights` (groups, classes). Constant tests are dropped, and of
+// tests that are equal or opposite on all rows the one of the smallest number stays.
 Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t columns, const std::int32_t* cuts,
                  const i64* weights, std::size_t classes, bool by_rank, const std::atomic<int>& stop);
 // Fills the places of cuts; called by make_table where the tests shall not become bits.

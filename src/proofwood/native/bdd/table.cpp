@@ -1,7 +1,7 @@
 // Preparation of the subset search: distinct tests, weighted items, near pairs.
 //
-// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets". The problem is that of Hu, Huguet, Siala, AAAI 2022
-// (MaxSAT-BDD); the search is ours.
+// Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets".
+// The problem is that of Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -131,8 +131,8 @@ std::vector<u32> others_of(const Table& table, u32 label) {
   return fewer;
 }
 
-// Appends the `per_group` nearest of `others`. Ties at the last distance are taken from a place of their own for each group,
-// so that not all groups ask for the same partners. `tally` counts by distance.
+// Appends the `per_group` nearest of `others`. Ties at the last distance are taken from a place of their own for each
+// group, so that not all groups ask for the same partners. `tally` counts by distance.
 void add_nearest(u32 group, const std::vector<u32>& others, const std::vector<std::uint16_t>& distance, u32 per_group,
                  std::vector<u32>& tally, std::vector<Near>& near) {
   const auto n = static_cast<u32>(others.size());

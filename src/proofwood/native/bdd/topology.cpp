@@ -1,18 +1,19 @@
 // Cheapest diagrams of a skeleton over one set of tests: depth-first search over layers.
 //
-// Theory: docs/theory/layered-diagrams.md, "Topologies of one set". The problem is that of Florio, Martins, Schiffer, Serra,
-// Vidal, AAAI 2023 (ODD, eq. 18); the search is ours.
+// Theory: docs/theory/layered-diagrams.md, "Topologies of one set". The problem is that of Florio, Martins, Schiffer,
+// Serra, Vidal, AAAI 2023 (ODD, eq. 18); the search is ours.
 //
 // A state is the cells that enter each node of a layer. It chooses a test for every node, and then for every flow that
-// leaves the layer a terminal, a node of the next layer, or none of these yet. Over the tests a, b, c, with cells "abc":
+// leaves the layer a terminal, a node of the next layer, or none of these yet. Over the tests a, b, c, with
+// cells "abc":
 //
 //   layer 0     a: all eight cells           flows 0-- and 1-- leave the layer
 //   layer 1     b: 0--      c: 1--           flows 00- 01- 1-0 1-1
 //   layer 2     c: 01- 1-0                   two of them entered one node, the other two ended at terminals
 //
 // Bounds. Let U be the tests that no node asks yet. Every test of the set must be asked somewhere, so at least |U| more
-// nodes follow. If the price of the errors that are certain leaves no room for more than |U| nodes, then only tests of U
-// can still be asked, and cells of one flow that agree on U can no longer be told apart: merging flows that differ
+// nodes follow. If the price of the errors that are certain leaves no room for more than |U| nodes, then only tests of
+// U can still be asked, and cells of one flow that agree on U can no longer be told apart: merging flows that differ
 // only by a test already asked loses that difference for good.
 #include "bdd/topology.hpp"
 
@@ -251,7 +252,8 @@ bool Search::parts(std::size_t cells, int test) const {
   return low && high;
 }
 
-// Merge bound of a layer whose first `place` nodes have tests: what cells lose that agree on all tests that no node asks.
+// Merge bound of a layer whose first `place` nodes have tests: what cells lose that agree on all tests that
+// no node asks.
 std::int64_t Search::merged_before_choice(int first, int place, std::int64_t errors, Mask unused) {
   const std::size_t room = top_;
   std::int64_t bound = errors;
@@ -303,8 +305,8 @@ void Search::choose(int number, int first, int place, std::int64_t errors, Mask 
     choose(number, first, place + 1, errors, used | bit);
     if (halted_) return;
   }
-  // What hangs from a root that passes on mostly fits the skeleton one layer higher too, for less; not in (1, 1, 2). Both
-  // arcs of such a root name one node, which no tree permits.
+  // What hangs from a root that passes on mostly fits the skeleton one layer higher too, for less; not in (1, 1, 2).
+  // Both arcs of such a root name one node, which no tree permits.
   if (n_set_ == 0 || (slack > 0 && (number > 0 || batch_.idle_root))) {
     nodes_[static_cast<std::size_t>(first + place)].test = kPass;
     choose(number, first, place + 1, errors, used);

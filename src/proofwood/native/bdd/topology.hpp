@@ -1,6 +1,7 @@
 // Cheapest layered diagrams over given sets of tests: exact search over topologies on the cells that a set makes.
 //
-// Theory: docs/theory/layered-diagrams.md, "Univariate: sets of tests" and "Topologies of one set" (Florio et al., AAAI 2023).
+// Theory: docs/theory/layered-diagrams.md, "Univariate: sets of tests" and "Topologies of one set"
+// (Florio et al., AAAI 2023).
 #pragma once
 
 #include <atomic>

@@ -47,12 +47,12 @@ struct Search::Worker {
   i64 visit_children(Node& node, u32 depth);
   i64 collect_all(const Node& node, const std::vector<u32>& tests, std::size_t from, u32 left, Set& chosen);
   void found(i64 error, Set chosen);
-  bool similar(const Node& node, u32 test, u32 other, i64 most) const;
+  bool differ_at_most(const Node& node, u32 test, u32 other, i64 most) const;
   struct Finished {  // a child with a bound of at least upper()
     u32 test;
     i64 bound;
   };
-  bool similar_to_one(const Node& node, u32 test, const std::vector<Finished>& finished) const;
+  bool pruned_by_similarity(const Node& node, u32 test, const std::vector<Finished>& finished) const;
   static void remember(std::vector<Finished>& finished, const Finished& one);
 
   // ---- bounds (subset_bounds.cpp)

@@ -1,5 +1,5 @@
-// What a search keeps while it works, for the threads that search and for the one that reports: the best answer, what is
-// proved, the trace, the clock and the flag that ends it. The rules are those of engines/run.py:
+// What a search keeps while it works, for the threads that search and for the one that reports: the best answer, what
+// is proved, the trace, the clock and the flag that ends it. The rules are those of engines/run.py:
 //
 //   lower <= optimum <= upper at every moment. upper only falls and lower only rises; a bound above upper says that
 //   nothing better exists, and counts as upper.

@@ -127,10 +127,10 @@ nanobind::dict counters_of(const Counts& counts, const char* const (&names)[kSiz
 }
 
 // `work` runs without the GIL on a new thread and must return soon after `stop` becomes other than kRunning.
-// `report`, if given, is called about every 50 ms from the calling thread, with the GIL, with the seconds so far; it may
-// call into Python. A KeyboardInterrupt, raised by the signal or by `report`, sets kInterrupt and is swallowed; any
-// other Python error ends the work and is raised from here, as is an exception of `work`. At the ceiling of this thread,
-// and at a std::bad_alloc of `work`, `stop` becomes kMemory; before that caches hear that memory is short.
+// `report`, if given, is called about every 50 ms from the calling thread, with the GIL, with the seconds so far; it
+// may call into Python. A KeyboardInterrupt, raised by the signal or by `report`, sets kInterrupt and is swallowed; any
+// other Python error ends the work and is raised from here, as is an exception of `work`. At the ceiling of this
+// thread, and at a std::bad_alloc of `work`, `stop` becomes kMemory; before that caches hear that memory is short.
 inline double run_watched(const std::function<void()>& work, std::atomic<int>& stop, std::optional<double> seconds,
                           const std::function<void(double)>& report) {
   namespace nb = nanobind;

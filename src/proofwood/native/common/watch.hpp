@@ -1,4 +1,4 @@
-// When a native loop has to end: a stop flag that another thread sets, or a question of its own about every millisecond.
+// When a native loop has to end: a stop flag that another thread sets, or its own question about every millisecond.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // Descent of a diagram, node by node: each gets its best test and targets, or none, or new children.
 //
-// Theory: docs/theory/layered-diagrams.md, "The portfolio" (local search). The problem is eq. 18 of Florio et al., AAAI 2023
-// (ODD); the descent is ours.
+// Theory: docs/theory/layered-diagrams.md, "The portfolio" (local search).
+// The problem is eq. 18 of Florio et al., AAAI 2023 (ODD); the descent is ours.
 #include "skeleton/descent.hpp"
 
 #include <algorithm>
@@ -349,8 +349,8 @@ std::vector<typename Descent<V>::Cut> Descent<V>::cuts_of(u32 number) const {
   return cuts;
 }
 
-// The cuts of one column with the best of both sides. The cost of a side grows with its rows, so what is known of two cuts
-// bounds all cuts between them, and most are never tried:
+// The cuts of one column with the best of both sides. The cost of a side grows with its rows, so what is known of two
+// cuts bounds all cuts between them, and most are never tried:
 //
 //   cut          0   1   2   3   4   5   6
 //   low side     1           4                grows from the left to the right

@@ -37,8 +37,8 @@ struct Fairness {  // the sum of `coefficients` over the rows predicted `positiv
   std::vector<double> coefficients;  // (rows)
 };
 
-// Merged rows. Cut c of a column sends rows of rank <= c low. Cuts -1 and the highest rank send all rows one way; they
-// have a test number only if the data given has such a test.
+// A row is a group of equal rows here, with prices and weights by class. Cut c of a column sends rows of rank <= c low.
+// Cuts -1 and the highest rank send all rows one way; they have a test number only if the data given has such a test.
 struct Table {
   u32 rows = 0, columns = 0, classes = 0;
   std::vector<int> ranks;       // (columns, rows), without gaps

@@ -1,8 +1,10 @@
 // The best split of one node: a walk along each column in the order of its ranks.
 //
-// Theory: docs/theory/layered-diagrams.md, "What is minimised" (Florio, Martins, Schiffer, Serra, Vidal, AAAI 2023, ODD).
+// Theory: docs/theory/layered-diagrams.md, "What is minimised"
+// (Florio, Martins, Schiffer, Serra, Vidal, AAAI 2023, ODD).
 //
-// Each row has a price per target (a terminal, or a node of the next layer); per column the prices of the rows so far add up:
+// Each row has a price per target (a terminal, or a node of the next layer); per column the
+// prices of the rows so far add up:
 //
 //   rank        0    1    2        after rank 0: low (2, 0), high (1, 4), so low to target 2, high to target 1: 0 + 1
 //   target 1    2    0    1        the whole rows cost (3, 4)

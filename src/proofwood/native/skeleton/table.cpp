@@ -1,6 +1,7 @@
-// Merged rows, and the flow of rows through a diagram.
+// Groups of equal rows, and their flow through a diagram.
 //
-// Theory: docs/theory/layered-diagrams.md, "What is minimised" (Florio, Martins, Schiffer, Serra, Vidal, AAAI 2023, ODD).
+// Theory: docs/theory/layered-diagrams.md, "What is minimised"
+// (Florio, Martins, Schiffer, Serra, Vidal, AAAI 2023, ODD).
 #include <algorithm>
 #include <numeric>
 

@@ -2,8 +2,8 @@
 //
 // Theory: docs/theory/minimal-trees.md, "Search: dynamic programming over row sets".
 //
-// A box has an interval of ranks in each column; the tests of a path cut the rows down to those of a box. With f_d(B) the
-// fewest leaves of a tree of depth <= d that is right on box B,
+// A box has an interval of ranks in each column; the tests of a path cut the rows down to those of a box. With f_d(B)
+// the fewest leaves of a tree of depth <= d that is right on box B,
 //   f_0(B) = 1 if some class is right on all of B, else infinite;
 //   f_d(B) = min( f_{d-1}(B), min over cuts of B: f_{d-1}(low part) + f_{d-1}(high part) ).
 // An empty box counts as one leaf, so a cut that parts nothing never wins: it costs a leaf more than f_{d-1}(B).

@@ -27,8 +27,8 @@ void RowSetSearch::run() {
   if (least_depth(root, depth)) fewest_leaves(root, depth);
 }
 
-// The depth within which leaves are to be counted: the least depth of a right tree, by deepening, or the limit where any
-// depth will do. False if that is all that was asked for, or if no tree is that shallow.
+// The depth within which leaves are to be counted: the least depth of a right tree, by deepening, or the limit where
+// any depth will do. False if that is all that was asked for, or if no tree is that shallow.
 bool RowSetSearch::least_depth(Subproblem* root, int& depth) {
   const Minimize minimize = board_.settings.minimize;
   const int max_depth = board_.settings.max_depth;

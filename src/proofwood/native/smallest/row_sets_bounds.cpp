@@ -62,9 +62,9 @@ void RowSetSearch::find_near(const u64* set) {
   });
 }
 
-// Rows p and q cannot share a leaf if they are opposite, or if an opposite r of one agrees with both wherever they agree
-// with each other: the tests on the path to a common leaf are among those on which p and q agree, so r is in it too.
-// Rows that pairwise cannot share a leaf each need one of their own. (Only the nearest opposites are looked at.)
+// Rows p and q cannot share a leaf if they are opposite, or if an opposite r of one agrees with both wherever they
+// agree with each other: the tests on the path to a common leaf are among those on which p and q agree, so r is in it
+// too. Rows that pairwise cannot share a leaf each need one of their own. (Only the nearest opposites are looked at.)
 int RowSetSearch::clique() {
   const auto between = [&](std::size_t of, int p, int q) {
     const u64 *a = rows_.bits(p), *b = rows_.bits(q);

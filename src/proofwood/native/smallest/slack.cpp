@@ -2,11 +2,12 @@
 //
 // Theory: docs/theory/minimal-trees.md, "Search: dynamic programming over row sets" (max_errors).
 //
-// c_d(S) is the least cost of a tree of depth <= d, f_d(S, s) the fewest leaves of one of cost <= s. A tree of cost u <= s
-// with f_d(S, s) leaves shows that f_d(S, .) is constant from u to s, so of the ways to share a budget between the sides
-// only those matter that give the low side what a tree of it uses: after one has failed, the next gives it less than that.
+// c_d(S) is the least cost of a tree of depth <= d, f_d(S, s) the fewest leaves of one of cost <= s. A tree of cost
+// u <= s with f_d(S, s) leaves shows that f_d(S, .) is constant from u to s, so of the ways to share a budget between
+// the sides only those matter that give the low side what a tree of it uses: after one has failed, the next gives it
+// less than that.
 //
-//   budget s of the low side     0   1   2   3        with budget 3 the low side's best tree of 2 leaves costs 1: budgets 2
+//   budget s of the low side     0   1   2   3        with budget 3 the low side's tree of 2 leaves costs 1: budgets 2
 //   f_d(low, s)                  4   2   2   2        and 1 need not be tried again, the next is 0
 #include <algorithm>
 #include <bit>

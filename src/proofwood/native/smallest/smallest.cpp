@@ -1,4 +1,5 @@
-// Smallest trees: distinct rows and tests, the board of what is known, the greedy first tree, and the choice of a method.
+// Smallest trees: groups of equal rows, distinct tests, the board of what is known, the greedy first tree, and the
+// choice of a method.
 //
 // Theory: docs/theory/minimal-trees.md (the problem is that of Avellaneda, AAAI 2020, InferDT).
 #include "smallest/smallest.hpp"
@@ -69,12 +70,12 @@ Rows::Rows(const Given& given, Board& board)
   }
   n_tests = static_cast<int>(original.size());
   test_words = std::max(1, (n_tests + 63) / 64);
-  by_row.assign(at(n) * at(test_words), 0);
+  by_group.assign(at(n) * at(test_words), 0);
   for (int r = 0; r < n; ++r) {
     board.check_stop();
     for (int j = 0; j < n_columns; ++j)
       for (int t = first_of[at(j)]; t < first_of[at(j) + 1] && cuts[at(t)] < rank(r, j); ++t)
-        by_row[at(r) * at(test_words) + (at(t) >> 6)] |= u64{1} << (t & 63);
+        by_group[at(r) * at(test_words) + (at(t) >> 6)] |= u64{1} << (t & 63);
   }
 
   allowed.assign(at(n_classes) * at(words), 0);
@@ -184,7 +185,7 @@ void Board::put_canonical(const Tree& tree) {
 
 namespace {
 
-// Every column keeps the groups of each open node in the order of its ranks, so that all its cuts are counted in one walk.
+// Every column keeps the groups of each open node in the order of its ranks, so that one walk counts all its cuts.
 class Greedy {
  public:
   Greedy(const Given& rows, i64 slack, const Board& board) : rows_(rows), slack_(slack), board_(board) {}

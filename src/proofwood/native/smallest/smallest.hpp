@@ -1,8 +1,8 @@
 // Smallest trees: rows as bit sets, the state that a search reports, and one function per method.
 //
-// Rows of equal bits are one group. Labelling group g as class c costs the weight that this gets wrong beyond what every
-// tree gets wrong (the group's minority), so cost 0 means "as good as possible" and `slack` is the permitted sum of costs.
-// A set of groups is PURE if some class costs at most the slack at hand on all of it; then one leaf is enough.
+// Rows of equal bits are one group. Labelling group g as class c costs the weight that this gets wrong beyond what
+// every tree gets wrong (the group's minority), so cost 0 means "as good as possible" and `slack` is the permitted sum
+// of costs. A set of groups is PURE if some class costs at most the slack at hand on all of it: one leaf is enough.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ struct Rules {  // each may be off; none changes the answer
   bool canonical = true;
 };
 
-// The rows as they are given: distinct groups.
+// The groups of equal rows as they are given.
 struct Given {
   const int* ranks;     // (n, n_columns)
   const int* tests_of;  // (n_columns)
@@ -58,7 +58,7 @@ enum Counter { kSubproblems, kHits, kExpanded, kBoundPrunings, kDepthPrunings, k
 inline constexpr const char* kCounterNames[kCounters] = {"subproblems",    "cache_hits", "expanded",   "bound_prunings",
                                                          "depth_prunings", "boxes",      "refinements"};
 
-// Distinct groups and distinct tests. Of tests that part the groups alike the one of least number is kept.
+// Groups of equal rows, and distinct tests. Of tests that part the groups alike the one of least number is kept.
 struct Rows {
   int n = 0, words = 0;  // groups; words of a set of groups
   int n_tests = 0, test_words = 0;
@@ -67,7 +67,7 @@ struct Rows {
   std::vector<int> original;    // (n_tests) number of the test, ascending
   std::vector<int> column;      // (n_tests) its column; along a column the low sides grow
   std::vector<u64> by_test;     // (n_tests, words) groups on the high side
-  std::vector<u64> by_row;      // (n, test_words) tests whose high side holds the group
+  std::vector<u64> by_group;    // (n, test_words) tests whose high side holds the group
   std::vector<i64> cost;        // (n, n_classes)
   std::vector<u64> allowed;     // (n_classes, words) groups of cost 0
   std::vector<int> kind;        // (n) number of the group's set of classes of cost 0
@@ -78,8 +78,8 @@ struct Rows {
 
   Rows(const Given& given, class Board& board);  // throws Stopped
   const u64* high(int test) const { return &by_test[static_cast<std::size_t>(test) * static_cast<std::size_t>(words)]; }
-  const u64* bits(int row) const {
-    return &by_row[static_cast<std::size_t>(row) * static_cast<std::size_t>(test_words)];
+  const u64* bits(int group) const {
+    return &by_group[static_cast<std::size_t>(group) * static_cast<std::size_t>(test_words)];
   }
   i64 leaf_cost(const u64* set) const;  // least cost of one leaf
 };

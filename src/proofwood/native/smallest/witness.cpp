@@ -1,13 +1,15 @@
-// Smallest trees by refining witness trees (Staus, Komusiewicz, Sommer, Sorge, AAAI 2025, after Komusiewicz et al. 2023).
+// Smallest trees by refining witness trees (Staus, Komusiewicz, Sommer, Sorge, AAAI 2025,
+// after Komusiewicz et al. 2023).
 //
 // Theory: docs/theory/minimal-trees.md, "Witness trees".
 //
-// Every leaf of the tree at hand has a label and a WITNESS, a group that the tree we look for, T, sends to a leaf of this
-// label; T contains the tree at hand: the paths of the witnesses in T branch at its inner nodes. A group e is dirty if
-// its leaf's label is not the one it has in T. In T, its path leaves that of the witness w of its leaf at exactly one
-// node; that node lies above exactly one node u on the way from the root to the leaf, and its test parts e from all
-// witnesses below u. So T contains exactly one of the trees made by putting such a test above such a u, with a new leaf
-// for e: trying all of them misses nothing and meets no tree twice. No leaf is ever lost, so k leaves take k - 1 steps.
+// Every leaf of the tree at hand has a label and a WITNESS, a group that the tree we look for, T, sends to a leaf of
+// this label; T contains the tree at hand: the paths of the witnesses in T branch at its inner nodes. A group e is
+// dirty if its leaf's label is not the one it has in T. In T, its path leaves that of the witness w of its leaf at
+// exactly one node; that node lies above exactly one node u on the way from the root to the leaf, and its test parts e
+// from all witnesses below u. So T contains exactly one of the trees made by putting such a test above such a u, with a
+// new leaf for e: trying all of them misses nothing and meets no tree twice. No leaf is ever lost, so k leaves take
+// k - 1 steps.
 //
 // Departures from the paper: any number of classes; a limit on the depth (a refinement never makes a leaf less deep);
 // and permitted cost: the label that e has in T is chosen first, at its cost, and may be the label of its leaf.

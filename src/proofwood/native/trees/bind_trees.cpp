@@ -38,6 +38,7 @@ trees::Settings read_settings(const nb::dict& given, bool& merge) {
   trees::Settings settings;
   proofwood::SettingsReader reader(given);
   const auto number = [&](const char* name, auto fallback) { return reader.get(name, fallback); };
+  const auto rule = [&](const char* name) { return reader.need<bool>(name); };
   settings.max_depth = reader.get("max_depth", settings.max_depth, 0);
   settings.prices.error = number("error_price", settings.prices.error);
   settings.prices.leaf = number("leaf_price", settings.prices.leaf);
@@ -49,16 +50,16 @@ trees::Settings read_settings(const nb::dict& given, bool& merge) {
   settings.threads = reader.get("threads", settings.threads, 1);
   settings.isa = proofwood::chosen_isa(number("isa", static_cast<int>(proofwood::kAuto)));
   settings.lane_bits = number("lane_bits", settings.lane_bits);
-  settings.canonical = number("canonical", settings.canonical);
+  settings.canonical = rule("canonical");
   settings.eta = number("eta", settings.eta);
-  settings.rules.similarity = number("similarity", true);
-  settings.rules.interval_shrinking = number("interval_shrinking", true);
-  settings.rules.sub_interval = number("sub_interval", true);
-  settings.rules.feature_bounds = number("feature_bounds", true);
-  settings.rules.depth_two = number("depth_two", true);
-  settings.rules.cache = number("cache", true);
-  settings.rules.affordable = number("affordable", true);
-  merge = number("merge_rows", true);
+  settings.rules.similarity = rule("similarity");
+  settings.rules.interval_shrinking = rule("interval_shrinking");
+  settings.rules.sub_interval = rule("sub_interval");
+  settings.rules.feature_bounds = rule("feature_bounds");
+  settings.rules.depth_two = rule("depth_two");
+  settings.rules.cache = rule("cache");
+  settings.rules.affordable = rule("affordable");
+  merge = rule("merge_rows");
   reader.finish();
   return settings;
 }

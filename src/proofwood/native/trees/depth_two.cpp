@@ -34,7 +34,7 @@ bool DepthTwo::run_seeds(Subproblem& subproblem) {
   const u32 n = subproblem.rows->n;
   seeds_.clear();
   for (int at = 0; at < static_cast<int>(points.size()); ++at)
-    if (points[at].position != 0 && points[at].position != n && points[at].total < subproblem.threshold())
+    if (points[at].position != 0 && points[at].position != n && points[at].total < subproblem.cutoff())
       seeds_.push_back(at);
   const std::size_t room = std::min<std::size_t>(seeds_.size(), static_cast<std::size_t>(kernels->lanes) - 1);
   std::partial_sort(seeds_.begin(), seeds_.begin() + static_cast<std::ptrdiff_t>(room), seeds_.end(),
@@ -53,7 +53,7 @@ bool DepthTwo::run_seeds(Subproblem& subproblem) {
 bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
   Rows& rows = *subproblem.rows;
   IntervalQueue& queue = subproblem.queue;
-  while (fill_batch(queue, static_cast<std::size_t>(kernels->lanes) - (base_known ? 0 : 1), subproblem.threshold(),
+  while (fill_batch(queue, static_cast<std::size_t>(kernels->lanes) - (base_known ? 0 : 1), subproblem.cutoff(),
                     kEveryPosition)) {
     const std::size_t candidates = lanes.size();
     if (!base_known) lanes.push_back({0, rows.n, -1});  // splits off nothing
@@ -68,7 +68,7 @@ bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
     const i64 before = subproblem.upper;
     for (std::size_t l = 0; l < candidates; ++l) take_lane(subproblem, l);
     if (report && subproblem.upper < before) shared_.run.offer(subproblem.upper, subproblem.plan);
-    put_back(queue, subproblem.threshold());
+    put_back(queue, subproblem.cutoff());
   }
   return true;
 }
@@ -129,8 +129,8 @@ void DepthTwo::take_lane(Subproblem& subproblem, std::size_t lane_index) {
   const Side low = side_cost(found[lane_index], 0, weight),
              high = side_cost(found[lane_index], 1, rows.counts.weight - weight);
   Point& point = subproblem.queue.points[lane.point];
-  point.low = low.relaxed;
-  point.high = high.relaxed;
+  point.low_side = low.relaxed;
+  point.high_side = high.relaxed;
   point.total = low.relaxed + high.relaxed + leaf_price;
   point.evaluated = true;
   const bool permitted = shared_.may_split_at(rows, lane.feature, lane.position);

@@ -10,8 +10,8 @@ namespace proofwood::trees {
 
 class FirstTrees {
  public:
-  // How the splits above the optimal subtrees are chosen: by least Gini impurity, or as the root of the best tree of the
-  // depth of these subtrees.
+  // How the splits above the optimal subtrees are chosen: by least Gini impurity, or as the root of the best tree of
+  // the depth of these subtrees.
   enum class Top { kGini, kLookahead };
 
   explicit FirstTrees(Solver& solver) : solver_(solver), shared_(solver.shared) {}

@@ -51,24 +51,25 @@ struct Solver::Sides {
   PlanPtr plan[2];
 };
 
-// What the neighbours u < t < v say of t: low(t) >= max(low(u), low(v) - d(t, v)), high(t) >= max(high(v), high(u) - d(u, t)).
+// What the neighbours u < t < v say of t, by monotonicity and the similarity bound (eq. 3):
+// low(t) >= max(low(u), low(v) - d(t, v)), high(t) >= max(high(v), high(u) - d(u, t)).
 void Solver::expect(const Candidate& candidate, i64 to_below, i64 to_above, Point& point) const {
   const Rules& rules = shared.settings.rules;
   point.feature = candidate.interval.feature;
   point.position = candidate.position;
   point.evaluated = true;
   if (candidate.interval.is_point()) {
-    point.low = candidate.below.low;
-    point.high = candidate.below.high;
+    point.low_side = candidate.below.low_side;
+    point.high_side = candidate.below.high_side;
     return;
   }
   if (rules.sub_interval) {
-    point.low = candidate.below.low;
-    point.high = candidate.above.high;
+    point.low_side = candidate.below.low_side;
+    point.high_side = candidate.above.high_side;
   }
   if (rules.similarity) {
-    point.low = std::max(point.low, candidate.above.low - to_above);
-    point.high = std::max(point.high, candidate.below.high - to_below);
+    point.low_side = std::max(point.low_side, candidate.above.low_side - to_above);
+    point.high_side = std::max(point.high_side, candidate.below.high_side - to_below);
   }
 }
 
@@ -89,7 +90,7 @@ void Solver::evaluate(Rows& rows, int depth, const Candidate& candidate, i64 gap
   Point& point = evaluated.point;
   expect(candidate, to_below, to_above, point);
   if (!shared.may_split_at(rows, f, w)) {  // no tree here; its bounds of the relaxation stay as they were
-    point.total = std::max(point.low + point.high + leaf_price, interval.bound);
+    point.total = std::max(point.low_side + point.high_side + leaf_price, interval.bound);
     evaluated.lower = kInfinite;
     return;
   }
@@ -109,14 +110,14 @@ void Solver::evaluate(Rows& rows, int depth, const Candidate& candidate, i64 gap
               eta,
               to_below,
               to_above,
-              {point.low, point.high},
+              {point.low_side, point.high_side},
               {shared.leaf_cost(level(depth).low), shared.leaf_cost(level(depth).high)},
               {leaf_plan(), leaf_plan()}};
   const bool low_first = 2 * weight >= rows.counts.weight;
   solve_side(sides, low_first, evaluated);
   solve_side(sides, !low_first, evaluated);
 
-  point.total = std::max(point.low + point.high + leaf_price, again ? candidate.below.total : interval.bound);
+  point.total = std::max(point.low_side + point.high_side + leaf_price, again ? candidate.below.total : interval.bound);
   point.upper = sides.upper[0] + sides.upper[1] + leaf_price;
   point.total = std::min(point.total, point.upper);
   evaluated.lower = std::max(sides.lower[0] + sides.lower[1] + leaf_price, point.total);
@@ -127,14 +128,14 @@ void Solver::evaluate(Rows& rows, int depth, const Candidate& candidate, i64 gap
 void Solver::solve_side(Sides& sides, bool is_low, Evaluated& evaluated) {
   const int side = is_low ? 0 : 1;
   const Candidate& candidate = sides.candidate;
-  i64& relaxed = is_low ? evaluated.point.low : evaluated.point.high;
+  i64& relaxed = is_low ? evaluated.point.low_side : evaluated.point.high_side;
   const i64 wanted = std::max(sides.limit - sides.lower[1 - side], sides.eta);  // UB' of Algorithm 1
   if (wanted <= relaxed || evaluated.stopped) return;                           // this side is only bounded
   Request request{.limit = wanted, .gap = sides.gap, .neighbours = {}, .teach = true};
   if (!candidate.interval.is_point() && shared.settings.rules.feature_bounds) {
-    request.neighbours[0] = {is_low ? candidate.below_low.get() : candidate.below_high.get(), is_low,
+    request.neighbours[0] = {is_low ? candidate.below_low_known.get() : candidate.below_high_known.get(), is_low,
                              is_low ? 0 : sides.to_below};
-    request.neighbours[1] = {is_low ? candidate.above_low.get() : candidate.above_high.get(), !is_low,
+    request.neighbours[1] = {is_low ? candidate.above_low_known.get() : candidate.above_high_known.get(), !is_low,
                              is_low ? sides.to_above : 0};
   }
   Level& above = level(sides.depth + 1);
@@ -146,7 +147,7 @@ void Solver::solve_side(Sides& sides, bool is_low, Evaluated& evaluated) {
     sides.upper[side] = solution.upper;
     sides.plan[side] = std::move(solution.plan);
   }
-  (is_low ? evaluated.low : evaluated.high) = std::move(solution.known);
+  (is_low ? evaluated.low_known : evaluated.high_known) = std::move(solution.known);
 }
 
 }  // namespace proofwood::trees

@@ -65,8 +65,8 @@ bool IntervalQueue::prune(Interval& interval, i64 limit, bool shrink) {
   return snap_to_boundaries(interval);
 }
 
-// Neighbourhood pruning, eq. 7-9: cost(t) >= cost(u) - d(u, t) and cost(t) >= cost(v) - d(t, v). The mean of both bounds
-// all of the interval, for d(u, t) + d(t, v) is the same at every t.
+// Neighbourhood pruning, eq. 7-9: cost(t) >= cost(u) - d(u, t) and cost(t) >= cost(v) - d(t, v). The mean of both
+// bounds all of the interval, for d(u, t) + d(t, v) is the same at every t.
 // What eq. 7-9 take off the ends of the interval is taken off by interval_shrinking.
 void IntervalQueue::neighbourhood_pruning(Interval& interval, i64 apart) const {
   if (!rules_.similarity) return;
@@ -74,7 +74,8 @@ void IntervalQueue::neighbourhood_pruning(Interval& interval, i64 apart) const {
   interval.bound = std::max(interval.bound, (u.total + v.total - apart + 1) >> 1);
 }
 
-// Interval shrinking, eq. 10 and 11: t is excluded while d(u, t) <= cost(u) - limit, and while d(t, v) <= cost(v) - limit.
+// Interval shrinking, eq. 10 and 11: t is excluded while d(u, t) <= cost(u) - limit, and while
+// d(t, v) <= cost(v) - limit.
 bool IntervalQueue::interval_shrinking(Interval& interval, i64 limit) const {
   const Point &u = points[interval.below], &v = points[interval.above];
   const u32 f = interval.feature;
@@ -105,14 +106,15 @@ bool IntervalQueue::interval_shrinking(Interval& interval, i64 limit) const {
 void IntervalQueue::sub_interval_pruning(Interval& interval) const {
   if (!rules_.sub_interval) return;
   const Point &u = points[interval.below], &v = points[interval.above];
-  interval.bound = std::max(interval.bound, u.low + v.high + prices_.leaf);
+  interval.bound = std::max(interval.bound, u.low_side + v.high_side + prices_.leaf);
 }
 
-// Cross bound, the mirror image: cost(t) >= low(v) - d(t, v) + high(u) - d(u, t) + price of a leaf.
+// Cross bound, the mirror image by the similarity bound:
+// cost(t) >= low(v) - d(t, v) + high(u) - d(u, t) + price of a leaf.
 void IntervalQueue::cross_bound(Interval& interval, i64 apart) const {
   if (!rules_.similarity || !rules_.sub_interval) return;
   const Point &u = points[interval.below], &v = points[interval.above];
-  interval.bound = std::max(interval.bound, v.low + u.high - apart + prices_.leaf);
+  interval.bound = std::max(interval.bound, v.low_side + u.high_side - apart + prices_.leaf);
 }
 
 bool IntervalQueue::snap_to_boundaries(Interval& interval) const {

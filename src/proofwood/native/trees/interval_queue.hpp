@@ -1,17 +1,19 @@
-// The queue of intervals of one subproblem (ConTree, Algorithm 1; docs/theory/optimal-trees.md, "Bounds", "The search").
+// The queue of intervals of one subproblem
+// (ConTree, Algorithm 1; docs/theory/optimal-trees.md, "Bounds", "The search").
 //
-// A threshold t of a feature costs low(t) + high(t) + the price of a leaf. Along the feature the low side grows and the
-// high side shrinks. Thresholds that were evaluated are points; intervals hold those that are still open between points:
+// A threshold t of a feature costs low(t) + high(t) + the price of a leaf, where low(t) and high(t) are the costs of
+// the best trees of the rows on its low and its high side. Along the feature the low side grows and the high side
+// shrinks. Thresholds that were evaluated are points; intervals hold those that are still open between points:
 //
 //   position    0     3    4 ............ 9    10          n     z(t): weight of the rows left of t
 //   points      .     u                         v          .     u and v were evaluated; 0 and n split nothing
 //   interval             [first    last]                         all t with u < t < v
 //
 // With d the error price times the weight between two thresholds, u and v say of every t between them
-//   low(t)  >= max(low(u),  low(v)  - d(t, v))      (a superset costs no less; eq. 3 for a subset)
+//   low(t)  >= max(low(u),  low(v)  - d(t, v))      (a superset costs no less; similarity bound, eq. 3, for a subset)
 //   high(t) >= max(high(v), high(u) - d(u, t))
-// and the four rules below are the combinations. With a minimum of leaves neither holds; then low and high are costs of
-// the relaxation without the minimum.
+// and the four rules below are the combinations. With a minimum of leaves neither holds; then low(t) and high(t) are
+// costs of the relaxation without the minimum.
 #pragma once
 
 #include <vector>
@@ -21,14 +23,15 @@
 
 namespace proofwood::trees {
 
-// What is known of one threshold: lower bounds of the relaxation, and the cost of the best tree found there.
+// What is known of one threshold. Three lower bounds of costs, those of the relaxation: of the rows on its low side, of
+// those on its high side, and of the split with both. And an upper bound: the cost of the best tree found there.
 struct Point {
   u32 feature = 0, position = 0;
-  i64 low = 0, high = 0, total = 0;
+  i64 low_side = 0, high_side = 0, total = 0;
   i64 upper = kInfinite;
   int age = 0;  // subproblems since it was evaluated
   bool evaluated = false;
-  int low_known = -1, high_known = -1;  // what was learned in the two subproblems (Subproblem::known)
+  int low_known = -1, high_known = -1;  // what the subproblems of its sides learned: places in Subproblem::known
 };
 
 struct Interval {

@@ -53,9 +53,9 @@ struct RowValues {
   void* scratch;  // many classes: kScratchVectors * (n + 2) + 2 * n_labels vectors
 };
 
-// What the walk found for one candidate. Two classes: `leaf` and `stump` are |net| and max(|S|, 2 max s - S, S - 2 min s)
-// of the side, so that correct weight = (size + value) / 2; many classes: the correct weight itself.
-// `stump` obeys the minimum of leaves (-1: no such stump), `stump_all` ignores it.
+// What the walk found for one candidate. Two classes: `leaf` and `stump` are |net| and
+// max(|S|, 2 max s - S, S - 2 min s) of the side, so that correct weight = (size + value) / 2; many classes: the
+// correct weight itself. `stump` obeys the minimum of leaves (-1: no such stump), `stump_all` ignores it.
 struct LaneResult {
   std::int64_t leaf[2], stump[2], stump_all[2];
 };
@@ -74,7 +74,8 @@ struct Kernels {
                     const int* bit, std::uint32_t* mask);
 };
 
-// Narrowest lanes that hold `largest`, of an instruction set that `chosen_isa` gave. bits: 0 narrowest, else 16, 32 or 64.
+// Narrowest lanes that hold `largest`, of an instruction set that `chosen_isa` gave. `bits`: 0 narrowest, else 16,
+// 32 or 64.
 const Kernels* select_kernels(int isa, int bits, std::int64_t largest);
 
 }  // namespace proofwood::trees

@@ -1,5 +1,6 @@
-// The stump kernels for one instruction set (docs/theory/optimal-trees.md, "Depth two"). Included once per translation unit, each compiled with its own flags, with
-// PROOFWOOD_ISA naming the namespace and PROOFWOOD_VECTOR_BYTES the width: nothing here may be shared between them.
+// The stump kernels for one instruction set (docs/theory/optimal-trees.md, "Depth two"). Included once per translation
+// unit, each compiled with its own flags, with PROOFWOOD_ISA naming the namespace and PROOFWOOD_VECTOR_BYTES the width:
+// nothing here may be shared between them.
 #include <limits>
 
 #include "trees/kernels.hpp"
@@ -202,8 +203,7 @@ template <class T>
 struct ClassWalk {
   using L = Lanes<T>;
   using V = typename L::Vector;
-  V *prefix, *seen,
-      *tally;  // prefix, 2 per segment: best class, low and high; seen, 4: rows and mass, low and high; tally, 2 per class
+  V *prefix, *seen, *tally;  // 2 per segment: best class, low and high; 4: rows and mass, low and high; 2 per class
   V best_low{}, best_high{}, rows_low{}, rows_high{}, mass_low{}, mass_high{};  // of all rows
 
   ClassWalk(const SortedRows& rows, const RowValues& values) {

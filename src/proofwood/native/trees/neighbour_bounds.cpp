@@ -14,15 +14,15 @@ namespace {
 
 constexpr int kHandedOn = 1;  // bounds of a subproblem pass on to this many neighbours in turn
 
-void strengthen(Point& point, i64 low, i64 high, i64 total, int age) {
-  point.low = std::max(point.low, low);
-  point.high = std::max(point.high, high);
+void strengthen(Point& point, i64 low_side, i64 high_side, i64 total, int age) {
+  point.low_side = std::max(point.low_side, low_side);
+  point.high_side = std::max(point.high_side, high_side);
   point.total = std::max(point.total, total);
   point.age = std::min(point.age, age);
 }
 
-// Collects the open parts of a feature, from low to high. Parts that touch form one interval: a cost found in its middle
-// prunes on both sides, where the remains of old bounds would each need an evaluation.
+// Collects the open parts of a feature, from low to high. Parts that touch form one interval: a cost found in its
+// middle prunes on both sides, where the remains of old bounds would each need an evaluation.
 class OpenParts {
  public:
   OpenParts(IntervalQueue& queue, int begin, i64 limit)
@@ -78,7 +78,7 @@ KnownSplitsPtr known_splits(const Subproblem& subproblem) {
   for (const Point& p : points) {
     if (!wanted(p)) continue;
     const u32 key = rows.key(p.feature)[p.position - 1];
-    known->entries[count[p.feature]++] = {key, p.position, p.evaluated ? 0 : p.age, p.low, p.high, p.total};
+    known->entries[count[p.feature]++] = {key, p.position, p.evaluated ? 0 : p.age, p.low_side, p.high_side, p.total};
   }
   for (u32 f = 0; f < rows.n_features; ++f)
     std::sort(known->entries.begin() + known->start[f], known->entries.begin() + known->start[f + 1],
@@ -100,11 +100,13 @@ i64 NeighbourBounds::place_points(Subproblem& subproblem, const Neighbours& neig
     if (use_neighbours)
       for (const Neighbour& neighbour : neighbours) import_feature(rows, f, neighbour, prices.leaf);
     // along the feature the low side only grows, the high side only shrinks
-    for (std::size_t i = 1; i < merged_.size(); ++i) merged_[i].low = std::max(merged_[i].low, merged_[i - 1].low);
-    for (std::size_t i = merged_.size(); i-- > 1;) merged_[i - 1].high = std::max(merged_[i - 1].high, merged_[i].high);
+    for (std::size_t i = 1; i < merged_.size(); ++i)
+      merged_[i].low_side = std::max(merged_[i].low_side, merged_[i - 1].low_side);
+    for (std::size_t i = merged_.size(); i-- > 1;)
+      merged_[i - 1].high_side = std::max(merged_[i - 1].high_side, merged_[i].high_side);
     points.push_back({.feature = f, .position = 0, .total = prices.leaf});
     for (Point& point : merged_) {
-      point.total = std::max(point.total, point.low + point.high + prices.leaf);
+      point.total = std::max(point.total, point.low_side + point.high_side + prices.leaf);
       points.push_back(point);
     }
     subproblem.ends.emplace_back(first_point_.back(), static_cast<int>(points.size()));
@@ -127,7 +129,7 @@ void NeighbourBounds::import_feature(const Rows& rows, u32 feature, const Neighb
   for (std::size_t i = 1; i < merged_.size(); ++i) {
     const Point& next = merged_[i];
     if (next.position == merged_[kept].position)
-      strengthen(merged_[kept], next.low, next.high, next.total, next.age);
+      strengthen(merged_[kept], next.low_side, next.high_side, next.total, next.age);
     else
       merged_[++kept] = next;
   }
@@ -149,22 +151,26 @@ void NeighbourBounds::import_entries(const Rows& rows, u32 feature, const Neighb
     from = position;
     if (position == 0) continue;
     if (position == rows.n) break;
-    const i64 low = std::max<i64>(0, entry.low - neighbour.removed),
-              high = std::max<i64>(0, entry.high - neighbour.removed);
-    const i64 total = std::max(entry.total - neighbour.removed, low + high + leaf_price);
+    const i64 low_side = std::max<i64>(0, entry.low_side - neighbour.removed),
+              high_side = std::max<i64>(0, entry.high_side - neighbour.removed);
+    const i64 total = std::max(entry.total - neighbour.removed, low_side + high_side + leaf_price);
     const int age = entry.age + 1;
     if (merged_.size() > old && merged_.back().position == position)
-      strengthen(merged_.back(), low, high, total, age);
+      strengthen(merged_.back(), low_side, high_side, total, age);
     else
-      merged_.push_back(
-          {.feature = feature, .position = position, .low = low, .high = high, .total = total, .age = age});
+      merged_.push_back({.feature = feature,
+                         .position = position,
+                         .low_side = low_side,
+                         .high_side = high_side,
+                         .total = total,
+                         .age = age});
   }
 }
 
 // ------------------------------------------------------------------ intervals
 
 void NeighbourBounds::open_intervals(Subproblem& subproblem) {
-  const i64 limit = subproblem.threshold();
+  const i64 limit = subproblem.cutoff();
   for (std::size_t f = 0; f + 1 < first_point_.size(); ++f)
     open_feature(subproblem.queue, first_point_[f], first_point_[f + 1], limit);
 }

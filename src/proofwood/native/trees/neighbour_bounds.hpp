@@ -1,7 +1,9 @@
-// What a subproblem learns from its neighbours (docs/theory/optimal-trees.md, "Bounds between neighbouring subproblems").
+// What a subproblem learns from its neighbours
+// (docs/theory/optimal-trees.md, "Bounds between neighbouring subproblems").
 //
 // The parent evaluates a split at t between the splits u and v that it has evaluated. The low side of t holds all rows
-// of the low side of u, and is held in that of v. So what was learned of a threshold s in the low sides of u and v holds:
+// of the low side of u, and is held in that of v. So what was learned of a threshold s in the low sides of u and v
+// holds:
 //
 //   rows of the low side   u: ######              known at s: cost c          here: cost >= c
 //                          t: #########                                       (rows were added)
@@ -25,7 +27,7 @@ struct KnownSplits {
   struct Entry {
     u32 key, position;
     int age;
-    i64 low, high, total;
+    i64 low_side, high_side, total;  // as in Point
   };
   u32 n = 0;               // rows of the subproblem
   std::vector<u32> start;  // per feature

@@ -4,7 +4,7 @@
 //   value      4.0 1.5 4.0 0.2 9.1
 //   order       3   1   0   2   4     local rows by value
 //   key         0   1   2   2   3     ranks of these values (with the class below): equal keys are equal values
-//   position  0   1   2       4   5   a threshold at position p sends the first p rows low; 3 is none, 0 and 5 split nothing
+//   position  0   1   2       4   5   a threshold at position p sends p rows low; 3 is none, 0 and 5 split nothing
 //
 // What is counted on a set is apart: `ClassCounts` and `PrefixSums`.
 #pragma once

@@ -2,7 +2,7 @@
 // docs/theory/optimal-trees.md). Where its ideas are:
 //
 //   table, rows, class_counts, prefix_sums   the problem and its sets of rows, sorted; what is counted on them
-//   interval_queue      Algorithm 1's queue; neighbourhood pruning, interval shrinking, sub-interval pruning, cross bound
+//   interval_queue      Algorithm 1's queue; neighbourhood and sub-interval pruning, interval shrinking, cross bound
 //   subproblem          what is open and what was found for one set of rows and one depth
 //   neighbour_bounds    bounds between neighbouring subproblems
 //   solver              one subproblem: cache, depth one; general_case: Algorithm 1; depth_two: Algorithm 2, in batches

@@ -24,7 +24,9 @@ struct Minimum {
 
 // Each rule can be switched off; none changes the answer. Equations are those of Brita et al. (2025).
 struct Rules {
-  bool similarity = true;  // eq. 3, 7-9: a threshold near an evaluated one costs at least its cost less the distance
+  // Neighbourhood pruning by the similarity bound, eq. 3 and 7-9: a threshold costs at least what an evaluated one
+  // does, less the weight between them.
+  bool similarity = true;
   bool interval_shrinking =
       true;                    // eq. 10, 11: the rules look again, with the newest bound, when an interval is taken up
   bool sub_interval = true;    // eq. 12: both evaluated neighbours of an interval bound all of it

@@ -121,8 +121,8 @@ struct SizedSearch::Solver : StumpBatch {
       Point none, all;  // all rows on the high side, all on the low side
       all.position = rows.n;
       if (settings.monotone) {
-        none.high.fill(base);
-        all.low.fill(base);
+        none.high_side.fill(base);
+        all.low_side.fill(base);
       }
       none.total = all.total = settings.similarity ? base : 0;
       const int at = static_cast<int>(subproblem.points.size());
@@ -136,13 +136,13 @@ struct SizedSearch::Solver : StumpBatch {
     return rows.weight_before(table, feature, to) - rows.weight_before(table, feature, from);
   }
 
-  // Keeps the thresholds of an interval that its neighbours do not rule out.
+  // Sub-interval and neighbourhood pruning: keeps the thresholds of an interval that its neighbours do not rule out.
   void add(Subproblem& subproblem, Rows& rows, Interval interval) {
     const Point &u = subproblem.points[static_cast<std::size_t>(interval.below)],
                 &v = subproblem.points[static_cast<std::size_t>(interval.above)];
     const u32 f = interval.feature;
     if (interval.first > interval.last) return;
-    if (settings.monotone && fewest_pair(u.low, v.high, subproblem.splits) >= subproblem.limit) return;
+    if (settings.monotone && fewest_pair(u.low_side, v.high_side, subproblem.splits) >= subproblem.limit) return;
     if (settings.similarity) {
       if (u.total >= subproblem.limit) {
         const i64 reach = rows.weight_before(table, f, u.position) + u.total - subproblem.limit;
@@ -196,7 +196,7 @@ struct SizedSearch::Solver : StumpBatch {
     return true;
   }
 
-  // What the neighbours say of a threshold.
+  // What the neighbours say of a threshold, by monotonicity and the similarity bound.
   Point guess(const Subproblem& subproblem, Rows& rows, const Interval& interval, u32 position) {
     Point point;
     point.position = position;
@@ -206,12 +206,12 @@ struct SizedSearch::Solver : StumpBatch {
               to = between(rows, interval.feature, position, v.position);
     for (std::size_t i = 0; i < static_cast<std::size_t>(subproblem.splits); ++i) {
       if (settings.monotone) {
-        point.low[i] = u.low[i];
-        point.high[i] = v.high[i];
+        point.low_side[i] = u.low_side[i];
+        point.high_side[i] = v.high_side[i];
       }
       if (settings.similarity) {
-        point.low[i] = std::max(point.low[i], v.low[i] - to);
-        point.high[i] = std::max(point.high[i], u.high[i] - from);
+        point.low_side[i] = std::max(point.low_side[i], v.low_side[i] - to);
+        point.high_side[i] = std::max(point.high_side[i], u.high_side[i] - from);
       }
     }
     return point;
@@ -226,10 +226,10 @@ struct SizedSearch::Solver : StumpBatch {
       Point& point = batch.points[l];
       const i64 low = rows.weight_before(table, batch.lanes[l].feature, point.position),
                 high = rows.counts.weight - low;
-      point.low[0] = wrong(found[l].leaf[0], low);
-      point.high[0] = wrong(found[l].leaf[1], high);
-      point.low[1] = std::min(point.low[0], wrong(found[l].stump_all[0], low));
-      point.high[1] = std::min(point.high[0], wrong(found[l].stump_all[1], high));
+      point.low_side[0] = wrong(found[l].leaf[0], low);
+      point.high_side[0] = wrong(found[l].leaf[1], high);
+      point.low_side[1] = std::min(point.low_side[0], wrong(found[l].stump_all[0], low));
+      point.high_side[1] = std::min(point.high_side[0], wrong(found[l].stump_all[1], high));
     }
     for (std::size_t l = 0; l < batch.lanes.size() && !stopped(); ++l) finish(subproblem, rows, batch, l, shared);
   }
@@ -261,10 +261,10 @@ struct SizedSearch::Solver : StumpBatch {
       const std::size_t j = n - 1 - i;
       const auto refine = [&](bool is_low) {
         const std::size_t size = is_low ? i : j;
-        i64& known = is_low ? point.low[size] : point.high[size];
-        const i64 other = is_low ? point.high[j] : point.low[i];
+        i64& known = is_low ? point.low_side[size] : point.high_side[size];
+        const i64 other = is_low ? point.high_side[j] : point.low_side[i];
         bool& exact = is_low ? exact_low[size] : exact_high[size];
-        if (exact || point.low[i] + point.high[j] >= limit || stopped()) return;
+        if (exact || point.low_side[i] + point.high_side[j] >= limit || stopped()) return;
         if (!parted) {
           if (!rows.split(table, batch.lanes[lane].feature, point.position, level.low, level.high, scratch, stop))
             return;
@@ -280,8 +280,8 @@ struct SizedSearch::Solver : StumpBatch {
       refine(low_first);
       refine(!low_first);
       if (stopped()) return;
-      if (point.low[i] + point.high[j] < limit) {
-        limit = point.low[i] + point.high[j];
+      if (point.low_side[i] + point.high_side[j] < limit) {
+        limit = point.low_side[i] + point.high_side[j];
         if (!shared) {
           subproblem.limit = limit;
         } else {
@@ -294,10 +294,10 @@ struct SizedSearch::Solver : StumpBatch {
       }
     }
     for (std::size_t i = n - 1; i-- > 0;) {  // fewer splits do no better
-      point.low[i] = std::max(point.low[i], point.low[i + 1]);
-      point.high[i] = std::max(point.high[i], point.high[i + 1]);
+      point.low_side[i] = std::max(point.low_side[i], point.low_side[i + 1]);
+      point.high_side[i] = std::max(point.high_side[i], point.high_side[i + 1]);
     }
-    point.total = fewest_pair(point.low, point.high, subproblem.splits);
+    point.total = fewest_pair(point.low_side, point.high_side, subproblem.splits);
   }
 
   void put_back(Subproblem& subproblem, Rows& rows, const Batch& batch) {

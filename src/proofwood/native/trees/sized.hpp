@@ -23,9 +23,10 @@ struct SizedSettings {
   int threads = 1;
   int isa = kBaseline, lane_bits = 0;
   double eta = 1;  // how much further than needed a side is searched, as a share of the weight its bound could rule out
-  bool similarity = true;  // rule: a split near an evaluated one has at least its errors less the weight between them
-  bool monotone = true;    // rule: along a column the low side only gains errors, the high side only loses some
-  bool cache = true;       // rule: solved sets of rows are kept by size and depth
+  // Rules: neighbourhood pruning by the similarity bound, where a threshold has at least the errors of an evaluated one
+  // less the weight between them; along a column the low side only gains errors, the high side only loses some; solved
+  // sets of rows are kept by size and depth.
+  bool similarity = true, monotone = true, cache = true;
 };
 
 // Errors are those that rows of equal values do not already make certain: `Table::constant` comes on top.
@@ -46,10 +47,10 @@ class SizedSearch {
  private:
   using Errors = std::array<i64, kMostSplits>;  // by number of splits
 
-  // One threshold of a column: lower bounds of the errors of each side by its number of splits, and of the whole.
+  // One threshold of a column: lower bounds of the errors of its two sides by their number of splits, and of the whole.
   struct Point {
     u32 position = 0;
-    Errors low{}, high{};
+    Errors low_side{}, high_side{};
     i64 total = 0;
   };
   // Thresholds that are still open, and the nearest points around them.

@@ -86,8 +86,8 @@ void Solver::bound_deeper(Solution& solution, i64 splits) const {
   if (!solution.known) return;
   auto known = std::make_shared<KnownSplits>(*solution.known);
   for (KnownSplits::Entry& entry : known->entries) {  // a side of a deeper tree has one split less at least
-    entry.low = std::min(entry.low, least - leaf_price);
-    entry.high = std::min(entry.high, least - leaf_price);
+    entry.low_side = std::min(entry.low_side, least - leaf_price);
+    entry.high_side = std::min(entry.high_side, least - leaf_price);
     entry.total = std::min(entry.total, least);
   }
   solution.known = std::move(known);

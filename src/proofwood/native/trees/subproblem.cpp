@@ -21,8 +21,8 @@ void Subproblem::set_base(i64 base, i64 leaf_price) {
   for (const auto& [at_first, at_last] : ends) {
     Point& first = queue.points[at_first];
     Point& last = queue.points[at_last];
-    first.high = std::max(first.high, base);
-    last.low = std::max(last.low, base);
+    first.high_side = std::max(first.high_side, base);
+    last.low_side = std::max(last.low_side, base);
     first.total = last.total = base + leaf_price;
   }
 }
@@ -47,7 +47,7 @@ Solution Subproblem::solution(i64 leaf, bool stopped, bool teach) const {
 }
 
 bool Subproblem::take(Candidate& candidate) {
-  candidate.limit = threshold();
+  candidate.limit = cutoff();
   candidate.upper = upper;
   if (!queue.take(candidate.interval, candidate.limit)) return false;
   std::vector<u32> positions;
@@ -59,10 +59,10 @@ bool Subproblem::take(Candidate& candidate) {
   candidate.below = queue.points[candidate.interval.below];
   candidate.above = queue.points[candidate.interval.above];
   const auto learned = [&](int at) { return at < 0 ? nullptr : known[at]; };
-  candidate.below_low = learned(candidate.below.low_known);
-  candidate.below_high = learned(candidate.below.high_known);
-  candidate.above_low = learned(candidate.above.low_known);
-  candidate.above_high = learned(candidate.above.high_known);
+  candidate.below_low_known = learned(candidate.below.low_known);
+  candidate.below_high_known = learned(candidate.below.high_known);
+  candidate.above_low_known = learned(candidate.above.low_known);
+  candidate.above_high_known = learned(candidate.above.high_known);
   return true;
 }
 
@@ -78,8 +78,8 @@ void Subproblem::record(const Candidate& candidate, Evaluated& evaluated, bool a
     known.push_back(std::move(splits));
     return static_cast<int>(known.size()) - 1;
   };
-  evaluated.point.low_known = keep(evaluated.low);
-  evaluated.point.high_known = keep(evaluated.high);
+  evaluated.point.low_known = keep(evaluated.low_known);
+  evaluated.point.high_known = keep(evaluated.high_known);
   evaluated_lower = std::min(evaluated_lower, evaluated.lower);
   evaluated_relaxed = std::min(evaluated_relaxed, evaluated.point.total);
   if (interval.is_point()) {
@@ -88,7 +88,7 @@ void Subproblem::record(const Candidate& candidate, Evaluated& evaluated, bool a
   }
   queue.points.push_back(evaluated.point);
   const int at = static_cast<int>(queue.points.size()) - 1;
-  const i64 wanted = all_optima ? limit : threshold();
+  const i64 wanted = all_optima ? limit : cutoff();
   queue.add_part(interval, interval.below, at, wanted);
   queue.add_part(interval, at, interval.above, wanted);
 }

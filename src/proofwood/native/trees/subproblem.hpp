@@ -1,4 +1,5 @@
-// A subproblem of the search: rows and depth, what is open and what was found (docs/theory/optimal-trees.md, "The search").
+// A subproblem of the search: rows and depth, what is open and what was found
+// (docs/theory/optimal-trees.md, "The search").
 #pragma once
 
 #include <algorithm>
@@ -51,16 +52,16 @@ struct Candidate {
   Interval interval;
   u32 position = 0;
   Point below, above;
-  KnownSplitsPtr below_low, below_high, above_low, above_high;
-  i64 limit = 0;  // cheaper trees are looked for
-  i64 upper = 0;  // cheaper trees are kept
+  KnownSplitsPtr below_low_known, below_high_known, above_low_known, above_high_known;  // of the sides of these points
+  i64 limit = 0;                                                                        // cheaper trees are looked for
+  i64 upper = 0;                                                                        // cheaper trees are kept
 };
 
 struct Evaluated {
   Point point;
   i64 lower = 0;  // of permitted trees with this split
   PlanPtr plan;
-  KnownSplitsPtr low, high;
+  KnownSplitsPtr low_known, high_known;  // what the subproblems of its sides learned
   bool stopped = false;
 };
 
@@ -82,7 +83,7 @@ struct Subproblem {
   void set_base(i64 base, i64 leaf_price);
   void offer(i64 cost, PlanPtr tree);
 
-  i64 threshold() const { return std::min(limit, upper - gap); }  // UB of the paper: cheaper trees are of interest
+  i64 cutoff() const { return std::min(limit, upper - gap); }  // UB of the paper: cheaper trees are of interest
   i64 lower(i64 leaf) const { return bound_with(leaf, evaluated_lower); }
   i64 relaxed(i64 leaf) const { return bound_with(leaf, evaluated_relaxed); }
   i64 checked_lower(i64 leaf) const;

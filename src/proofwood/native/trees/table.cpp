@@ -121,17 +121,17 @@ std::vector<u32> distinct_columns(const Columns& columns) {
   return distinct;
 }
 
-// Numbers the groups of rows of equal values and class, in the order of their first rows; of two classes, opposite rows
-// share a group, where they cancel.
-struct Groups {
+// Numbers the merged rows: rows of equal values and class, in the order of their first rows; of two classes, opposite
+// rows are one merged row, where they cancel.
+struct MergedRows {
   std::vector<u32> of;  // per row
   u32 count = 0;
 };
 
 // False if stopped.
-bool group_rows(Groups& groups, const Columns& columns, const Table& table, const int* labels,
-                const std::atomic<int>& stop) {
-  const std::size_t n = groups.of.size();
+bool number_rows(MergedRows& merged, const Columns& columns, const Table& table, const int* labels,
+                 const std::atomic<int>& stop) {
+  const std::size_t n = merged.of.size();
   const bool cancel = table.n_classes == 2;
   std::vector<u64> hash(n, 0);
   for (const u32 f : table.column) {
@@ -146,32 +146,32 @@ bool group_rows(Groups& groups, const Columns& columns, const Table& table, cons
                        [&](u32 f) { return columns.ranks[f][a] == columns.ranks[f][b]; });
   };
   constexpr u32 kEmpty = ~0u;
-  std::vector<u32> slot(std::bit_ceil(2 * n + 1), kEmpty);  // open addressing: first row of each group
-  groups.count = 0;
+  std::vector<u32> slot(std::bit_ceil(2 * n + 1), kEmpty);  // open addressing: first row of each merged one
+  merged.count = 0;
   for (u32 i = 0; i < n; ++i) {
     std::size_t at = hash[i] & (slot.size() - 1);
     while (slot[at] != kEmpty && !(hash[slot[at]] == hash[i] && same(i, slot[at]))) at = (at + 1) & (slot.size() - 1);
     if (slot[at] == kEmpty) {
       slot[at] = i;
-      groups.of[i] = groups.count++;
+      merged.of[i] = merged.count++;
     } else {
-      groups.of[i] = groups.of[slot[at]];
+      merged.of[i] = merged.of[slot[at]];
     }
   }
   return true;
 }
 
 // Labels, weights and counts of the merged rows. Returns a row of the caller for each.
-std::vector<u32> merge_rows(Table& table, const Groups& groups, const int* labels, const i64* weights,
+std::vector<u32> merge_rows(Table& table, const MergedRows& merged, const int* labels, const i64* weights,
                             bool keep_counts) {
-  table.n_rows = groups.count;
-  table.label.assign(groups.count, 0);
-  table.weight.assign(groups.count, 0);
-  table.count.assign(groups.count, 0);
-  table.mass.assign(groups.count, 0);
-  std::vector<u32> example(groups.count);
-  for (u32 i = 0; i < groups.of.size(); ++i) {
-    const u32 g = groups.of[i];
+  table.n_rows = merged.count;
+  table.label.assign(merged.count, 0);
+  table.weight.assign(merged.count, 0);
+  table.count.assign(merged.count, 0);
+  table.mass.assign(merged.count, 0);
+  std::vector<u32> example(merged.count);
+  for (u32 i = 0; i < merged.of.size(); ++i) {
+    const u32 g = merged.of[i];
     example[g] = i;
     table.mass[g] += weights[i];
     if (table.count[g]++ == 0 || labels[i] == table.label[g]) {
@@ -188,7 +188,7 @@ std::vector<u32> merge_rows(Table& table, const Groups& groups, const int* label
     }
   }
   if (!keep_counts) {
-    table.count.assign(groups.count, 1);
+    table.count.assign(merged.count, 1);
     table.mass = table.weight;
   }
   table.unit = std::all_of(table.weight.begin(), table.weight.end(), [](i64 w) { return w == 1; }) &&
@@ -229,11 +229,11 @@ bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns
   table.n_features = static_cast<u32>(table.column.size());
   table.n_classes = n_classes;
 
-  Groups groups{std::vector<u32>(n), static_cast<u32>(n)};
-  std::iota(groups.of.begin(), groups.of.end(), 0u);
-  if (merge && !group_rows(groups, columns, table, labels, stop)) return false;
+  MergedRows merged{std::vector<u32>(n), static_cast<u32>(n)};
+  std::iota(merged.of.begin(), merged.of.end(), 0u);
+  if (merge && !number_rows(merged, columns, table, labels, stop)) return false;
   if (stop.load()) return false;
-  const std::vector<u32> example = merge_rows(table, groups, labels, weights, keep_counts);
+  const std::vector<u32> example = merge_rows(table, merged, labels, weights, keep_counts);
   make_keys(table, columns, example, threads);
   return !stop.load();
 }

@@ -1,4 +1,4 @@
-// The learning problem as integers: distinct columns, distinct rows (docs/theory/optimal-trees.md, "Positions").
+// The learning problem as integers: distinct columns, merged rows (docs/theory/optimal-trees.md, "Positions").
 //
 //   column 0.5 0.5 1.2 7.0  with the classes  a a b b  has the ranks 0 0 1 2 and the keys  0|a 0|a 1|b 2|b
 //   column 0.5 0.5 1.2 7.0  with the classes  a b b b  has the keys  0|mixed 0|mixed 1|b 2|b
@@ -17,7 +17,8 @@ namespace proofwood::trees {
 constexpr u32 kLabelBits = 6;
 constexpr u32 kMixed = (1u << kLabelBits) - 1;
 
-// Rows of equal values are merged, columns that say nothing new are left out.
+// Rows of equal values and class are merged to one row, columns that say nothing new are left out. Of two classes,
+// opposite rows cancel.
 struct Table {
   u32 n_rows = 0, n_features = 0, n_classes = 0;
   std::vector<std::vector<u32>> key;       // per feature, per row

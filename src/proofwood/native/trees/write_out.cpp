@@ -1,5 +1,5 @@
-// Writes the tree of a plan as nodes: its splits send the rows to its ends, and the best stumps of all ends that want one
-// are found in one walk over the features (docs/theory/optimal-trees.md, "Depth two").
+// Writes the tree of a plan as nodes: its splits send the rows to its ends, and the best stumps of all ends that want
+// one are found in one walk over the features (docs/theory/optimal-trees.md, "Depth two").
 #include "trees/write_out.hpp"
 
 #include <algorithm>

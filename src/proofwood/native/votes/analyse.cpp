@@ -1,7 +1,8 @@
 // Conflict analysis: why a bound follows or the sum falls short, and the clause that is learned from it.
 //
-// Theory: docs/theory/explanations.md, "The engine cdcl: clause learning": explanation of a failure, learning, invariants. The clause is
-// that of the first unique implication point, as in SAT solvers (Marques-Silva, Sakallah 1999).
+// Theory: docs/theory/explanations.md, "The engine cdcl: clause learning": explanation of a failure, learning,
+// invariants. The clause is that of the first unique implication point, as in SAT solvers
+// (Marques-Silva, Sakallah 1999).
 #include <algorithm>
 #include <stdexcept>
 
@@ -26,8 +27,8 @@ void ClauseSearch::mark_ruled_out(std::optional<Literal> assumed) {
   }
 }
 
-// Into stops_: place of the best leaf of each tree that is alive before the change `limit`, under `assumed`. Returns what
-// these leaves leave below the least of the sum.
+// Into stops_: place of the best leaf of each tree that is alive before the change `limit`, under `assumed`. Returns
+// what these leaves leave below the least of the sum.
 std::int64_t ClauseSearch::find_stops(const Sum& sum, std::optional<Literal> assumed, int limit) {
   std::int64_t room = sum.least - 1;
   stops_.resize(z(model_.n_trees));
@@ -217,7 +218,7 @@ void ClauseSearch::drop_implied(Literal point, Watch& watch) {
   for (const int key : spare) wanted_[z(key)] = -1;
 }
 
-// The clause that denies the facts in wanted_, and the level to go back to: there all its literals but the first are false.
+// The clause that denies the facts in wanted_, and the level to go back to: there all literals but the first are false.
 void ClauseSearch::write_clause(Literal point, std::vector<Literal>& learned, int& back, int& glue) {
   learned.assign(1, point ^ 1);
   back = 0;

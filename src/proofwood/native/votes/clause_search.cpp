@@ -1,7 +1,7 @@
 // The main loop of the clause-learning search, and the questions that get a small ensemble of their own.
 //
-// Theory: docs/theory/explanations.md, "The engine cdcl: clause learning". The loop is that of a SAT solver with learned clauses: propagate,
-// analyse the conflict, restart, climb, assume, decide.
+// Theory: docs/theory/explanations.md, "The engine cdcl: clause learning". The loop is that of a SAT solver with
+// learned clauses: propagate, analyse the conflict, restart, climb, assume, decide.
 #include "votes/clause_search.hpp"
 
 #include <algorithm>
@@ -146,8 +146,8 @@ Outcome ClauseSearch::solve(const std::vector<Literal>& assumptions, const std::
   }
 }
 
-// Goes back to the level of the conflict, learns a clause and goes back to where it says something. An outcome if that is
-// the end of the question.
+// Goes back to the level of the conflict, learns a clause and goes back to where it says something. An outcome if that
+// is the end of the question.
 std::optional<Outcome> ClauseSearch::learn_from_conflict(Schedule& schedule, const Budget& budget) {
   ++conflicts_;
   ++schedule.conflicts;
@@ -168,8 +168,8 @@ std::optional<Outcome> ClauseSearch::learn_from_conflict(Schedule& schedule, con
   return std::nullopt;
 }
 
-// A conflict of facts that are all older than this level belongs to the level of the youngest. False if that is level 0:
-// then nothing is assumed, and there is no row at all.
+// A conflict of facts that are all older than this level belongs to the level of the youngest. False if that is
+// level 0: then nothing is assumed, and there is no row at all.
 bool ClauseSearch::go_to_conflict() {
   if (level() == 0) return false;
   int youngest = 0;
@@ -236,8 +236,8 @@ bool ClauseSearch::assume(const std::vector<Literal>& assumptions) {
   return true;
 }
 
-// The whole way to a best leaf at once: what follows from some of its needs follows from all. Where the best leaves hold
-// everywhere, the clauses of the space are left. False if no decision is left: the witness is an answer.
+// The whole way to a best leaf at once: what follows from some of its needs follows from all. Where the best leaves
+// hold everywhere, the clauses of the space are left. False if no decision is left: the witness is an answer.
 bool ClauseSearch::decide_next(const std::vector<int>& near) {
   const Literal next = choose();
   if (next < 0) {
@@ -346,8 +346,8 @@ Outcome ClauseSearch::found() {
 
 // ------------------------------------------------------------------------------------ a small ensemble for a question
 
-// Makes the small ensemble of a question and its search; nothing if the question is answered or stopped before that, with
-// the outcome in `outcome`.
+// Makes the small ensemble of a question and its search; nothing if the question is answered or stopped before that,
+// with the outcome in `outcome`.
 std::optional<ClauseSearch::StoppedQuestion> ClauseSearch::make_small(const std::vector<Literal>& assumptions,
                                                                       const std::vector<int>& near,
                                                                       const Budget& budget, Outcome& outcome) {

@@ -1,11 +1,12 @@
 // Can one class overtake another somewhere in a box of the threshold grid? Conflict-driven search with learned clauses.
 //
-// Theory: docs/theory/explanations.md, "The engine cdcl: clause learning". Variables are bounds of a box (model.hpp). The sum of the scores
-// is a propagator: in each tree the best leaf that the box still reaches bounds what the tree can add. The sum of these
-// bounds must reach what the class needs to win; two trees of three leaves, best first, and a box that rules some out (x):
+// Theory: docs/theory/explanations.md, "The engine cdcl: clause learning". Variables are bounds of a box (model.hpp).
+// The sum of the scores is a propagator: in each tree the best leaf that the box still reaches bounds what the tree can
+// add. The sum of these bounds must reach what the class needs to win; two trees of three leaves, best first, and a box
+// that rules some out (x):
 //
 //   tree 1    +5 x   +2     -1        best + 2
-//   tree 2    +3     +1 x   -4        best + 3      bound 5: a goal of 6 is a conflict, explained by what ruled out "+5"
+//   tree 2    +3     +1 x   -4        best + 3      bound 5: a goal of 6 is a conflict, explained by what excludes "+5"
 #pragma once
 
 #include <cstdint>
@@ -54,7 +55,8 @@ class ClauseSearch {
 
   // Assumptions hold true in this order.
   Outcome solve(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget);
-  // The same by a small ensemble made for this question, see small_ensemble.hpp. A question that was stopped goes on where it was.
+  // The same by a small ensemble made for this question, see small_ensemble.hpp. A question that was stopped goes on
+  // where it was.
   Outcome solve_small(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget);
   const std::vector<int>& witness() const { return witness_; }  // after kChanges: cells
   const std::vector<Literal>& core() const { return core_; }    // after kSame: assumptions that suffice

@@ -1,4 +1,4 @@
-// Local search for a row that scores high: steps of one column, kicks, and the way back to the row that was asked about.
+// Local search for a row that scores high: steps of one column, kicks, and the way back to the row asked about.
 //
 // Theory: docs/theory/explanations.md, "The engine cdcl: clause learning": climbing.
 #include "votes/climb.hpp"

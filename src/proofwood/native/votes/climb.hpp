@@ -25,13 +25,13 @@ class Climb {
  public:
   explicit Climb(const Model& model) : model_(model) {}
 
-  // The box [lo, hi]; `dead` counts for each leaf what rules it out there. Columns of the model's clauses keep the cells
-  // of each start.
+  // The box [lo, hi]; `dead` counts for each leaf what rules it out there. Columns of the model's clauses keep the
+  // cells of each start.
   void enter(const std::vector<std::int64_t>& gain, const std::vector<int>& dead, const std::vector<int>& lo,
              const std::vector<int>& hi);
 
-  // Search from each start, then from changed rows, until a row reaches `least` or about `effort` leaves were looked at.
-  // Starts are moved into the box first. True if row() reaches `least`; false if not, or if the watch is over.
+  // Search from each start, then from changed rows, until a row reaches `least` or about `effort` leaves were looked
+  // at. Starts are moved into the box first. True if row() reaches `least`; false if not, or if the watch is over.
   bool reach(const std::vector<std::vector<int>>& starts, std::int64_t least, std::int64_t effort, Watch& watch);
 
   // Takes cells of row() back to those of `near`, the least helpful first, for as long as the sum stays at `least`.

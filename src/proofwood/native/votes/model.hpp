@@ -9,8 +9,8 @@
 
 namespace proofwood::votes {
 
-// 2v says "variable v", 2v + 1 says "not v". The variables are bounds: column c has cells 0..q, and variable first[c] + t
-// says "cell > t". A column with four thresholds, in a box whose cells of that column are 1..3:
+// 2v says "variable v", 2v + 1 says "not v". The variables are bounds: column c has cells 0..q, and variable
+// first[c] + t says "cell > t". A column with four thresholds, in a box whose cells of that column are 1..3:
 //
 //   threshold     0   1   2   3
 //   cell        0   1   2   3   4

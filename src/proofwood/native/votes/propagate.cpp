@@ -1,7 +1,7 @@
 // Propagation: what follows from the bounds of the box, by clauses and by the sums of the scores.
 //
-// Theory: docs/theory/explanations.md, "The engine cdcl: clause learning". The bound of a sum is that of Törnblom, Karlsson,
-// Nadjm-Tehrani (arXiv 2303.09271): per tree the best leaf that the box still reaches.
+// Theory: docs/theory/explanations.md, "The engine cdcl: clause learning". The bound of a sum is that of Törnblom,
+// Karlsson, Nadjm-Tehrani (arXiv 2303.09271): per tree the best leaf that the box still reaches.
 #include <algorithm>
 
 #include "common/assertion.hpp"
@@ -100,8 +100,8 @@ void ClauseSearch::attach(int clause) {
 
 // -------------------------------------------------------------------------------------------------------- clauses
 
-// Looks at the clauses that watch `gone`, a literal that has become false: a clause finds another literal to watch, or its
-// last one follows, or it is in conflict and is returned.
+// Looks at the clauses that watch `gone`, a literal that has become false: a clause finds another literal to watch, or
+// its last one follows, or it is in conflict and is returned.
 int ClauseSearch::visit_watchers(Literal gone) {
   auto& watchers = watching_[z(gone)];
   std::size_t kept = 0;
@@ -137,8 +137,8 @@ int ClauseSearch::propagate_clauses() {
   while (head_ < trail_.size()) {
     const Change change = trail_[head_++];
     const int c = change.column, first = model_.first[z(c)];
-    // Literals that this change made false. A later change of the same column may have made more false; those are looked
-    // at when that change has its turn.
+    // Literals that this change made false. A later change of the same column may have made more false; those are
+    // looked at when that change has its turn.
     const int from = change.upper ? first + hi_[z(c)] : first + change.before;
     const int to = change.upper ? first + change.before : first + lo_[z(c)];
     for (int v = from; v < to; ++v) {
@@ -155,7 +155,8 @@ int ClauseSearch::propagate_clauses() {
 
 // --------------------------------------------------------------------------------------------------------- the sums
 
-// Place of the best leaf of a tree that stays alive if `need`, which its best leaf has, is false; `last` if there is none.
+// Place of the best leaf of a tree that stays alive if `need`, which its best leaf has, is false; `last` if there is
+// no such leaf.
 int ClauseSearch::best_without(const Sum& sum, int tree, Literal need) const {
   const int c = column(need), t = cut(need);
   const bool upper = (need & 1) != 0;
@@ -197,7 +198,7 @@ bool ClauseSearch::list_losses(const Sum& sum, Watch& watch) {
 // ones, too. The first cut at which they exceed the room is forced. With room 4:
 //
 //   cell        0   1   2   3   4   5
-//   losses            3       2           "cell > 3" false costs 2, "cell > 1" false costs 2 + 3 > 4: "cell > 1" is forced
+//   losses            3       2           "cell > 3" false costs 2, "cell > 1" false costs 2 + 3 > 4 and is forced
 ClauseSearch::Step ClauseSearch::force_bounds(int number, std::int64_t room) {
   const Sum& sum = sums_[z(number)];
   std::sort(losses_.begin(), losses_.end(), [](const Loss& a, const Loss& b) {

@@ -1,6 +1,7 @@
 // One question as a small ensemble of its own: only leaves that its box reaches, and trees joined in pairs.
 //
-// Joined trees bound better: the best leaves of two trees often contradict each other, the best compatible pair does not.
+// Joined trees bound better: the best leaves of two trees often contradict each other, the best
+// compatible pair does not.
 //
 //   tree 1    +5 if x > 3     -1 if x <= 3
 //   tree 2    +4 if x <= 2    -2 if x > 2         apart at most 5 + 4 = 9, joined at most 5 - 2 = 3

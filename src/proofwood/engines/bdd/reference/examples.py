@@ -56,7 +56,7 @@ class Examples:
         reduce : rows that no test tells apart become one example; constant tests are dropped, and of tests that are
             equal or opposite on all rows the first is kept. Neither changes what any number of tests can achieve
         settle : every row has all the weight of its group of equal rows, so that :attr:`allowed` holds the classes
-            that cost no avoidable error even if rows are not merged
+            that cost no avoidable error even if each row is an example of its own
         check : called every now and then; what it raises goes through
 
         Raises

@@ -19,7 +19,7 @@ class BddSatOptions:
         is done and only a lower bound before, or by "cpsat" (extra ``cpsat``), whose bounds close in too. "auto" is
         "sat" or "maxsat", as the problem asks
     encoding : of the engine "sat": "BDD1" or "BDD2" of the paper, or "pairs", features that separate each pair
-    structure : of the other engines: "cells", the paper's truth table with one excuse per distinct row, or "pairs",
+    structure : of the other engines: "cells", the paper's truth table with one excuse per example, or "pairs",
         which knows sets of features only, see :mod:`~proofwood.engines.bdd.reference.maxsat_encode`. "auto" is "pairs",
         but "cells" where an engine that must have all pairs at once would have very many
     symmetry : features in ascending order (BDD1, BDD2, cells)
@@ -30,7 +30,7 @@ class BddSatOptions:
     greedy : features found greedily are known from the start
     below : of the engine "maxsat": what raises the lower bound while models lower the upper one, see
         :mod:`~proofwood.engines.bdd.reference.maxsat_anytime`
-    reduce : equal rows are merged, tests that are constant, equal or opposite to another are dropped
+    reduce : a group of equal rows is one example, tests that are constant, equal or opposite to another are dropped
     canonical : of equally good sets of features the first is returned, which may take as long as the proof
     solver : of the engines "sat" and "maxsat", as python-sat knows it
     """

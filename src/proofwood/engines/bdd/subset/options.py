@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from proofwood.engines.switches import switches
+
 INSTRUCTION_SETS = {"auto": 0, "baseline": 1, "avx2": 2}
 COLUMNS = ("auto", "bits", "ranks")
 FEWEST_ENGINES = ("auto", "search", "hitting")
@@ -21,9 +23,9 @@ class SubsetOptions:
     overlap : pairs that two tests both separate are counted once
     elimination : a test that no set below a node can take without reaching the cut-off is dropped there
     leaf_matching : a matching of its own for nodes where two tests are still to be added
-    similarity : what was proved of a test bounds the tests that treat nearly all rows of a node alike
+    similarity : similarity bound: what was proved of a test bounds those that treat nearly all rows of a node alike
     equivalent_points : rows that no remaining test tells apart are counted at once
-    sweep : where the last two tests are mostly cuts of few columns, neighbouring cuts bound each other
+    sweep : neighbourhood pruning of the last two tests, where these are mostly cuts of few columns
     greedy : begin with a greedy set improved by exchanging two tests at a time, and ``restarts`` random ones
     lexicographic : return the lexicographically smallest of the best sets, at the price of a second search
     neighbours : pairs per row that a matching may choose from
@@ -57,6 +59,10 @@ class SubsetOptions:
             raise ValueError(f"neighbours={self.neighbours!r}: expected at least 1")
         if self.restarts < 0:
             raise ValueError(f"restarts={self.restarts!r}: expected at least 0")
+
+
+RULES = tuple(rule for rule in switches(SubsetOptions()) if rule != "lexicographic")
+"""Switches that change no answer; ``lexicographic`` asks for another search."""
 
 
 @dataclass(frozen=True, slots=True)

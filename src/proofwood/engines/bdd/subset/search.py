@@ -15,25 +15,12 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.bdd.subset.options import INSTRUCTION_SETS, SubsetOptions
+from proofwood.engines.bdd.subset.options import INSTRUCTION_SETS, RULES, SubsetOptions
 from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, ended
 
 DEFAULT_OPTIONS = SubsetOptions()
-_RULES = (
-    "matching",
-    "reweighting",
-    "overlap",
-    "elimination",
-    "leaf_matching",
-    "similarity",
-    "equivalent_points",
-    "sweep",
-    "greedy",
-    "neighbours",
-    "restarts",
-)
 _MOST = 2**31 - 1
 MOST_BITS = 1_000
 """More tests than this are kept as ranks unless the options say otherwise."""
@@ -229,7 +216,9 @@ def _run_native(
         "threads": max(1, limits.threads),
         "by_rank": options.columns == "ranks" or (options.columns == "auto" and rows.n_tests > MOST_BITS),
         "isa": INSTRUCTION_SETS[options.simd],
-        **{name: getattr(options, name) for name in _RULES},
+        "neighbours": options.neighbours,
+        "restarts": options.restarts,
+        **{rule: getattr(options, rule) for rule in RULES},
         **(more or {}),
     }
     unavoidable = rows.unavoidable

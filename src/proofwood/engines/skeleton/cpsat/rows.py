@@ -1,4 +1,4 @@
-"""What CP-SAT sees of a layered problem: distinct rows, columns that order them, and the slots of the skeleton.
+"""What CP-SAT sees of a layered problem: groups of equal rows, columns that order them, the slots of the skeleton.
 
 Rows of equal ranks take one way through every diagram, so one routing stands for them, with a weight per class.
 A column matters only by the sets of rows that its tests send high. Where another column has the same sets, or their
@@ -29,7 +29,7 @@ class Split:
     Parameters
     ----------
     column : position among the columns that are kept
-    goes_high : (n_rows,) side of each distinct row; monotone in the ranks of the column, possibly constant
+    goes_high : (n_rows,) side of each group of equal rows; monotone in the ranks of the column, possibly constant
     low, high : slot in the next layer, or ``~code`` for the terminal of class ``code``
     """
 
@@ -41,7 +41,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateSum:
-    """A fairness constraint over distinct rows: ``carried`` and the coefficients of rows in ``positive`` are >= 0."""
+    """A fairness constraint over groups of equal rows: ``carried`` and the coefficients in ``positive`` are >= 0."""
 
     positive: int
     coefficients: tuple[int, ...]
@@ -55,7 +55,7 @@ class RateSum:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PenaltySum:
-    """A penalty over distinct rows: ``price`` for each unit that lacks, at most ``most``.
+    """A penalty over groups of equal rows: ``price`` for each unit that lacks, at most ``most``.
 
     ``gains`` is what a unit adds to each of ``rates``.
     """
@@ -72,13 +72,15 @@ class PenaltySum:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduced:
-    """A layered problem in distinct rows and slots; slots are numbered layer by layer, 0 being the root.
+    """A layered problem in groups of equal rows and slots; slots are numbered layer by layer, 0 being the root.
+
+    A row is a group of equal rows of the problem here, with a weight for each class.
 
     Parameters
     ----------
-    ranks : (n_rows, n_columns) of the distinct rows over all columns
+    ranks : (n_rows, n_columns) of the groups over all columns
     columns : columns that are kept; none of them is constant
-    weights : (n_rows, n_classes) integer weight of each distinct row
+    weights : (n_rows, n_classes) integer weight of each class in each group
     widths : slots per layer
     error_price, node_price : of eq. 18
     most_nodes, min_weight, tree : as in the problem
@@ -148,7 +150,7 @@ class Reduced:
 
     @property
     def n_rows(self) -> int:
-        """Number of distinct rows."""
+        """Number of groups of equal rows."""
         return int(self.weights.shape[0])
 
     @property
@@ -174,7 +176,7 @@ class Reduced:
 
     @property
     def unavoidable(self) -> int:
-        """Integer weight that every diagram gets wrong: all but the heaviest class of each distinct row."""
+        """Integer weight that every diagram gets wrong: all but the heaviest class of each group."""
         return int((self.weights.sum(axis=1) - self.weights.max(axis=1)).sum())
 
     @property
@@ -323,7 +325,7 @@ class Reduced:
         return seen, ends
 
     def side_of(self, test: int) -> BoolArray:
-        """(n_rows,) whether each distinct row goes high at a test of the problem."""
+        """(n_rows,) whether each group goes high at a test of the problem."""
         column = int(np.searchsorted(self.offsets, test, side="right")) - 1
         return np.asarray(self.ranks[:, column] > test - self.offsets[column])
 

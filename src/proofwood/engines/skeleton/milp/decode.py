@@ -22,14 +22,14 @@ SPARSITY = (1e-3, 1e-5, 1e-7, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """Where the solution sends every unit.
+    """Where the solution sends every group.
 
     Parameters
     ----------
     heads : (2, n_inner) head of the low and of the high arc of each node; -1 at idle nodes
-    passes : (n_units, n_inner) whether a unit passes a node
-    side : (n_units, n_inner) 1 where a unit that passes takes the high arc
-    code : (n_units,) class code that a unit ends in
+    passes : (n_groups, n_inner) whether a group passes a node
+    side : (n_groups, n_inner) 1 where a group that passes takes the high arc
+    code : (n_groups,) class code that a group ends in
     """
 
     heads: IntArray
@@ -64,7 +64,7 @@ def decode(model: Model, point: FloatArray) -> Diagram | None:
 
 
 def _routes(model: Model, point: FloatArray) -> Routes:
-    slots, blocks, n = model.slots, model.blocks, model.units.n
+    slots, blocks, n = model.slots, model.blocks, model.groups.n
     heads = np.full((2, slots.n_inner), -1, dtype=np.int64)
     for side, (name, arcs) in enumerate((("y-", slots.low), ("y+", slots.high))):
         chosen = arcs[point[blocks[name]] > 0.5]
@@ -72,9 +72,9 @@ def _routes(model: Model, point: FloatArray) -> Routes:
     turns = (point[blocks["lambda"]] > 0.5).astype(np.int64)
     passes = np.zeros((n, slots.n_inner), dtype=np.bool_)
     sides = np.zeros((n, slots.n_inner), dtype=np.int64)
-    at, units = np.zeros(n, dtype=np.int64), np.arange(n)
+    at, groups = np.zeros(n, dtype=np.int64), np.arange(n)
     for layer in range(len(slots.widths)):
-        here = units[at < slots.n_inner]
+        here = groups[at < slots.n_inner]
         node, turn = at[here], turns[here, layer]
         passes[here, node], sides[here, node] = True, turn
         at[here] = heads[turn, node]
@@ -86,7 +86,7 @@ def _nodes(routes: Routes) -> list[int]:
 
 
 def _ways(routes: Routes, node: int) -> tuple[BoolArray, BoolArray]:
-    """(n_units,) units that pass the node on its low side, and on its high side."""
+    """(n_groups,) groups that pass the node on its low side, and on its high side."""
     here, high = routes.passes[:, node], routes.side[:, node] == 1
     return here & ~high, here & high
 
@@ -135,13 +135,13 @@ def _univariate(model: Model, point: FloatArray, routes: Routes) -> Diagram | No
 
 
 def _test(model: Model, chosen: int, on_low: BoolArray, on_high: BoolArray) -> tuple[int, bool] | None:
-    """The test of the chosen column that parts the units, and whether its bit 0 is the high side of the program."""
+    """The test of the chosen column that parts the groups, and whether its bit 0 is the high side of the program."""
     rows = model.problem.rows
-    first_row = np.unique(model.units.of_row, return_index=True)[1]
+    first_row = np.unique(model.groups.of_row, return_index=True)[1]
     if model.chooses_thresholds:
         bit = rows.bits([chosen])[first_row, 0]
         return (chosen, False) if not bit[on_low].any() and bit[on_high].all() else None
-    column = int(model.units.feature[chosen])
+    column = int(model.groups.feature[chosen])
     ranks, first = rows.ranks[first_row, column], int(rows.offsets[column])
     if ranks[on_low].max() < ranks[on_high].min():
         return first + int(ranks[on_low].max()), False
@@ -151,13 +151,13 @@ def _test(model: Model, chosen: int, on_low: BoolArray, on_high: BoolArray) -> t
 
 
 def _one_way(model: Model, node: int, here: BoolArray) -> tuple[int, int] | None:
-    """A test that gives all units that pass the node one bit, and that bit.
+    """A test that gives all groups that pass the node one bit, and that bit.
 
     Among those of a node of a tree are the test of its parent and, in columns that do not vary, tests at their ends.
     """
     rows = model.problem.rows
-    ranks = rows.ranks[np.unique(model.units.of_row, return_index=True)[1]][here]
-    for column in model.units.feature.tolist():
+    ranks = rows.ranks[np.unique(model.groups.of_row, return_index=True)[1]][here]
+    for column in model.groups.feature.tolist():
         if ranks[:, column].max() < rows.tests_of[column]:
             return int(rows.offsets[column]) + int(ranks[:, column].max()), 0
         if ranks[:, column].min() > 0:
@@ -170,7 +170,7 @@ def _oblique(model: Model, point: FloatArray, routes: Routes) -> Diagram | None:
     high: dict[int, int] = {}
     normals: list[FloatArray] = []
     offsets: list[float] = []
-    x = model.units.columns
+    x = model.groups.columns
     for node in _nodes(routes):
         on_low, on_high = _ways(routes, node)
         low[node], high[node] = routes.heads[:, node].tolist()
@@ -251,10 +251,10 @@ def _midway(low: FloatArray, high: FloatArray, normal: FloatArray) -> tuple[Floa
 
 
 def _agrees(model: Model, diagram: Diagram, routes: Routes) -> bool:
-    """Whether every row takes the way of its unit: equal classes, and equal numbers of rows through the nodes."""
+    """Whether every row takes the way of its group: equal classes, and equal numbers of rows through the nodes."""
     seen, predicted = diagram.visits(model.problem)
-    if not np.array_equal(predicted, routes.code[model.units.of_row]):
+    if not np.array_equal(predicted, routes.code[model.groups.of_row]):
         return False
-    passed = routes.passes[model.units.of_row]
+    passed = routes.passes[model.groups.of_row]
     columns = sorted(map(bytes, np.packbits(passed[:, passed.any(axis=0)], axis=0).T.copy()))
     return columns == sorted(map(bytes, np.packbits(seen == 1, axis=0).T.copy()))

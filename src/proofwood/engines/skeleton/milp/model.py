@@ -1,7 +1,7 @@
 r"""The mixed-integer program of optimal decision diagrams, eqs. 1 to 20 of [1]_, written once for every solver.
 
 Row :math:`i` leaves node :math:`u` on its low side (:math:`w^-_{iu} = 1`) if :math:`a_u x_i + \varepsilon \le b_u`,
-on its high side (:math:`w^+_{iu} = 1`) if :math:`a_u x_i \ge b_u`. Rows that no split can tell apart are one unit of
+on its high side (:math:`w^+_{iu} = 1`) if :math:`a_u x_i \ge b_u`. Rows that no split can tell apart are one group of
 the program. Symmetry is broken as the authors' code does: eq. 12, whose sign the text lost, says that nodes of a layer
 stand in order of falling in-degree, idle nodes last.
 
@@ -41,14 +41,14 @@ LARGEST_COEFFICIENT = 1e4
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
-    """Rows of the problem, equal ones merged.
+class RowGroups:
+    """The groups of equal rows of the problem.
 
     Parameters
     ----------
-    of_row : (n_rows,) unit of each row
-    weights : (n_units, n_classes) int64
-    columns : (n_units, n_features) in [0, 1]; of univariate problems the columns that have tests
+    of_row : (n_rows,) group of each row
+    weights : (n_groups, n_classes) int64
+    columns : (n_groups, n_features) in [0, 1]; of univariate problems the columns that have tests
     feature : (n_features,) column of the problem
     """
 
@@ -58,7 +58,7 @@ class Units:
     feature: IntArray
 
     @classmethod
-    def of(cls, problem: LayeredProblem) -> Units:
+    def of(cls, problem: LayeredProblem) -> RowGroups:
         """Merge the rows that no split tells apart."""
         rows = problem.rows
         if problem.columns is None:
@@ -74,12 +74,12 @@ class Units:
 
     @property
     def n(self) -> int:
-        """Number of units."""
+        """Number of groups."""
         return int(self.weights.shape[0])
 
     @property
     def total(self) -> IntArray:
-        """(n_units,) weight of each unit."""
+        """(n_groups,) weight of each group."""
         return np.asarray(self.weights.sum(axis=1), dtype=np.int64)
 
 
@@ -90,19 +90,19 @@ class Model:
     Parameters
     ----------
     problem : LayeredProblem
-    units, slots : rows and nodes, as they are numbered here
+    groups, slots : rows and nodes, as they are numbered here
     epsilon : strictness of eq. 13; 0 if thresholds are chosen directly
     origin : coordinate that counts as 0 in every column
     program : variables and rows as arrays
-    blocks : name of a variable, as in the paper, to its columns: ``w-``, ``w+`` (units, nodes), ``z-``, ``z+`` (units,
-        arcs), ``lambda`` (units, layers), ``d`` (nodes), ``y-``, ``y+`` (arcs), ``w`` (units, classes), ``a+``, ``a-``
-        (nodes, features), ``b`` (nodes), ``e`` (nodes, features), or (nodes, tests) if thresholds are chosen directly,
-        ``s`` (penalties,) what each group lacks
+    blocks : name of a variable, as in the paper, to its columns: ``w-``, ``w+`` (groups, nodes), ``z-``, ``z+``
+        (groups, arcs), ``lambda`` (groups, layers), ``d`` (nodes), ``y-``, ``y+`` (arcs), ``w`` (groups, classes),
+        ``a+``, ``a-`` (nodes, features), ``b`` (nodes), ``e`` (nodes, features), or (nodes, tests) if thresholds are
+        chosen directly, ``s`` (penalties,) what each group of a fairness constraint lacks
     equations : equation of each row
     """
 
     problem: LayeredProblem
-    units: Units
+    groups: RowGroups
     slots: Slots
     epsilon: float
     origin: float
@@ -121,7 +121,7 @@ class Model:
         return "b" not in self.blocks
 
     def count_binaries(self) -> dict[str, int]:
-        r"""Binary variables of each block, for Theorem 2: ``lambda`` has units times layers, no other grows with rows.
+        r"""Binary variables of each block, for Theorem 2: ``lambda`` has groups times layers, no other grows with rows.
 
         On the skeleton of a full binary tree the layers are :math:`\log_2(|V| + 1)`.
         """
@@ -165,21 +165,21 @@ def build(problem: LayeredProblem, *, thresholds: bool = False, centred: bool = 
         raise ValueError("only a diagram without nodes is possible: compare the leaves, there is nothing to build")
     if thresholds and problem.oblique:
         raise ValueError("thresholds=True chooses among the tests of a univariate problem, but this one is oblique")
-    units, slots, out = Units.of(problem), Slots.of(problem), Builder()
-    _variables(out, problem, units, slots)
+    groups, slots, out = RowGroups.of(problem), Slots.of(problem), Builder()
+    _variables(out, problem, groups, slots)
     _flows(out, slots)
     _topology(out, problem, slots, fixed_polarity=thresholds)
     epsilon = 0.0
     if thresholds:
-        _tests(out, problem, units, slots)
+        _tests(out, problem, groups, slots)
     else:
         epsilon = EPSILON if problem.oblique else _gap(problem)
-        _separators(out, problem, units, slots, epsilon, 0.5 if centred else 0.0)
-    _side_constraints(out, problem, units, slots)
+        _separators(out, problem, groups, slots, epsilon, 0.5 if centred else 0.0)
+    _side_constraints(out, problem, groups, slots)
     if least_splits > 1:
         out.rows("least_splits", [(out.blocks["d"], 1)], lower=least_splits)
     return Model(
-        problem, units, slots, epsilon, 0.5 if centred else 0.0, out.program(), out.blocks, tuple(out.equations)
+        problem, groups, slots, epsilon, 0.5 if centred else 0.0, out.program(), out.blocks, tuple(out.equations)
     )
 
 
@@ -193,8 +193,8 @@ def _gap(problem: LayeredProblem) -> float:
     return epsilon
 
 
-def _variables(out: Builder, problem: LayeredProblem, units: Units, slots: Slots) -> None:
-    n, inner, cost = units.n, slots.n_inner, problem.cost
+def _variables(out: Builder, problem: LayeredProblem, groups: RowGroups, slots: Slots) -> None:
+    n, inner, cost = groups.n, slots.n_inner, problem.cost
     out.variables("w-", (n, inner))
     out.variables("w+", (n, inner))
     out.variables("z-", (n, len(slots.low)))
@@ -205,12 +205,12 @@ def _variables(out: Builder, problem: LayeredProblem, units: Units, slots: Slots
     out.variables("d", (inner,), lower=~used, objective=used * price, integer=True, priority=1)
     out.variables("y-", (len(slots.low),), integer=True, priority=1)
     out.variables("y+", (len(slots.high),), integer=True, priority=1)
-    wrong = units.total[:, None] - units.weights
+    wrong = groups.total[:, None] - groups.weights
     out.variables("w", (n, slots.n_classes), objective=wrong / cost.total, implied=True)
 
 
 def _flows(out: Builder, slots: Slots) -> None:
-    """Eqs. 1 to 5, 9, 10 and 17: every unit follows one path."""
+    """Eqs. 1 to 5, 9, 10 and 17: every group follows one path."""
     w_low, w_high, z_low, z_high = (out.blocks[name] for name in ("w-", "w+", "z-", "z+"))
     for node in range(slots.n_inner):
         arrive_low, arrive_high = slots.entering(node)
@@ -264,15 +264,15 @@ def _topology(out: Builder, problem: LayeredProblem, slots: Slots, *, fixed_pola
 
 
 def _separators(
-    out: Builder, problem: LayeredProblem, units: Units, slots: Slots, epsilon: float, origin: float
+    out: Builder, problem: LayeredProblem, groups: RowGroups, slots: Slots, epsilon: float, origin: float
 ) -> None:
     """Eqs. 13 to 16: hyperplanes, of one coefficient each if the problem is univariate."""
-    inner, n_features = slots.n_inner, units.columns.shape[1]
-    x = units.columns - origin
+    inner, n_features = slots.n_inner, groups.columns.shape[1]
+    x = groups.columns - origin
     furthest = np.abs(x).max(axis=1)
     # Some b between the sums of both sides lies within reach of them; one outside sends all rows one way.
     most_b = 1.0 if origin == 0 else float(furthest.max()) + epsilon
-    big = np.full((units.n, 1), 2 + epsilon) if origin == 0 else (furthest + most_b + epsilon)[:, None]
+    big = np.full((groups.n, 1), 2 + epsilon) if origin == 0 else (furthest + most_b + epsilon)[:, None]
     up = out.variables("a+", (inner, n_features))
     down = out.variables("a-", (inner, n_features))
     offset = out.variables("b", (inner,), lower=-most_b, upper=most_b)
@@ -311,9 +311,9 @@ def _root_of_tree(out: Builder, slots: Slots, epsilon: float, origin: float) -> 
     out.rows("root", free, lower=epsilon)
 
 
-def _tests(out: Builder, problem: LayeredProblem, units: Units, slots: Slots) -> None:
+def _tests(out: Builder, problem: LayeredProblem, groups: RowGroups, slots: Slots) -> None:
     """Instead of eqs. 13 to 16: a node chooses one test, and rows flow as that test says."""
-    first_row = np.unique(units.of_row, return_index=True)[1]
+    first_row = np.unique(groups.of_row, return_index=True)[1]
     bits = problem.rows.bits()[first_row].astype(np.float64)
     chosen = out.variables("e", (slots.n_inner, bits.shape[1]), integer=True)
     for node in range(slots.n_inner):
@@ -323,14 +323,14 @@ def _tests(out: Builder, problem: LayeredProblem, units: Units, slots: Slots) ->
         out.rows("(14) test", [(out.blocks["w+"][:, [node]], 1), (row, -bits)], upper=0)
 
 
-def _side_constraints(out: Builder, problem: LayeredProblem, units: Units, slots: Slots) -> None:
+def _side_constraints(out: Builder, problem: LayeredProblem, groups: RowGroups, slots: Slots) -> None:
     """Eqs. 19 and 20, and the number of nodes."""
     weights, cost = problem.rows.weights, problem.cost
 
     def chosen(rate: Rate) -> tuple[Term, float]:
         """The sum of a rate, scaled, and the scale."""
-        sums = np.zeros(units.n, dtype=object)
-        np.add.at(sums, units.of_row, np.array(rate.coefficients(weights), dtype=object))
+        sums = np.zeros(groups.n, dtype=object)
+        np.add.at(sums, groups.of_row, np.array(rate.coefficients(weights), dtype=object))
         scale = max(1.0, float(max(abs(number) for number in sums)) / LARGEST_COEFFICIENT)
         return (out.blocks["w"][:, rate.positive], np.array([float(number) / scale for number in sums])), scale
 
@@ -347,7 +347,7 @@ def _side_constraints(out: Builder, problem: LayeredProblem, units: Units, slots
     if problem.min_weight:
         scale = max(1.0, problem.rows.total / LARGEST_COEFFICIENT)
         for node in range(1, slots.n_inner):
-            through = [(out.blocks[name][:, node], units.total / scale) for name in ("w-", "w+")]
+            through = [(out.blocks[name][:, node], groups.total / scale) for name in ("w-", "w+")]
             out.rows("(20)", [*through, (out.blocks["d"][[node]], -problem.min_weight / scale)], lower=0)
     if problem.max_splits < slots.n_inner:
         out.rows("max_splits", [(out.blocks["d"], 1)], upper=problem.max_splits)

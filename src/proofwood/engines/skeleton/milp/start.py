@@ -47,8 +47,8 @@ def start_values(model: Model, diagram: Diagram) -> FloatArray | None:
     point, blocks = np.zeros(model.program.n_variables), model.blocks
     seen = diagram.visits(model.problem)[0]
     bits = diagram.bits(model.problem)
-    first_row = np.unique(model.units.of_row, return_index=True)[1]
-    sides = np.zeros((model.units.n, model.slots.n_inner), dtype=np.int64)
+    first_row = np.unique(model.groups.of_row, return_index=True)[1]
+    sides = np.zeros((model.groups.n, model.slots.n_inner), dtype=np.int64)
     for place in placed:
         point[blocks["d"][place.slot]] = 1
         _set_arcs(model, point, place)
@@ -73,12 +73,12 @@ def _of_leaf(model: Model, code: int) -> FloatArray:
     side = place.one_way
     if side is None:  # both arcs lead there: any test
         point[blocks["e"][0, 0]] = 1
-        first_row = np.unique(model.units.of_row, return_index=True)[1]
+        first_row = np.unique(model.groups.of_row, return_index=True)[1]
         root = model.problem.rows.bits([0])[first_row, 0].astype(np.int64)
     else:
-        root = np.full(model.units.n, side)
+        root = np.full(model.groups.n, side)
         _set_one_way(model, point, 0, side)
-    sides = np.zeros((model.units.n, slots.n_inner), dtype=np.int64)
+    sides = np.zeros((model.groups.n, slots.n_inner), dtype=np.int64)
     sides[:, 0] = root
     _set_flows(model, point, sides)
     return point
@@ -157,7 +157,7 @@ def _set_split(
             return True
         offsets = model.problem.rows.offsets
         column = int(np.searchsorted(offsets, test, side="right")) - 1
-        feature = int(np.searchsorted(model.units.feature, column))
+        feature = int(np.searchsorted(model.groups.feature, column))
         cut, tests = test - int(offsets[column]), int(model.problem.rows.tests_of[column])
         below, above = cut / tests - model.origin, (cut + 1) / tests - model.origin
         point[blocks["e"][slot, feature]] = 1
@@ -170,7 +170,7 @@ def _set_split(
     least_b, most_b = model.program.lower[blocks["b"][slot]], model.program.upper[blocks["b"][slot]]
     if size > 0:
         normal = normal / size
-    sums = (model.units.columns - model.origin) @ normal
+    sums = (model.groups.columns - model.origin) @ normal
     least = float(sums[here & (side == 0)].max(initial=-np.inf)) + model.epsilon
     most = float(sums[here & (side == 1)].min(initial=np.inf))
     if least > most or least > most_b or most < least_b:
@@ -189,13 +189,13 @@ def _set_one_way(model: Model, point: FloatArray, slot: int, side: int) -> None:
 
 
 def _set_flows(model: Model, point: FloatArray, sides: IntArray) -> None:
-    """Route every unit from the root by the sides it takes and the arcs that are set."""
+    """Route every group from the root by the sides it takes and the arcs that are set."""
     blocks, slots = model.blocks, model.slots
-    at = np.zeros(model.units.n, dtype=np.int64)
+    at = np.zeros(model.groups.n, dtype=np.int64)
     chosen = [_heads(point[blocks["y-"]], slots.low, slots), _heads(point[blocks["y+"]], slots.high, slots)]
-    units = np.arange(model.units.n)
+    groups = np.arange(model.groups.n)
     for layer in range(len(slots.widths)):
-        here = units[at < slots.n_inner]
+        here = groups[at < slots.n_inner]
         here = here[slots.layer[at[here]] == layer]
         for side, flow, through in ((0, "z-", "w-"), (1, "z+", "w+")):
             going = here[sides[here, at[here]] == side]
@@ -205,7 +205,7 @@ def _set_flows(model: Model, point: FloatArray, sides: IntArray) -> None:
                 point[blocks["lambda"][going, layer]] = 1
         turn = sides[here, at[here]]
         at[here] = np.where(turn == 1, chosen[1][1][at[here]], chosen[0][1][at[here]])
-    point[blocks["w"][units, at - slots.n_inner]] = 1
+    point[blocks["w"][groups, at - slots.n_inner]] = 1
 
 
 def _heads(chosen: FloatArray, arcs: IntArray, slots: Slots) -> tuple[IntArray, IntArray]:

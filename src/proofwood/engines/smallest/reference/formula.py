@@ -161,7 +161,7 @@ class TreeFormula:
     def _claim(self, max_leaves: int | None) -> str:
         size = "" if max_leaves is None else f" and at most {max_leaves} leaves"
         errors = f"more than {self.slack} errors beyond the unavoidable" if self.slack else "no avoidable error"
-        rows = f"{np.count_nonzero(self._added)} of {self._added.size} distinct rows"
+        rows = f"{np.count_nonzero(self._added)} of {self._added.size} groups of equal rows"
         right = f"makes {errors}" if not self.slack else f"makes not {errors}"
         return f"No tree of depth at most {self.depth}{size} {right}: shown on {rows}."
 

@@ -53,7 +53,7 @@ def solve(
     -------
     Result
         In units of depth or nodes. Parts are the depth and, if they count, the nodes. ``counters["examples"]`` is the
-        largest number of distinct rows in one formula.
+        largest number of groups of equal rows in one formula.
 
     Raises
     ------
@@ -62,9 +62,9 @@ def solve(
 
     Notes
     -----
-    With ``max_errors`` above the unavoidable ones, a distinct row of the formula may be given a class that costs more
+    With ``max_errors`` above the unavoidable ones, a group of the formula may be given a class that costs more
     than its cheapest, at the price of a literal whose weight is the difference; the sum of these literals is bounded
-    by a totalizer that grows with the rows. The paper has no such errors.
+    by a totalizer that grows with the groups. The paper has no such errors.
 
     References
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,31 +38,32 @@ SUPPORTED = (
 
 
 def adapt(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted:
-    """The adapter's reading of a fitted model; TypeError if it is of no supported kind."""
+    """The adapter's reading of a fitted model; TypeError if it is of no supported kind.
+
+    A ``Forest``, which is what adapters make, is taken as it is.
+    """
     if isinstance(model, Pipeline):
         inner = adapt(model.steps[-1][1], vote, None)
         return from_pipeline(model, inner, feature_names)
-    if isinstance(model, (NodeTable, Ensemble)):
-        return from_tables(model, feature_names)
-    own = _own(model, feature_names)
-    if own is not None:
-        return own
-    hist = _hist(model, vote, feature_names)
-    if hist is not None:
-        return hist
-    boosted = _booster(model, vote, feature_names)
-    if boosted is not None:
-        return boosted
-    forest = _sklearn(model, vote)
-    if forest is not None:
-        names = getattr(model, "feature_names_in_", None)
-        if names is not None:
-            forest = replace(forest, names=tuple(str(name) for name in names))
-        return plain(forest, feature_names)
+    for reader in _READERS:
+        found = reader(model, vote, feature_names)
+        if found is not None:
+            return found
     raise TypeError(f"cannot explain a {type(model).__name__}: expected a fitted {SUPPORTED}")
 
 
-def _own(model: Any, feature_names: Sequence[str] | None) -> Adapted | None:
+def _tables(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
+    return from_tables(model, feature_names) if isinstance(model, (NodeTable, Ensemble)) else None
+
+
+def _forest(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
+    if not isinstance(model, Forest):
+        return None
+    refuse_majority(model, vote)
+    return plain(model, feature_names)
+
+
+def _own(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
     if not isinstance(model, ProvedClassifier):
         return None
     check_is_fitted(model)
@@ -96,7 +97,7 @@ def _booster(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adap
     return with_categories(forest, categories, feature_names, unknown_missing=library == "lightgbm")
 
 
-def _sklearn(model: Any, vote: str) -> Forest | None:
+def _sklearn(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
     kinds = (
         DecisionTreeClassifier,
         RandomForestClassifier,
@@ -108,13 +109,29 @@ def _sklearn(model: Any, vote: str) -> Forest | None:
         return None
     check_is_fitted(model)
     if isinstance(model, DecisionTreeClassifier):
-        return from_sklearn.from_tree(model)
-    if isinstance(model, BaggingClassifier):
-        return from_sklearn.from_bagging(model, vote)
-    if isinstance(model, GradientBoostingClassifier):
+        forest = from_sklearn.from_tree(model)
+    elif isinstance(model, BaggingClassifier):
+        forest = from_sklearn.from_bagging(model, vote)
+    elif isinstance(model, GradientBoostingClassifier):
         refuse_majority(model, vote)
-        return from_sklearn.from_gradient_boosting(model)
-    return from_sklearn.from_forest(model, vote)
+        forest = from_sklearn.from_gradient_boosting(model)
+    else:
+        forest = from_sklearn.from_forest(model, vote)
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        forest = replace(forest, names=tuple(str(name) for name in names))
+    return plain(forest, feature_names)
+
+
+_READERS: tuple[Callable[[Any, str, Sequence[str] | None], Adapted | None], ...] = (
+    _tables,
+    _forest,
+    _own,
+    _hist,
+    _booster,
+    _sklearn,
+)
+"""Asked one after the other: a model, the vote, and names of columns -> its reading, None if it is of another kind."""
 
 
 def refuse_majority(model: Any, vote: str) -> None:

@@ -54,14 +54,9 @@ def checked(scores: ScoreModel, question: Question, verdict: Verdict) -> Answer:
     if not ((question.low <= row) & (row <= question.high)).all() or not scores.allows(row):
         raise AssertionError(f"the witness {row.tolist()} is outside the box or the space")
     sums = scores.sums(row)
-    order = question.targets if scores.ties_low else question.targets[::-1]
-    own = sums[question.label]
-    if question.strict:
-        reached = [k for k in order if scores.may_be_first(sums, k)]
-    else:
-        reached = [k for k in order if sums[k] - own >= scores.threshold_of_win(k, question.label)]
+    reached = question.reached(scores, row)
     if not reached:
-        raise AssertionError(f"the witness has the sums {sums.tolist()} and reaches none of {list(order)}")
+        raise AssertionError(f"the witness has the sums {sums.tolist()} and reaches none of {list(question.targets)}")
     return Answer(True, row, max(reached, key=lambda target: int(sums[target])))
 
 
