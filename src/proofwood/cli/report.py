@@ -98,12 +98,12 @@ def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:
     """Training errors of scikit-learn's greedy tree under the same limits; None where it has no such tree."""
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 
-    if not isinstance(model, OptimalTreeClassifier) or model.max_depth == 0 or model.categories_:
+    if not isinstance(model, OptimalTreeClassifier) or model.max_depth == 0 or not model.schema_.plain:
         return None
     from sklearn.tree import DecisionTreeClassifier
 
     cart = DecisionTreeClassifier(max_depth=model.max_depth, min_samples_leaf=model.min_samples_leaf, random_state=0)
-    X = model._rows(features)
+    X = features.to_numpy().astype(float)
     return int((cart.fit(X, labels).predict(X) != labels).sum())
 
 
