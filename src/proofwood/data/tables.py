@@ -224,7 +224,7 @@ def _read_text(path: Path) -> pl.DataFrame:
 def _with_leading_zeros(frame: pl.DataFrame, content: bytes, separator: str) -> pl.DataFrame:
     """``frame`` with codes such as postal codes as text: whole numbers that are written with zeros before them."""
     whole = [name for name, dtype in frame.schema.items() if dtype.is_integer()]
-    if not whole or re.search(rb"(^|[\n\r\"" + re.escape(separator).encode() + rb"])[ \t]*0\d", content) is None:
+    if not whole or re.search(rb"(^|[\n\r\"" + re.escape(separator).encode() + rb"]) {0,20}0\d", content) is None:
         return frame
     written = pl.read_csv(content, separator=separator, has_header=True, infer_schema=False, columns=whole)
     codes = [column for column in written.get_columns() if column.str.strip_chars().str.contains(r"^0\d").any()]
