@@ -114,8 +114,21 @@ class OptimalTreeClassifier(ProvedClassifier):
     def _problem(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> PosedTree:
         check_few(self.min_samples_level)
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-        views = tree_views(X, self.schema_, codes, n_classes, weights, few=self.min_samples_level)
+        views = tree_views(
+            X,
+            self.schema_,
+            codes,
+            n_classes,
+            weights,
+            max_depth=self.max_depth,
+            few=self.min_samples_level,
+            minimum=self._holds_leaves(),
+        )
         return self._posed(views, X, codes, n_classes, sample_weight)
+
+    def _holds_leaves(self) -> bool:
+        """Whether leaves hold a minimum beyond one row."""
+        return self.min_samples_leaf > 1 or self.min_weight_fraction_leaf > 0
 
     def _to_count(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> PosedTree:
         return self._posed(Views((), X.shape[1]), X, codes, n_classes, sample_weight)
@@ -133,6 +146,7 @@ class OptimalTreeClassifier(ProvedClassifier):
             min_samples_leaf=self.min_samples_leaf,
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             max_gap=self.max_gap,
+            by_sets=views.by_sets,
         )
         return PosedTree(problem, views, X if problem.n_rows == X.shape[0] else X[problem.kept])
 
