@@ -14,18 +14,16 @@ from proofwood.data.views import View, Views, class_shares, level_order, pooled,
 from proofwood.estimators.parameters import is_integer
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import canonical_thresholds
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.problem import SETS_ANYWHERE, TreeProblem
 
 FEW_ROWS = 30
 """Rows below which levels are pooled by default,"""
 FEW_SHARE = 40
 """or this part of all rows, if it is less."""
-SETS_ANYWHERE = 12
-"""Levels, gaps counted as one, up to which all sets of levels are tested at every node,"""
 SETS_LOW = 64
-"""or at nodes with two levels of tests at most, their own included;"""
+"""Levels, gaps counted as one, up to which all sets of levels are tested at nodes with two levels of tests at most."""
 SETS_OF_HELD_LEAVES = 5
-"""and up to which they are where leaves have a minimum, at every node."""
+"""Levels up to which all sets are tested where leaves have a minimum."""
 CLASSES_OF_SETS = 10
 """Classes up to which sets are searched."""
 

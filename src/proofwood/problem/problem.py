@@ -13,6 +13,8 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.objectives import Rounding, TreeCost, integer_weights
 
 MAX_DEPTH = 20
+SETS_ANYWHERE = 12
+"""Levels of a column up to which all sets of them are tests of every node."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,8 @@ class TreeProblem:
     max_gap : permitted difference between the reported tree and the optimum, in the integer unit of ``cost``
     rounding : the real weights, if 64-bit integers do not hold them
     by_sets : columns of ``X`` that hold levels without order; a test of them is a set of levels
+    sets_anywhere : levels of such a column up to which it is tested at every node; one of more is tested where the
+        tests on a path from there are two at most
     """
 
     X: FloatArray
@@ -49,6 +53,7 @@ class TreeProblem:
     kept: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     rounding: Rounding | None = None
     by_sets: tuple[int, ...] = ()
+    sets_anywhere: int = SETS_ANYWHERE
 
     @classmethod
     def from_arrays(

@@ -175,6 +175,7 @@ def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> d
         "lane_bits": options.lanes,
         "eta": min(options.eta, 1e9),
         "by_sets": list(problem.by_sets),
+        "sets_anywhere": problem.sets_anywhere,
         **{name: getattr(options, name) for name in _SWITCHES},
     }
 

@@ -34,7 +34,7 @@ void check_lengths(const Matrix& x, const Labels& labels, const Weights& weights
     throw std::invalid_argument("x, labels and weights differ in length");
 }
 
-trees::Settings read_settings(const nb::dict& given, bool& merge, std::vector<proofwood::u32>& by_sets) {
+trees::Settings read_settings(const nb::dict& given, bool& merge, trees::LevelTests& by_sets) {
   trees::Settings settings;
   proofwood::SettingsReader reader(given);
   const auto number = [&](const char* name, auto fallback) { return reader.get(name, fallback); };
@@ -60,8 +60,9 @@ trees::Settings read_settings(const nb::dict& given, bool& merge, std::vector<pr
   settings.rules.cache = rule("cache");
   settings.rules.affordable = rule("affordable");
   merge = rule("merge_rows");
-  if (reader.has("by_sets")) by_sets = reader.list<proofwood::u32>("by_sets");
-  if (!by_sets.empty() && settings.minimum.any())
+  if (reader.has("by_sets")) by_sets.columns = reader.list<proofwood::u32>("by_sets");
+  by_sets.anywhere = number("sets_anywhere", by_sets.anywhere);
+  if (!by_sets.columns.empty() && settings.minimum.any())
     throw std::invalid_argument("columns tested by sets need leaves without a minimum");
   reader.finish();
   return settings;
@@ -87,7 +88,7 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   check_lengths(x, labels, weights);
   const std::size_t n = x.shape(0);
   bool merge = true;
-  std::vector<proofwood::u32> by_sets;
+  trees::LevelTests by_sets;
   const trees::Settings settings = read_settings(given, merge, by_sets);
 
   // The walk that writes the tree comes after the search: about 10 ns per value, at most a fifth of the limit.

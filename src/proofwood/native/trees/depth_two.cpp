@@ -13,15 +13,17 @@ DepthTwo::DepthTwo(Shared& shared, Counters& counters)
 bool DepthTwo::solve(Subproblem& subproblem, NeighbourBounds& bounds, const Request& request, bool report) {
   stump_.reset();
   bool ready = false, stopped_early = false;
+  begun_ = false;
   const auto& neighbours = request.neighbours;
   if (std::any_of(neighbours.begin(), neighbours.end(), [](const Neighbour& n) { return n.known != nullptr; })) {
     begin(*subproblem.rows);
-    ready = true;
+    ready = begun_ = true;
     stopped_early = !run_seeds(subproblem);
   }
   if (!stopped_early) bounds.open_intervals(subproblem);
   if (!stopped_early && !subproblem.queue.empty()) {
     if (!ready) begin(*subproblem.rows);
+    begun_ = true;
     stopped_early = !exhaust(subproblem, ready, report);
   }
   return !stopped_early;

@@ -35,6 +35,9 @@ class DepthTwo : public StumpBatch {
 
   // Of the last subproblem: what the better of a leaf and the best stump costs, if it was needed.
   std::optional<i64> cost_of_stump() const { return stump_; }
+  // Adds to `bounds` of each of these columns what every tree with a set of its levels at the root costs: each level
+  // gets what its best stump alone gets wrong, or more. False if stopped (level_bounds.cpp).
+  bool bound_level_roots(Rows& rows, const std::vector<u32>& columns, std::vector<i64>& bounds);
 
  private:
   struct Side {
@@ -47,6 +50,7 @@ class DepthTwo : public StumpBatch {
   bool exhaust(Subproblem& subproblem, bool base_known, bool report);
 
   std::optional<i64> stump_;
+  bool begun_ = false;  // with the rows of the last subproblem
   Shared& shared_;
   Counters& counters_;
   std::vector<Interval> taken_;

@@ -10,16 +10,15 @@ namespace proofwood::trees {
 
 using LevelSet = u64;  // bit l: level l is in the set
 constexpr u32 kMostLevels = 64;
-// More sets than a search goes through one by one: such columns are tested by sets at the last two levels of tests.
-constexpr u32 kBranchedLevels = 12;
 
 struct LevelColumn {
   u32 column = 0;                   // of the caller
   std::vector<unsigned char> code;  // per row: level, 0..n_levels-1
   std::vector<double> value;        // per level: number of the caller
+  bool anywhere = true;             // tested by sets at every node; else where two levels of tests are left
   u32 n_levels() const { return static_cast<u32>(value.size()); }
   // Whether its sets are tests of trees of this depth, at their roots.
-  bool tested_at(int depth) const { return depth <= 2 || n_levels() <= kBranchedLevels; }
+  bool tested_at(int depth) const { return depth <= 2 || anywhere; }
 };
 
 inline bool contains(LevelSet set, u32 level) { return (set >> level & 1u) != 0; }

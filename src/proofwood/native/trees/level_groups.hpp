@@ -18,10 +18,12 @@ class LevelGroups {
             nullptr};
   }
 
+  const std::vector<u32>& levels(u32 c) const { return levels_[c]; }  // of these segments
+
  private:
   u32 n_ = 0;
   Buffer<u32> order_;
-  std::vector<std::vector<u32>> ends_;  // per column
+  std::vector<std::vector<u32>> ends_, levels_;  // per column
 };
 
 }  // namespace proofwood::trees

@@ -17,18 +17,24 @@ bool Solver::level_roots(Subproblem& subproblem, i64 base, const Neighbours& nei
   const i64 leaf_price = shared.settings.prices.leaf;
   const auto& columns = shared.table.levels;
   i64 least = kInfinite;
+  std::vector<i64> bounds(columns.size(), leaf_price);
+  std::vector<u32> open;
+  for (u32 c = 0; c < columns.size(); ++c) {
+    bounds[c] = std::max(bounds[c], level_bound(neighbours, c));
+    if (columns[c].tested_at(subproblem.depth) && bounds[c] < subproblem.cutoff()) open.push_back(c);
+  }
+  if (batched(subproblem.depth) && !open.empty() && !depth_two.bound_level_roots(*subproblem.rows, open, bounds))
+    return false;
   subproblem.level_bounds.assign(columns.size(), 0);
   for (u32 c = 0; c < columns.size(); ++c) {
     if (!columns[c].tested_at(subproblem.depth)) continue;
-    const i64 known = std::max(leaf_price, level_bound(neighbours, c));
-    i64 bound = known;
-    if (known < subproblem.cutoff()) {
+    if (bounds[c] < subproblem.cutoff()) {
       const LevelSplit split = level_root(subproblem, c);
       if (split.stopped) return false;
-      bound = std::max(known, split.bound);
+      bounds[c] = std::max(bounds[c], split.bound);
     }
-    least = std::min(least, bound);
-    subproblem.level_bounds[c] = std::min(bound, base + leaf_price);  // sets of none or of all levels, too
+    least = std::min(least, bounds[c]);
+    subproblem.level_bounds[c] = std::min(bounds[c], base + leaf_price);  // sets of none or of all levels, too
   }
   subproblem.levels_lower = least;
   return true;
@@ -50,7 +56,7 @@ LevelSplit Solver::level_root(Subproblem& subproblem, u32 c) {
 }
 
 bool Solver::by_pairs(int depth, u32 c) const {
-  return batched(depth) || (depth == 2 && shared.table.levels[c].n_levels() > kBranchedLevels);
+  return batched(depth) || (depth == 2 && !shared.table.levels[c].anywhere);
 }
 
 // What neighbours know of the sets of a column: as of thresholds (neighbour_bounds.hpp).

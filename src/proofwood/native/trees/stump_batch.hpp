@@ -112,6 +112,11 @@ struct StumpBatch {
     }
     u32* const mask = static_cast<u32*>(mask_buffer.resize(rows.n * sizeof(u32)));
     kernels->make_mask(rows.n, static_cast<int>(lanes.size()), column.data(), limit.data(), bit.data(), mask);
+    return walk(rows, mask, lanes.size());
+  }
+
+  // The same for candidates that the bits of `mask` say, per local row.
+  bool walk(Rows& rows, const u32* mask, std::size_t candidates) {
     values.mask = mask;
     kernels->begin(state, two);
     const bool limited = minimum.any();
@@ -124,8 +129,8 @@ struct StumpBatch {
       if (stopped()) return false;
       (two ? kernels->two_classes_levels : kernels->many_classes_levels)(groups.column(c), values, state);
     }
-    found.resize(lanes.size());
-    for (std::size_t l = 0; l < lanes.size(); ++l) kernels->finish(state, two, static_cast<int>(l), found[l]);
+    found.resize(candidates);
+    for (std::size_t l = 0; l < candidates; ++l) kernels->finish(state, two, static_cast<int>(l), found[l]);
     return true;
   }
 };

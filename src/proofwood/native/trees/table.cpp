@@ -126,15 +126,16 @@ std::vector<u32> distinct_columns(const Columns& columns, const std::vector<u32>
 }
 
 // The columns tested by sets, without the levels of their rows; of equal ones the first.
-std::vector<LevelColumn> level_columns(const Columns& columns, const std::vector<u32>& by_sets) {
+std::vector<LevelColumn> level_columns(const Columns& columns, const LevelTests& by_sets) {
   std::vector<LevelColumn> found;
-  for (const u32 f : by_sets) {
+  for (const u32 f : by_sets.columns) {
     if (columns.values[f].size() <= 2) continue;
     if (columns.values[f].size() > kMostLevels)
       throw std::invalid_argument("column " + std::to_string(f) + " has " + std::to_string(columns.values[f].size()) +
                                   " levels, expected at most " + std::to_string(kMostLevels) + " to test by sets");
     const auto twin = [&](const LevelColumn& other) { return columns.ranks[other.column] == columns.ranks[f]; };
-    if (std::none_of(found.begin(), found.end(), twin)) found.push_back({f, {}, columns.values[f]});
+    if (std::none_of(found.begin(), found.end(), twin)) 
+      found.push_back({f, {}, columns.values[f], columns.values[f].size() <= by_sets.anywhere});
   }
   return found;
 }
@@ -250,11 +251,11 @@ void make_levels(Table& table, const Columns& columns, const std::vector<u32>& e
 }  // namespace
 
 bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const int* labels, const i64* weights,
-             u32 n_classes, const std::vector<u32>& by_sets, bool merge, bool keep_counts, int threads,
+             u32 n_classes, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
              const std::atomic<int>& stop) {
   Columns columns;
   if (!rank_columns(columns, x, n, n_columns, threads, stop)) return false;
-  table.column = distinct_columns(columns, by_sets);
+  table.column = distinct_columns(columns, by_sets.columns);
   table.levels = level_columns(columns, by_sets);
   table.n_features = static_cast<u32>(table.column.size());
   table.n_classes = n_classes;

@@ -34,10 +34,15 @@ struct Table {
   bool unit = true;                        // all weights and counts are 1
 };
 
-// `x` is (n, n_columns), row after row; `labels` in 0..n_classes-1; `by_sets`: columns whose numbers are levels without
-// order, at most kMostLevels of them. Returns false if `stop` was set meanwhile.
+// Columns whose numbers are levels without order, at most kMostLevels of them.
+struct LevelTests {
+  std::vector<u32> columns;
+  u32 anywhere = kMostLevels;  // levels of a column up to which its sets are tests of every node
+};
+
+// `x` is (n, n_columns), row after row; `labels` in 0..n_classes-1. Returns false if `stop` was set meanwhile.
 bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const int* labels, const i64* weights,
-             u32 n_classes, const std::vector<u32>& by_sets, bool merge, bool keep_counts, int threads,
+             u32 n_classes, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
              const std::atomic<int>& stop);
 
 }  // namespace proofwood::trees
