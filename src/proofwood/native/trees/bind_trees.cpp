@@ -104,8 +104,8 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   const auto work = [&] {
     trees::Table table;
     if (!trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(),
-                        static_cast<proofwood::u32>(n_classes), by_sets, merge, settings.minimum.any(), settings.threads,
-                        stop))
+                        static_cast<proofwood::u32>(n_classes), by_sets, merge, settings.minimum.any(),
+                        settings.threads, stop))
       return;
     search = std::make_unique<trees::Search>(std::move(table), settings, stop, started);
     running = search.get();

@@ -46,8 +46,7 @@ PlanPtr CanonicalTree::first_split(Subproblem& subproblem, i64 optimum) {
     const u32 position = first_position(subproblem, f, optimum);
     if (shared_.stopped()) return nullptr;
     if (position != 0)
-      return both_sides(rows, subproblem.depth,
-                        *split_plan(f, rows.key(f)[position - 1], nullptr, nullptr));
+      return both_sides(rows, subproblem.depth, *split_plan(f, rows.key(f)[position - 1], nullptr, nullptr));
   }
   const int depth = subproblem.depth;
   for (u32 c = 0; c < shared_.table.levels.size(); ++c) {

@@ -44,7 +44,7 @@ class LevelEnds {
     int splits;
     u64 size;
     std::size_t least;
-    std::size_t start = 0;           // kThresholds: weight wrong per level at position `from`
+    std::size_t start = 0;              // kThresholds: weight wrong per level at position `from`
     u32 feature = 0, from = 0, to = 0;  // boundaries; kSets: source and number of levels that are known
     u16 low_label = 0, high_label = 0;
     int children[2] = {-1, -1};
@@ -90,8 +90,8 @@ class LevelEnds {
   std::vector<unsigned char> level_;  // per level present: its number in the column
   std::vector<u32> labels_;           // classes present
   std::vector<LocalRow> local_;
-  std::vector<T> total_;      // (n_labels present, width): weight of a class per level
-  std::vector<T> sign_;       // per class: what a row that goes low adds to what is wrong, times its weight
+  std::vector<T> total_;  // (n_labels present, width): weight of a class per level
+  std::vector<T> sign_;   // per class: what a row that goes low adds to what is wrong, times its weight
   std::vector<T> store_;
   std::vector<Node> nodes_;
   std::vector<SetSource> sources_;

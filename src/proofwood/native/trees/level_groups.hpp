@@ -14,7 +14,7 @@ class LevelGroups {
   void begin(const Table& table, const Rows& rows);
   // Local rows by level; a segment for each level that the rows have.
   SortedRows column(u32 c) const {
-    return {n_, order_.data() + std::size_t{c} * n_, ends_[c].data(), static_cast<u32>(ends_[c].size()), false,
+    return {n_,     order_.data() + std::size_t{c} * n_, ends_[c].data(), static_cast<u32>(ends_[c].size()), false,
             nullptr};
   }
 

@@ -92,8 +92,7 @@ class PairSearch {
 LevelSplit best_level_pair(const Table& table, const Rows& rows, u32 c, const Prices& prices, i64 limit, bool first,
                            const std::atomic<int>& stop) {
   constexpr i64 kNarrow = i64{1} << 30;  // sums of this size fit 32 bits
-  if (rows.counts.weight < kNarrow)
-    return PairSearch<std::int32_t>(table, rows, c, prices, limit, first, stop).run();
+  if (rows.counts.weight < kNarrow) return PairSearch<std::int32_t>(table, rows, c, prices, limit, first, stop).run();
   return PairSearch<i64>(table, rows, c, prices, limit, first, stop).run();
 }
 

@@ -48,9 +48,9 @@ class LevelBranching {
   const LevelColumn& column_;
   const i64 optimum_, price_;
   const u32 feature_;
-  std::vector<u32> levels_;    // present, by weight
-  std::vector<i64> single_;    // E(level alone), as far as known
-  std::vector<i64> singles_;   // sum of those from here on
+  std::vector<u32> levels_;   // present, by weight
+  std::vector<i64> single_;   // E(level alone), as far as known
+  std::vector<i64> singles_;  // sum of those from here on
   std::unordered_map<LevelSet, Solution> solved_;
   LevelSplit answer_;
 };

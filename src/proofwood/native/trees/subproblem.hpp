@@ -78,7 +78,7 @@ struct Subproblem {
   std::vector<Interval> busy;             // being evaluated by a thread
   std::vector<std::pair<int, int>> ends;  // per feature: the points at positions 0 and n
   i64 levels_lower = kInfinite;           // of trees with a set of levels at their root
-  std::vector<i64> level_bounds;          // the same per column, once these are searched; of sets that split nothing, too
+  std::vector<i64> level_bounds;  // the same per column, once these are searched; of sets that split nothing, too
 
   void begin(Rows& of, int depth_, i64 leaf, i64 limit_, i64 gap_);
   // Splitting off nothing leaves a tree of depth one less on all rows, whose cost is at least `base`.

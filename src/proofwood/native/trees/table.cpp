@@ -134,7 +134,7 @@ std::vector<LevelColumn> level_columns(const Columns& columns, const LevelTests&
       throw std::invalid_argument("column " + std::to_string(f) + " has " + std::to_string(columns.values[f].size()) +
                                   " levels, expected at most " + std::to_string(kMostLevels) + " to test by sets");
     const auto twin = [&](const LevelColumn& other) { return columns.ranks[other.column] == columns.ranks[f]; };
-    if (std::none_of(found.begin(), found.end(), twin)) 
+    if (std::none_of(found.begin(), found.end(), twin))
       found.push_back({f, {}, columns.values[f], columns.values[f].size() <= by_sets.anywhere});
   }
   return found;
