@@ -7,8 +7,8 @@
 //   wrong by h     2  9  4  6
 //
 // So a pair of stumps costs the sum over the levels of the lesser of both. All stumps and leaves are the ends of a
-// binary hierarchy, each node of which holds, per level, the least weight that any end below it gets wrong. The same sum
-// over two nodes bounds all pairs of ends below them. Nodes are made when a pair of them is opened.
+// binary hierarchy, each node of which holds, per level, the least weight that any end below it gets wrong. The same
+// sum over two nodes bounds all pairs of ends below them. Nodes are made when a pair of them is opened.
 #pragma once
 
 #include <atomic>

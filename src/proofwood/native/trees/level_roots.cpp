@@ -8,11 +8,6 @@ namespace proofwood::trees {
 
 // ------------------------------------------------------------------ all columns of a subproblem
 
-bool Solver::has_level_roots(int depth) const {
-  return std::any_of(shared.table.levels.begin(), shared.table.levels.end(),
-                     [&](const LevelColumn& column) { return column.tested_at(depth); });
-}
-
 bool Solver::level_roots(Subproblem& subproblem, i64 base, const Neighbours& neighbours) {
   const i64 leaf_price = shared.settings.prices.leaf;
   const auto& columns = shared.table.levels;
@@ -27,7 +22,10 @@ bool Solver::level_roots(Subproblem& subproblem, i64 base, const Neighbours& nei
     return false;
   subproblem.level_bounds.assign(columns.size(), 0);
   for (u32 c = 0; c < columns.size(); ++c) {
-    if (!columns[c].tested_at(subproblem.depth)) continue;
+    if (!columns[c].tested_at(subproblem.depth)) {  // at the root of a tree of depth one less, which is one of ours, too
+      least = std::min(least, base);
+      continue;
+    }
     if (bounds[c] < subproblem.cutoff()) {
       const LevelSplit split = level_root(subproblem, c);
       if (split.stopped) return false;

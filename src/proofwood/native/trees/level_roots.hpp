@@ -19,8 +19,8 @@ namespace proofwood::trees {
 // bounds every split that continues (low, high). E(M) >= OPT(M) - the price of as many splits as a side can have.
 class LevelBranching {
  public:
-  // Offers what costs less than `subproblem.cutoff()` to the subproblem. `optimum`: not kInfinite if the first split of this cost is wanted, in the order of
-  // the levels and low before high.
+  // Offers what costs less than `subproblem.cutoff()` to the subproblem. `optimum`: not kInfinite if the first split of
+  // this cost is wanted, in the order of the levels and low before high.
   LevelBranching(Solver& solver, Subproblem& subproblem, u32 c, i64 optimum);
   LevelSplit run();
 

@@ -97,7 +97,7 @@ void Solver::bound_deeper(Solution& solution, i64 splits) const {
 Subproblem& Solver::begin(Rows& rows, int depth, i64 limit, i64 gap) {
   Subproblem& subproblem = level(depth).subproblem;
   subproblem.begin(rows, depth, shared.leaf_cost(rows), limit, gap);
-  if (!shared.table.levels.empty() && has_level_roots(depth)) subproblem.levels_lower = 0;
+  if (!shared.table.levels.empty()) subproblem.levels_lower = 0;
   subproblem.queue.begin(shared.table, rows, shared.settings.prices, shared.settings.rules);
   return subproblem;
 }

@@ -34,9 +34,8 @@ class Solver {
   };
   Level& level(int depth) { return *levels_[static_cast<std::size_t>(depth)]; }
   bool batched(int depth) const { return depth == 2 && shared.settings.rules.depth_two; }
-  // Sets of levels at the root of a subproblem whose thresholds are done; `base`: bound of trees of depth one less. False
-  // if stopped, and then nothing is known of them (level_roots.cpp).
-  bool has_level_roots(int depth) const;
+  // Sets of levels at the root of a subproblem whose thresholds are done; `base`: bound of trees of depth one less.
+  // False if stopped, and then nothing is known of them (level_roots.cpp).
   bool level_roots(Subproblem& subproblem, i64 base, const Neighbours& neighbours);
   // The first set of a column at which a tree of cost `optimum` begins, in an order of its own; empty if there is none.
   LevelSet first_level_split(Rows& rows, int depth, u32 c, i64 optimum);
