@@ -23,7 +23,8 @@ def table(seed):
             values[rng.random(n) < rng.choice([0.0, 0.3])] = np.nan
             columns[f"number {j}"] = pd.Series(values)
         else:
-            values = rng.choice(list("abcd")[: int(rng.integers(2, 5))], n).astype(object)
+            most = 8 if depth < 3 and j == 0 else 5
+            values = rng.choice(list("abcdefg")[: int(rng.integers(2, most))], n).astype(object)
             values[rng.random(n) < rng.choice([0.0, 0.3])] = None
             columns[f"text {j}"] = pd.Series(values, dtype=object)
     labels = rng.integers(0, int(rng.integers(2, 5)), n)
@@ -38,7 +39,10 @@ def order_of(views, column):
 
 
 def candidates(X, learner, labels, weights):
-    """All tests of the columns: thresholds with either side for gaps, sets of the learner's own order of levels."""
+    """All tests of the columns: thresholds with either side for gaps, sets of levels with or without gaps.
+
+    Where leaves have a minimum and levels are many, the sets are those of the learner's own order of levels.
+    """
     codes = np.unique(labels, return_inverse=True)[1]
     values = learner._rows(X)
     problem = learner._problem(values, codes, codes.max() + 1, weights.astype(float))
@@ -48,8 +52,12 @@ def candidates(X, learner, labels, weights):
             continue
         if column.levels:
             texts = [None if text is None or text != text else text for text in X.iloc[:, j]]
-            order = [column.levels[code] for code in order_of(problem.views, j)]
-            found += naive_tables.ordered_tests(texts, order)
+            levels = len({text for text in texts if text is not None}) + (None in texts)
+            if learner.min_samples_leaf > 1 and levels > 5:
+                order = [column.levels[code] for code in order_of(problem.views, j)]
+                found += naive_tables.ordered_tests(texts, order)
+            else:
+                found += naive_tables.set_tests(texts)
         else:
             found += naive_tables.numeric_tests(values[:, j].tolist())
     return found

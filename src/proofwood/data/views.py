@@ -5,16 +5,17 @@ A search over thresholds needs an order, and a number for a gap. A *view* of a c
 - numbers, dates and ordered categories without gaps have one view, their own order;
 - with gaps they have two: gaps below all values and gaps above. A threshold then says where missing values go, and the
   lowest threshold of the first view asks whether the value is missing;
-- categories without order are put into one order of their levels first (:func:`level_order`), in which thresholds are
-  sets of levels; or they keep their codes, for learners that test levels one by one, and a gap is a further level.
+- categories without order are tested by sets of their levels, and a gap is a further level; or each set is a column of
+  0 and 1 (:func:`set_ranks`); or the levels are put into one order first (:func:`level_order`), in which thresholds are
+  sets of levels; or they keep their codes, for learners that test levels one by one.
 
-A tree over the views is optimal over all thresholds with either direction for gaps, and over the level sets of the
-order. :meth:`Views.lift` writes it over the columns.
+A tree over the views is optimal over all thresholds with either direction for gaps, and over all sets of levels or over
+those of the order. :meth:`Views.lift` writes it over the columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,11 +34,13 @@ class View:
     gap : number of a gap
     rank : (n_levels,) place of each level code in the order, of a column of unordered categories; else None. Levels of
         equal rank stay together
+    by_sets : whether sets of ranks are tested, and not thresholds on them
     """
 
     column: int
     gap: float = -np.inf
     rank: IntArray | None = None
+    by_sets: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +58,18 @@ class Views:
     n_columns: int
     by_level: frozenset[int] = frozenset()
 
+    @property
+    def by_sets(self) -> tuple[int, ...]:
+        """Places in ``views`` of columns that are tested by sets of levels."""
+        return tuple(v for v, view in enumerate(self.views) if view.by_sets)
+
     @classmethod
     def of(
         cls,
         X: FloatArray,
         *,
         ranks: Mapping[int, IntArray] | None = None,
+        given: Mapping[int, Collection[View]] | None = None,
         by_level: Collection[int] = (),
         left_out: Collection[int] = (),
     ) -> Views:
@@ -70,14 +79,18 @@ class Views:
         ----------
         X : (n_rows, n_columns) training rows, NaN where missing, level codes in columns of categories
         ranks : by column of unordered categories, (n_levels,) place of each level code
+        given : by column, all views of it
         by_level : columns of unordered categories that are tested level by level
         left_out : columns that nothing is to test
         """
-        ranks = ranks or {}
+        ranks, given = ranks or {}, given or {}
         views: list[View] = []
         levels = set()
         for j in range(X.shape[1]):
             if j in left_out:
+                continue
+            if j in given:
+                views += given[j]
                 continue
             gaps = np.isnan(X[:, j])
             if j in by_level:
@@ -124,6 +137,9 @@ class Views:
 
 def _seen_by(view: View, threshold: float, levels: frozenset[int] | None) -> tuple[float, frozenset[int] | None, bool]:
     """Threshold, levels and side of gaps of the test of a column that is this test of its view."""
+    if view.by_sets and levels is not None:
+        assert view.rank is not None
+        return np.nan, frozenset(np.flatnonzero(np.isin(view.rank, list(levels))).tolist()), view.gap in levels
     if levels is not None:
         return np.nan, levels - {int(view.gap)}, view.gap in levels
     missing_low = bool(view.gap <= threshold)
@@ -166,6 +182,27 @@ def level_order(shares: FloatArray, weights: FloatArray) -> IntArray:
     place = np.empty(n_levels, dtype=np.int64)
     place[order] = np.arange(n_levels)
     return place
+
+
+def set_ranks(place: IntArray, present: IntArray, *, gaps: bool) -> Iterator[IntArray]:
+    """Each set of levels that splits them, but for its complement, as ranks 0 and 1.
+
+    Parameters
+    ----------
+    place : (n_levels,) levels of equal place stay together
+    present : level codes that training has; all others have rank 1
+    gaps : whether there are gaps, which are a further level, that of rank 1
+
+    Yields
+    ------
+    ranks : (n_levels,) 0 for the levels of the set, 1 for all others
+    """
+    groups = np.unique(place[present])
+    for chosen in range(1, 2 ** (groups.size - 1 + gaps)):
+        members = groups[[chosen >> bit & 1 == 1 for bit in range(groups.size)]]
+        ranks = np.ones_like(place)
+        ranks[present[np.isin(place[present], members)]] = 0
+        yield ranks
 
 
 def pooled(place: IntArray, few: BoolArray, shares: FloatArray, weights: FloatArray) -> IntArray:

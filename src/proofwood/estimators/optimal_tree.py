@@ -13,12 +13,19 @@ from proofwood.data.views import Views
 from proofwood.engines.interrupts import ends_all
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.estimators.base import ProvedClassifier
-from proofwood.estimators.posed_tree import PosedTree, check_few, pooled_at, tree_views
+from proofwood.estimators.posed_tree import PosedTree, Sets, check_few, pooled_at, sets_of, tree_views
 from proofwood.estimators.shared_docs import documented
 from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.objectives import share_of
+from proofwood.problem.problem import TreeProblem, check_depth, check_min_samples_leaf
 from proofwood.problem.recount import holds_leaves, objective
 from proofwood.result import Limits, Progress, Result, bounded_by
+
+_SETS = {
+    Sets.ALL: "over all level sets of {}",
+    Sets.ALL_LOW: "over all level sets of {} where two levels of tests are left, and ordered sets above",
+    Sets.ORDERED: "over ordered sets of {}",
+}
 
 
 @documented
@@ -27,8 +34,11 @@ class OptimalTreeClassifier(ProvedClassifier):
 
     Numeric columns are used as they are: every threshold between neighbouring values is a candidate, none is rounded
     away. Where values are missing, each test says where they go, low or high, or asks for nothing else; the best side
-    is chosen with the threshold. A column of text is tested by sets of levels: its levels are put into an order by
-    their share of the classes, and every cut of that order is a candidate. The search is branch and bound with dynamic
+    is chosen with the threshold. A column of text is tested by sets of its levels, missing values being one more level.
+    Every set is a candidate: at every node for up to 12 levels, where two levels of tests are left for up to 64. Where
+    that is too much, the levels are put into one order by their share of the classes, and every cut of it is a
+    candidate; so they are for more than 10 classes, and for more than 5 levels where leaves have a minimum.
+    ``summary()`` says which columns are tested how. The search is branch and bound with dynamic
     programming [1]_ and may be stopped at any time; it then keeps the best tree found and a lower bound on what any
     tree can reach.
 
@@ -113,9 +123,24 @@ class OptimalTreeClassifier(ProvedClassifier):
 
     def _problem(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> PosedTree:
         check_few(self.min_samples_level)
+        check_depth(self.max_depth)
+        check_min_samples_leaf(self.min_samples_leaf)
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-        views = tree_views(X, self.schema_, codes, n_classes, weights, few=self.min_samples_level)
+        views = tree_views(
+            X,
+            self.schema_,
+            codes,
+            n_classes,
+            weights,
+            max_depth=self.max_depth,
+            few=self.min_samples_level,
+            minimum=self._holds_leaves(),
+        )
         return self._posed(views, X, codes, n_classes, sample_weight)
+
+    def _holds_leaves(self) -> bool:
+        """Whether leaves hold a minimum beyond one row."""
+        return self.min_samples_leaf > 1 or share_of(self.min_weight_fraction_leaf) != 0
 
     def _to_count(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> PosedTree:
         return self._posed(Views((), X.shape[1]), X, codes, n_classes, sample_weight)
@@ -133,6 +158,7 @@ class OptimalTreeClassifier(ProvedClassifier):
             min_samples_leaf=self.min_samples_leaf,
             min_weight_fraction_leaf=self.min_weight_fraction_leaf,
             max_gap=self.max_gap,
+            by_sets=views.by_sets,
         )
         return PosedTree(problem, views, X if problem.n_rows == X.shape[0] else X[problem.kept])
 
@@ -165,13 +191,21 @@ class OptimalTreeClassifier(ProvedClassifier):
 
     def _over_sets(self) -> str:
         """Which tests of categories a proof speaks of, in words behind it."""
-        sets = [
-            f"{column.name} ({len(column.levels)})" if self.schema_.by_name else f"column {j} ({len(column.levels)})"
-            for j, column in self.schema_.categories.items()
-            if column.kind is Kind.NOMINAL and j not in self.schema_.left_out
-        ]
-        if not sets:
+        names: dict[Sets, list[str]] = {}
+        for j, column in self.schema_.categories.items():
+            if column.kind is not Kind.NOMINAL or j in self.schema_.left_out:
+                continue
+            name = column.name if self.schema_.by_name else f"column {j}"
+            if column.levels:
+                levels = len(column.levels) + (column.missing > 0)
+                tested = sets_of(levels, self.classes_.size, self.max_depth, minimum=self._holds_leaves())
+                names.setdefault(tested, []).append(f"{name} ({len(column.levels)})")
+            else:  # codes, whose number the schema does not hold: ordered sets are among what is tested in any case
+                names.setdefault(Sets.ORDERED, []).append(name)
+        told = [words.format(", ".join(names[tested])) for tested, words in _SETS.items() if tested in names]
+        if not told:
             return ""
+        if names.keys() - {Sets.ALL}:
+            told[-1] += ", order fixed in advance"
         pooled = pooled_at(self.min_samples_level, int(self.model_.rows[0]))
-        few = f"; levels under {pooled} rows pooled" if pooled > 1 else ""
-        return f" over ordered sets of {', '.join(sets)}, the order fixed in advance{few}"
+        return " " + "; ".join([*told, *([f"levels under {pooled} rows pooled"] if pooled > 1 else [])])

@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
 
 from proofwood.data.schema import Schema
-from proofwood.data.views import Views, class_shares, level_order, pooled
+from proofwood.data.views import View, Views, class_shares, level_order, pooled, set_ranks
 from proofwood.estimators.parameters import is_integer
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import canonical_thresholds
-from proofwood.problem.problem import TreeProblem
+from proofwood.problem.problem import SETS_ANYWHERE, TreeProblem
 
 FEW_ROWS = 30
 """Rows below which levels are pooled by default,"""
 FEW_SHARE = 40
 """or this part of all rows, if it is less."""
+SETS_LOW = 64
+"""Levels, gaps counted as one, up to which all sets of levels are tested at nodes with two levels of tests at most."""
+SETS_OF_HELD_LEAVES = 5
+"""Levels up to which all sets are tested where leaves have a minimum."""
+CLASSES_OF_SETS = 10
+"""Classes up to which sets are searched."""
+
+
+class Sets(StrEnum):
+    """Which sets of levels of a column are tested."""
+
+    ALL = "all"
+    ALL_LOW = "all at nodes with two levels of tests at most; those of an order above"
+    ORDERED = "those of an order"
+
+
+def sets_of(n_levels: int, n_classes: int, max_depth: int, *, minimum: bool) -> Sets:
+    """Which sets of levels are tested.
+
+    Parameters
+    ----------
+    n_levels : of the column; gaps are one
+    minimum : whether leaves hold a minimum of rows or of weight beyond one row
+    """
+    if n_levels <= 2:
+        return Sets.ALL
+    if minimum:
+        return Sets.ALL if n_levels <= SETS_OF_HELD_LEAVES else Sets.ORDERED
+    if n_levels > SETS_LOW or n_classes > CLASSES_OF_SETS:
+        return Sets.ORDERED
+    return Sets.ALL if n_levels <= SETS_ANYWHERE or max_depth <= 2 else Sets.ALL_LOW
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +92,17 @@ def pooled_at(few: int | None, n_rows: int) -> int:
 
 
 def tree_views(
-    X: FloatArray, schema: Schema, codes: IntArray, n_classes: int, weights: FloatArray, *, few: int | None = None
+    X: FloatArray,
+    schema: Schema,
+    codes: IntArray,
+    n_classes: int,
+    weights: FloatArray,
+    *,
+    max_depth: int,
+    few: int | None = None,
+    minimum: bool = False,
 ) -> Views:
-    """The views of a table for the tree search: categories in an order by class, rare levels together.
+    """The views of a table for the tree search: categories by sets of levels, rare levels together.
 
     Parameters
     ----------
@@ -69,9 +110,11 @@ def tree_views(
     schema : of the table
     codes : (n_rows,) class codes
     weights : (n_rows,) weights, rows of weight 0 count for nothing
+    max_depth : of the tree
     few : levels of fewer rows are pooled, see :func:`pooled_at`
+    minimum : whether leaves hold a minimum of rows or of weight beyond one row
     """
-    ranks = {}
+    given: dict[int, Collection[View]] = {}
     kept = weights > 0
     for j in schema.nominal:
         if j in schema.left_out:
@@ -83,5 +126,25 @@ def tree_views(
         shares, sums = class_shares(column, n_levels, codes[kept], n_classes, weights[kept])
         rows = np.bincount(column[~np.isnan(column)].astype(np.int64), minlength=n_levels)
         rare = (rows > 0) & (rows < pooled_at(few, int(np.count_nonzero(kept))))
-        ranks[j] = pooled(level_order(shares, sums), rare, shares, sums)
-    return Views.of(X, ranks=ranks, left_out=schema.left_out)
+        place = pooled(level_order(shares, sums), rare, shares, sums)
+        gaps = bool(np.isnan(column).any())
+        n_tested = np.unique(place[rows > 0]).size + gaps
+        kind = sets_of(n_tested, n_classes, max_depth, minimum=minimum)
+        given[j] = _level_views(j, place, np.flatnonzero(rows), kind, gaps=gaps, minimum=minimum)
+    return Views.of(X, given=given, left_out=schema.left_out)
+
+
+def _level_views(
+    column: int, place: IntArray, present: IntArray, kind: Sets, *, gaps: bool, minimum: bool
+) -> list[View]:
+    """The views of a column of categories without order: of its levels ``present``, at their places in an order."""
+    if kind is Sets.ALL and minimum:
+        return [View(column, 1.0, ranks) for ranks in set_ranks(place, present, gaps=gaps)]
+    views = []
+    if kind is not Sets.ORDERED:
+        views.append(View(column, float(place.max(initial=0) + 1), place, by_sets=True))
+    if kind is not Sets.ALL:
+        views.append(View(column, -np.inf, place))
+        if gaps and present.size:
+            views.append(View(column, np.inf, place))
+    return views

@@ -7,6 +7,7 @@ function changes no prediction, for any row.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -199,6 +200,29 @@ def canonical_thresholds(table: NodeTable, X: npt.ArrayLike) -> NodeTable:
     threshold = table.threshold.copy()
     threshold[between] = midpoints(below[between], above[between])
     return preorder(_with_threshold(table, threshold))
+
+
+def with_absent_levels(table: NodeTable, X: npt.ArrayLike, weights: npt.ArrayLike) -> NodeTable:
+    """Put levels that no row of a node has, while other rows of ``X`` do, on the side of the node's larger weight.
+
+    Parameters
+    ----------
+    table : NodeTable; tests that are none of levels stay as they are
+    X : (n_samples, n_features) without missing values
+    weights : (n_samples,); of sides of equal weight the high one gets them
+    """
+    X, weights = check_rows(table, X), np.asarray(weights)
+    levels = list(table.levels or [None] * table.n_nodes)
+    reached = {0: np.arange(X.shape[0])}
+    for node in table.splits():
+        rows, codes = reached.pop(node), levels[node]
+        values = X[rows, table.feature[node]]
+        is_low = values <= table.threshold[node] if codes is None else np.isin(values, list(codes))
+        reached[int(table.low[node])], reached[int(table.high[node])] = rows[is_low], rows[~is_low]
+        if codes is not None and 2 * weights[rows[is_low]].sum() > weights[rows].sum():
+            absent = np.setdiff1d(X[:, table.feature[node]], values)
+            levels[node] = codes | frozenset(absent.astype(np.int64).tolist())
+    return replace(table, levels=tuple(levels))
 
 
 def midpoints(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -12,6 +13,8 @@ from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.objectives import Rounding, TreeCost, integer_weights
 
 MAX_DEPTH = 20
+SETS_ANYWHERE = 12
+"""Levels of a column up to which all sets of them are tests of every node."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,9 @@ class TreeProblem:
     min_leaf_weight : integer weight that every leaf must hold
     max_gap : permitted difference between the reported tree and the optimum, in the integer unit of ``cost``
     rounding : the real weights, if 64-bit integers do not hold them
+    by_sets : columns of ``X`` that hold levels without order; a test of them is a set of levels
+    sets_anywhere : levels of such a column up to which it is tested at every node; one of more is tested where the
+        tests on a path from there are two at most
     """
 
     X: FloatArray
@@ -46,6 +52,8 @@ class TreeProblem:
     max_gap: int = 0
     kept: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     rounding: Rounding | None = None
+    by_sets: tuple[int, ...] = ()
+    sets_anywhere: int = SETS_ANYWHERE
 
     @classmethod
     def from_arrays(
@@ -60,6 +68,7 @@ class TreeProblem:
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
         max_gap: float = 0,
+        by_sets: Collection[int] = (),
     ) -> TreeProblem:
         """Check the values, drop rows of weight 0, scale the weights.
 
@@ -71,6 +80,7 @@ class TreeProblem:
         alpha : price of a leaf beyond the first as a share of the total weight, in [0, 1]
         min_weight_fraction_leaf : share of the total weight that every leaf must hold, in [0, 0.5]
         max_gap : an int counts weight of wrong rows, a float in [0, 1) is a share of the total weight
+        by_sets : columns that are tested by sets of their values, at most 64 of them; leaves have no minimum then
 
         Raises
         ------
@@ -105,6 +115,7 @@ class TreeProblem:
             max_gap=cost.gap_units(max_gap),
             kept=kept,
             rounding=rounding,
+            by_sets=tuple(sorted(by_sets)),
         )
 
     def capped(self, most: float) -> TreeProblem:

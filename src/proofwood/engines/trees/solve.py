@@ -13,7 +13,7 @@ from proofwood.engines.switches import switches
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable
-from proofwood.model.reshape import canonical_thresholds, refresh
+from proofwood.model.reshape import canonical_thresholds, refresh, with_absent_levels
 from proofwood.model.sums import rounded_up
 from proofwood.problem.objectives import TreeCost, proof
 from proofwood.problem.problem import TreeProblem
@@ -174,6 +174,8 @@ def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> d
         "isa": INSTRUCTION_SETS[options.simd],
         "lane_bits": options.lanes,
         "eta": min(options.eta, 1e9),
+        "by_sets": list(problem.by_sets),
+        "sets_anywhere": problem.sets_anywhere,
         **{name: getattr(options, name) for name in _SWITCHES},
     }
 
@@ -261,18 +263,23 @@ def _leaf(problem: TreeProblem) -> NodeTable:
     )
 
 
-def _table(nodes: list[tuple[int, float, int, int]], problem: TreeProblem) -> NodeTable:
+def _table(nodes: list[tuple[int, float, int, int, list[float]]], problem: TreeProblem) -> NodeTable:
     """Node table with thresholds halfway to the next value among the rows of each node."""
-    feature, value, low, high = (np.array(column) for column in zip(*nodes, strict=True))
+    *columns, sets = zip(*nodes, strict=True)
+    feature, value, low, high = (np.array(column) for column in columns)
     n = len(nodes)
+    levels = tuple(frozenset(map(int, codes)) if codes else None for codes in sets)
     table = NodeTable(
         feature=feature,
-        threshold=np.where(feature == LEAF, np.nan, value),
+        threshold=np.where((feature == LEAF) | [codes is not None for codes in levels], np.nan, value),
         low=low,
         high=high,
         label=np.zeros(n, dtype=np.int64),
         weight=np.zeros((n, problem.n_classes)),
         rows=np.zeros(n, dtype=np.int64),
         missing_low=np.ones(n, dtype=bool),
+        levels=levels,
     )
+    if table.levels is not None:
+        table = with_absent_levels(table, problem.X, problem.weights)
     return canonical_thresholds(table, problem.X)

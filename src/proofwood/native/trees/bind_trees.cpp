@@ -34,7 +34,7 @@ void check_lengths(const Matrix& x, const Labels& labels, const Weights& weights
     throw std::invalid_argument("x, labels and weights differ in length");
 }
 
-trees::Settings read_settings(const nb::dict& given, bool& merge) {
+trees::Settings read_settings(const nb::dict& given, bool& merge, trees::LevelTests& by_sets) {
   trees::Settings settings;
   proofwood::SettingsReader reader(given);
   const auto number = [&](const char* name, auto fallback) { return reader.get(name, fallback); };
@@ -60,6 +60,10 @@ trees::Settings read_settings(const nb::dict& given, bool& merge) {
   settings.rules.cache = rule("cache");
   settings.rules.affordable = rule("affordable");
   merge = rule("merge_rows");
+  if (reader.has("by_sets")) by_sets.columns = reader.list<proofwood::u32>("by_sets");
+  by_sets.anywhere = number("sets_anywhere", by_sets.anywhere);
+  if (!by_sets.columns.empty() && settings.minimum.any())
+    throw std::invalid_argument("columns tested by sets need leaves without a minimum");
   reader.finish();
   return settings;
 }
@@ -73,7 +77,8 @@ void add_answer(nb::dict& result, const trees::Search& search, const std::vector
   result["canonical"] = search.canonical();
   result["trace"] = proofwood::trace_of(search.events_since(0));
   nb::list tree;
-  for (const auto& node : nodes) tree.append(nb::make_tuple(node.feature, node.value, node.low, node.high));
+  for (const auto& node : nodes)
+    tree.append(nb::make_tuple(node.feature, node.value, node.low, node.high, node.levels));
   result["tree"] = tree;
   result["counters"] = proofwood::counters_of(search.counters(), trees::kCounterNames);
 }
@@ -83,7 +88,8 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   check_lengths(x, labels, weights);
   const std::size_t n = x.shape(0);
   bool merge = true;
-  const trees::Settings settings = read_settings(given, merge);
+  trees::LevelTests by_sets;
+  const trees::Settings settings = read_settings(given, merge, by_sets);
 
   // The walk that writes the tree comes after the search: about 10 ns per value, at most a fifth of the limit.
   if (seconds)
@@ -98,7 +104,8 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   const auto work = [&] {
     trees::Table table;
     if (!trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(),
-                        static_cast<proofwood::u32>(n_classes), merge, settings.minimum.any(), settings.threads, stop))
+                        static_cast<proofwood::u32>(n_classes), by_sets, merge, settings.minimum.any(),
+                        settings.threads, stop))
       return;
     search = std::make_unique<trees::Search>(std::move(table), settings, stop, started);
     running = search.get();
@@ -150,7 +157,7 @@ nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights&
   const auto work = [&] {
     trees::Table table;
     if (!trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(),
-                        static_cast<proofwood::u32>(n_classes), true, false, settings.threads, stop))
+                        static_cast<proofwood::u32>(n_classes), {}, true, false, settings.threads, stop))
       return;
     settings.below -= table.constant;
     if (settings.below <= 0) {

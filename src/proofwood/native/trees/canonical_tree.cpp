@@ -16,7 +16,7 @@ PlanPtr CanonicalTree::find(Rows& rows, int most, i64 optimum) {
   if (depth == 1) {
     const Stump stump = best_stump(shared_.table, rows, shared_.settings.minimum, shared_.stop);
     if (shared_.stopped()) return nullptr;
-    return split_plan(stump.feature, rows.key(stump.feature)[stump.position - 1], leaf_plan(), leaf_plan());
+    return plan_of(stump, rows);
   }
   Subproblem& subproblem = solver_.begin(rows, depth, optimum + 1, 0);
   solver_.open(subproblem);
@@ -45,7 +45,14 @@ PlanPtr CanonicalTree::first_split(Subproblem& subproblem, i64 optimum) {
   for (u32 f = 0; f < rows.n_features; ++f) {
     const u32 position = first_position(subproblem, f, optimum);
     if (shared_.stopped()) return nullptr;
-    if (position != 0) return both_sides(rows, subproblem.depth, f, position);
+    if (position != 0)
+      return both_sides(rows, subproblem.depth, *split_plan(f, rows.key(f)[position - 1], nullptr, nullptr));
+  }
+  const int depth = subproblem.depth;
+  for (u32 c = 0; c < shared_.table.levels.size(); ++c) {
+    const LevelSet set = solver_.first_level_split(rows, depth, c, optimum);
+    if (shared_.stopped()) return nullptr;
+    if (set != 0) return both_sides(rows, depth, *level_plan(rows.n_features + c, set, nullptr, nullptr));
   }
   throw std::logic_error("no split attains the optimum");
 }
@@ -117,8 +124,8 @@ bool CanonicalTree::evaluate_one(Subproblem& subproblem, i64 optimum) {
   return true;
 }
 
-PlanPtr CanonicalTree::both_sides(Rows& rows, int depth, u32 feature, u32 position) {
-  if (!solver_.split(rows, feature, position, depth)) return nullptr;
+PlanPtr CanonicalTree::both_sides(Rows& rows, int depth, const Plan& split) {
+  if (!solver_.split(rows, split, depth)) return nullptr;
   Solver::Level& level = solver_.level(depth);
   PlanPtr plans[2];
   for (const int side : {0, 1}) {
@@ -128,7 +135,8 @@ PlanPtr CanonicalTree::both_sides(Rows& rows, int depth, u32 feature, u32 positi
     plans[side] = find(half, depth - 1, solution.upper);
     if (!plans[side]) return nullptr;
   }
-  return split_plan(feature, rows.key(feature)[position - 1], std::move(plans[0]), std::move(plans[1]));
+  return std::make_shared<Plan>(
+      Plan{Plan::kSplit, split.feature, split.key, split.levels, std::move(plans[0]), std::move(plans[1])});
 }
 
 }  // namespace proofwood::trees

@@ -26,7 +26,7 @@ class CanonicalTree {
   void note(const Point& point, i64 optimum);
   bool evaluate_batch(Subproblem& subproblem, i64 optimum);
   bool evaluate_one(Subproblem& subproblem, i64 optimum);
-  PlanPtr both_sides(Rows& rows, int depth, u32 feature, u32 position);
+  PlanPtr both_sides(Rows& rows, int depth, const Plan& split);
 
   Solver& solver_;
   Shared& shared_;

@@ -10,21 +10,30 @@ DepthTwo::DepthTwo(Shared& shared, Counters& counters)
       shared_(shared),
       counters_(counters) {}
 
-Solution DepthTwo::solve(Subproblem& subproblem, NeighbourBounds& bounds, const Request& request, bool report) {
-  const i64 leaf = subproblem.upper;
+bool DepthTwo::solve(Subproblem& subproblem, NeighbourBounds& bounds, const Request& request, bool report) {
+  stump_.reset();
   bool ready = false, stopped_early = false;
+  begun_ = false;
   const auto& neighbours = request.neighbours;
   if (std::any_of(neighbours.begin(), neighbours.end(), [](const Neighbour& n) { return n.known != nullptr; })) {
     begin(*subproblem.rows);
-    ready = true;
+    ready = begun_ = true;
     stopped_early = !run_seeds(subproblem);
   }
   if (!stopped_early) bounds.open_intervals(subproblem);
   if (!stopped_early && !subproblem.queue.empty()) {
     if (!ready) begin(*subproblem.rows);
+    begun_ = true;
     stopped_early = !exhaust(subproblem, ready, report);
   }
-  return subproblem.solution(leaf, stopped_early, request.teach && shared_.settings.rules.feature_bounds);
+  return !stopped_early;
+}
+
+// What splitting off nothing leaves, in the last lane.
+void DepthTwo::take_base(Subproblem& subproblem) {
+  const Side base = side_cost(found.back(), 0, subproblem.rows->counts.weight);
+  stump_ = base.cost;
+  subproblem.set_base(base.relaxed, shared_.settings.prices.leaf);
 }
 
 // A first batch of what was best in the neighbours: the cheaper the tree, the fewer intervals are left open.
@@ -44,7 +53,7 @@ bool DepthTwo::run_seeds(Subproblem& subproblem) {
     lanes.push_back({points[seeds_[s]].feature, points[seeds_[s]].position, seeds_[s]});
   lanes.push_back({0, n, -1});  // splits off nothing
   if (!run(*subproblem.rows)) return false;
-  subproblem.set_base(side_cost(found.back(), 0, subproblem.rows->counts.weight).relaxed, shared_.settings.prices.leaf);
+  take_base(subproblem);
   for (std::size_t l = 0; l < room; ++l) take_lane(subproblem, l);
   return true;
 }
@@ -63,7 +72,7 @@ bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
     }
     if (!base_known) {
       base_known = true;
-      subproblem.set_base(side_cost(found.back(), 0, rows.counts.weight).relaxed, shared_.settings.prices.leaf);
+      take_base(subproblem);
     }
     const i64 before = subproblem.upper;
     for (std::size_t l = 0; l < candidates; ++l) take_lane(subproblem, l);

@@ -6,6 +6,7 @@
 //   left open        [.] . [.] . . .  [...]  [....]  [...]  what the new points leave goes back into the queue
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,8 +23,9 @@ class DepthTwo : public StumpBatch {
  public:
   DepthTwo(Shared& shared, Counters& counters);
 
-  // Solves a subproblem of depth two whose points are placed. `report`: improvements are news for the incumbent.
-  Solution solve(Subproblem& subproblem, NeighbourBounds& bounds, const Request& request, bool report);
+  // Solves a subproblem of depth two whose points are placed, for thresholds at its root. `report`: improvements are
+  // news for the incumbent. False if stopped.
+  bool solve(Subproblem& subproblem, NeighbourBounds& bounds, const Request& request, bool report);
 
   // Fills a batch from the open intervals that begin before a position. False if there are none.
   bool fill_batch(IntervalQueue& queue, std::size_t room, i64 limit, u32 before);
@@ -31,15 +33,24 @@ class DepthTwo : public StumpBatch {
   void take_lane(Subproblem& subproblem, std::size_t lane);
   void put_back(IntervalQueue& queue, i64 limit);
 
+  // Of the last subproblem: what the better of a leaf and the best stump costs, if it was needed.
+  std::optional<i64> cost_of_stump() const { return stump_; }
+  // Adds to `bounds` of each of these columns what every tree with a set of its levels at the root costs: each level
+  // gets what its best stump alone gets wrong, or more. False if stopped (level_bounds.cpp).
+  bool bound_level_roots(Rows& rows, const std::vector<u32>& columns, std::vector<i64>& bounds);
+
  private:
   struct Side {
     i64 relaxed, cost;
     bool stump;
   };
   Side side_cost(const LaneResult& result, int side, i64 weight) const;
+  void take_base(Subproblem& subproblem);
   bool run_seeds(Subproblem& subproblem);
   bool exhaust(Subproblem& subproblem, bool base_known, bool report);
 
+  std::optional<i64> stump_;
+  bool begun_ = false;  // with the rows of the last subproblem
   Shared& shared_;
   Counters& counters_;
   std::vector<Interval> taken_;

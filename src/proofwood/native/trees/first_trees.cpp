@@ -11,25 +11,30 @@ Solution FirstTrees::build(Rows& rows, int depth, int exact_depth, Top top) {
   if (depth <= exact_depth || leaf == 0 || rows.n < 2 || !shared_.settings.minimum.may_split(rows.counts))
     return solver_.solve(rows, std::min(depth, exact_depth));
   Solution best = Solution::exact(leaf, leaf_plan());
-  std::pair<u32, u32> split{0, 0};
+  PlanPtr split;
   if (top == Top::kGini) {
-    split = best_gini(rows, nullptr);
+    const auto [feature, position] = best_gini(rows, nullptr);
+    if (position != 0) split = split_plan(feature, rows.key(feature)[position - 1], nullptr, nullptr);
   } else {
     best = solver_.solve(rows, exact_depth);
-    if (best.plan->kind == Plan::kSplit)
-      split = {best.plan->feature, rows.position_of(best.plan->feature, best.plan->key, 0, rows.n)};
+    if (best.plan->kind == Plan::kSplit && may_be_root(*best.plan, depth)) split = best.plan;
   }
-  const auto [feature, position] = split;
-  if (position == 0 || shared_.stopped() || !solver_.split(rows, feature, position, depth)) return best;
+  if (!split || shared_.stopped() || !solver_.split(rows, *split, depth)) return best;
   Solver::Level& level = solver_.level(depth);
   const Solution low = build(level.low, depth - 1, exact_depth, top);
   const Solution high = build(level.high, depth - 1, exact_depth, top);
   const i64 cost = low.upper + high.upper + shared_.settings.prices.leaf;
   if (cost < best.upper) {
     best.upper = cost;
-    best.plan = split_plan(feature, rows.key(feature)[position - 1], low.plan, high.plan);
+    best.plan =
+        std::make_shared<Plan>(Plan{Plan::kSplit, split->feature, split->key, split->levels, low.plan, high.plan});
   }
   return best;
+}
+
+// Sets of columns of many levels stand at the last two levels of tests only.
+bool FirstTrees::may_be_root(const Plan& split, int depth) const {
+  return split.levels == 0 || shared_.table.levels[split.feature - shared_.table.n_features].tested_at(depth);
 }
 
 std::vector<u32> FirstTrees::rank_features(const Rows& rows) const {

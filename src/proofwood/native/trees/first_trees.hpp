@@ -23,6 +23,7 @@ class FirstTrees {
 
  private:
   // (feature, position) of the permitted split of least Gini impurity; position 0: none. Also the best of each feature.
+  bool may_be_root(const Plan& split, int depth) const;
   std::pair<u32, u32> best_gini(const Rows& rows, std::vector<double>* by_feature) const;
 
   Solver& solver_;

@@ -20,7 +20,8 @@ Solution Solver::solve_general(Rows& rows, int depth, const Request& request) {
   const i64 leaf = subproblem.upper;
   open(subproblem, request.neighbours);
   bool stopped = false;
-  if (!subproblem.queue.empty()) {
+  const bool sets = subproblem.levels_lower < kInfinite;
+  if (!subproblem.queue.empty() || sets) {
     const i64 wanted = depth > 3 && settings.rules.affordable && settings.prices.leaf > 0 ? request.limit : kInfinite;
     const Solution shallow = solve(rows, depth - 1, {.limit = wanted, .gap = request.gap});
     stopped = shallow.stopped;
@@ -33,6 +34,7 @@ Solution Solver::solve_general(Rows& rows, int depth, const Request& request) {
       subproblem.record(candidate, evaluated);
       stopped = evaluated.stopped;
     }
+    if (!stopped && sets) stopped = !level_roots(subproblem, shallow.relaxed, request.neighbours);
   }
   return subproblem.solution(leaf, stopped, request.teach && settings.rules.feature_bounds);
 }

@@ -37,6 +37,8 @@ struct alignas(kVectorBytes) StumpState {
   unsigned char net_low[kVectorBytes];  // sum of signed weights on the low side
   // many classes: weight classified right by the best stump and by the best leaf
   unsigned char best_all[2][kVectorBytes], best_some[2][kVectorBytes], leaf[2][kVectorBytes];
+  // two classes: sum over the levels of a column of |signed weights|, of the best column
+  unsigned char levels[2][kVectorBytes];
   std::int64_t total;  // two classes: sum of signed weights of all rows
 };
 
@@ -50,7 +52,8 @@ struct RowValues {
   std::uint32_t n_labels;
   bool minimum;  // leaves must hold at least min_rows rows and min_mass weight
   std::int64_t min_rows, min_mass;
-  void* scratch;  // many classes: kScratchVectors * (n + 2) + 2 * n_labels vectors
+  void* scratch;  // many classes: kScratchVectors * (n + 2) + 2 * n_labels vectors, and for levels 2 * n_labels of
+                  // them and 2 for each pair of labels
 };
 
 // What the walk found for one candidate. Two classes: `leaf` and `stump` are |net| and
@@ -68,6 +71,9 @@ struct Kernels {
   void (*begin)(StumpState&, bool two_classes);
   void (*two_classes)(const SortedRows&, const RowValues&, StumpState&);
   void (*many_classes)(const SortedRows&, const RowValues&, StumpState&);
+  // The same where each segment is a level of a column that is tested by sets; without a minimum of leaves.
+  void (*two_classes_levels)(const SortedRows&, const RowValues&, StumpState&);
+  void (*many_classes_levels)(const SortedRows&, const RowValues&, StumpState&);
   void (*finish)(const StumpState&, bool two_classes, int lane, LaneResult&);
   // mask[row] |= 1 << bit[c] where column[c][row] <= limit[c]
   void (*make_mask)(std::uint32_t n, int candidates, const std::uint32_t* const* column, const std::uint32_t* limit,

@@ -46,6 +46,7 @@ void begin(StumpState& state, bool two_classes) {
   using L = Lanes<T>;
   const typename L::Vector zero{};
   for (int side = 0; side < 2; ++side) {
+    L::store(state.levels[side], zero);
     if (two_classes) {  // the empty prefix is the leaf
       L::store(state.max_all[side], zero);
       L::store(state.min_all[side], zero);
@@ -324,6 +325,14 @@ void many_classes(const SortedRows& rows, const RowValues& values, StumpState& s
   walk_backward(rows, values, walk, state);
 }
 
+}  // namespace
+}  // namespace proofwood::trees::PROOFWOOD_ISA
+
+#include "trees/kernels_levels_impl.hpp"
+
+namespace proofwood::trees::PROOFWOOD_ISA {
+namespace {
+
 template <class T>
 void finish(const StumpState& state, bool two_classes, int lane, LaneResult& result) {
   const auto at = [lane](const unsigned char* from) {
@@ -342,7 +351,9 @@ void finish(const StumpState& state, bool two_classes, int lane, LaneResult& res
       return up > down ? up : down;
     };
     result.leaf[side] = net < 0 ? -net : net;
-    result.stump_all[side] = gain(at(state.max_all[side]), at(state.min_all[side]));
+    const std::int64_t by_threshold = gain(at(state.max_all[side]), at(state.min_all[side]));
+    const std::int64_t by_levels = at(state.levels[side]);
+    result.stump_all[side] = by_threshold > by_levels ? by_threshold : by_levels;
     const std::int64_t most = at(state.max_some[side]), least = at(state.min_some[side]);
     result.stump[side] = most < least ? -1 : gain(most, least);  // most < least: no position was permitted
   }
@@ -377,6 +388,8 @@ constexpr Kernels table(const char* name) {
           &begin<T>,
           &two_classes<T>,
           &many_classes<T>,
+          &two_classes_levels<T>,
+          &many_classes_levels<T>,
           &finish<T>,
           &make_mask};
 }

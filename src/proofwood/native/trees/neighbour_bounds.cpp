@@ -66,6 +66,7 @@ KnownSplitsPtr known_splits(const Subproblem& subproblem) {
   const Rows& rows = *subproblem.rows;
   const auto& points = subproblem.queue.points;
   known->n = rows.n;
+  known->level_bounds = subproblem.level_bounds;
   std::vector<u32> count(rows.n_features + 1, 0);
   const auto wanted = [&](const Point& p) {
     return p.position != 0 && p.position != rows.n && (p.evaluated || p.age <= kHandedOn);

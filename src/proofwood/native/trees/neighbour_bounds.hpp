@@ -32,6 +32,7 @@ struct KnownSplits {
   u32 n = 0;               // rows of the subproblem
   std::vector<u32> start;  // per feature
   std::vector<Entry> entries;
+  std::vector<i64> level_bounds;  // as in Subproblem
 };
 using KnownSplitsPtr = std::shared_ptr<const KnownSplits>;
 

@@ -8,13 +8,14 @@
 #include <memory>
 #include <utility>
 
-#include "common/integers.hpp"
+#include "trees/level_column.hpp"
 
 namespace proofwood::trees {
 
 struct Plan {
   enum Kind { kLeaf, kStump, kSplit } kind = kLeaf;
   u32 feature = 0, key = 0;  // rows with a key up to `key` go low
+  LevelSet levels = 0;       // not empty: `feature` is tested by sets, and these levels go low
   std::shared_ptr<const Plan> low, high;
 };
 using PlanPtr = std::shared_ptr<const Plan>;
@@ -25,12 +26,17 @@ inline PlanPtr leaf_plan() {
 }
 
 inline PlanPtr stump_plan() {
-  static const PlanPtr stump = std::make_shared<Plan>(Plan{Plan::kStump, 0, 0, nullptr, nullptr});
+  static const PlanPtr stump = std::make_shared<Plan>(Plan{Plan::kStump, 0, 0, 0, nullptr, nullptr});
   return stump;
 }
 
 inline PlanPtr split_plan(u32 feature, u32 key, PlanPtr low, PlanPtr high) {
-  return std::make_shared<Plan>(Plan{Plan::kSplit, feature, key, std::move(low), std::move(high)});
+  return std::make_shared<Plan>(Plan{Plan::kSplit, feature, key, 0, std::move(low), std::move(high)});
+}
+
+// The split that sends `levels` of the feature, which is tested by sets, to its low side.
+inline PlanPtr level_plan(u32 feature, LevelSet levels, PlanPtr low, PlanPtr high) {
+  return std::make_shared<Plan>(Plan{Plan::kSplit, feature, 0, levels, std::move(low), std::move(high)});
 }
 
 }  // namespace proofwood::trees

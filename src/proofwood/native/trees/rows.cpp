@@ -8,6 +8,10 @@
 
 namespace proofwood::trees {
 
+namespace {
+constexpr u32 kHigh = 1u << 31;
+}
+
 void Rows::forget() {
   sums_.forget(n_features);
   have_column_.assign(n_features, 0);
@@ -48,12 +52,29 @@ void Rows::start(const Table& table) {
 
 bool Rows::split(const Table& table, u32 feature, u32 position, Rows& low, Rows& high, Buffer<u32>& scratch,
                  const std::atomic<int>& stop) const {
-  constexpr u32 kHigh = 1u << 31;
-  low.n = position;
-  high.n = n - position;
   u32* const target = scratch.resize(n);
   const u32* const by = order(feature);
   for (u32 i = 0; i < n; ++i) target[by[i]] = i < position ? 0 : kHigh;
+  return divide(table, target, position, low, high, stop);
+}
+
+bool Rows::split_levels(const Table& table, const LevelColumn& column, LevelSet set, Rows& low, Rows& high,
+                        Buffer<u32>& scratch, const std::atomic<int>& stop) const {
+  u32* const target = scratch.resize(n);
+  u32 n_low = 0;
+  for (u32 local = 0; local < n; ++local) {
+    const bool is_low = contains(set, column.code[row_[local]]);
+    target[local] = is_low ? 0 : kHigh;
+    n_low += is_low;
+  }
+  return divide(table, target, n_low, low, high, stop);
+}
+
+// `target` holds kHigh for the local rows that go high, and 0 for the others, `n_low` of them.
+bool Rows::divide(const Table& table, u32* target, u32 n_low, Rows& low, Rows& high,
+                  const std::atomic<int>& stop) const {
+  low.n = n_low;
+  high.n = n - n_low;
   for (Rows* side : {&low, &high}) {
     side->n_features = n_features;
     side->forget();

@@ -34,6 +34,9 @@ class Rows {
   // Splits after the first `position` rows in the order of `feature`. False if stopped.
   bool split(const Table& table, u32 feature, u32 position, Rows& low, Rows& high, Buffer<u32>& scratch,
              const std::atomic<int>& stop) const;
+  // Splits by the levels of a column: those of `set` go low.
+  bool split_levels(const Table& table, const LevelColumn& column, LevelSet set, Rows& low, Rows& high,
+                    Buffer<u32>& scratch, const std::atomic<int>& stop) const;
 
   const u32* order(u32 feature) const { return order_.data() + std::size_t{feature} * n; }
   const u32* key(u32 feature) const { return key_.data() + std::size_t{feature} * n; }
@@ -61,6 +64,7 @@ class Rows {
 
  private:
   void forget();
+  bool divide(const Table& table, u32* target, u32 n_low, Rows& low, Rows& high, const std::atomic<int>& stop) const;
 
   Buffer<u32> order_, key_, row_;
   PrefixSums sums_;

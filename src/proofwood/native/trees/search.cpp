@@ -106,6 +106,10 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   Pool pool(main_);
   pool.run(root, last);
   add_to(totals_, pool.counters);
+  if (!shared_.stopped() && root.levels_lower < kInfinite) {
+    main_.level_roots(root, shallow.relaxed, {});
+    shared_.run.update(root.upper, root.plan, last ? root.checked_lower(shared_.leaf_cost(root_)) : 0);
+  }
   if (last || shared_.stopped()) return true;
   shallow = root.solution(shared_.leaf_cost(root_), false, false);
   if (settings_.rules.cache) main_.shared.cache.store(root_, depth, shallow);

@@ -23,6 +23,8 @@ enum Counter {
   kStumps,
   kCanonicalSplits,
   kAffordable,
+  kLevelRoots,
+  kLevelSets,
   kCounters
 };
 extern const char* const kCounterNames[kCounters];

@@ -8,9 +8,9 @@
 
 namespace proofwood::trees {
 
-const char* const kCounterNames[kCounters] = {"subproblems",      "cache_hits",       "batches",
-                                              "depth_two_splits", "root_splits",      "imported_bounds",
-                                              "stumps",           "canonical_splits", "affordable"};
+const char* const kCounterNames[kCounters] = {"subproblems", "cache_hits",      "batches",   "depth_two_splits",
+                                              "root_splits", "imported_bounds", "stumps",    "canonical_splits",
+                                              "affordable",  "level_roots",     "level_sets"};
 
 Solver::Solver(Shared& of) : shared(of) {
   for (int depth = 0; depth <= shared.settings.max_depth; ++depth) levels_.push_back(std::make_unique<Level>());
@@ -58,7 +58,7 @@ Solution Solver::solve_stump(const Rows& rows, i64 leaf) {
     const i64 cost = prices.error * (rows.counts.weight - stump.right) + prices.leaf;
     if (cost < leaf) {
       solution.upper = solution.lower = cost;
-      solution.plan = split_plan(stump.feature, rows.key(stump.feature)[stump.position - 1], leaf_plan(), leaf_plan());
+      solution.plan = plan_of(stump, rows);
     }
   }
   solution.relaxed = leaf;
@@ -85,6 +85,7 @@ void Solver::bound_deeper(Solution& solution, i64 splits) const {
   solution.relaxed = std::min(solution.relaxed, least);
   if (!solution.known) return;
   auto known = std::make_shared<KnownSplits>(*solution.known);
+  for (i64& bound : known->level_bounds) bound = std::min(bound, least);
   for (KnownSplits::Entry& entry : known->entries) {  // a side of a deeper tree has one split less at least
     entry.low_side = std::min(entry.low_side, least - leaf_price);
     entry.high_side = std::min(entry.high_side, least - leaf_price);
@@ -96,6 +97,7 @@ void Solver::bound_deeper(Solution& solution, i64 splits) const {
 Subproblem& Solver::begin(Rows& rows, int depth, i64 limit, i64 gap) {
   Subproblem& subproblem = level(depth).subproblem;
   subproblem.begin(rows, depth, shared.leaf_cost(rows), limit, gap);
+  if (!shared.table.levels.empty()) subproblem.levels_lower = 0;
   subproblem.queue.begin(shared.table, rows, shared.settings.prices, shared.settings.rules);
   return subproblem;
 }
@@ -110,7 +112,15 @@ Solution Solver::solve_depth_two(Rows& rows, const Request& request, bool report
   Subproblem& subproblem = begin(rows, 2, request.limit, request.gap);
   counters[kImported] += bounds_.place_points(subproblem, request.neighbours, shared.settings.prices,
                                               shared.settings.rules.feature_bounds);
-  return depth_two.solve(subproblem, bounds_, request, report);
+  const i64 leaf = subproblem.upper;
+  bool stopped = !depth_two.solve(subproblem, bounds_, request, report);
+  if (!stopped && !shared.table.levels.empty()) {
+    const std::optional<i64> known = depth_two.cost_of_stump();
+    const i64 base = known ? *known : solve_stump(rows, leaf).upper;
+    subproblem.offer(base, stump_plan());
+    stopped = shared.stopped() || !level_roots(subproblem, base, request.neighbours);
+  }
+  return subproblem.solution(leaf, stopped, request.teach && shared.settings.rules.feature_bounds);
 }
 
 }  // namespace proofwood::trees

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "trees/depth_two.hpp"
+#include "trees/level_pairs.hpp"
 #include "trees/neighbour_bounds.hpp"
 #include "trees/shared.hpp"
 #include "trees/subproblem.hpp"
@@ -33,6 +34,20 @@ class Solver {
   };
   Level& level(int depth) { return *levels_[static_cast<std::size_t>(depth)]; }
   bool batched(int depth) const { return depth == 2 && shared.settings.rules.depth_two; }
+  // Sets of levels at the root of a subproblem whose thresholds are done; `base`: bound of trees of depth one less.
+  // False if stopped, and then nothing is known of them (level_roots.cpp).
+  bool level_roots(Subproblem& subproblem, i64 base, const Neighbours& neighbours);
+  // The first set of a column at which a tree of cost `optimum` begins, in an order of its own; empty if there is none.
+  LevelSet first_level_split(Rows& rows, int depth, u32 c, i64 optimum);
+  bool split_levels(Rows& rows, const LevelColumn& column, LevelSet set, int depth) {
+    return rows.split_levels(shared.table, column, set, level(depth).low, level(depth).high, scratch_, shared.stop);
+  }
+  // By the root of a plan.
+  bool split(Rows& rows, const Plan& plan, int depth) {
+    if (plan.levels != 0)
+      return split_levels(rows, shared.table.levels[plan.feature - rows.n_features], plan.levels, depth);
+    return split(rows, plan.feature, rows.position_of(plan.feature, plan.key, 0, rows.n), depth);
+  }
   bool split(Rows& rows, u32 feature, u32 position, int depth) {
     return rows.split(shared.table, feature, position, level(depth).low, level(depth).high, scratch_, shared.stop);
   }
@@ -48,6 +63,9 @@ class Solver {
   Solution solve_general(Rows& rows, int depth, const Request& request);
   void bound_deeper(Solution& solution, i64 splits) const;
   void expect(const Candidate& candidate, i64 to_below, i64 to_above, Point& point) const;
+  LevelSplit level_root(Subproblem& subproblem, u32 c);
+  bool by_pairs(int depth, u32 c) const;
+  static i64 level_bound(const Neighbours& neighbours, u32 c);
   void solve_side(Sides& sides, bool is_low, Evaluated& evaluated);
 
   std::vector<std::unique_ptr<Level>> levels_;

@@ -4,7 +4,33 @@
 #include <algorithm>
 #include <vector>
 
+#include "trees/level_stump.hpp"
+
 namespace proofwood::trees {
+
+namespace {
+
+// The best set of levels of each column, where it is better than all thresholds.
+void offer_level_stumps(const Table& table, const Rows& rows, Stump& best) {
+  std::vector<i64> weights;
+  for (u32 c = 0; c < table.levels.size(); ++c) {
+    const LevelColumn& column = table.levels[c];
+    weights.assign(std::size_t{column.n_levels()} * table.n_classes, 0);
+    for (u32 local = 0; local < rows.n; ++local) {
+      const u32 r = rows.row(local);
+      weights[std::size_t{column.code[r]} * table.n_classes + table.label[r]] += table.weight[r];
+    }
+    const LevelStump stump = best_level_stump(weights, column.n_levels(), table.n_classes);
+    best.right_all = std::max(best.right_all, stump.right);
+    if (stump.right <= best.right) continue;
+    best.right = stump.right;
+    best.feature = table.n_features + c;
+    best.position = 0;
+    best.levels = stump.levels;
+  }
+}
+
+}  // namespace
 
 Stump best_stump(const Table& table, const Rows& rows, const Minimum& minimum, const std::atomic<int>& stop) {
   Stump best;
@@ -38,7 +64,13 @@ Stump best_stump(const Table& table, const Rows& rows, const Minimum& minimum, c
       }
     }
   }
+  if (!table.levels.empty()) offer_level_stumps(table, rows, best);
   return best;
+}
+
+PlanPtr plan_of(const Stump& stump, const Rows& rows) {
+  if (stump.levels != 0) return level_plan(stump.feature, stump.levels, leaf_plan(), leaf_plan());
+  return split_plan(stump.feature, rows.key(stump.feature)[stump.position - 1], leaf_plan(), leaf_plan());
 }
 
 }  // namespace proofwood::trees

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "trees/plan.hpp"
 #include "trees/rows.hpp"
 #include "trees/settings.hpp"
 
@@ -12,8 +13,12 @@ struct Stump {
   i64 right = -1;                 // weight classified right; -1: no permitted stump
   i64 right_all = -1;             // the same without the minimum of leaves
   u32 feature = 0, position = 0;  // smallest that attains `right`
+  LevelSet levels = 0;            // not empty: `feature` is tested by sets
 };
 
 Stump best_stump(const Table& table, const Rows& rows, const Minimum& minimum, const std::atomic<int>& stop);
+
+// The tree of a stump of these rows.
+PlanPtr plan_of(const Stump& stump, const Rows& rows);
 
 }  // namespace proofwood::trees

@@ -9,6 +9,7 @@
 
 #include "trees/buffer.hpp"
 #include "trees/kernels.hpp"
+#include "trees/level_groups.hpp"
 #include "trees/rows.hpp"
 #include "trees/settings.hpp"
 
@@ -22,6 +23,7 @@ struct StumpBatch {
   const std::atomic<int>& stop;
   VectorBuffer mask_buffer, weight_buffer, count_buffer, mass_buffer, lane_buffer;
   Buffer<std::uint16_t> label_buffer;
+  LevelGroups groups;
   StumpState state;
   const Kernels* kernels = nullptr;
   RowValues values{};
@@ -72,6 +74,7 @@ struct StumpBatch {
         positive = c;
       }
     two = present <= 2;
+    if (!table.levels.empty()) groups.begin(table, rows);
     values.minimum = minimum.any();
     values.min_rows = minimum.rows;
     values.min_mass = minimum.mass;
@@ -91,8 +94,9 @@ struct StumpBatch {
       std::uint16_t* const label = label_buffer.resize(rows.n);
       for (u32 i = 0; i < rows.n; ++i) label[i] = number[table.label[rows.row(i)]];
       values.label = label;
-      values.scratch =
-          lane_buffer.resize((kScratchVectors * (std::size_t{rows.n} + 2) + 2 * values.n_labels) * kVectorBytes);
+      const std::size_t for_levels = table.levels.empty() ? 0 : values.n_labels * std::size_t{values.n_labels};
+      values.scratch = lane_buffer.resize(
+          (kScratchVectors * (std::size_t{rows.n} + 2) + 2 * values.n_labels + for_levels) * kVectorBytes);
     }
   }
 
@@ -108,6 +112,11 @@ struct StumpBatch {
     }
     u32* const mask = static_cast<u32*>(mask_buffer.resize(rows.n * sizeof(u32)));
     kernels->make_mask(rows.n, static_cast<int>(lanes.size()), column.data(), limit.data(), bit.data(), mask);
+    return walk(rows, mask, lanes.size());
+  }
+
+  // The same for candidates that the bits of `mask` say, per local row.
+  bool walk(Rows& rows, const u32* mask, std::size_t candidates) {
     values.mask = mask;
     kernels->begin(state, two);
     const bool limited = minimum.any();
@@ -116,8 +125,12 @@ struct StumpBatch {
       const SortedRows sorted = rows.sorted(f, limited, two && !limited);
       (two ? kernels->two_classes : kernels->many_classes)(sorted, values, state);
     }
-    found.resize(lanes.size());
-    for (std::size_t l = 0; l < lanes.size(); ++l) kernels->finish(state, two, static_cast<int>(l), found[l]);
+    for (u32 c = 0; c < table.levels.size(); ++c) {
+      if (stopped()) return false;
+      (two ? kernels->two_classes_levels : kernels->many_classes_levels)(groups.column(c), values, state);
+    }
+    found.resize(candidates);
+    for (std::size_t l = 0; l < candidates; ++l) kernels->finish(state, two, static_cast<int>(l), found[l]);
     return true;
   }
 };

@@ -15,6 +15,8 @@ void Subproblem::begin(Rows& of, int depth_, i64 leaf, i64 limit_, i64 gap_) {
   known.clear();
   busy.clear();
   ends.clear();
+  levels_lower = kInfinite;
+  level_bounds.clear();
 }
 
 void Subproblem::set_base(i64 base, i64 leaf_price) {

@@ -77,6 +77,8 @@ struct Subproblem {
   std::vector<KnownSplitsPtr> known;      // what the sides of evaluated points learned
   std::vector<Interval> busy;             // being evaluated by a thread
   std::vector<std::pair<int, int>> ends;  // per feature: the points at positions 0 and n
+  i64 levels_lower = kInfinite;           // of trees with a set of levels at their root
+  std::vector<i64> level_bounds;  // the same per column, once these are searched; of sets that split nothing, too
 
   void begin(Rows& of, int depth_, i64 leaf, i64 limit_, i64 gap_);
   // Splitting off nothing leaves a tree of depth one less on all rows, whose cost is at least `base`.
@@ -98,7 +100,7 @@ struct Subproblem {
   i64 bound_with(i64 leaf, i64 evaluated) const {
     i64 open = queue.open_bound();
     for (const Interval& interval : busy) open = std::min(open, interval.bound);
-    return std::max<i64>(0, std::min({leaf, queue.least_pruned, open, evaluated}));
+    return std::max<i64>(0, std::min({leaf, queue.least_pruned, open, evaluated, levels_lower}));
   }
 };
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <bit>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -108,17 +110,34 @@ bool rank_columns(Columns& columns, const double* x, std::size_t n, std::size_t 
 }
 
 // Columns of one value cannot split; of columns that order the rows alike, which split alike, the first one stays.
-std::vector<u32> distinct_columns(const Columns& columns) {
+// Columns tested by sets are left to `level_columns`, but for two levels: these have one split, which is a threshold.
+std::vector<u32> distinct_columns(const Columns& columns, const std::vector<u32>& by_sets) {
   std::vector<u32> distinct;
   std::unordered_map<u64, std::vector<u32>> seen;
   for (u32 f = 0; f < columns.ranks.size(); ++f) {
     if (columns.values[f].size() < 2) continue;
+    if (columns.values[f].size() > 2 && std::find(by_sets.begin(), by_sets.end(), f) != by_sets.end()) continue;
     auto& twins = seen[columns.fingerprint[f]];
     if (std::any_of(twins.begin(), twins.end(), [&](u32 g) { return columns.ranks[g] == columns.ranks[f]; })) continue;
     twins.push_back(f);
     distinct.push_back(f);
   }
   return distinct;
+}
+
+// The columns tested by sets, without the levels of their rows; of equal ones the first.
+std::vector<LevelColumn> level_columns(const Columns& columns, const LevelTests& by_sets) {
+  std::vector<LevelColumn> found;
+  for (const u32 f : by_sets.columns) {
+    if (columns.values[f].size() <= 2) continue;
+    if (columns.values[f].size() > kMostLevels)
+      throw std::invalid_argument("column " + std::to_string(f) + " has " + std::to_string(columns.values[f].size()) +
+                                  " levels, expected at most " + std::to_string(kMostLevels) + " to test by sets");
+    const auto twin = [&](const LevelColumn& other) { return columns.ranks[other.column] == columns.ranks[f]; };
+    if (std::none_of(found.begin(), found.end(), twin))
+      found.push_back({f, {}, columns.values[f], columns.values[f].size() <= by_sets.anywhere});
+  }
+  return found;
 }
 
 // Numbers the merged rows: rows of equal values and class, in the order of their first rows; of two classes, opposite
@@ -134,7 +153,9 @@ bool number_rows(MergedRows& merged, const Columns& columns, const Table& table,
   const std::size_t n = merged.of.size();
   const bool cancel = table.n_classes == 2;
   std::vector<u64> hash(n, 0);
-  for (const u32 f : table.column) {
+  std::vector<u32> compared = table.column;
+  for (const LevelColumn& levels : table.levels) compared.push_back(levels.column);
+  for (const u32 f : compared) {
     if (stop.load()) return false;
     for (std::size_t i = 0; i < n; ++i) hash[i] = mix(hash[i] ^ columns.ranks[f][i]);
   }
@@ -142,7 +163,7 @@ bool number_rows(MergedRows& merged, const Columns& columns, const Table& table,
     for (std::size_t i = 0; i < n; ++i) hash[i] = mix(hash[i] ^ static_cast<u64>(labels[i]));
   const auto same = [&](u32 a, u32 b) {
     if (!cancel && labels[a] != labels[b]) return false;
-    return std::all_of(table.column.begin(), table.column.end(),
+    return std::all_of(compared.begin(), compared.end(),
                        [&](u32 f) { return columns.ranks[f][a] == columns.ranks[f][b]; });
   };
   constexpr u32 kEmpty = ~0u;
@@ -219,13 +240,23 @@ void make_keys(Table& table, Columns& columns, const std::vector<u32>& example, 
   });
 }
 
+void make_levels(Table& table, const Columns& columns, const std::vector<u32>& example) {
+  for (LevelColumn& levels : table.levels) {
+    levels.code.resize(table.n_rows);
+    for (u32 g = 0; g < table.n_rows; ++g)
+      levels.code[g] = static_cast<unsigned char>(columns.ranks[levels.column][example[g]]);
+  }
+}
+
 }  // namespace
 
 bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const int* labels, const i64* weights,
-             u32 n_classes, bool merge, bool keep_counts, int threads, const std::atomic<int>& stop) {
+             u32 n_classes, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
+             const std::atomic<int>& stop) {
   Columns columns;
   if (!rank_columns(columns, x, n, n_columns, threads, stop)) return false;
-  table.column = distinct_columns(columns);
+  table.column = distinct_columns(columns, by_sets.columns);
+  table.levels = level_columns(columns, by_sets);
   table.n_features = static_cast<u32>(table.column.size());
   table.n_classes = n_classes;
 
@@ -234,6 +265,7 @@ bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns
   if (merge && !number_rows(merged, columns, table, labels, stop)) return false;
   if (stop.load()) return false;
   const std::vector<u32> example = merge_rows(table, merged, labels, weights, keep_counts);
+  make_levels(table, columns, example);
   make_keys(table, columns, example, threads);
   return !stop.load();
 }

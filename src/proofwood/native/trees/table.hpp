@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/integers.hpp"
+#include "trees/level_column.hpp"
 
 namespace proofwood::trees {
 
@@ -24,6 +25,7 @@ struct Table {
   std::vector<std::vector<u32>> key;       // per feature, per row
   std::vector<std::vector<double>> value;  // per feature, per rank: the value itself
   std::vector<u32> column;                 // per feature: column of the caller
+  std::vector<LevelColumn> levels;         // tested by sets; as a feature, number f is n_features + f
   std::vector<u16> label;                  // per row
   std::vector<i64> weight;                 // per row, not negative
   std::vector<u32> count;                  // per row: rows of the caller
@@ -32,8 +34,15 @@ struct Table {
   bool unit = true;                        // all weights and counts are 1
 };
 
+// Columns whose numbers are levels without order, at most kMostLevels of them.
+struct LevelTests {
+  std::vector<u32> columns;
+  u32 anywhere = kMostLevels;  // levels of a column up to which its sets are tests of every node
+};
+
 // `x` is (n, n_columns), row after row; `labels` in 0..n_classes-1. Returns false if `stop` was set meanwhile.
 bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const int* labels, const i64* weights,
-             u32 n_classes, bool merge, bool keep_counts, int threads, const std::atomic<int>& stop);
+             u32 n_classes, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
+             const std::atomic<int>& stop);
 
 }  // namespace proofwood::trees

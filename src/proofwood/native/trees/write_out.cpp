@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "trees/level_stump.hpp"
 #include "trees/stump.hpp"
 
 namespace proofwood::trees {
@@ -24,7 +25,10 @@ class TreeWriter {
     std::iota(all.begin(), all.end(), 0u);
     place(plan, std::move(all));
     count();
-    if (std::any_of(ends_.begin(), ends_.end(), [](const End& end) { return end.wants_stump; })) find_stumps();
+    if (std::any_of(ends_.begin(), ends_.end(), [](const End& end) { return end.wants_stump; })) {
+      find_stumps();
+      find_level_stumps();
+    }
     write_plan(plan);
     return std::move(nodes_);
   }
@@ -45,8 +49,7 @@ class TreeWriter {
 
   void place(const Plan& plan, std::vector<u32> rows) {
     if (plan.kind == Plan::kSplit) {
-      const auto middle = std::stable_partition(rows.begin(), rows.end(),
-                                                [&](u32 r) { return table_.key[plan.feature][r] <= plan.key; });
+      const auto middle = std::stable_partition(rows.begin(), rows.end(), [&](u32 r) { return goes_low(plan, r); });
       place(*plan.low, {rows.begin(), middle});
       place(*plan.high, {middle, rows.end()});
       return;
@@ -55,6 +58,11 @@ class TreeWriter {
     if (wants_stump)
       for (const u32 r : rows) rows_[r].end = static_cast<u32>(ends_.size());
     ends_.push_back({wants_stump, std::move(rows), {}, 0});
+  }
+
+  bool goes_low(const Plan& plan, u32 row) const {
+    if (plan.levels == 0) return table_.key[plan.feature][row] <= plan.key;
+    return contains(plan.levels, table_.levels[plan.feature - table_.n_features].code[row]);
   }
 
   void count() {
@@ -98,6 +106,21 @@ class TreeWriter {
     }
   }
 
+  // The best sets of levels of the ends that want a stump.
+  void find_level_stumps() {
+    std::vector<i64> weights;
+    for (u32 c = 0; c < table_.levels.size(); ++c) {
+      const LevelColumn& column = table_.levels[c];
+      for (End& end : ends_) {
+        if (!end.wants_stump) continue;
+        weights.assign(column.n_levels() * classes_, 0);
+        for (const u32 r : end.rows) weights[column.code[r] * classes_ + table_.label[r]] += table_.weight[r];
+        const LevelStump best = best_level_stump(weights, column.n_levels(), table_.n_classes);
+        if (best.right > end.stump.right) end.stump = {best.right, -1, table_.n_features + c, 0, best.levels};
+      }
+    }
+  }
+
   void offer(u32 e, u32 feature) {
     i64 most_low = 0, most_high = 0;
     for (std::size_t c = e * classes_; c < (e + 1) * classes_; ++c) {
@@ -107,30 +130,36 @@ class TreeWriter {
     Stump& stump = ends_[e].stump;
     if (most_low + most_high > stump.right && minimum_.met(seen_[e], held_[e]) &&
         minimum_.met(count_[e] - seen_[e], mass_[e] - held_[e]))
-      stump = {most_low + most_high, -1, feature, last_[e]};
+      stump = {most_low + most_high, -1, feature, last_[e], 0};
   }
 
-  TreeNode test(u32 feature, u32 key) const {
-    return {static_cast<int>(table_.column[feature]), table_.value[feature][key >> kLabelBits], -1, -1};
+  TreeNode test(u32 feature, u32 key, LevelSet levels) const {
+    if (levels == 0)
+      return {static_cast<int>(table_.column[feature]), table_.value[feature][key >> kLabelBits], -1, -1, {}};
+    const LevelColumn& column = table_.levels[feature - table_.n_features];
+    TreeNode node{static_cast<int>(column.column), 0, -1, -1, {}};
+    for (u32 level = 0; level < column.n_levels(); ++level)
+      if (contains(levels, level)) node.levels.push_back(column.value[level]);
+    return node;
   }
 
   void write_plan(const Plan& plan) {
     const std::size_t at = nodes_.size();
     if (plan.kind == Plan::kSplit) {
-      nodes_.push_back(test(plan.feature, plan.key));
+      nodes_.push_back(test(plan.feature, plan.key, plan.levels));
       nodes_[at].low = static_cast<int>(nodes_.size());
       write_plan(*plan.low);
       nodes_[at].high = static_cast<int>(nodes_.size());
       write_plan(*plan.high);
       return;
     }
-    constexpr TreeNode leaf{-1, 0, -1, -1};
+    const TreeNode leaf{-1, 0, -1, -1, {}};
     const End& end = ends_[next_end_++];
     if (end.stump.right < 0 || prices_.error * (end.stump.right - end.heaviest) <= prices_.leaf) {
       nodes_.push_back(leaf);
       return;
     }
-    nodes_.push_back(test(end.stump.feature, end.stump.position));
+    nodes_.push_back(test(end.stump.feature, end.stump.position, end.stump.levels));
     nodes_[at].low = static_cast<int>(at) + 1;
     nodes_[at].high = static_cast<int>(at) + 2;
     nodes_.push_back(leaf);

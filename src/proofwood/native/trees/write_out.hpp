@@ -13,6 +13,7 @@ struct TreeNode {
   int feature;   // column of the caller, -1 at a leaf
   double value;  // largest value that goes low
   int low, high;
+  std::vector<double> levels;  // not empty: the levels that go low, and no value
 };
 
 // Nodes in preorder. `all`: all rows of the table.

@@ -1,0 +1,204 @@
+// Sets of levels at the root of a subproblem (docs/theory/optimal-trees.md, "Sets of levels above deeper trees").
+#include "trees/level_roots.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace proofwood::trees {
+
+// ------------------------------------------------------------------ all columns of a subproblem
+
+bool Solver::level_roots(Subproblem& subproblem, i64 base, const Neighbours& neighbours) {
+  const i64 leaf_price = shared.settings.prices.leaf;
+  const auto& columns = shared.table.levels;
+  i64 least = kInfinite;
+  std::vector<i64> bounds(columns.size(), leaf_price);
+  std::vector<u32> open;
+  for (u32 c = 0; c < columns.size(); ++c) {
+    bounds[c] = std::max(bounds[c], level_bound(neighbours, c));
+    if (columns[c].tested_at(subproblem.depth) && bounds[c] < subproblem.cutoff()) open.push_back(c);
+  }
+  if (batched(subproblem.depth) && !open.empty() && !depth_two.bound_level_roots(*subproblem.rows, open, bounds))
+    return false;
+  subproblem.level_bounds.assign(columns.size(), 0);
+  for (u32 c = 0; c < columns.size(); ++c) {
+    if (!columns[c].tested_at(subproblem.depth)) {  // at the root of a tree of depth one less, which is one of ours, too
+      least = std::min(least, base);
+      continue;
+    }
+    if (bounds[c] < subproblem.cutoff()) {
+      const LevelSplit split = level_root(subproblem, c);
+      if (split.stopped) return false;
+      bounds[c] = std::max(bounds[c], split.bound);
+    }
+    least = std::min(least, bounds[c]);
+    subproblem.level_bounds[c] = std::min(bounds[c], base + leaf_price);  // sets of none or of all levels, too
+  }
+  subproblem.levels_lower = least;
+  return true;
+}
+
+// The best set of levels of a column, offered to the subproblem.
+LevelSplit Solver::level_root(Subproblem& subproblem, u32 c) {
+  ++counters[kLevelRoots];
+  const u32 feature = shared.table.n_features + c;
+  if (by_pairs(subproblem.depth, c)) {
+    const LevelSplit split = best_level_pair(shared.table, *subproblem.rows, c, shared.settings.prices,
+                                             subproblem.cutoff(), false, shared.stop);
+    if (split.low != 0)
+      subproblem.offer(split.cost, level_plan(feature, split.low, split.low_stump ? stump_plan() : leaf_plan(),
+                                              split.high_stump ? stump_plan() : leaf_plan()));
+    return split;
+  }
+  return LevelBranching(*this, subproblem, c, kInfinite).run();
+}
+
+bool Solver::by_pairs(int depth, u32 c) const {
+  return batched(depth) || (depth == 2 && !shared.table.levels[c].anywhere);
+}
+
+// What neighbours know of the sets of a column: as of thresholds (neighbour_bounds.hpp).
+i64 Solver::level_bound(const Neighbours& neighbours, u32 c) {
+  i64 bound = 0;
+  for (const Neighbour& neighbour : neighbours) {
+    if (neighbour.known == nullptr || neighbour.known->level_bounds.empty()) continue;
+    bound = std::max(bound, neighbour.known->level_bounds[c] - (neighbour.subset ? 0 : neighbour.removed));
+  }
+  return bound;
+}
+
+LevelSet Solver::first_level_split(Rows& rows, int depth, u32 c, i64 optimum) {
+  if (!shared.table.levels[c].tested_at(depth)) return 0;
+  if (depth == 2)
+    return best_level_pair(shared.table, rows, c, shared.settings.prices, optimum + 1, true, shared.stop).low;
+  return LevelBranching(*this, begin(rows, depth, optimum + 1, 0), c, optimum).run().low;
+}
+
+// ------------------------------------------------------------------ branch and bound
+
+LevelBranching::LevelBranching(Solver& solver, Subproblem& subproblem, u32 c, i64 optimum)
+    : solver_(solver),
+      subproblem_(subproblem),
+      column_(solver.shared.table.levels[c]),
+      optimum_(optimum),
+      price_(solver.shared.settings.prices.leaf),
+      feature_(solver.shared.table.n_features + c) {}
+
+LevelSplit LevelBranching::run() {
+  order_levels();
+  if (levels_.size() < 2) return answer_;
+  if (solve_singles()) search(0, {}, {});
+  if (answer_.stopped) answer_.bound = 0;
+  return answer_;
+}
+
+void LevelBranching::order_levels() {
+  const Rows& rows = *subproblem_.rows;
+  std::array<i64, kMostLevels> weight{};
+  LevelSet present = 0;
+  for (u32 local = 0; local < rows.n; ++local) {
+    const u32 r = rows.row(local);
+    weight[column_.code[r]] += solver_.shared.table.weight[r];
+    present |= only(column_.code[r]);
+  }
+  for (u32 level = 0; level < column_.n_levels(); ++level)
+    if (contains(present, level)) levels_.push_back(level);
+  std::stable_sort(levels_.begin(), levels_.end(), [&](u32 a, u32 b) { return weight[a] > weight[b]; });
+}
+
+// False if they alone show that no split is wanted, or if stopped.
+bool LevelBranching::solve_singles() {
+  i64 sum = price_;
+  single_.resize(levels_.size());
+  singles_.assign(levels_.size() + 1, 0);
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    single_[i] = wrong(solve(only(levels_[i]), kInfinite).lower);
+    if (answer_.stopped) return false;
+    sum += single_[i];
+    if (sum >= cutoff()) {
+      note(sum);
+      return false;
+    }
+  }
+  for (std::size_t i = levels_.size(); i-- > 0;) singles_[i] = singles_[i + 1] + single_[i];
+  return true;
+}
+
+// Splits that a tree of a side can have.
+i64 LevelBranching::most_splits() const {
+  constexpr int kLast = 40;  // deeper trees have more splits than any price lets pay
+  return (i64{1} << std::min(subproblem_.depth - 1, kLast)) - 1;
+}
+
+// What a tree of a side gets wrong at the least, if every one costs this.
+i64 LevelBranching::wrong(i64 cost) const {
+  if (price_ == 0) return cost;
+  return cost / price_ < most_splits() ? 0 : cost - price_ * most_splits();
+}
+
+// The best tree of the rows of these levels, if it costs less than `limit`.
+const Solution& LevelBranching::solve(LevelSet set, i64 limit) {
+  Solution& known = solved_[set];
+  const i64 gap = subproblem_.gap / 2;
+  if (known.lower >= limit || known.upper - gap <= known.lower) return known;
+  Solver::Level& level = solver_.level(subproblem_.depth);
+  if (!solver_.split_levels(*subproblem_.rows, column_, set, subproblem_.depth)) {
+    answer_.stopped = true;
+    return known;
+  }
+  ++solver_.counters[kLevelSets];
+  Solution found = solver_.solve(level.low, subproblem_.depth - 1, {.limit = limit, .gap = gap});
+  answer_.stopped |= found.stopped;
+  found.join(known);
+  known = std::move(found);
+  return known;
+}
+
+LevelBranching::Side LevelBranching::with(const Side& side, u32 level, i64 single, i64 limit) {
+  const LevelSet levels = side.levels | only(level);
+  const i64 least = side.lower + single;
+  if (least >= limit) return {levels, least};
+  return {levels, std::max(least, solve(levels, limit).lower)};
+}
+
+void LevelBranching::search(std::size_t next, const Side& low, const Side& high) {
+  const i64 open = singles_[next] + price_;
+  if (low.lower + high.lower + open >= cutoff() || done()) {
+    note(low.lower + high.lower + open);
+    return;
+  }
+  if (next == levels_.size()) {
+    offer(low, high);
+    return;
+  }
+  const i64 rest = singles_[next + 1] + price_;
+  const u32 level = levels_[next];
+  const Side lower = with(low, level, single_[next], cutoff() - high.lower - rest);
+  if (next == 0) {
+    search(1, lower, high);
+    return;
+  }
+  const Side higher = with(high, level, single_[next], cutoff() - low.lower - rest);
+  if (answer_.stopped) return;
+  const bool low_first = optimum_ < kInfinite || lower.lower + high.lower <= low.lower + higher.lower;
+  for (const bool is_low : {low_first, !low_first}) {
+    if (is_low)
+      search(next + 1, lower, high);
+    else
+      search(next + 1, low, higher);
+  }
+}
+
+// Both sides are solved: else their bounds had reached the cutoff.
+void LevelBranching::offer(const Side& low, const Side& high) {
+  note(low.lower + high.lower + price_);
+  if (high.levels == 0) return;  // splits nothing
+  const Solution &one = solved_.at(low.levels), &two = solved_.at(high.levels);
+  const i64 cost = one.upper + two.upper + price_;
+  if (cost >= answer_.cost || (optimum_ < kInfinite && cost != optimum_)) return;
+  answer_.cost = cost;
+  answer_.low = low.levels;
+  subproblem_.offer(cost, level_plan(feature_, low.levels, one.plan, two.plan));
+}
+
+}  // namespace proofwood::trees
