@@ -14,7 +14,7 @@ order. :meth:`Views.lift` writes it over the columns.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -201,7 +201,14 @@ def class_shares(
     return sums / np.where(weight > 0, weight, 1.0)[:, None], weight
 
 
-def with_directions(table: NodeTable, gaps: Collection[int], seen: Mapping[int, Collection[int]]) -> NodeTable:
+def with_directions(
+    table: NodeTable,
+    gaps: Collection[int],
+    seen: Mapping[int, Collection[int]],
+    low_weight: FloatArray,
+    *,
+    of_tests: bool = False,
+) -> NodeTable:
     """``table`` with a side for what training did not have, at each test the side of the larger training weight.
 
     A missing value goes there where its column had no gap in training. A level that training did not have goes there
@@ -212,17 +219,31 @@ def with_directions(table: NodeTable, gaps: Collection[int], seen: Mapping[int, 
     table : over the columns
     gaps : columns with gaps in training
     seen : level codes that training had, of each column that is tested by levels
+    low_weight : (n_nodes,) training weight that goes low at each node
+    of_tests : one side for all nodes that ask the same, by their weight together; else one for each node
     """
     low, high, missing_low = table.low.copy(), table.high.copy(), table.missing_low.copy()
     levels: list[frozenset[int] | None] = list(table.levels or [None] * table.n_nodes)
-    weight = table.weight.sum(axis=1)
+    surplus = 2.0 * low_weight - table.weight.sum(axis=1)  # of the low side
+    asked: dict[Hashable, float] = {}
+    for node in table.splits():
+        test = _test(table, node) if of_tests else node
+        asked[test] = asked.get(test, 0.0) + float(surplus[node])
     for node in table.splits():
         column, codes = int(table.feature[node]), levels[node]
-        low_is_heavier = bool(weight[low[node]] >= weight[high[node]])
+        low_surplus = asked[_test(table, node) if of_tests else node]
         if column >= 0 and column not in gaps:
-            missing_low[node] = low_is_heavier
-        if codes is not None and weight[low[node]] > weight[high[node]]:
+            missing_low[node] = low_surplus >= 0
+        if codes is not None and low_surplus > 0:
             low[node], high[node] = high[node], low[node]
             missing_low[node] = not missing_low[node]
             levels[node] = frozenset(seen[column]) - codes
     return replace(table, low=low, high=high, missing_low=missing_low, levels=tuple(levels))
+
+
+def _test(table: NodeTable, node: int) -> Hashable:
+    """What an inner node asks, but for missing values; each weighted sum is a test of its own."""
+    if table.feature[node] < 0:
+        return node, "sum"
+    codes = None if table.levels is None else table.levels[node]
+    return int(table.feature[node]), codes, 0.0 if codes is not None else float(table.threshold[node])
