@@ -158,7 +158,7 @@ class ProvedClassifier(FittedClassifier):
         started = time.monotonic()
         try:
             columns, labels = training_data(self, X, y, self._read_training)
-            seconds = seconds_of(self.time_limit, columns.size)
+            seconds = seconds_of(self.time_limit, self._n_values(columns))
             self._deadline = None if seconds is None else started + seconds
             check_classification_targets(labels)
             classes, codes = np.unique(labels, return_inverse=True)
@@ -197,6 +197,12 @@ class ProvedClassifier(FittedClassifier):
         to_low[turned] = np.maximum(model.weight[turned] - to_low[turned], 0.0)
         self._low_weight = None if model.is_tree else to_low
         return problem
+
+    def _n_values(self, X: FloatArray) -> int:
+        """Size of the table: rows times columns, a column of categories without order for each of its levels."""
+        levels = sum(max(1, len(self.schema_.columns[j].levels)) for j in self.schema_.nominal)
+        n_rows, n_columns = X.shape
+        return int(n_rows * (n_columns - len(self.schema_.nominal) + levels))
 
     def _levels_seen(self, X: FloatArray) -> dict[int, list[int]]:
         """The level codes that rows have, of each column of categories without order."""
@@ -242,7 +248,7 @@ class ProvedClassifier(FittedClassifier):
             return problem, unproved(result, "memory_limit" if of_memory else "time_limit", time.monotonic() - started)
         if of_memory:
             raise error
-        limit = seconds_of(self.time_limit, X.size)
+        limit = seconds_of(self.time_limit, self._n_values(X))
         raise TimeoutError(
             f"the time limit of {limit:g} s ended the preparation of {X.shape[0]:,} rows with "
             f"{X.shape[1]:,} columns: raise time_limit"

@@ -16,6 +16,7 @@ from proofwood.data.columns import Column, is_frame
 from proofwood.data.schema import Schema, new_table
 from proofwood.data.sparse import as_dense
 from proofwood.estimators import reporting
+from proofwood.estimators.exporting import Exporting
 from proofwood.estimators.input import new_rows
 from proofwood.estimators.like_sklearn import LikeSklearn
 from proofwood.estimators.parameters import is_integer
@@ -33,7 +34,7 @@ NOT_SAVED = frozenset({"callback"})
 """Parameters that are functions; a loaded estimator has their default."""
 
 
-class FittedClassifier(LikeSklearn, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """What a classifier with a model and a result has to tell, whether it was fitted or loaded from a file.
 
     The learner, a subclass, sets the attributes below, and may say some of it in its own words.

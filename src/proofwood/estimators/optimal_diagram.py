@@ -293,7 +293,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         counts = {j: np.bincount(X[~np.isnan(X[:, j]), j].astype(np.int64)) for j in nominal}
         n_levels = sum(int(np.count_nonzero(count)) for count in counts.values())
         most, why = n_levels, None
-        seconds, room = seconds_of(self.time_limit, X.size), memory.room()
+        seconds, room = seconds_of(self.time_limit, self._n_values(X)), memory.room()
         if seconds is not None:
             cells = min(MOST_CELLS, CELLS_PER_SECOND * seconds)
             most, why = max(LEAST_LEVELS, int(cells // X.shape[0])), LEFT_OUT

@@ -15,7 +15,7 @@ NO_LIMIT = 1e9
 """Seconds from which a time limit is none: thirty years."""
 AUTO = "auto"
 """The time limit that fits the table, of learners that have one."""
-AUTO_MOST, AUTO_LEAST, AUTO_VALUES = 60.0, 2.0, 200
+AUTO_MOST, AUTO_LEAST, AUTO_VALUES = 60.0, 1.0, 250
 """Seconds of that limit: at most; and at least, to which comes one for so many values of the table."""
 
 UNSEEN = ("majority", "error")
@@ -76,7 +76,7 @@ def finite(value: object) -> float | None:
 
 
 def seconds_of(time_limit: float | str | None, n_values: int) -> float | None:
-    """Seconds that ``time_limit`` permits for a table of ``n_values`` rows times columns; None without a limit.
+    """Seconds that ``time_limit`` permits for a table of ``n_values``; None without a limit.
 
     What "auto" gives is short where a table is small: a proof over few rows is soon there, or takes so many more cases
     than there are rows that a minute is no better than a second.
