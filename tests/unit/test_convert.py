@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 from proofwood.model import evaluate
 from proofwood.model.convert import from_sklearn_tree, last_rounded_low, to_sklearn
+from proofwood.model.impurity import low_weights
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
 
 NAN = float("nan")
@@ -142,7 +143,15 @@ def test_diagrams_are_unrolled():
         rows=[4, 2, 2, 2, 2],
         missing_low=[True] * 5,
     )
-    assert to_sklearn(diamond).predict([[0, 0], [0, 1], [1, 0], [1, 1]]).tolist() == [0, 1, 1, 0]
+    rows, codes = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    with pytest.raises(ValueError, match=r"shares nodes.*to_sklearn\(X, y\)"):
+        to_sklearn(diamond)
+    low_weight = low_weights(diamond, np.array(rows, dtype=float), np.array(codes), np.ones(4))
+    assert low_weight.tolist() == [[1, 1], [1, 0], [0, 1], [0, 0], [0, 0]]
+    for clf in (to_sklearn(diamond, low_weight=low_weight), to_sklearn(diamond, X=rows, codes=codes)):
+        assert clf.predict(rows).tolist() == codes
+        assert clf.tree_.n_node_samples.tolist() == [4, 2, 1, 1, 2, 1, 1]
+        assert clf.tree_.weighted_n_node_samples.tolist() == [4, 2, 1, 1, 2, 1, 1]
 
 
 def test_a_lone_leaf_converts():
@@ -161,10 +170,8 @@ def test_what_does_not_convert_says_so():
     with pytest.raises(ValueError, match="2 outputs"):
         from_sklearn_tree(DecisionTreeClassifier().fit(X, [[0, 1], [1, 0]]))
     oblique = table_of(0.5, feature=[OBLIQUE, LEAF, LEAF], normals=Normals([0, 1, 1, 1], [0], [1.0]))
-    with pytest.raises(ValueError, match="oblique or level tests"):
+    with pytest.raises(ValueError, match=r"oblique splits.*to_python"):
         to_sklearn(oblique)
-    with pytest.raises(ValueError, match="oblique or level tests"):
-        to_sklearn(table_of(NAN, levels=[{0}, None, None]))
     with pytest.raises(ValueError, match="classes has shape"):
         to_sklearn(table_of(0.5), ["a"])
     with pytest.raises(ValueError, match="n_features is 1, but the model tests column 2"):

@@ -16,6 +16,7 @@ import proofwood
 from proofwood.cli.demo import demo as _demo
 from proofwood.cli.errors import readable
 from proofwood.cli.explain import explain as _explain
+from proofwood.cli.export import export as _export
 from proofwood.cli.fit import fit as _fit
 from proofwood.cli.learners.assembled import LearnersCommand
 from proofwood.cli.predict import predict as _predict
@@ -37,6 +38,7 @@ app.command()(readable(_demo))
 app.command(cls=LearnersCommand)(readable(_fit))
 app.command()(readable(_predict))
 app.command()(readable(_show))
+app.command()(readable(_export))
 app.command()(readable(_explain))
 app.command()(readable(_verify))
 

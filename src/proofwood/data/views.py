@@ -239,7 +239,12 @@ def class_shares(
 
 
 def with_directions(
-    table: NodeTable, gaps: Collection[int], seen: Mapping[int, Collection[int]], *, by_test: bool = False
+    table: NodeTable,
+    gaps: Collection[int],
+    seen: Mapping[int, Collection[int]],
+    low_weight: FloatArray,
+    *,
+    of_tests: bool = False,
 ) -> NodeTable:
     """``table`` with a side for what training did not have, at each test the side of the larger training weight.
 
@@ -251,24 +256,31 @@ def with_directions(
     table : over the columns
     gaps : columns with gaps in training
     seen : level codes that training had, of each column that is tested by levels
-    by_test : nodes of the same test have the same side, that of the larger weight of all of them
+    low_weight : (n_nodes,) training weight that goes low at each node
+    of_tests : one side for all nodes that ask the same, by their weight together; else one for each node
     """
     low, high, missing_low = table.low.copy(), table.high.copy(), table.missing_low.copy()
     levels: list[frozenset[int] | None] = list(table.levels or [None] * table.n_nodes)
-    weight = table.weight.sum(axis=1)
-    more = {node: float(weight[low[node]] - weight[high[node]]) for node in table.splits()}  # on the low side
-    if by_test:
-        sums: dict[Hashable, float] = {}
-        test = {node: (table.feature[node], table.threshold[node].tobytes(), levels[node]) for node in more}
-        for node, difference in more.items():
-            sums[test[node]] = sums.get(test[node], 0.0) + difference
-        more = {node: sums[test[node]] for node in more}
-    for node, difference in more.items():
+    surplus = 2.0 * low_weight - table.weight.sum(axis=1)  # of the low side
+    asked: dict[Hashable, float] = {}
+    for node in table.splits():
+        test = _test(table, node) if of_tests else node
+        asked[test] = asked.get(test, 0.0) + float(surplus[node])
+    for node in table.splits():
         column, codes = int(table.feature[node]), levels[node]
+        low_surplus = asked[_test(table, node) if of_tests else node]
         if column >= 0 and column not in gaps:
-            missing_low[node] = difference >= 0
-        if codes is not None and difference > 0:
+            missing_low[node] = low_surplus >= 0
+        if codes is not None and low_surplus > 0:
             low[node], high[node] = high[node], low[node]
             missing_low[node] = not missing_low[node]
             levels[node] = frozenset(seen[column]) - codes
     return replace(table, low=low, high=high, missing_low=missing_low, levels=tuple(levels))
+
+
+def _test(table: NodeTable, node: int) -> Hashable:
+    """What an inner node asks, but for missing values; each weighted sum is a test of its own."""
+    if table.feature[node] < 0:
+        return node, "sum"
+    codes = None if table.levels is None else table.levels[node]
+    return int(table.feature[node]), codes, 0.0 if codes is not None else float(table.threshold[node])

@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from proofwood import memory
 from proofwood.data.schema import training_table
+from proofwood.data.sparse import as_dense, is_sparse
 from proofwood.data.views import with_directions
 from proofwood.estimators import reporting
 from proofwood.estimators.fitted import FittedClassifier
@@ -28,8 +29,9 @@ from proofwood.estimators.input import known_codes, training_data
 from proofwood.estimators.parameters import check_shared, seconds_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.weights import row_weights
-from proofwood.exceptions import DataWarning, OptimalityWarning
+from proofwood.exceptions import DataError, DataWarning, OptimalityWarning
 from proofwood.jobs import jobs_of
+from proofwood.model.impurity import low_weights
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.problem.ranked import OutOfTime
 from proofwood.result import Limits, Progress, Result, Status, unproved
@@ -50,13 +52,14 @@ class ProvedClassifier(FittedClassifier):
     categorical_features: Any
     drop: Any
     class_weight: str | Mapping[Any, float] | None
-    time_limit: float | None
+    time_limit: Any  # seconds, None, or of some learners "auto"
     memory_limit: int | str | None
     n_jobs: int | None
     callback: Progress | None
     verbose: int
 
-    _side_by_test = False  # whether what training did not have goes one way at all nodes of a test
+    _fits_table = False  # whether time_limit="auto" is known
+    _limits_tests = False  # whether a test is one test at all nodes, for values too that training did not have
     _deadline: float | None = None  # of the fit that goes on, a moment of time.monotonic()
 
     # ----------------------------------------------------------------------------------------------- to implement
@@ -153,10 +156,10 @@ class ProvedClassifier(FittedClassifier):
     ) -> Any:
         """Read the rows, pose the problem, solve it and keep the result; the problem that was solved."""
         started = time.monotonic()
-        seconds = seconds_of(self.time_limit)
-        self._deadline = None if seconds is None else started + seconds
         try:
             columns, labels = training_data(self, X, y, self._read_training)
+            seconds = seconds_of(self.time_limit, self._n_values(columns))
+            self._deadline = None if seconds is None else started + seconds
             check_classification_targets(labels)
             classes, codes = np.unique(labels, return_inverse=True)
             codes = codes.astype(np.int64)
@@ -165,22 +168,41 @@ class ProvedClassifier(FittedClassifier):
                 problem = self._problem(columns, codes, classes.size, weights)
                 if constrain is not None:
                     problem = constrain(problem, classes)
+            except DataError as error:
+                if is_sparse(X):
+                    raise DataError(f"{error} X is sparse: what it does not store is 0.") from error
+                raise
             except (OutOfTime, MemoryError) as error:
                 problem, answer = self._answer_at_a_limit(error, started, columns, codes, classes.size, weights)
                 result = self._reported(lambda _: answer)
             else:
-                limits = self._limits_left(started, columns.shape[0])
+                limits = self._limits_left(started, seconds, columns.shape[0])
                 result = self._reported(partial(self._solve, problem, limits))
         finally:
-            del self._deadline
+            self.__dict__.pop("_deadline", None)
         if result.model is None:
             raise AssertionError(f"the engine returned no model, with status {result.status}")
         self.classes_ = classes
-        seen = self._levels_seen(columns)
-        model = with_directions(result.model, self.schema_.gaps, seen, by_test=self._side_by_test)
-        result = replace(result, model=model)
-        self._keep(result, model)
+        counted = np.ones(codes.size) if weights is None else weights
+        to_low = low_weights(result.model, columns, codes, counted)
+        model = with_directions(
+            result.model,
+            self.schema_.gaps,
+            self._levels_seen(columns),
+            to_low.sum(axis=1),
+            of_tests=self._limits_tests,
+        )
+        turned = model.low != result.model.low  # sets of levels that list the other side
+        self._keep(replace(result, model=model), model)
+        to_low[turned] = np.maximum(model.weight[turned] - to_low[turned], 0.0)
+        self._low_weight = None if model.is_tree else to_low
         return problem
+
+    def _n_values(self, X: FloatArray) -> int:
+        """Size of the table: rows times columns, a column of categories without order for each of its levels."""
+        levels = sum(max(1, len(self.schema_.columns[j].levels)) for j in self.schema_.nominal)
+        n_rows, n_columns = X.shape
+        return int(n_rows * (n_columns - len(self.schema_.nominal) + levels))
 
     def _levels_seen(self, X: FloatArray) -> dict[int, list[int]]:
         """The level codes that rows have, of each column of categories without order."""
@@ -189,20 +211,21 @@ class ProvedClassifier(FittedClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         # Text and categories are read, too; the tags that say so make scikit-learn's checks round their data.
         return tags
 
     def _read_training(self, X: Any) -> Any:
         """The training data as numbers; sets ``schema_``, and warns of columns that are left out."""
+        X = as_dense(X)
         values, schema, notes = training_table(X, categorical_features=self.categorical_features, drop=self.drop)
         self.schema_ = schema
         if notes:
             warnings.warn("; ".join(notes), DataWarning, stacklevel=6)
         return values
 
-    def _limits_left(self, started: float, n_rows: int) -> Limits:
+    def _limits_left(self, started: float, seconds: float | None, n_rows: int) -> Limits:
         """Limits of the search: what the preparation took counts, and what the end will take is kept."""
-        seconds = seconds_of(self.time_limit)
         if seconds is not None:
             kept = min(_END_SHARE * seconds, _END_SECONDS * n_rows)
             seconds = max(0.0, seconds - (time.monotonic() - started) - kept)
@@ -225,8 +248,9 @@ class ProvedClassifier(FittedClassifier):
             return problem, unproved(result, "memory_limit" if of_memory else "time_limit", time.monotonic() - started)
         if of_memory:
             raise error
+        limit = seconds_of(self.time_limit, self._n_values(X))
         raise TimeoutError(
-            f"the time limit of {self.time_limit} s ended the preparation of {X.shape[0]:,} rows with "
+            f"the time limit of {limit:g} s ended the preparation of {X.shape[0]:,} rows with "
             f"{X.shape[1]:,} columns: raise time_limit"
         ) from None
 
@@ -253,6 +277,7 @@ class ProvedClassifier(FittedClassifier):
             callback=self.callback,
             verbose=self.verbose,
             unseen=self.unseen,
+            fits_table=self._fits_table,
         )
 
     def _row_weights(
@@ -260,6 +285,9 @@ class ProvedClassifier(FittedClassifier):
     ) -> FloatArray | None:
         """``sample_weight`` times the weight of the row's class; None if both are absent."""
         return row_weights(self.class_weight, sample_weight, classes, codes)
+
+    def _weights_of(self, codes: Any, sample_weight: npt.ArrayLike | None) -> FloatArray | None:
+        return self._row_weights(self.classes_, codes, sample_weight)
 
     def _unproved(self) -> str:
         return reporting.unproved_text(self.result_, self._less())

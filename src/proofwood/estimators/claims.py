@@ -46,6 +46,7 @@ def require_consistent(estimator: ProvedClassifier) -> None:
         raise ValueError("feature_names holds a name twice")
     _require_parameters(estimator)
     _require_flow(estimator.model_)
+    _require_edges(estimator.model_, estimator._low_weight)
     _require_limits(estimator)
     _require_objective(estimator)
     _require_status(estimator)
@@ -97,6 +98,16 @@ def _require_flow(table: NodeTable) -> None:
         raise ValueError("a node has weight, but no rows")
     if table.rows[0] == 0 or _total(table) == 0:
         raise ValueError("the root has no training rows")
+
+
+def _require_edges(table: NodeTable, low_weight: Any) -> None:
+    """Weights on the low edges of a diagram are part of those of their nodes."""
+    if low_weight is None:
+        return
+    if low_weight.shape != table.weight.shape or not np.all(np.isfinite(low_weight)) or np.any(low_weight < 0):
+        raise ValueError("low_weight must hold a weight per node and class, finite and not negative")
+    if np.any(low_weight > table.weight + _tolerance(table)) or np.any(low_weight[table.feature == LEAF] > 0):
+        raise ValueError("low_weight holds more than the weight of a node")
 
 
 def _require_limits(estimator: ProvedClassifier) -> None:

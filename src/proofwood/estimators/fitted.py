@@ -14,8 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.columns import Column, is_frame
 from proofwood.data.schema import Schema, new_table
+from proofwood.data.sparse import as_dense
 from proofwood.estimators import reporting
+from proofwood.estimators.exporting import Exporting
 from proofwood.estimators.input import new_rows
+from proofwood.estimators.like_sklearn import LikeSklearn
 from proofwood.estimators.parameters import is_integer
 from proofwood.estimators.saved_result import saved_result
 from proofwood.estimators.saved_schema import schema_of, schema_to_save
@@ -31,7 +34,7 @@ NOT_SAVED = frozenset({"callback"})
 """Parameters that are functions; a loaded estimator has their default."""
 
 
-class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """What a classifier with a model and a result has to tell, whether it was fitted or loaded from a file.
 
     The learner, a subclass, sets the attributes below, and may say some of it in its own words.
@@ -58,7 +61,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
 
     def _read(self, X: Any) -> Any:
         """New rows as numbers, in the codes of training."""
-        return new_table(X, self.schema_, unseen=self.unseen)
+        return new_table(as_dense(X), self.schema_, unseen=self.unseen)
 
     def _told_parts(self, result: Result) -> tuple[Part, ...]:
         """The parts of a result that the user asked for."""
@@ -88,11 +91,14 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
 
     def _columns_to_save(self) -> dict[str, Any]:
         """What a model file must keep of the columns, as plain values."""
-        return schema_to_save(self.schema_)
+        edges = {} if self._low_weight is None else {"low_weight": self._low_weight.tolist()}
+        return {**schema_to_save(self.schema_), **edges}
 
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
         """Set what :meth:`_columns_to_save` gave."""
         self.schema_ = schema_of(saved, self.n_features_in_, getattr(self, "feature_names_in_", None))
+        if "low_weight" in saved:
+            self._low_weight = np.array(saved["low_weight"], dtype=np.float64)
 
     @property
     def categories_(self) -> dict[int, Column]:

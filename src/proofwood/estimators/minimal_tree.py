@@ -69,7 +69,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         It is the depth, or the number of all nodes.
     lower_bound_, gap_, status_ : as in every learner
         It is ``"optimal"`` if all that was asked for is proved.
-    trace_, loaded_ : as in every learner
+    trace_, feature_importances_, loaded_ : as in every learner
 
     References
     ----------
@@ -119,6 +119,12 @@ class MinimalTreeClassifier(ClassifierOverTests):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Sparse rows are read, but most rows of a sparse table are alike, which this learner refuses by default.
+        tags.input_tags.sparse = self.on_conflict == "majority"
+        return tags
 
     def _problem(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None

@@ -61,7 +61,8 @@ class OptimalBDDClassifier(ClassifierOverTests):
     alpha : float in [0, 1], default 0.0
         Price of each inner node, as a share of the total weight. The objective is then errors plus the price of nodes.
     max_thresholds, categorical_features, drop, unseen, class_weight : as in every learner
-    time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
+    time_limit : as in every diagram
+    memory_limit, n_jobs, callback, verbose : as in every learner
 
     Attributes
     ----------
@@ -72,7 +73,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         status of each. The status of the result is that of the first.
     objective_ : as in every learner
         It is the training weight that is wrong, plus the price of nodes; or the number of tests.
-    lower_bound_, gap_, status_, trace_, loaded_ : as in every learner
+    lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
 
     References
     ----------
@@ -89,6 +90,8 @@ class OptimalBDDClassifier(ClassifierOverTests):
     """
 
     _dashed = True
+    _fits_table = True
+    _limits_tests = True
 
     _side_by_test = True
 
@@ -106,7 +109,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         drop: Any = None,
         unseen: str = "majority",
         class_weight: str | Mapping[Any, float] | None = None,
-        time_limit: float | None = 60.0,
+        time_limit: float | str | None = "auto",
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         callback: Progress | None = None,

@@ -112,7 +112,9 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     topology : {"diagram", "tree"}, default "diagram"
         ``"tree"``: branches do not meet; the ODT of the paper.
     max_thresholds, categorical_features, drop, unseen : as in every learner
-    class_weight, time_limit, memory_limit, n_jobs : as in every learner
+    class_weight : as in every learner
+    time_limit : as in every diagram
+    memory_limit, n_jobs : as in every learner
     random_state : int or None, default None
         Seed of the constructions; None is 0, so that equal calls give equal answers unless time runs out. What is
         proved does not depend on it.
@@ -131,7 +133,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     fairness_ : dict from text of a fairness constraint to the worst ratio of rates on the training rows
     shortfall_ : dict from text of a constraint that has a penalty to the training weight that its groups lack in all
     flow_ : (n_nodes, 2) training weight that takes the low and the high edge of each node
-    trace_, loaded_ : as in every learner
+    trace_, feature_importances_, loaded_ : as in every learner
 
     References
     ----------
@@ -148,6 +150,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     """
 
     _dashed = True
+    _fits_table = True
 
     def __init__(
         self,
@@ -163,7 +166,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         drop: Any = None,
         unseen: str = "majority",
         class_weight: str | Mapping[Any, float] | None = None,
-        time_limit: float | None = 60.0,
+        time_limit: float | str | None = "auto",
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | None = None,
@@ -290,7 +293,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         counts = {j: np.bincount(X[~np.isnan(X[:, j]), j].astype(np.int64)) for j in nominal}
         n_levels = sum(int(np.count_nonzero(count)) for count in counts.values())
         most, why = n_levels, None
-        seconds, room = seconds_of(self.time_limit), memory.room()
+        seconds, room = seconds_of(self.time_limit, self._n_values(X)), memory.room()
         if seconds is not None:
             cells = min(MOST_CELLS, CELLS_PER_SECOND * seconds)
             most, why = max(LEAST_LEVELS, int(cells // X.shape[0])), LEFT_OUT

@@ -67,7 +67,7 @@ class OptimalTreeClassifier(ProvedClassifier):
     ----------
     classes_, n_features_in_, feature_names_in_, categories_, schema_, model_, result_, objective_ : as in every learner
         It is the training weight that is wrong, plus the price of the leaves.
-    lower_bound_, gap_, status_, trace_, loaded_ : as in every learner
+    lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
 
     References
     ----------

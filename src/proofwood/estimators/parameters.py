@@ -13,27 +13,41 @@ from proofwood.jobs import require_jobs
 
 NO_LIMIT = 1e9
 """Seconds from which a time limit is none: thirty years."""
-
+AUTO = "auto"
+"""The time limit that fits the table, of learners that have one."""
+AUTO_MOST, AUTO_LEAST, AUTO_VALUES = 60.0, 1.0, 250
+"""Seconds of that limit: at most; and at least, to which comes one for so many values of the table."""
 
 UNSEEN = ("majority", "error")
 """What becomes of a level that training did not have."""
 
 
 def check_shared(
-    *, time_limit: Any, memory_limit: Any, n_jobs: Any, callback: Any, verbose: Any, unseen: Any = "majority"
+    *,
+    time_limit: Any,
+    memory_limit: Any,
+    n_jobs: Any,
+    callback: Any,
+    verbose: Any,
+    unseen: Any = "majority",
+    fits_table: bool = False,
 ) -> None:
     """Raise ValueError, or TypeError, on a value that no learner can use.
 
     Parameters
     ----------
     time_limit, memory_limit, n_jobs, callback, verbose, unseen : as the user passed them
+    fits_table : whether the learner knows the limit "auto"
     """
     if not isinstance(unseen, str) or unseen not in UNSEEN:
         raise ValueError(f"unseen={unseen!r}: expected one of {', '.join(map(repr, UNSEEN))}")
-    if time_limit is not None:
+    if time_limit is not None and not (fits_table and isinstance(time_limit, str) and time_limit == AUTO):
         number = isinstance(time_limit, numbers.Real) and not isinstance(time_limit, bool)
         if not number or not time_limit > 0:  # NaN is not above 0
-            raise ValueError(f"time_limit={time_limit!r} is no time: expected seconds above 0, or None for no limit")
+            or_auto = f", {AUTO!r}" if fits_table else ""
+            raise ValueError(
+                f"time_limit={time_limit!r} is no time: expected seconds above 0{or_auto}, or None for no limit"
+            )
     memory.bytes_of(memory_limit)
     require_jobs(n_jobs)
     if callback is not None and not callable(callback):
@@ -61,6 +75,12 @@ def finite(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def seconds_of(time_limit: float | None) -> float | None:
-    """Seconds that ``time_limit`` permits; None without a limit."""
+def seconds_of(time_limit: float | str | None, n_values: int) -> float | None:
+    """Seconds that ``time_limit`` permits for a table of ``n_values``; None without a limit.
+
+    What "auto" gives is short where a table is small: a proof over few rows is soon there, or takes so many more cases
+    than there are rows that a minute is no better than a second.
+    """
+    if isinstance(time_limit, str):
+        return min(AUTO_MOST, AUTO_LEAST + n_values / AUTO_VALUES)
     return None if time_limit is None or time_limit >= NO_LIMIT else float(time_limit)

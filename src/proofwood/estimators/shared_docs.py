@@ -83,6 +83,9 @@ status_ : Status
     "trace_": """\
 trace_ : tuple of ProgressEvent
     Seconds, objective and lower bound at each improvement.""",
+    "feature_importances_": """\
+feature_importances_ : (n_features_in_,) float64
+    Share of each column in the decrease of the Gini impurity, as in scikit-learn's trees.""",
     "loaded_": """\
 loaded_ : bool
     Whether the model was read from a file; what is proved of it is then a claim of the file.""",
@@ -90,6 +93,17 @@ loaded_ : bool
 """Entries by name, as they stand in a docstring."""
 
 
+DIAGRAMS = {
+    "time_limit": """\
+time_limit : float, "auto" or None, default "auto"
+    Seconds for the search. Reaching it keeps the best model found and warns with :class:`OptimalityWarning`.
+    ``"auto"`` fits the table: 1 second and one more for each 250 values (rows times columns, a column of text as
+    many as it has levels), at most 60. What is not proved over so few rows by then is hardly ever proved in a minute;
+    set seconds to try.""",
+}
+"""Entries of the learners of diagrams."""
+
+
 def documented(thing: Documented) -> Documented:
-    """A class or function, each line "names : as in every learner" of its docstring put in full."""
-    return filled_in(thing, SHARED, "as in every learner")
+    """A class or function, each line "names : as in every learner", or diagram, of its docstring put in full."""
+    return filled_in(filled_in(thing, SHARED, "as in every learner"), DIAGRAMS, "as in every diagram")

@@ -6,20 +6,24 @@ in one direction only:
 
 - :func:`from_sklearn_tree` moves every threshold up to the last float64 that scikit-learn's rounding sends low, so the
   table predicts what the estimator predicts for every input, rounded or not.
-- :func:`to_sklearn` cannot do the like: values that differ in float64 and not in float32 end on one side.
+- :func:`to_sklearn` cannot do the like for all inputs: values that differ in float64 and not in float32 end on one
+  side. For given rows it can, or says which rows it cannot tell apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from proofwood.model.evaluate import node_probabilities
-from proofwood.model.node_table import LEAF, FloatArray, NodeTable
-from proofwood.model.reshape import preorder, unroll
+from proofwood.model.impurity import low_weights_of_tree
+from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
+from proofwood.model.reshape import depth_first, preorder, refresh, unroll_from
+from proofwood.model.thresholds import separating_in_float32, without_levels
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
@@ -84,33 +88,48 @@ def to_sklearn(
     *,
     n_features: int | None = None,
     feature_names: Sequence[str] | None = None,
+    low_weight: FloatArray | None = None,
+    X: npt.ArrayLike | None = None,
+    codes: npt.ArrayLike | None = None,
+    sample_weight: npt.ArrayLike | None = None,
 ) -> DecisionTreeClassifier:
-    """A fitted scikit-learn ``DecisionTreeClassifier`` with the tests and leaves of ``table``.
+    """A fitted scikit-learn ``DecisionTreeClassifier`` that predicts what ``table`` predicts.
 
-    It predicts what ``table`` predicts for every input whose values float32 holds exactly; other inputs are rounded to
-    float32 first, so values closer than that to a threshold can change sides. Class probabilities are those of the
-    table, except at a leaf whose label is not the first of its heaviest classes: there the label gets probability 1,
-    because scikit-learn predicts the likeliest class. A diagram is unrolled into its tree.
+    It does so for every input whose values float32 holds exactly; other inputs are rounded to float32 first, so values
+    closer than that to a threshold can change sides. With ``X``, thresholds are moved where needed, so that these rows
+    keep their sides. Class probabilities are those of the table, except at a leaf whose label is not the first of its
+    heaviest classes: there the label gets probability 1, because scikit-learn predicts the likeliest class.
+
+    A diagram is unrolled into its tree, and a test of a level set becomes thresholds over the codes of the levels. The
+    rows that reach a node which is there more than once are not in the table: they are counted from ``X`` and
+    ``codes``, or else shared out, by ``low_weight`` between low and high and evenly between runs of levels. No
+    prediction depends on them; pictures show them, and the weights of SHAP values come from them.
 
     Parameters
     ----------
-    table : NodeTable with threshold tests only
+    table : NodeTable without oblique tests
     classes : (n_classes,) sorted distinct labels of the class codes; ``0..n_classes - 1`` by default
     n_features : number of columns; by default that of ``feature_names``, else as many as the table tests
     feature_names : names of the columns
+    low_weight : (n_nodes, n_classes) weight that takes the low edge of each node; needed by diagrams if ``X`` and
+        ``codes`` are not given
+    X, codes, sample_weight : training rows, their class codes and weights
 
     Raises
     ------
     ValueError
-        If the table holds level tests or oblique tests, or numbers of classes or columns disagree.
+        If the table holds oblique tests, numbers of classes or columns disagree, or a diagram has neither
+        ``low_weight`` nor rows.
+    PrecisionError
+        If the model tells rows of ``X`` apart that float32 does not.
     """
     from sklearn.tree import DecisionTreeClassifier
     from sklearn.tree._tree import Tree
 
-    if table.normals is not None or table.levels is not None:
+    if table.normals is not None:
         raise ValueError(
-            "the model has oblique or level tests, which scikit-learn's trees do not know: expected x <= threshold "
-            "only. Use the node table itself, or save it with proofwood."
+            "the model tests weighted sums of columns (oblique splits), and a scikit-learn tree tests one column at a "
+            "time: export it with to_python(), to_c(), to_sql() or to_onnx(), or fit with splits='univariate'"
         )
     labels = np.arange(table.n_classes) if classes is None else np.asarray(classes)
     if labels.shape != (table.n_classes,):
@@ -123,25 +142,26 @@ def to_sklearn(
     if feature_names is not None and len(feature_names) != columns:
         raise ValueError(f"feature_names has {len(feature_names)} names, expected {columns}")
 
-    tree = preorder(table if table.is_tree else unroll(table))
-    values = _shares_that_predict_labels(tree)
+    if X is not None:
+        table = separating_in_float32(table, X, feature_names)
+    tree = _counted_tree(table, low_weight, X, codes, sample_weight)
     leaf = tree.feature == LEAF
     native = Tree(columns, np.array([table.n_classes], dtype=np.intp), 1)
-    nodes = np.zeros(tree.n_nodes, dtype=native.__getstate__()["nodes"].dtype)
+    nodes = np.zeros(tree.feature.size, dtype=native.__getstate__()["nodes"].dtype)
     nodes["left_child"] = np.where(leaf, -1, tree.low)
     nodes["right_child"] = np.where(leaf, -1, tree.high)
     nodes["feature"] = np.where(leaf, -2, tree.feature)
     nodes["threshold"] = np.where(leaf, -2.0, tree.threshold)
-    nodes["impurity"] = 1.0 - (values**2).sum(axis=1)
+    nodes["impurity"] = 1.0 - (tree.shares**2).sum(axis=1)
     nodes["n_node_samples"] = tree.rows
-    nodes["weighted_n_node_samples"] = tree.weight.sum(axis=1)
+    nodes["weighted_n_node_samples"] = tree.weight
     nodes["missing_go_to_left"] = np.where(leaf, 0, tree.missing_low)
     native.__setstate__(
         {
             "max_depth": tree.depth,
-            "node_count": tree.n_nodes,
+            "node_count": tree.feature.size,
             "nodes": nodes,
-            "values": np.ascontiguousarray(values[:, np.newaxis, :]),
+            "values": np.ascontiguousarray(tree.shares[:, np.newaxis, :]),
         }
     )
     estimator = DecisionTreeClassifier()
@@ -175,6 +195,130 @@ def last_rounded_low(threshold: npt.ArrayLike) -> FloatArray:
     even = (a.view(np.int32) & 1) == 0
     last = np.where(even, middle, np.nextafter(middle, -np.inf))
     return np.where(np.isinf(exact), exact, last).reshape(np.shape(threshold))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CountedTree:
+    """A tree of thresholds with what scikit-learn keeps of each node: total weight, rows, class shares."""
+
+    feature: IntArray
+    threshold: FloatArray
+    low: IntArray
+    high: IntArray
+    missing_low: BoolArray
+    weight: FloatArray
+    rows: IntArray
+    shares: FloatArray
+    depth: int
+
+
+def _counted_tree(
+    table: NodeTable,
+    low_weight: FloatArray | None,
+    X: npt.ArrayLike | None,
+    codes: npt.ArrayLike | None,
+    sample_weight: npt.ArrayLike | None,
+) -> _CountedTree:
+    """The tree of thresholds that stands for a model, with the rows of each node, counted or shared out."""
+    flat, of_test = without_levels(table)
+    tree, of_flat = unroll_from(flat)
+    order = depth_first(tree.low, tree.high)
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    source = of_test[of_flat[order]]
+    inner = tree.feature[order] != LEAF
+    low, high = (np.where(inner, place[edge[order]], LEAF) for edge in (tree.low, tree.high))
+    shares = _shares_that_predict_labels(table)[source]
+    if tree.n_nodes == table.n_nodes and (X is None or codes is None):
+        weight, rows = table.weight[source].sum(axis=1), table.rows[source]
+    elif X is not None and codes is not None:
+        counted = preorder(refresh(tree, X, codes, table.n_classes, sample_weight))
+        weight, rows = counted.weight.sum(axis=1), counted.rows
+    else:
+        if low_weight is None and not table.is_tree:
+            raise ValueError(
+                "the diagram shares nodes, and how many rows come by which way is not in its table: pass the training "
+                "rows and their labels, to_sklearn(X, y)"
+            )
+        to_low = low_weights_of_tree(table) if low_weight is None else low_weight
+        weight, rows = _shared_out(table, to_low, flat, of_test, of_flat[order], low, high)
+    if tree.n_nodes != table.n_nodes or np.any(shares != node_probabilities(table)[source]):
+        shares = _means_of_leaves(shares, weight, low, high)
+    return _CountedTree(
+        feature=tree.feature[order],
+        threshold=tree.threshold[order],
+        low=low,
+        high=high,
+        missing_low=tree.missing_low[order],
+        weight=weight,
+        rows=rows,
+        shares=shares,
+        depth=tree.depth,
+    )
+
+
+def _shared_out(
+    table: NodeTable,
+    low_weight: FloatArray,
+    flat: NodeTable,
+    of_test: IntArray,
+    of_flat: IntArray,
+    low: IntArray,
+    high: IntArray,
+) -> tuple[FloatArray, IntArray]:
+    """(n,) weight and rows of the nodes of an unrolled tree: those of the root, divided at each node.
+
+    Parameters
+    ----------
+    table : the model
+    low_weight : (n_nodes, n_classes) weight that goes low at each of its nodes
+    flat : its tests as thresholds
+    of_test : node of ``table`` for each node of ``flat``
+    of_flat : (n,) node of ``flat`` for each node of the tree, parents before children
+    low, high : (n,) edges of the tree
+    """
+    total, goes_low = table.weight.sum(axis=1), low_weight.sum(axis=1)
+    runs_low, runs_high = np.zeros(flat.n_nodes), np.zeros(flat.n_nodes)  # runs of levels below, by their side
+    for node in reversed(list(flat.splits())):
+        test = of_test[node]
+        for child in (int(flat.low[node]), int(flat.high[node])):
+            if of_test[child] == test:
+                runs_low[node] += runs_low[child]
+                runs_high[node] += runs_high[child]
+            elif of_test[child] == table.low[test]:
+                runs_low[node] += 1
+            else:
+                runs_high[node] += 1
+    head = np.zeros(table.n_nodes, dtype=np.int64)  # first node of each test in ``flat``: parents come first
+    head[of_test[::-1]] = np.arange(flat.n_nodes)[::-1]
+    share = np.divide(goes_low, total, out=np.full(table.n_nodes, 0.5), where=total > 0)
+    each_low = share / np.maximum(runs_low[head], 1)
+    each_high = (1 - share) / np.maximum(runs_high[head], 1)
+
+    def amount(node: int, test: int) -> float:
+        if of_test[node] == test:
+            return float(runs_low[node] * each_low[test] + runs_high[node] * each_high[test])
+        return float(each_low[test] if of_test[node] == table.low[test] else each_high[test])
+
+    weight, rows = np.zeros(of_flat.size), np.zeros(of_flat.size, dtype=np.int64)
+    weight[0], rows[0] = total[0], table.rows[0]
+    for node in np.flatnonzero(low != LEAF).tolist():
+        test = int(of_test[of_flat[node]])
+        parts = [amount(int(of_flat[child]), test) for child in (low[node], high[node])]
+        part = parts[0] / sum(parts) if sum(parts) > 0 else 0.5
+        weight[low[node]], rows[low[node]] = weight[node] * part, round(int(rows[node]) * part)
+        weight[high[node]], rows[high[node]] = weight[node] - weight[low[node]], rows[node] - rows[low[node]]
+    return weight, rows
+
+
+def _means_of_leaves(shares: FloatArray, weight: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
+    """(n, n_classes) shares whose entry at an inner node is the mean of the leaves below it, by their weights."""
+    found = shares.copy()
+    for node in np.flatnonzero(low != LEAF)[::-1].tolist():
+        one, other = weight[low[node]], weight[high[node]]
+        if one + other > 0:
+            found[node] = (one * found[low[node]] + other * found[high[node]]) / (one + other)
+    return found
 
 
 def _shares_that_predict_labels(table: NodeTable) -> FloatArray:

@@ -26,7 +26,7 @@ def preorder(table: NodeTable) -> NodeTable:
     In a diagram, a node shared by several parents comes after the last of them: the order is that of a depth-first
     search, and every child still comes after its parents.
     """
-    return _gather(table, _depth_first(table.low, table.high))
+    return _gather(table, depth_first(table.low, table.high))
 
 
 def prune(table: NodeTable, *, empty: bool = False) -> NodeTable:
@@ -55,7 +55,7 @@ def prune(table: NodeTable, *, empty: bool = False) -> NodeTable:
         elif same[one] and same[other] and label[one] == label[other]:
             same[node], label[node] = True, label[one]
             low[node] = high[node] = LEAF
-    order = _depth_first(low, high, root=int(stands_for[0]))
+    order = depth_first(low, high, root=int(stands_for[0]))
     return _gather(table, order, low=low, high=high, label=label)
 
 
@@ -90,7 +90,7 @@ def reduce(table: NodeTable) -> NodeTable:
     counted = np.flatnonzero((table.feature == LEAF) | (low != high))
     np.add.at(weight, stands_for[counted], table.weight[counted])
     np.add.at(rows, stands_for[counted], table.rows[counted])
-    order = _depth_first(low, high, root=int(stands_for[0]))
+    order = depth_first(low, high, root=int(stands_for[0]))
     return _gather(table, order, low=low, high=high, weight=weight, rows=rows)
 
 
@@ -105,6 +105,11 @@ def unroll(table: NodeTable, *, max_nodes: int = MAX_UNROLLED) -> NodeTable:
     ValueError
         If the tree has more than ``max_nodes`` nodes; a diagram can be exponentially smaller than its tree.
     """
+    return unroll_from(table, max_nodes=max_nodes)[0]
+
+
+def unroll_from(table: NodeTable, *, max_nodes: int = MAX_UNROLLED) -> tuple[NodeTable, IntArray]:
+    """What :func:`unroll` gives, and the node of ``table`` that each of its nodes is a copy of."""
     size = [1] * table.n_nodes  # python integers: the tree may have more nodes than fit 64 bits
     for node in reversed(list(table.splits())):
         size[node] = 1 + size[table.low[node]] + size[table.high[node]]
@@ -124,7 +129,8 @@ def unroll(table: NodeTable, *, max_nodes: int = MAX_UNROLLED) -> NodeTable:
         high.append(LEAF)
         if table.feature[node] != LEAF:
             pending += [(int(table.high[node]), new, high), (int(table.low[node]), new, low)]
-    return _pick(table, np.array(source), np.array(low), np.array(high))
+    copied = np.array(source, dtype=np.int64)
+    return _pick(table, copied, np.array(low), np.array(high)), copied
 
 
 def refresh(
@@ -199,7 +205,7 @@ def canonical_thresholds(table: NodeTable, X: npt.ArrayLike) -> NodeTable:
     between = ~np.isnan(below) & ~np.isnan(above)
     threshold = table.threshold.copy()
     threshold[between] = midpoints(below[between], above[between])
-    return preorder(_with_threshold(table, threshold))
+    return preorder(with_threshold(table, threshold))
 
 
 def with_absent_levels(table: NodeTable, X: npt.ArrayLike, weights: npt.ArrayLike) -> NodeTable:
@@ -237,6 +243,22 @@ def midpoints(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
     return np.where((a <= middle) & (middle < b), middle, a)
 
 
+def with_threshold(table: NodeTable, threshold: FloatArray) -> NodeTable:
+    """``table`` with other thresholds at its nodes."""
+    return NodeTable(
+        feature=table.feature,
+        threshold=threshold,
+        low=table.low,
+        high=table.high,
+        label=table.label,
+        weight=table.weight,
+        rows=table.rows,
+        missing_low=table.missing_low,
+        levels=table.levels,
+        normals=table.normals,
+    )
+
+
 # -------------------------------------------------------------- internals
 
 
@@ -252,7 +274,7 @@ def _test(table: NodeTable, node: int) -> tuple[Hashable, ...]:
     return feature, missing, float(table.threshold[node])
 
 
-def _depth_first(low: IntArray, high: IntArray, root: int = 0) -> IntArray:
+def depth_first(low: IntArray, high: IntArray, root: int = 0) -> IntArray:
     """Nodes reachable from ``root``, parents before children, low side first: preorder if they form a tree.
 
     This is the reverse of the order in which a search that looks at the high side first finishes its nodes.
@@ -339,21 +361,6 @@ def _pick_normals(normals: Normals, source: IntArray, leaf: BoolArray) -> Normal
         indptr=np.concatenate(([0], np.cumsum(sizes))),
         indices=np.concatenate([columns for columns, _ in parts]),
         values=np.concatenate([values for _, values in parts]),
-    )
-
-
-def _with_threshold(table: NodeTable, threshold: FloatArray) -> NodeTable:
-    return NodeTable(
-        feature=table.feature,
-        threshold=threshold,
-        low=table.low,
-        high=table.high,
-        label=table.label,
-        weight=table.weight,
-        rows=table.rows,
-        missing_low=table.missing_low,
-        levels=table.levels,
-        normals=table.normals,
     )
 
 

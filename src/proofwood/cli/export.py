@@ -1,0 +1,74 @@
+"""The command ``proofwood export``: a saved model as a program or file for another place."""
+
+# Imports inside functions are of modules that load numpy, so that --help starts at once.
+
+from __future__ import annotations
+
+from enum import StrEnum
+from io import BytesIO
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from proofwood.cli.files import existing_model, require_out, writing
+from proofwood.exceptions import DataError
+from proofwood.files import write_whole
+
+
+class To(StrEnum):
+    """What ``export`` writes."""
+
+    SQL = "sql"
+    PYTHON = "python"
+    C = "c"
+    JS = "js"
+    ONNX = "onnx"
+    PMML = "pmml"
+    RULES = "rules"
+
+
+def export(
+    model: Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")],
+    to: Annotated[To, typer.Option(help="What to write; rules are a CSV table.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write here, not to standard output.")] = None,
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="sql: the table; without it, the bare expression.")
+    ] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="sql: add the probability of each class.")] = False,
+) -> None:
+    """Export a saved model as a program or file that needs no proofwood.
+
+    Example: proofwood export tree.json --to sql --table applicants
+    """
+    from proofwood.estimators.saving import load
+
+    if to is not To.SQL and (table is not None or proba):
+        raise DataError(f"--table and --proba are for --to sql, and not for --to {to}: leave them out")
+    if to is To.SQL and proba and table is None:
+        raise DataError("--proba writes several expressions: name the table, for example --table applicants")
+    if to is To.ONNX and out is None:
+        raise DataError("an ONNX model is no text: add --out model.onnx")
+    require_out(out, model)
+    content = _content(load(existing_model(model)), to, table, proba=proba)
+    if out is None:
+        typer.echo(content.decode(), nl=False)
+        return
+    with writing(out):
+        write_whole(out, content)
+
+
+def _content(estimator: Any, to: To, table: str | None, *, proba: bool) -> bytes:
+    if to is To.ONNX:
+        made: bytes = estimator.to_onnx().SerializeToString()
+        return made
+    if to is To.RULES:
+        buffer = BytesIO()
+        estimator.rules(frame=True).write_csv(buffer)
+        return buffer.getvalue()
+    if to is To.SQL:
+        text = estimator.to_sql(table, proba=proba)
+    else:
+        name = {To.PYTHON: "to_python", To.C: "to_c", To.JS: "to_javascript", To.PMML: "to_pmml"}[to]
+        text = getattr(estimator, name)()
+    return str(text).encode()

@@ -1,0 +1,157 @@
+"""What scikit-learn's trees can be asked, asked of a fitted classifier; and such a tree made of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
+from proofwood.data.schema import Schema
+from proofwood.estimators.input import known_codes
+from proofwood.model import evaluate
+from proofwood.model.convert import to_sklearn
+from proofwood.model.impurity import importances, low_weights_of_tree
+from proofwood.model.node_table import OBLIQUE, FloatArray, NodeTable
+from proofwood.model.thresholds import PrecisionError
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier
+
+
+class LikeSklearn:
+    """Depth, leaves, importances and log-probabilities of a fitted classifier, and its ``DecisionTreeClassifier``."""
+
+    # fitted
+    classes_: npt.NDArray[Any]
+    n_features_in_: int
+    schema_: Schema
+    model_: NodeTable
+
+    _low_weight: FloatArray | None = None  # of diagrams: weight per class on the low edge of each node, if it is known
+
+    def _rows(self, X: Any) -> FloatArray:
+        raise NotImplementedError
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """(n_samples, n_classes) natural logarithm of :meth:`predict_proba`, ``-inf`` where that is 0."""
+        rows = self._rows(X)
+        with np.errstate(divide="ignore"):
+            return np.log(evaluate.probabilities(self.model_, rows))
+
+    def get_depth(self) -> int:
+        """Most tests on a path from the root to a leaf; a lone leaf has depth 0."""
+        check_is_fitted(self)
+        return self.model_.depth
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves. A diagram has one for each class that it predicts, or few more."""
+        check_is_fitted(self)
+        return self.model_.n_leaves
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """(n_features,) share of each column in the decrease of the Gini impurity, as in scikit-learn's trees.
+
+        They sum to 1, or are all 0 in a lone leaf. The decrease at a node is its training weight times its impurity,
+        minus the same of both sides; a shared node of a diagram is one node, with all rows that reach it. It says what
+        the fitted model uses, not what is needed: another optimal model may use other columns.
+
+        Raises
+        ------
+        AttributeError
+            If the model tests weighted sums, which belong to no single column.
+        """
+        check_is_fitted(self)
+        if np.any(self.model_.feature == OBLIQUE):
+            raise AttributeError(
+                "feature_importances_ is not defined for tests on weighted sums of columns: look at the coefficients "
+                "in export_text(), or fit with splits='univariate'"
+            )
+        return importances(self.model_, self.n_features_in_, self._known_low_weight("feature_importances_"))
+
+    def _known_low_weight(self, what: str) -> FloatArray:
+        if self.model_.is_tree:
+            return low_weights_of_tree(self.model_)
+        if self._low_weight is None:
+            raise AttributeError(
+                f"{what} needs the weights on the edges of the diagram, which files of earlier versions do not have: "
+                "fit again, and save the model again"
+            )
+        return self._low_weight
+
+    def to_numbers(self, X: Any) -> FloatArray:
+        """(n_samples, n_features) float64: the rows as the model reads them.
+
+        Text becomes the code of its level in ``schema_`` (the number of levels where training did not have it), a date
+        days since 1970, a moment microseconds since 1970, a gap NaN. Models made by :meth:`to_sklearn` and others that
+        know numbers only predict from these.
+        """
+        return self._rows(X)
+
+    def to_sklearn(
+        self, X: Any = None, y: Any = None, sample_weight: npt.ArrayLike | None = None
+    ) -> DecisionTreeClassifier:
+        """A fitted scikit-learn ``DecisionTreeClassifier`` that predicts the same.
+
+        It predicts from numbers, as :meth:`to_numbers` gives them, and rounds these to float32, as scikit-learn's trees
+        do: equal for every row that float32 holds exactly. With ``X``, thresholds are moved where needed, so that it is
+        equal for these rows too. Probabilities are equal but for leaves in which two classes have equal weight: there
+        the predicted class has probability 1.
+
+        A diagram is unrolled into a tree, and a set of levels becomes thresholds over codes. The rows at nodes that are
+        then there more than once are counted if ``X`` and ``y`` are given, and shared out evenly if not; SHAP values
+        depend on them, predictions do not.
+
+        Parameters
+        ----------
+        X : training rows, as given to ``fit``, or None
+        y, sample_weight : their labels and weights, to count what reaches each node
+
+        Raises
+        ------
+        ValueError
+            If the model tests weighted sums, or float32 cannot tell apart what it tells apart.
+        """
+        check_is_fitted(self)
+        if y is not None and X is None:
+            raise ValueError("y is given without X: pass the training rows and their labels, to_sklearn(X, y)")
+        names = getattr(self, "feature_names_in_", None)
+        values = None if X is None else self._rows(X)
+        if values is None:
+            self._require_few_digits()
+        codes = weights = None
+        if y is not None and values is not None:
+            codes = known_codes(y, self.classes_, values.shape[0])
+            weights = self._weights_of(codes, sample_weight)
+        diagram = not self.model_.is_tree and codes is None and not np.any(self.model_.feature == OBLIQUE)
+        made = to_sklearn(
+            self.model_,
+            self.classes_,
+            n_features=self.n_features_in_,
+            feature_names=None if names is None else [str(name) for name in names],
+            low_weight=self._known_low_weight("to_sklearn() without X and y") if diagram else None,
+            X=values,
+            codes=codes,
+            sample_weight=weights,
+        )
+        if any(column.kind in (*CATEGORIES, *MOMENTS) for column in self.schema_.columns) and names is not None:
+            del made.feature_names_in_  # its rows are arrays of to_numbers, whose columns have no names
+        return made
+
+    def _weights_of(self, codes: Any, sample_weight: npt.ArrayLike | None) -> FloatArray | None:
+        raise NotImplementedError
+
+    def _require_few_digits(self) -> None:
+        """Refuse thresholds of moments, which float32 rounds to minutes, where no rows say whether that matters."""
+        for column in sorted(set(self.model_.feature.tolist())):
+            kind = self.schema_.columns[column].kind if 0 <= column < len(self.schema_.columns) else None
+            if kind is Kind.MOMENT:
+                raise PrecisionError(
+                    f"column {self.schema_.columns[column].name!r} holds dates with a time, in microseconds, and "
+                    "scikit-learn's trees round them to float32, which is about two minutes: pass the training rows, "
+                    "to_sklearn(X), to have thresholds chosen that separate them, or export the model with "
+                    "to_python(), to_c() or to_sql()"
+                )

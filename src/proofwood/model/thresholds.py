@@ -1,0 +1,141 @@
+"""Models in forms that hold less: thresholds of float32 inputs, and tests of levels as thresholds over their codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.model.evaluate import check_rows, neighbours
+from proofwood.model.node_table import LEAF, IntArray, NodeTable
+from proofwood.model.reshape import depth_first, with_threshold
+
+
+class PrecisionError(ValueError):
+    """A form with fewer digits cannot tell rows apart that the model tells apart; the message names them."""
+
+
+def separating_in_float32(table: NodeTable, X: npt.ArrayLike, names: Sequence[str] | None = None) -> NodeTable:
+    """``table`` for inputs that are rounded to float32: every row of ``X``, rounded, takes the way it took before.
+
+    A threshold that separates the rounded values too stays as it is. Another becomes the largest rounded value that
+    goes low, so that rows beside ``X`` may change sides, between the old and the new threshold.
+
+    Parameters
+    ----------
+    table : NodeTable
+    X : (n_samples, n_features), NaN where missing
+    names : of the columns, for the message
+
+    Raises
+    ------
+    PrecisionError
+        If values on two sides of a threshold are equal in float32.
+    """
+    rows = check_rows(table, X)
+    below, above = neighbours(table, rows)
+    with np.errstate(over="ignore"):  # beyond float32, which its readers refuse
+        low, high = (part.astype(np.float32).astype(np.float64) for part in (below, above))
+    merged = np.flatnonzero(low >= high)
+    if merged.size:
+        node = int(merged[0])
+        column = int(table.feature[node])
+        name = f"column {column}" if names is None else f"column {names[column]!r}"
+        raise PrecisionError(
+            f"{name} holds {below[node]!r} and {above[node]!r}, which the model tells apart and float32 does not: "
+            "subtract a constant from the column, or give it a coarser unit, and fit again; or use a form that holds "
+            "float64, such as to_python(), to_c() or to_sql()"
+        )
+    threshold = table.threshold.copy()
+    moved = (low > threshold) | (high <= threshold)
+    last = np.nextafter(high.astype(np.float32), np.float32(-np.inf)).astype(np.float64)
+    threshold[moved] = np.where(np.isnan(low), last, low)[moved]
+    return with_threshold(table, threshold)
+
+
+def without_levels(table: NodeTable) -> tuple[NodeTable, IntArray]:
+    """A diagram of thresholds over the codes of levels, and the node of ``table`` that each of its nodes came from.
+
+    A test of a level set becomes a search for the run of codes in or out of the set, and both sides are shared by its
+    runs. Equal for all whole codes from 0, and for missing values; nodes that came from one test have its weights.
+    """
+    if table.levels is None:
+        return table, np.arange(table.n_nodes)
+    feature, threshold, missing_low = table.feature.tolist(), table.threshold.tolist(), table.missing_low.tolist()
+    low, high, source = table.low.tolist(), table.high.tolist(), list(range(table.n_nodes))
+    for node, codes in enumerate(table.levels):
+        if codes is None:
+            continue
+        if not codes:  # at most the missing values go low
+            threshold[node] = -np.inf
+            continue
+        ends, sides = _runs(codes)
+        children = (int(table.low[node]), int(table.high[node]))
+        pending = [(node, 0, len(sides))]
+        while pending:  # the runs first..last - 1 are decided at this node
+            here, first, last = pending.pop()
+            middle = (first + last) // 2
+            threshold[here] = ends[middle - 1]
+            wanted = bool(table.missing_low[node])
+            missing_low[here] = wanted in sides[first:middle]
+            for begin, end, edges in ((first, middle, low), (middle, last, high)):
+                if end - begin == 1:
+                    edges[here] = children[0] if sides[begin] else children[1]
+                    continue
+                new = len(source)
+                edges[here] = new
+                source.append(node)
+                for column, value in (
+                    (feature, feature[node]),
+                    (threshold, np.nan),
+                    (missing_low, False),
+                    (low, LEAF),
+                    (high, LEAF),
+                ):
+                    column.append(value)
+                pending.append((new, begin, end))
+    return _ordered(table, feature, threshold, low, high, missing_low, np.array(source, dtype=np.int64))
+
+
+def _runs(codes: frozenset[int]) -> tuple[list[float], list[bool]]:
+    """Ends of the runs of codes from 0 that are all in the set or all out of it, and which of the two; one more run."""
+    ends: list[float] = []
+    sides = [0 in codes]
+    for code in range(1, max(codes) + 2):
+        if (code in codes) != sides[-1]:
+            ends.append(code - 0.5)
+            sides.append(code in codes)
+    return ends, sides
+
+
+def _ordered(
+    table: NodeTable,
+    feature: list[int],
+    threshold: list[float],
+    low: list[int],
+    high: list[int],
+    missing_low: list[bool],
+    source: IntArray,
+) -> tuple[NodeTable, IntArray]:
+    """The nodes as a table, parents before children."""
+    order = depth_first(np.array(low), np.array(high))
+    place = np.empty(order.size, dtype=np.int64)
+    place[order] = np.arange(order.size)
+
+    def edges(of: list[int]) -> IntArray:
+        return np.array([LEAF if of[node] == LEAF else place[of[node]] for node in order.tolist()], dtype=np.int64)
+
+    at = source[order]
+    made = NodeTable(
+        feature=np.array(feature)[order],
+        threshold=np.array(threshold)[order],
+        low=edges(low),
+        high=edges(high),
+        label=table.label[at],
+        weight=table.weight[at],
+        rows=table.rows[at],
+        missing_low=np.array(missing_low)[order],
+        normals=None,
+    )
+    return made, at

@@ -1,0 +1,1 @@
+"""Fitted models as programs and files that need none of this package: a file for each format."""

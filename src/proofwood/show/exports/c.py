@@ -1,0 +1,142 @@
+"""A model as a C99 file without dependencies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.show.exports.nested import Language, functions, identifiers, indented
+from proofwood.show.exports.source import Ask, Exported, exact, in_comment
+
+_UNITS = {
+    Kind.DATE: "days since 1970-01-01",
+    Kind.MOMENT: "microseconds since 1970-01-01 00:00 (UTC where there is a zone)",
+    Kind.TIME: "microseconds since midnight",
+    Kind.DURATION: "microseconds",
+}
+
+
+def to_c(model: Exported) -> str:
+    """Source of ``predict``, ``predict_proba``, ``class_names``, and ``level_code`` where there is text."""
+    names = identifiers(model)
+    language = _C(model, names)
+    n_classes, n_columns = len(model.labels), len(model.columns)
+    texts = [column for column in model.used if model.is_text(column)]
+    lines = [
+        "/* A decision model written by proofwood, in C99.",
+        " *",
+        f" * int predict(const double *row)       code of the class of a row of {n_columns} values, NAN if missing",
+        f" * void predict_proba(row, out)         probabilities of the {n_classes} classes",
+        " * const char *class_names[]            labels by code",
+        *(
+            [" * double level_code(column, text)      the number of a text in a row, NULL where it is missing"]
+            * bool(texts)
+        ),
+        " *",
+        " * Columns that the model reads:",
+        *(
+            f" * row[{column}]: {in_comment(model.columns[column].name)}, {_meaning(model, column)}"
+            for column in model.used
+        ),
+    ]
+    if model.table.normals is not None:
+        lines += [" *", " * Compile with -ffp-contract=off: sums are rounded after each product, as in training."]
+    lines += [" */", "#include <math.h>", *(["#include <string.h>"] * bool(texts)), ""]
+    lines += [
+        f"const char *class_names[{n_classes}] = {{{', '.join(_string(str(label)) for label in model.labels)}}};",
+        f"static const int label_of_leaf[] = {{{', '.join(map(str, model.label_of_leaf))}}};",
+        f"static const double probabilities_of_leaf[][{n_classes}] = {{",
+        *(f"    {{{', '.join(map(exact, shares))}}}," for shares in model.probabilities_of_leaf.tolist()),
+        "};",
+        "",
+        *_level_codes(model, texts),
+        *functions(model, language),
+        "static int leaf_of(const double *row) {",
+        f"    return node_0({', '.join(f'row[{column}]' for column in model.used) or ''});",
+        "}",
+        "",
+        "int predict(const double *row) {",
+        "    return label_of_leaf[leaf_of(row)];",
+        "}",
+        "",
+        "void predict_proba(const double *row, double *out) {",
+        "    const double *shares = probabilities_of_leaf[leaf_of(row)];",
+        f"    for (int i = 0; i < {n_classes}; i++) out[i] = shares[i];",
+        "}",
+    ]
+    if not model.used:
+        lines = [
+            line.replace("leaf_of(const double *row) {", "leaf_of(const double *row) {\n    (void)row;")
+            for line in lines
+        ]
+    return "\n".join(lines) + "\n"
+
+
+class _C(Language):
+    def __init__(self, model: Exported, names: dict[int, str]) -> None:
+        self.model, self.names = model, names
+
+    def condition(self, ask: Ask) -> str:
+        if ask.column < 0:
+            assert ask.threshold is not None
+            total = " + ".join(f"{exact(value)} * {self.names[column]}" for column, value in ask.terms)
+            return _or_missing(f"{total} <= {exact(ask.threshold)}", total, ask)
+        name = self.names[ask.column]
+        if ask.codes is not None:
+            return _or_missing(" || ".join(f"{name} == {code}" for code in sorted(ask.codes)), name, ask)
+        if ask.threshold == -math.inf:
+            return f"isnan({name})" if ask.missing_low else "0"
+        if ask.threshold == math.inf:
+            return "1" if ask.missing_low else f"!isnan({name})"
+        assert ask.threshold is not None
+        return _or_missing(f"{name} <= {exact(ask.threshold)}", name, ask)
+
+    def function(self, name: str, body: Iterable[str]) -> list[str]:
+        arguments = ", ".join(f"double {variable}" for variable in self.names.values()) or "void"
+        unused = [f"(void){variable};" for variable in self.names.values()]
+        return [f"static int {name}({arguments}) {{", *indented([*unused, *body], self.step), "}"]
+
+    def branch(self, condition: str, low: Iterable[str], high: Iterable[str]) -> list[str]:
+        return [f"if ({condition}) {{", *indented(low, self.step), "} else {", *indented(high, self.step), "}"]
+
+    def leaf(self, number: int, comment: str) -> str:
+        return f"return {number}; /* {comment} */"
+
+    def call(self, name: str) -> str:
+        return f"return {name}({', '.join(self.names.values())});"
+
+
+def _or_missing(test: str, name: str, ask: Ask) -> str:
+    """A comparison with NAN is false, so that missing values go high by themselves."""
+    return f"isnan({name}) || {test}" if ask.missing_low else test
+
+
+def _level_codes(model: Exported, texts: list[int]) -> list[str]:
+    if not texts:
+        return []
+    lines = ["double level_code(int column, const char *text) {", "    if (text == NULL) return NAN;"]
+    for column in texts:
+        levels = model.columns[column].levels
+        unknown = "NAN" if model.kind(column) is Kind.ORDERED else f"{len(levels)}.0"
+        lines.append(f"    if (column == {column}) {{")
+        lines += [
+            f"        if (strcmp(text, {_string(text)}) == 0) return {code}.0;" for code, text in enumerate(levels)
+        ]
+        lines += [f"        return {unknown};", "    }"]
+    return [*lines, "    return NAN;", "}", ""]
+
+
+def _meaning(model: Exported, column: int) -> str:
+    if model.is_text(column):
+        return f"level_code({column}, text)"
+    kind = model.kind(column)
+    return _UNITS[kind] if kind in MOMENTS else "0 or 1" if kind is Kind.BOOLEAN else "number"
+
+
+def _string(text: str) -> str:
+    """A literal of UTF-8; what is not plain ASCII in octal, which ends after three digits."""
+    shown = "".join(
+        chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}" for byte in text.encode()
+    )
+    return f'"{shown}"'

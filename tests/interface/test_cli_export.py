@@ -1,0 +1,68 @@
+"""The command ``proofwood export`` writes what the library writes."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from sklearn.datasets import load_iris
+
+from proofwood import OptimalTreeClassifier
+from tests.command_line import failed, worked
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """A model and its file."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = OptimalTreeClassifier(2).fit(X, y)
+    path = tmp_path_factory.mktemp("export") / "tree.json"
+    model.save(path)
+    return model, path
+
+
+@pytest.mark.parametrize(
+    ("to", "method"),
+    [("sql", "to_sql"), ("python", "to_python"), ("c", "to_c"), ("js", "to_javascript"), ("pmml", "to_pmml")],
+)
+def test_each_format_is_that_of_the_library(tree, to, method, tmp_path):
+    model, path = tree
+    expected = getattr(model, method)()
+    assert worked("export", path, "--to", to) == expected
+    worked("export", path, "--to", to, "--out", tmp_path / "out")
+    assert (tmp_path / "out").read_text() == expected
+
+
+def test_sql_of_a_table_with_probabilities(tree):
+    model, path = tree
+    assert worked("export", path, "--to", "sql", "--table", "t", "--proba") == model.to_sql("t", proba=True)
+
+
+def test_rules_are_a_csv_table(tree, tmp_path):
+    model, path = tree
+    worked("export", path, "--to", "rules", "--out", tmp_path / "rules.csv")
+    assert pl.read_csv(tmp_path / "rules.csv").equals(model.rules(frame=True))
+
+
+@pytest.mark.needs("onnx")
+def test_onnx_goes_to_a_file(tree, tmp_path):
+    model, path = tree
+    worked("export", path, "--to", "onnx", "--out", tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx").read_bytes() == model.to_onnx().SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--to", "onnx"), "add --out model.onnx"),
+        (("--to", "c", "--table", "t"), "--table and --proba are for --to sql"),
+        (("--to", "sql", "--proba"), "name the table"),
+        (("--to", "cobol"), "sql"),
+        ((), "--to"),
+    ],
+)
+def test_wrong_usage(tree, arguments, message):
+    assert message in failed("export", tree[1], *arguments)
+
+
+def test_the_model_file_is_not_overwritten(tree):
+    assert "is the file that is read" in failed("export", tree[1], "--to", "c", "--out", tree[1])
