@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.columns import Column, is_frame
 from proofwood.data.schema import Schema, new_table
-from proofwood.estimators import reporting
+from proofwood.estimators import pictures, reporting
 from proofwood.estimators.input import new_rows
 from proofwood.estimators.parameters import is_integer
 from proofwood.estimators.saved_result import saved_result
@@ -24,8 +24,8 @@ from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.result import Part, Result
 from proofwood.show.graphviz import export_graphviz
 from proofwood.show.labels import Labels
-from proofwood.show.plot import plot_tree
 from proofwood.show.text import explain_path, export_text
+from proofwood.show.trace import plot_trace
 
 NOT_SAVED = frozenset({"callback"})
 """Parameters that are functions; a loaded estimator has their default."""
@@ -55,6 +55,10 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     @abstractmethod
     def _claim(self) -> str:
         """What an optimal status says, in words."""
+
+    def _flow(self) -> FloatArray | None:
+        """(n_nodes, 2) training weight that takes each edge, of a diagram that is drawn in layers; else None."""
+        return None
 
     def _read(self, X: Any) -> Any:
         """New rows as numbers, in the codes of training."""
@@ -132,9 +136,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         """Two lines: the model and its training errors; what is proved, and what that took. More of some learners."""
         check_is_fitted(self)
         more = [f"{name}: {text}" for name, text in self._facts()]
-        proof = self._describe_proof()
-        if getattr(self, "loaded_", False):  # a file is data: it can say anything
-            proof = f"claimed when the file was written: {proof}"
+        proof = self._proof_or_claim()
+        if getattr(self, "loaded_", False):
             more.append("to check the claim, fit again on the training data")
         return "\n".join([self._describe_model(), proof, *more])
 
@@ -168,10 +171,37 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
             raise ValueError(f"{rows.shape[0]} rows given: expected one row")
         return explain_path(self.model_, rows[0], self._names())
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the model with matplotlib; a new figure if ``ax`` is None. Returns the axes."""
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        X: Any = None,
+        figsize: tuple[float, float] | None = None,
+        title: str | None = None,
+        palette: Any = None,
+        legend: bool = True,
+        proof: bool = True,
+    ) -> Any:
+        """Draw the model with matplotlib; a new figure if ``ax`` is None. Returns the axes.
+
+        Parameters
+        ----------
+        ax : where to draw
+        X : training rows, to write each threshold as the shortest number that separates them in the same way
+        figsize : inches of a new figure; text shrinks to fit
+        title : line above the picture
+        palette : colours of ``classes_`` in their order, or from labels to colours
+        legend : whether to name the colours; of many classes the ten that are predicted most
+        proof : whether a line below says what is proved
+        """
+        return pictures.draw(self, ax, X=X, figsize=figsize, title=title, palette=palette, legend=legend, proof=proof)
+
+    def plot_trace(
+        self, ax: Any = None, *, figsize: tuple[float, float] | None = None, title: str | None = None
+    ) -> Any:
+        """Draw objective and lower bound over time with matplotlib, in a new figure if ``ax`` is None; the axes."""
         check_is_fitted(self)
-        return plot_tree(self.model_, self._names(), ax=ax, dashed=self._dashed)
+        return plot_trace(self.result_, ax, figsize=figsize, title=title)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to ``path`` as JSON; :func:`proofwood.load` gives back an estimator.
@@ -211,6 +241,12 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
 
     def _describe_model(self) -> str:
         return reporting.model_line(self.model_, self._size())
+
+    def _proof_or_claim(self) -> str:
+        """What is proved; of a loaded model, what its file says."""
+        if getattr(self, "loaded_", False):  # a file is data: it can say anything
+            return f"claimed when the file was written: {self._describe_proof()}"
+        return self._describe_proof()
 
     def _describe_proof(self) -> str:
         gap = getattr(self, "max_gap", 0)

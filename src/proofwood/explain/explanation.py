@@ -293,15 +293,25 @@ class Explanation:
             "seconds": self.seconds,
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        figsize: tuple[float, float] | None = None,
+        title: str | None = None,
+        palette: Any = None,
+    ) -> Axes:
         """Draw the explanation with matplotlib, a line per feature; returns the axes.
 
         Parameters
         ----------
         ax : Axes or None
             Where to draw; None makes a new figure.
+        figsize : inches of a new figure
+        title : line above the picture; by default the class and what is proved
+        palette : colours of the classes in their order, or from labels to colours
         """
-        return plot_explanation(self, ax=ax)
+        return plot_explanation(self, ax, figsize=figsize, title=title, palette=palette)
 
 
 def _plain(row: FloatArray) -> list[float | None]:
