@@ -203,6 +203,21 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         check_is_fitted(self)
         return plot_trace(self.result_, ax, figsize=figsize, title=title)
 
+    def report(self, path: str | os.PathLike[str], X: Any, y: Any, **options: Any) -> None:
+        """Write all that can be said of the model into one HTML file.
+
+        Parameters
+        ----------
+        path : file to write
+        X, y : training rows and their labels
+        options : ``X_val``, ``y_val``, ``sample_weight``, ``rows``, ``title``, ``palette``, ``explain_seconds``, as in
+            :func:`proofwood.report.write_report`
+        """
+        # At call: start-up time, and a report looks up to the explanations.
+        from proofwood.report import write_report
+
+        write_report(self, path, X, y, **options)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to ``path`` as JSON; :func:`proofwood.load` gives back an estimator.
 

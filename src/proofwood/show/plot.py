@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FONT = 9.0  # points, in a picture of the default size
-_LINE = 1.35 * FONT / 72  # inches from one line of text to the next
-_PAD = 0.07  # inches around the text of a box
-_BAR = 0.08  # inches: height of the bar of class shares
+LINE = 1.35 * FONT / 72  # inches from one line of text to the next
+PAD = 0.07  # inches around the text of a box
+BAR = 0.08  # inches: height of the bar of class shares
 GAP = 0.1  # inches between boxes side by side
 _LAYER = 0.48  # inches between layers of boxes of a tree
 TERMS = 6  # of a weighted sum that a box shows
-_STUB = 0.2  # inches that an edge of a diagram goes straight down, past its answer, before it turns
+STUB = 0.2  # inches that an edge of a diagram goes straight down, past its answer, before it turns
 INK, GREY = (0.1, 0.1, 0.1), (0.45, 0.45, 0.45)
-_TITLE = 1.25  # size of the title against other text
-_NOTE = 0.9  # size of the note against other text
+TITLE = 1.25  # size of the title against other text
+NOTE = 0.9  # size of the note against other text
 _LEGEND = 10  # most classes that a legend names
 _SMALL = 5.0  # points below which text is said to be small
 
@@ -64,7 +64,7 @@ class Picture:
     @property
     def head(self) -> float:
         """Room above the boxes."""
-        return len(self.title) * _TITLE * _LINE + (0.1 if self.title else 0.0)
+        return len(self.title) * TITLE * LINE + (0.1 if self.title else 0.0)
 
     @property
     def end(self) -> float:
@@ -79,7 +79,7 @@ class Picture:
     @property
     def note_top(self) -> float:
         """Where the note begins."""
-        return self.end + (0.12 + len(self.legend) * 1.2 * _LINE if self.legend else 0.0) + 0.08
+        return self.end + (0.12 + len(self.legend) * 1.2 * LINE if self.legend else 0.0) + 0.08
 
     def top(self, depth: float) -> float:
         """Upper edge of the boxes of a layer."""
@@ -267,24 +267,24 @@ def compose(
                 question(table, node, labels, numbers[node], width=max_name, at_most="≤", missing=tell, terms=TERMS)
             )
         lines = [*head, *rows_texts(table, node)]
-        widths[node] = max(measure(line, leaf and k == 0) for k, line in enumerate(lines)) + 2 * _PAD
+        widths[node] = max(measure(line, leaf and k == 0) for k, line in enumerate(lines)) + 2 * PAD
         texts.append(lines)
     widths = np.maximum(widths, 0.5)
     for node, width in (least or {}).items():
         widths[node] = max(widths[node], width)
     n_lines = max(len(lines) for lines in texts)
-    height = n_lines * _LINE + _BAR + 2 * _PAD
+    height = n_lines * LINE + BAR + 2 * PAD
     if layer is None:
-        layer = _LAYER if table.is_tree else _LAYER + _STUB
+        layer = _LAYER if table.is_tree else _LAYER + STUB
     layout = arrange(table, widths, GAP, lanes)
     width = max(layout.width, 2.0)
     if title or note:
         width = max(width, 4.5)
     rows = _legend_rows(table, labels, width, max_name, measure) if legend else []
-    above = _lines(title, width / _TITLE, measure)
-    below = _lines(note, width / _NOTE, measure)
+    above = _lines(title, width / TITLE, measure)
+    below = _lines(note, width / NOTE, measure)
     picture = Picture(texts, widths, height, layer, layout, rows, above, below, (width + 2 * GAP, 0.0))
-    bottom = picture.note_top + len(below) * _NOTE * _LINE if below else picture.note_top - 0.08
+    bottom = picture.note_top + len(below) * NOTE * LINE if below else picture.note_top - 0.08
     return replace(picture, size=(width + 2 * GAP, picture.head + bottom + 2 * GAP))
 
 
@@ -425,29 +425,29 @@ def draw_nodes(table: NodeTable, ax: Axes, picture: Picture, colours: Sequence[C
         )
         ax.add_patch(box)
         lines = picture.texts[node]
-        room = picture.height - _BAR - _PAD
+        room = picture.height - BAR - PAD
         for k, line in enumerate(lines):
-            y = top + room / 2 + (k - (len(lines) - 1) / 2) * _LINE
+            y = top + room / 2 + (k - (len(lines) - 1) / 2) * LINE
             count = not leaf and k >= len(lines) - len(rows_texts(table, node))
             style: dict[str, Any] = {"fontweight": "bold"} if leaf and k == 0 else {"color": GREY} if count else {}
             write(left + wide / 2, y, line, zorder=3, **style)
-        x = left + _PAD
+        x = left + PAD
         for code in np.flatnonzero(shares[node] > 0).tolist():
-            part = float(shares[node, code]) * (wide - 2 * _PAD)
-            y = top + picture.height - _PAD - _BAR / 2
-            ax.add_patch(Rectangle((x, y - _BAR / 2), part, _BAR, facecolor=colours[code], linewidth=0, zorder=3))
+            part = float(shares[node, code]) * (wide - 2 * PAD)
+            y = top + picture.height - PAD - BAR / 2
+            ax.add_patch(Rectangle((x, y - BAR / 2), part, BAR, facecolor=colours[code], linewidth=0, zorder=3))
             x += part
     for k, row in enumerate(picture.legend):
-        y = picture.legend_top + (k + 0.6) * 1.2 * _LINE
+        y = picture.legend_top + (k + 0.6) * 1.2 * LINE
         for code, text, x in row:
             if code >= 0:
                 ax.add_patch(Rectangle((x, y - 0.06), 0.12, 0.12, facecolor=colours[code], linewidth=0))
             write(x + (0.17 if code >= 0 else 0.0), y, text, ha="left", color=INK if code >= 0 else GREY)
     for k, text in enumerate(picture.title):
-        y = (k + 0.5) * _TITLE * _LINE - picture.head
-        write((width - 2 * GAP) / 2, y, text, fontsize=_TITLE * size, fontweight="bold")
+        y = (k + 0.5) * TITLE * LINE - picture.head
+        write((width - 2 * GAP) / 2, y, text, fontsize=TITLE * size, fontweight="bold")
     for k, text in enumerate(picture.note):
-        write(0.0, picture.note_top + (k + 0.5) * _NOTE * _LINE, text, ha="left", fontsize=_NOTE * size, color=GREY)
+        write(0.0, picture.note_top + (k + 0.5) * NOTE * LINE, text, ha="left", fontsize=NOTE * size, color=GREY)
     return Pen(shift, scale, write)
 
 
@@ -482,7 +482,7 @@ def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, dashed: 
             top = picture.top(depth)
             ends = [top, top + picture.height]
             if k == 0:
-                ends = ends[1:] if table.is_tree else [ends[1], ends[1] + _STUB]
+                ends = ends[1:] if table.is_tree else [ends[1], ends[1] + STUB]
             elif k == len(points) - 1:
                 ends = ends[:1]
             xs += [x + shift + (port if k == 0 else 0.0)] * len(ends)
