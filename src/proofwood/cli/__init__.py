@@ -17,6 +17,7 @@ from proofwood.cli.demo import demo as _demo
 from proofwood.cli.errors import readable
 from proofwood.cli.explain import explain as _explain
 from proofwood.cli.fit import fit as _fit
+from proofwood.cli.html_report import report as _report
 from proofwood.cli.learners.assembled import LearnersCommand
 from proofwood.cli.predict import predict as _predict
 from proofwood.cli.show import show as _show
@@ -37,6 +38,7 @@ app.command()(readable(_demo))
 app.command(cls=LearnersCommand)(readable(_fit))
 app.command()(readable(_predict))
 app.command()(readable(_show))
+app.command()(readable(_report))
 app.command()(readable(_explain))
 app.command()(readable(_verify))
 

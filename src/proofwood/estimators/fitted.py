@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -203,6 +204,16 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         check_is_fitted(self)
         return plot_trace(self.result_, ax, figsize=figsize, title=title)
 
+    def _repr_html_inner(self) -> str:
+        """What a notebook shows: scikit-learn's box of parameters, then the picture and the proof."""
+        return f"{super()._repr_html_inner()}{pictures.notebook(self)}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        shown: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in shown:
+            shown["text/html"] += pictures.notebook(self)
+        return shown
+
     def report(self, path: str | os.PathLike[str], X: Any, y: Any, **options: Any) -> None:
         """Write all that can be said of the model into one HTML file.
 
@@ -213,10 +224,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         options : ``X_val``, ``y_val``, ``sample_weight``, ``rows``, ``title``, ``palette``, ``explain_seconds``, as in
             :func:`proofwood.report.write_report`
         """
-        # At call: start-up time, and a report looks up to the explanations.
-        from proofwood.report import write_report
-
-        write_report(self, path, X, y, **options)
+        # By name: a report stands above the explanations, which stand above the estimators.
+        import_module("proofwood.report").write_report(self, path, X, y, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to ``path`` as JSON; :func:`proofwood.load` gives back an estimator.

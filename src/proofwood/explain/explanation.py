@@ -20,6 +20,7 @@ from proofwood.explain.proofs.verify import Verified, verify
 from proofwood.explain.proofs.verify_distance import verify_distance
 from proofwood.explain.rule import DIGITS, Condition, conditions, value_text
 from proofwood.explain.show.plot import plot_explanation
+from proofwood.markup import escaped, table
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import printable
 
@@ -271,6 +272,20 @@ class Explanation:
                 close()
 
     # ----------------------------------------------------------------------------------------------------------- output
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the rule, what is proved, and the values of the row."""
+        head = f"<p><b>{escaped(self.rule())}</b><br>{escaped(self._summary())}, {self.seconds:.2f} s</p>"
+        changed = self.witness if self.kind != "abductive" else None
+        rows = []
+        for name, feature in zip(self.names, self.features, strict=True):
+            asked = [condition.text() for condition in self.conditions if condition.feature == feature]
+            then = " and ".join(asked) if changed is None else value_text(self.model, changed, feature)
+            rows.append((name, value_text(self.model, self.row, feature), then))
+        if not rows:
+            return f'<div class="proofwood">{head}</div>'
+        columns = ("feature", "in the row", "must stay" if changed is None else "changed to")
+        return f'<div class="proofwood">{head}{table(rows, head=columns)}</div>'
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model as plain values that JSON knows."""

@@ -9,7 +9,9 @@
   const edges = [...svg.querySelectorAll(".pw-edge")];
   const nodes = data.nodes, rows = data.rows;
   const isLeaf = (node) => nodes[node].low === undefined;
-  const size = { width: svg.viewBox.baseVal.width, height: svg.viewBox.baseVal.height };
+  const frame = svg.viewBox.baseVal;
+  const whole = { x: frame.x, y: frame.y, width: frame.width, height: frame.height };
+  const size = { ...whole };
   const parent = nodes.map(() => -1);
   nodes.forEach((_, node) => { if (!isLeaf(node)) for (const child of [nodes[node].high, nodes[node].low]) parent[child] = node; });
 
@@ -36,7 +38,9 @@
   const fitting = () => Math.min(1, (view.clientWidth - 4) / size.width);
   byId("pw-in").addEventListener("click", () => zoom(scale * 1.25));
   byId("pw-out").addEventListener("click", () => zoom(scale / 1.25));
-  byId("pw-fit").addEventListener("click", () => zoom(Math.min(fitting(), Math.max(0.05, window.innerHeight * 0.78 / size.height))));
+  const fittingWhole = () => Math.min(fitting(), window.innerHeight * 0.78 / size.height);
+  const readable = () => zoom(Math.max(fittingWhole(), 0.6));
+  byId("pw-fit").addEventListener("click", () => zoom(fittingWhole()));
   byId("pw-full").addEventListener("click", () => zoom(1));
   view.addEventListener("wheel", (event) => {
     if (!event.ctrlKey) return;
@@ -67,8 +71,8 @@
     box.append(badge);
     return badge;
   });
-  const reached = (blocked) => {
-    const seen = new Set([0]), pending = [0];
+  const reached = (blocked, start = 0) => {
+    const seen = new Set([start]), pending = [start];
     while (pending.length) {
       const node = pending.pop();
       if (isLeaf(node) || blocked.has(node)) continue;
@@ -76,6 +80,64 @@
     }
     return seen;
   };
+  // A tree closes up where something is folded: parents are centred above their children, subtrees are as close as
+  // their outlines permit. A diagram stays where it is.
+  const area = boxes.map((box) => {
+    const { x, y, width, height } = box.querySelector(".pw-box");
+    return { x: x.baseVal.value, y: y.baseVal.value, width: width.baseVal.value, height: height.baseVal.value };
+  });
+  const gap = 10;
+  const arrange = () => {
+    if (data.kind !== "tree") return;
+    const place = nodes.map(() => 0), order = [];
+    const pending = [0];
+    while (pending.length) {
+      const node = pending.pop();
+      order.push(node);
+      if (!isLeaf(node) && !folded.has(node)) pending.push(nodes[node].high, nodes[node].low);
+    }
+    const outline = new Map(), shift = new Map([[0, 0]]);
+    for (const node of [...order].reverse()) {
+      const half = area[node].width / 2;
+      if (isLeaf(node) || folded.has(node)) { outline.set(node, [[-half], [half]]); continue; }
+      const [low, high] = [outline.get(nodes[node].low), outline.get(nodes[node].high)];
+      let apart = 0;
+      for (let k = 0; k < Math.min(low[1].length, high[0].length); k++) apart = Math.max(apart, low[1][k] - high[0][k] + gap);
+      shift.set(nodes[node].low, -apart / 2);
+      shift.set(nodes[node].high, apart / 2);
+      const left = [], right = [];
+      for (let k = 0; k < Math.max(low[0].length, high[0].length); k++) {
+        left.push(k < low[0].length ? low[0][k] - apart / 2 : high[0][k] + apart / 2);
+        right.push(k < high[1].length ? high[1][k] + apart / 2 : low[1][k] - apart / 2);
+      }
+      outline.set(node, [[-half, ...left], [half, ...right]]);
+    }
+    for (const node of order) place[node] = node === 0 ? 0 : place[parent[node]] + shift.get(node);
+    const [left, right] = outline.get(0), begin = Math.min(...left), end = Math.max(...right);
+    const bottom = Math.max(...order.map((node) => area[node].y + area[node].height));
+    for (const node of order) {
+      const moved = place[node] - (area[node].x + area[node].width / 2);
+      boxes[node].setAttribute("transform", `translate(${moved} 0)`);
+    }
+    for (const edge of edges) {
+      const from = Number(edge.dataset.from), to = Number(edge.dataset.to);
+      const x = [place[from], place[to]], y = [area[from].y + area[from].height, area[to].y];
+      edge.querySelector("path").setAttribute("d", `M${x[0]} ${y[0]}L${x[1]} ${y[1]}`);
+      const word = edge.querySelector("text");
+      const back = `translate(${(x[0] + x[1]) / 2 - word.x.baseVal[0].value} ${(y[0] + y[1]) / 2 - word.y.baseVal[0].value})`;
+      word.setAttribute("transform", back);
+      edge.querySelector("rect").setAttribute("transform", back);
+    }
+    const rest = whole.y + whole.height - Math.max(...area.map((one) => one.y + one.height));  // the legend and the margin
+    size.width = Math.max(end - begin + 2 * gap, legendWidth);
+    size.height = bottom + rest - whole.y;
+    const start = (begin + end - size.width) / 2;
+    svg.setAttribute("viewBox", `${start} ${whole.y} ${size.width} ${size.height}`);
+    const lowest = Math.max(...area.map((one) => one.y + one.height));
+    for (const one of legend) one.setAttribute("transform", `translate(${start - whole.x} ${bottom - lowest})`);
+  };
+  const legend = [...svg.children].filter((one) => !one.matches(".pw-node, .pw-edge"));
+  const legendWidth = legend.reduce((most, one) => { const box = one.getBBox(); return Math.max(most, box.x + box.width - whole.x + gap); }, 0);
   const update = () => {
     const shown = reached(folded);
     boxes.forEach((box, node) => {
@@ -84,13 +146,15 @@
       const shut = folded.has(node);
       box.classList.toggle("folded", shut);
       box.setAttribute("aria-expanded", String(!shut));
-      const below = shut ? reached(new Set([...folded].filter((one) => one !== node))).size - shown.size : 0;
-      badges[node].textContent = shut ? "+" + below : "";
+      const below = shut && shown.has(node) ? [...reached(new Set(), node)].filter((one) => !shown.has(one)).length : 0;
+      badges[node].textContent = below ? "+" + below : "";
     });
     for (const edge of edges) {
       const from = Number(edge.dataset.from);
       edge.classList.toggle("gone", !shown.has(from) || folded.has(from));
     }
+    arrange();
+    zoom(scale);
     if (boxes[current].classList.contains("gone")) focusOn(0, false);
   };
   const toggle = (node) => {
@@ -98,8 +162,8 @@
     if (folded.has(node)) folded.delete(node); else folded.add(node);
     update();
   };
-  byId("pw-fold").addEventListener("click", () => { nodes.forEach((_, node) => { if (!isLeaf(node)) folded.add(node); }); update(); });
-  byId("pw-unfold").addEventListener("click", () => { folded.clear(); update(); });
+  byId("pw-fold").addEventListener("click", () => { nodes.forEach((_, node) => { if (!isLeaf(node)) folded.add(node); }); update(); readable(); });
+  byId("pw-unfold").addEventListener("click", () => { folded.clear(); update(); readable(); });
 
   // ---------------------------------------------------------------- hover and keyboard
 
@@ -172,8 +236,10 @@
   };
   const showPath = (path) => {
     clear();
+    if (data.kind === "tree" && size.width * 0.6 > view.clientWidth) nodes.forEach((_, node) => { if (!isLeaf(node)) folded.add(node); });
     for (const node of path.slice(0, -1)) folded.delete(node);
     update();
+    readable();
     svg.classList.add("picked");
     byId("pw-clear").disabled = false;
     path.forEach((node, k) => {
@@ -266,7 +332,7 @@
   });
   window.addEventListener("afterprint", () => { for (const one of closed) one.open = false; });
 
-  zoom(Math.max(fitting(), Math.min(1, 0.45)));
+  readable();
   view.scrollLeft = Math.max(0, (view.scrollWidth - view.clientWidth) / 2);
   view.scrollTop = 0;
 })();

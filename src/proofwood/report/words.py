@@ -9,7 +9,7 @@ import numpy as np
 
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
-from proofwood.explain.rule import Condition, number_text
+from proofwood.explain.rule import Condition
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.printable import printable
 from proofwood.show.labels import (
@@ -22,6 +22,7 @@ from proofwood.show.labels import (
     rows_texts,
     shorten,
     tells_missing,
+    tidy_text,
 )
 
 LONGEST = 60
@@ -136,33 +137,49 @@ class Words:
             return text_of(value, kind)
         if kind is Kind.BOOLEAN and value in (0.0, 1.0):
             return "yes" if value else "no"
-        return shorten(exact_text(value), LONGEST)
+        return shorten(_number(value), LONGEST)
 
     def condition(self, condition: Condition) -> str:
         """What an explanation asks of a column, with booleans by name and dates as dates."""
         column = condition.feature
-        kind = self.labels.kinds.get(column)
         name = self.name(column)
-        if condition.only_missing or condition.values is not None or kind not in (*MOMENTS, Kind.BOOLEAN):
-            if condition.values is not None and not condition.only_missing:
-                return f"{name} is {_any_of([shorten(value, LONGEST) for value in condition.values])}"
-            return condition.text()
+        if condition.only_missing:
+            return f"{name} is missing"
+        if condition.values is not None:
+            return f"{name} is {_any_of([shorten(value, LONGEST) for value in condition.values])}"
         end = " or missing" if condition.missing else ""
         low, high = condition.low, condition.high
-        if kind is Kind.BOOLEAN:
-            if (low <= 0 or not math.isfinite(low)) and high < 1:
-                return f"not {name}{end}"
-            return f"{name}{end}" if low >= 0 else condition.text()
-        assert kind is not None
+        if self.labels.kinds.get(column) is Kind.BOOLEAN and (low >= 0) != (high < 1):
+            return f"{'' if low >= 0 else 'not '}{name}{end}"
         ends = []
+        if low == high:
+            return f"{name} is {self.value(column, low)}{end}"
         if math.isfinite(low):
-            ends.append(
-                f"> {text_of(low, kind)}" if condition.low_open or low != int(low) else f"≥ {text_of(low, kind)}"
-            )
+            ends.append(f"{'>' if condition.low_open or self._between(column, low) else '≥'} {self._end(column, low)}")
         if math.isfinite(high):
-            strict = condition.high_open and high == int(high)
-            ends.append(f"{'<' if strict else '≤'} {text_of(high, kind)}")
+            strict = condition.high_open and not self._between(column, high)
+            ends.append(f"{'<' if strict else '≤'} {self._end(column, high)}")
         return f"{name} {' and '.join(ends) or 'is not missing'}{end}"
+
+    def _between(self, column: int, value: float) -> bool:
+        """Whether a number lies between two values that a column of whole numbers can have."""
+        return self.labels.kinds.get(column) in (*MOMENTS, Kind.INTEGER) and value != math.floor(value)
+
+    def _end(self, column: int, value: float) -> str:
+        """The end of a range; between whole numbers, the lower one."""
+        kind = self.labels.kinds.get(column)
+        if kind in MOMENTS:
+            return text_of(value, kind)
+        if column in self.labels.levels:
+            return self.value(column, math.floor(value))
+        return tidy_text(math.floor(value) if self._between(column, value) else value)
+
+
+def _number(value: float) -> str:
+    """A number that reads back; the next one above a short number is said to be that."""
+    text = tidy_text(value) if abs(value) < 1e300 else exact_text(value)
+    below = tidy_text(float(np.nextafter(value, -math.inf))) if abs(value) < 1e300 else text
+    return f"just above {below}" if len(text) > 15 and len(below) < len(text) - 3 else text
 
 
 def count(value: float) -> str:
@@ -178,11 +195,6 @@ def share(value: float) -> str:
 def change(name: str, now: str, then: str) -> str:
     """One change of a counterfactual."""
     return printable(f"{name}: {then} instead of {now}")
-
-
-def numeric(value: float) -> str:
-    """A number in six digits."""
-    return number_text(value)
 
 
 def _any_of(levels: Sequence[str]) -> str:

@@ -127,7 +127,7 @@ def _recounted(
 
 def _row_numbers(rows: Iterable[int], n: int) -> list[int]:
     """``rows`` as numbers from 0 to ``n - 1``, each once."""
-    given = list(rows) if isinstance(rows, Iterable) and not isinstance(rows, (str, bytes)) else [rows]
+    given: list[Any] = list(rows) if isinstance(rows, Iterable) else [rows]
     whole = [isinstance(row, (int, np.integer)) and not isinstance(row, bool) for row in given]
     if not all(whole) or not all(0 <= row < n for row in given):
         raise ValueError(f"rows={rows!r}: expected numbers of rows, from 0 to {n - 1}")

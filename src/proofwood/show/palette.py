@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import colorsys
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Colour = tuple[float, float, float]
@@ -16,7 +16,7 @@ _GOLDEN = 0.381966  # of a turn: hues that never meet again
 _HEX = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}")
 
 
-def class_colours(n_classes: int, palette: Palette | None = None, classes: Sequence[Any] | None = None) -> list[Colour]:
+def class_colours(n_classes: int, palette: Palette | None = None, classes: Iterable[Any] | None = None) -> list[Colour]:
     """One colour per class code; that of a code is the same whatever the number of classes.
 
     Parameters
