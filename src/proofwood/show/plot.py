@@ -41,6 +41,7 @@ INK, GREY = (0.1, 0.1, 0.1), (0.45, 0.45, 0.45)
 TITLE = 1.25  # size of the title against other text
 NOTE = 0.9  # size of the note against other text
 _LEGEND = 10  # most classes that a legend names
+_LARGEST = 1.4  # scale of text in axes of more room
 _SMALL = 5.0  # points below which text is said to be small
 
 Measure = Callable[[str, bool], float]
@@ -502,7 +503,7 @@ def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, dashed: 
 
 
 def _scale(ax: Axes, picture: Picture) -> float:
-    """How much smaller than the default the axes are: text of this scale fits its boxes."""
+    """How much smaller or, up to a limit, larger than the default the axes are: text of this scale fits its boxes."""
     box = ax.get_window_extent()
     dpi = ax.figure.dpi
-    return float(min(1.0, box.width / dpi / picture.size[0], box.height / dpi / picture.size[1]))
+    return float(min(_LARGEST, box.width / dpi / picture.size[0], box.height / dpi / picture.size[1]))
