@@ -31,6 +31,7 @@ Where things are:
 ``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      their names for columns and classes are :class:`Labels`
+``report``           a model, its proof, its errors and explained rows in one HTML file
 ``cli``              the command ``proofwood``
 ===================  =====================================================================================
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from proofwood.markup import table, trace_svg
 from proofwood.model.node_table import NodeTable
 
 
@@ -149,6 +150,21 @@ class Result:
     def gap(self) -> float:
         """``objective - lower_bound``; 0 when proved optimal, ``inf`` without a model."""
         return self.objective - self.lower_bound
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what is proved, and how objective and bound met."""
+        rows = [
+            ("status", str(self.status)),
+            ("objective", f"{self.objective:,.10g} {self.unit}"),
+            ("lower bound", f"{self.lower_bound:,.10g}"),
+            ("gap", f"{self.gap:,.10g}"),
+            *((part.unit, f"{part.objective:,.10g}, {part.status}") for part in self.parts),
+            ("engine", self.stats.engine or "unknown"),
+            ("seconds", f"{self.stats.seconds:.2f}"),
+            *([("stopped by", self.stats.stopped_by)] if self.stats.stopped_by else []),
+        ]
+        events = [(e.seconds, e.objective, e.lower_bound) for e in self.trace if math.isfinite(e.objective)]
+        return f'<div class="proofwood">{table(rows)}{trace_svg(events, unit=self.unit)}</div>'
 
     def part(self, unit: str) -> Part:
         """What is proved about the quantity called ``unit``; KeyError with the names there are."""

@@ -18,6 +18,7 @@ from proofwood.cli.errors import readable
 from proofwood.cli.explain import explain as _explain
 from proofwood.cli.export import export as _export
 from proofwood.cli.fit import fit as _fit
+from proofwood.cli.html_report import report as _report
 from proofwood.cli.learners.assembled import LearnersCommand
 from proofwood.cli.predict import predict as _predict
 from proofwood.cli.show import show as _show
@@ -39,6 +40,7 @@ app.command(cls=LearnersCommand)(readable(_fit))
 app.command()(readable(_predict))
 app.command()(readable(_show))
 app.command()(readable(_export))
+app.command()(readable(_report))
 app.command()(readable(_explain))
 app.command()(readable(_verify))
 

@@ -62,6 +62,7 @@ def _picture(estimator: Any, format: Format) -> bytes:  # noqa: A002
         raise DataError("pictures need matplotlib: pip install 'proofwood[plot]'") from error
     buffer = BytesIO()
     figure = estimator.plot().get_figure()
-    figure.savefig(buffer, format=str(format), bbox_inches="tight", dpi=150)
+    with mpl.rc_context({"svg.fonttype": "none"}):  # text that can be searched, copied and read aloud
+        figure.savefig(buffer, format=str(format), bbox_inches="tight", dpi=150)
     plt.close(figure)
     return buffer.getvalue()

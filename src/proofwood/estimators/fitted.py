@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood.data.columns import Column, is_frame
 from proofwood.data.schema import Schema, new_table
 from proofwood.data.sparse import as_dense
-from proofwood.estimators import reporting
+from proofwood.estimators import pictures, reporting
 from proofwood.estimators.exporting import Exporting
 from proofwood.estimators.input import new_rows
 from proofwood.estimators.like_sklearn import LikeSklearn
@@ -27,8 +28,8 @@ from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.result import Part, Result
 from proofwood.show.graphviz import export_graphviz
 from proofwood.show.labels import Labels
-from proofwood.show.plot import plot_tree
 from proofwood.show.text import explain_path, export_text
+from proofwood.show.trace import plot_trace
 
 NOT_SAVED = frozenset({"callback"})
 """Parameters that are functions; a loaded estimator has their default."""
@@ -58,6 +59,10 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     @abstractmethod
     def _claim(self) -> str:
         """What an optimal status says, in words."""
+
+    def _flow(self) -> FloatArray | None:
+        """(n_nodes, 2) training weight that takes each edge, of a diagram that is drawn in layers; else None."""
+        return None
 
     def _read(self, X: Any) -> Any:
         """New rows as numbers, in the codes of training."""
@@ -138,9 +143,8 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         """Two lines: the model and its training errors; what is proved, and what that took. More of some learners."""
         check_is_fitted(self)
         more = [f"{name}: {text}" for name, text in self._facts()]
-        proof = self._describe_proof()
-        if getattr(self, "loaded_", False):  # a file is data: it can say anything
-            proof = f"claimed when the file was written: {proof}"
+        proof = self._proof_or_claim()
+        if getattr(self, "loaded_", False):
             more.append("to check the claim, fit again on the training data")
         return "\n".join([self._describe_model(), proof, *more])
 
@@ -174,10 +178,60 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
             raise ValueError(f"{rows.shape[0]} rows given: expected one row")
         return explain_path(self.model_, rows[0], self._names())
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the model with matplotlib; a new figure if ``ax`` is None. Returns the axes."""
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        X: Any = None,
+        figsize: tuple[float, float] | None = None,
+        title: str | None = None,
+        palette: Any = None,
+        legend: bool = True,
+        proof: bool = True,
+    ) -> Any:
+        """Draw the model with matplotlib; a new figure if ``ax`` is None. Returns the axes.
+
+        Parameters
+        ----------
+        ax : where to draw
+        X : training rows, to write each threshold as the shortest number that separates them in the same way
+        figsize : inches of a new figure; text shrinks to fit
+        title : line above the picture
+        palette : colours of ``classes_`` in their order, or from labels to colours
+        legend : whether to name the colours; of many classes the ten that are predicted most
+        proof : whether a line below says what is proved
+        """
+        return pictures.draw(self, ax, X=X, figsize=figsize, title=title, palette=palette, legend=legend, proof=proof)
+
+    def plot_trace(
+        self, ax: Any = None, *, figsize: tuple[float, float] | None = None, title: str | None = None
+    ) -> Any:
+        """Draw objective and lower bound over time with matplotlib, in a new figure if ``ax`` is None; the axes."""
         check_is_fitted(self)
-        return plot_tree(self.model_, self._names(), ax=ax, dashed=self._dashed)
+        return plot_trace(self.result_, ax, figsize=figsize, title=title)
+
+    def _repr_html_inner(self) -> str:
+        """What a notebook shows: scikit-learn's box of parameters, then the picture and the proof."""
+        return f"{super()._repr_html_inner()}{pictures.notebook(self)}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        shown: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in shown:
+            shown["text/html"] += pictures.notebook(self)
+        return shown
+
+    def report(self, path: str | os.PathLike[str], X: Any, y: Any, **options: Any) -> None:
+        """Write all that can be said of the model into one HTML file.
+
+        Parameters
+        ----------
+        path : file to write
+        X, y : training rows and their labels
+        options : ``X_val``, ``y_val``, ``sample_weight``, ``rows``, ``title``, ``palette``, ``explain_seconds``, as in
+            :func:`proofwood.report.write_report`
+        """
+        # By name: a report stands above the explanations, which stand above the estimators.
+        import_module("proofwood.report").write_report(self, path, X, y, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to ``path`` as JSON; :func:`proofwood.load` gives back an estimator.
@@ -217,6 +271,12 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
 
     def _describe_model(self) -> str:
         return reporting.model_line(self.model_, self._size())
+
+    def _proof_or_claim(self) -> str:
+        """What is proved; of a loaded model, what its file says."""
+        if getattr(self, "loaded_", False):  # a file is data: it can say anything
+            return f"claimed when the file was written: {self._describe_proof()}"
+        return self._describe_proof()
 
     def _describe_proof(self) -> str:
         gap = getattr(self, "max_gap", 0)

@@ -93,8 +93,6 @@ class OptimalBDDClassifier(ClassifierOverTests):
     _fits_table = True
     _limits_tests = True
 
-    _side_by_test = True
-
     def __init__(
         self,
         max_features: int = 4,

@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from proofwood import memory
@@ -57,7 +56,6 @@ from proofwood.problem.layered import LayeredCost, LayeredProblem, check_widths
 from proofwood.problem.objectives import least_integer
 from proofwood.problem.ranked import CELL_BYTES, OutOfTime, RankedRows, require_time
 from proofwood.result import Limits, Progress, Result, Status, bounded_by
-from proofwood.show.plot_layers import plot_layers
 
 LEFT_OUT = "levels"
 """What stopped a run that would have had nothing left to do, were there tests for all levels."""
@@ -465,16 +463,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     # -------------------------------------------------------------------------------------------------------- show
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the model with matplotlib; a new figure if ``ax`` is None. Returns the axes.
-
-        A diagram is drawn in its layers, classes at the bottom, edges as wide as the training weight that takes them;
-        a tree as other trees are.
-        """
-        check_is_fitted(self)
-        if self.model_.is_tree:
-            return super().plot(ax)
-        return plot_layers(self.model_, self._names(), ax, flow=self.flow_)
+    def _flow(self) -> FloatArray | None:
+        return None if self.model_.is_tree else self.flow_
 
     def _size(self) -> str:
         splits = self.model_.n_splits

@@ -20,6 +20,7 @@ from proofwood.explain.proofs.verify import Verified, verify
 from proofwood.explain.proofs.verify_distance import verify_distance
 from proofwood.explain.rule import DIGITS, Condition, conditions, value_text
 from proofwood.explain.show.plot import plot_explanation
+from proofwood.markup import escaped, table
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import printable
 
@@ -272,6 +273,20 @@ class Explanation:
 
     # ----------------------------------------------------------------------------------------------------------- output
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the rule, what is proved, and the values of the row."""
+        head = f"<p><b>{escaped(self.rule())}</b><br>{escaped(self._summary())}, {self.seconds:.2f} s</p>"
+        changed = self.witness if self.kind != "abductive" else None
+        rows = []
+        for name, feature in zip(self.names, self.features, strict=True):
+            asked = [condition.text() for condition in self.conditions if condition.feature == feature]
+            then = " and ".join(asked) if changed is None else value_text(self.model, changed, feature)
+            rows.append((name, value_text(self.model, self.row, feature), then))
+        if not rows:
+            return f'<div class="proofwood">{head}</div>'
+        columns = ("feature", "in the row", "must stay" if changed is None else "changed to")
+        return f'<div class="proofwood">{head}{table(rows, head=columns)}</div>'
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model as plain values that JSON knows."""
         return {
@@ -293,15 +308,25 @@ class Explanation:
             "seconds": self.seconds,
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        figsize: tuple[float, float] | None = None,
+        title: str | None = None,
+        palette: Any = None,
+    ) -> Axes:
         """Draw the explanation with matplotlib, a line per feature; returns the axes.
 
         Parameters
         ----------
         ax : Axes or None
             Where to draw; None makes a new figure.
+        figsize : inches of a new figure
+        title : line above the picture; by default the class and what is proved
+        palette : colours of the classes in their order, or from labels to colours
         """
-        return plot_explanation(self, ax=ax)
+        return plot_explanation(self, ax, figsize=figsize, title=title, palette=palette)
 
 
 def _plain(row: FloatArray) -> list[float | None]:

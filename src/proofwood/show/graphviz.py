@@ -15,7 +15,7 @@ from proofwood.show.labels import (
     rows_texts,
     tells_missing,
 )
-from proofwood.show.palette import class_colours, hexadecimal, tint
+from proofwood.show.palette import Palette, class_colours, hexadecimal, tint
 
 
 def export_graphviz(
@@ -26,6 +26,7 @@ def export_graphviz(
     X: npt.ArrayLike | None = None,
     max_name: int | None = 32,
     dashed: bool | None = None,
+    palette: Palette | None = None,
 ) -> str:
     """Dot source of the model, for ``dot -Tsvg`` and viewers of Graphviz files.
 
@@ -39,6 +40,7 @@ def export_graphviz(
     digits, X : as in :func:`proofwood.show.text.export_text`
     max_name : longest name of a column or class before it is shortened with an ellipsis, or None
     dashed : whether the edges of tests that hold (the 0-edges of a diagram) are dashed; by default in diagrams
+    palette : as in :func:`proofwood.show.palette.class_colours`
 
     Returns
     -------
@@ -46,8 +48,8 @@ def export_graphviz(
         Text ending in a newline.
     """
     labels.check(table)
-    numbers = number_texts(table, digits=digits, X=X)
-    colours = class_colours(table.n_classes)
+    numbers = number_texts(table, digits=digits, X=X, whole=labels.whole)
+    colours = class_colours(table.n_classes, palette, labels.classes)
     shares = node_probabilities(table)
     tell = tells_missing(table)
     lines = [

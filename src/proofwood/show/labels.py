@@ -70,6 +70,11 @@ class Labels:
         """Name of a class, shortened to ``width`` characters."""
         return shorten(str(code) if self.classes is None else str(self.classes[code]), width)
 
+    @property
+    def whole(self) -> frozenset[int]:
+        """Columns of whole numbers: a threshold of few digits may be the whole number below it."""
+        return frozenset(column for column, kind in self.kinds.items() if kind is Kind.INTEGER)
+
     def level(self, column: int, code: int, width: int | None = None) -> str:
         """Text of a level code; the code itself if it has none."""
         known = self.levels.get(column, ())
@@ -130,6 +135,8 @@ def question(
         levels = ", ".join(labels.level(column, code, width) for code in sorted(codes))
         return f"{labels.feature(column, width)} in {{{levels}}}{end}"
     if column != OBLIQUE:
+        if asks_false(table, node, labels):
+            return f"not {labels.feature(column, width)}{end}"
         threshold = numbers.threshold
         if column in labels.levels:  # the order of the codes is that of the levels
             threshold = labels.level(column, math.floor(table.threshold[node]), width)
@@ -158,6 +165,12 @@ def asks_missing(table: NodeTable, node: int) -> bool:
         return False
     codes = None if table.levels is None else table.levels[node]
     return not codes if codes is not None else bool(table.threshold[node] == -math.inf)
+
+
+def asks_false(table: NodeTable, node: int, labels: Labels) -> bool:
+    """Whether a test holds where a boolean is false: it is called by the name of its column."""
+    column = int(table.feature[node])
+    return labels.kinds.get(column) is Kind.BOOLEAN and bool(0 <= table.threshold[node] < 1)
 
 
 def tells_missing(table: NodeTable) -> bool:
@@ -205,7 +218,13 @@ def threshold_texts(table: NodeTable, *, digits: int | None = None, X: npt.Array
     return [numbers.threshold for numbers in number_texts(table, digits=digits, X=X)]
 
 
-def number_texts(table: NodeTable, *, digits: int | None = None, X: npt.ArrayLike | None = None) -> list[Numbers]:
+def number_texts(
+    table: NodeTable,
+    *,
+    digits: int | None = None,
+    X: npt.ArrayLike | None = None,
+    whole: Collection[int] = (),
+) -> list[Numbers]:
     """The numbers of each test as texts; empty at leaves.
 
     Parameters
@@ -213,11 +232,15 @@ def number_texts(table: NodeTable, *, digits: int | None = None, X: npt.ArrayLik
     table, digits, X : as in :func:`threshold_texts`
         Coefficients of weighted sums get as many digits as thresholds are asked to have, at least, and ``digits`` of
         them exactly if there is no ``X`` to say how many they need.
+    whole : columns of whole numbers. If digits are asked for, a threshold between two of them is shown as the lower
+        one, unless another threshold of the column would look the same
     """
     oblique = np.flatnonzero(table.feature == OBLIQUE).tolist()
     seen = _visits(table, X) if oblique and X is not None else {}
     sums = {node: _oblique_numbers(table, node, digits, seen.get(node)) for node in oblique}
     plain = _plain_thresholds(table, digits, X)
+    for node in _between_whole(table, whole if digits is not None else ()):
+        plain[node] = f"{math.floor(table.threshold[node])}"
     return [sums.get(node, Numbers(plain[node])) for node in range(table.n_nodes)]
 
 
@@ -245,6 +268,20 @@ def _plain_thresholds(table: NodeTable, digits: int | None, X: npt.ArrayLike | N
             start = max(digits, whole + 1 if whole else 0)
         texts[node] = _shortest_between(value, low, high, start)
     return texts
+
+
+def _between_whole(table: NodeTable, whole: Collection[int]) -> list[int]:
+    """Tests of columns of whole numbers whose threshold is told by the whole number below it."""
+    found: dict[tuple[int, int], set[float]] = {}
+    tests = [node for node in table.splits() if int(table.feature[node]) in whole and abs(table.threshold[node]) < 1e15]
+    for node in tests:
+        found.setdefault(_floor(table, node), set()).add(float(table.threshold[node]))
+    return [node for node in tests if len(found[_floor(table, node)]) == 1]
+
+
+def _floor(table: NodeTable, node: int) -> tuple[int, int]:
+    """The column of a test, and the whole number at or below its threshold."""
+    return int(table.feature[node]), math.floor(table.threshold[node])
 
 
 def _visits(table: NodeTable, X: npt.ArrayLike) -> dict[int, FloatArray]:

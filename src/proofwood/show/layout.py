@@ -106,10 +106,16 @@ def _diagram(table: NodeTable, widths: FloatArray, gap: float, lanes: Mapping[tu
     x = [0.0] * len(size)
     for items in layers:
         _spread(items, x, size, gap)
+    port = _ports(chains, size)
     for sweep in range(24):
-        towards, order = (up, layers[1:]) if sweep % 2 == 0 else (down, layers[-2::-1])
+        towards, sign, order = (up, 1, layers[1:]) if sweep % 2 == 0 else (down, -1, layers[-2::-1])
         for items in order:
-            wish = {i: float(np.mean([x[j] for j in towards[i]])) if towards[i] else x[i] for i in items}
+            wish = {
+                i: float(np.mean([x[j] + sign * port.get((j, i) if sign > 0 else (i, j), 0.0) for j in towards[i]]))
+                if towards[i]
+                else x[i]
+                for i in items
+            }
             items.sort(key=lambda i: (wish[i], x[i]))
             _spread(items, x, size, gap, wish)
     left = min(x[i] - size[i] / 2 for i in range(len(size)))
@@ -118,6 +124,15 @@ def _diagram(table: NodeTable, widths: FloatArray, gap: float, lanes: Mapping[tu
     edges = {key: [(x[i], float(layer[i])) for i in chain] for key, chain in chains.items()}
     n = table.n_nodes
     return Layout(x=np.array(x[:n]), depth=np.array(layer[:n], dtype=np.float64), width=right - left, edges=edges)
+
+
+def _ports(chains: Mapping[tuple[int, int], list[int]], size: list[float]) -> dict[tuple[int, int], float]:
+    """Where the first step of each edge leaves the box above, against its centre: yes on the left, no on the right."""
+    found: dict[tuple[int, int], float] = {}
+    for (node, side), chain in chains.items():
+        step = (node, chain[1])
+        found[step] = found.get(step, 0.0) + (-1, 1)[side] * size[node] / 4  # 0 if both answers lead there
+    return found
 
 
 def _spread(

@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
+import colorsys
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
 Colour = tuple[float, float, float]
+Palette = Mapping[Any, Any] | Sequence[Any]
+"""Colours of the classes in their order, or a colour for some labels: ``"#0072b2"``, parts from 0 to 1, or a name."""
 
 _OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#7F7F7F")
-# Anchors of the cividis map (Nunez, Anderton and Renslow 2018), for more classes than the palette has colours.
-_CIVIDIS = ("#00224E", "#35456C", "#666970", "#948E77", "#C8B866", "#FEE838")
+_GOLDEN = 0.381966  # of a turn: hues that never meet again
+_HEX = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}")
 
 
-def class_colours(n_classes: int) -> list[Colour]:
-    """One colour per class code: those of Okabe and Ito (2008) up to eight, else evenly spaced along cividis."""
-    if n_classes <= len(_OKABE_ITO):
-        return [_parse(text) for text in _OKABE_ITO[:n_classes]]
-    anchors = [_parse(text) for text in _CIVIDIS]
-    colours = []
-    for code in range(n_classes):
-        place = code / (n_classes - 1) * (len(anchors) - 1)
-        first = min(int(place), len(anchors) - 2)
-        colours.append(mix(anchors[first], anchors[first + 1], place - first))
-    return colours
+def class_colours(n_classes: int, palette: Palette | None = None, classes: Iterable[Any] | None = None) -> list[Colour]:
+    """One colour per class code; that of a code is the same whatever the number of classes.
+
+    Parameters
+    ----------
+    n_classes : number of colours
+    palette : colours of the classes in their order, at least ``n_classes``; or from labels to colours, others keep
+        theirs. Default: eight of Okabe and Ito (2008), then hues at the golden angle
+    classes : labels of the codes, for a palette by label; the codes themselves by default
+
+    Raises
+    ------
+    ValueError
+        If the palette is too short, names a class that does not exist, or holds something that is no colour.
+    """
+    colours = [_own(code) for code in range(n_classes)]
+    if palette is None:
+        return colours
+    if isinstance(palette, Mapping):
+        texts = [str(label) for label in (range(n_classes) if classes is None else classes)]
+        for label, colour in palette.items():
+            if str(label) not in texts:
+                shown = ", ".join(texts[:8]) + (", ..." if len(texts) > 8 else "")
+                raise ValueError(f"palette names the class {label!r}, expected one of {shown}")
+            colours[texts.index(str(label))] = parsed(colour)
+        return colours
+    if isinstance(palette, (str, bytes)) or len(palette) < n_classes:
+        raise ValueError(
+            f"palette={palette!r}: expected {n_classes} colours, one per class, or a mapping from labels to colours"
+        )
+    return [parsed(colour) for colour in palette[:n_classes]]
+
+
+def _own(code: int) -> Colour:
+    """The colour of a class code where nobody chose one."""
+    if code < len(_OKABE_ITO):
+        return parsed(_OKABE_ITO[code])
+    k = code - len(_OKABE_ITO)
+    return colorsys.hls_to_rgb((0.08 + k * _GOLDEN) % 1.0, (0.42, 0.62, 0.3, 0.52)[k % 4], (0.65, 0.5, 0.8)[k // 4 % 3])
 
 
 def mix(one: Colour, other: Colour, share: float) -> Colour:
@@ -38,6 +73,33 @@ def hexadecimal(colour: Colour) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
 
 
-def _parse(text: str) -> Colour:
-    red, green, blue = (int(text[i : i + 2], 16) / 255 for i in (1, 3, 5))
+def parsed(colour: Any) -> Colour:
+    """A colour as parts from 0 to 1; names are those of matplotlib, where that is installed."""
+    if isinstance(colour, str):
+        if _HEX.fullmatch(colour):
+            digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+            red, green, blue = (int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4))
+            return red, green, blue
+        return _named(colour)
+    try:
+        parts = tuple(float(part) for part in colour)
+    except (TypeError, ValueError):
+        parts = ()
+    if len(parts) != 3 or not all(0 <= part <= 1 for part in parts):
+        raise ValueError(f"{colour!r} is no colour: expected such as '#0072b2', or three numbers from 0 to 1")
+    return parts[0], parts[1], parts[2]
+
+
+def _named(name: str) -> Colour:
+    try:
+        from matplotlib.colors import to_rgb
+    except ImportError:
+        raise ValueError(
+            f"{name!r} is no colour without matplotlib, which knows names: expected such as '#0072b2', or run "
+            'pip install "proofwood[plot]"'
+        ) from None
+    try:
+        red, green, blue = to_rgb(name)
+    except ValueError:
+        raise ValueError(f"{name!r} is no colour: expected such as '#0072b2', or a name such as 'tab:blue'") from None
     return red, green, blue

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from proofwood.model.evaluate import node_probabilities
 from proofwood.model.node_table import LEAF, FloatArray, NodeTable
+from proofwood.printable import printable
 from proofwood.show.labels import (
     FEW_DIGITS,
     NO_LABELS,
@@ -23,20 +24,28 @@ from proofwood.show.labels import (
     tells_missing,
 )
 from proofwood.show.layout import Layout, arrange
-from proofwood.show.palette import Colour, class_colours, tint
+from proofwood.show.palette import Colour, Palette, class_colours, tint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FONT = 9.0  # points, in a picture of the default size
-_LINE = 1.35 * FONT / 72  # inches from one line of text to the next
-_PAD = 0.07  # inches around the text of a box
-_BAR = 0.08  # inches: height of the bar of class shares
+LINE = 1.35 * FONT / 72  # inches from one line of text to the next
+PAD = 0.07  # inches around the text of a box
+BAR = 0.08  # inches: height of the bar of class shares
 GAP = 0.1  # inches between boxes side by side
 _LAYER = 0.48  # inches between layers of boxes of a tree
 TERMS = 6  # of a weighted sum that a box shows
-_STUB = 0.2  # inches that an edge of a diagram goes straight down, past its answer, before it turns
+STUB = 0.2  # inches that an edge of a diagram goes straight down, past its answer, before it turns
 INK, GREY = (0.1, 0.1, 0.1), (0.45, 0.45, 0.45)
+TITLE = 1.25  # size of the title against other text
+NOTE = 0.9  # size of the note against other text
+_LEGEND = 10  # most classes that a legend names
+_LARGEST = 1.4  # scale of text in axes of more room
+_SMALL = 5.0  # points below which text is said to be small
+
+Measure = Callable[[str, bool], float]
+"""Inches that a text takes at the default size, bold or not."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +57,30 @@ class Picture:
     height: float  # of every box
     layer: float  # from the bottom of a box to the top of the next layer
     layout: Layout
-    legend: list[list[tuple[int, float]]]  # rows of (class code, x)
+    legend: list[list[tuple[int, str, float]]]  # rows of (class code, its name, x); of no code, that there are more
+    title: list[str]  # lines above
+    note: list[str]  # lines below
     size: tuple[float, float]
+
+    @property
+    def head(self) -> float:
+        """Room above the boxes."""
+        return len(self.title) * TITLE * LINE + (0.1 if self.title else 0.0)
+
+    @property
+    def end(self) -> float:
+        """Where the boxes end."""
+        return self.top(float(self.layout.depth.max())) + self.height
+
+    @property
+    def legend_top(self) -> float:
+        """Where the legend begins."""
+        return self.end + 0.12
+
+    @property
+    def note_top(self) -> float:
+        """Where the note begins."""
+        return self.end + (0.12 + len(self.legend) * 1.2 * LINE if self.legend else 0.0) + 0.08
 
     def top(self, depth: float) -> float:
         """Upper edge of the boxes of a layer."""
@@ -66,22 +97,32 @@ def plot_tree(
     max_name: int | None = 22,
     legend: bool = True,
     dashed: bool | None = None,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    palette: Palette | None = None,
 ) -> Axes:
     """Draw the model: tests and training rows in boxes, a bar of class shares in each, leaves tinted by their class.
 
-    Edges are labelled yes (the test holds) and no, and are as thick as the share of rows that takes them. Missing
-    values are mentioned at the tests they pass where some do not. Shared nodes of diagrams are drawn once.
+    The edge of the answer yes leaves its box on the left. Edges are labelled yes (the test holds) and no, and are as
+    thick as the share of rows that takes them. A boolean is called by its name, not by a threshold. Missing values are
+    mentioned at the tests they pass where some do not. Shared nodes of diagrams are drawn once.
 
     Parameters
     ----------
     table : NodeTable
     labels : Labels
     ax : Axes or None
-        Where to draw; text shrinks to fit. None makes a figure in which text has 9 points, through pyplot.
+        Where to draw; text shrinks to fit. None makes a figure through pyplot.
     digits, X : as in :func:`proofwood.show.text.export_text`, with few digits by default
     max_name : longest name of a column or class before it is shortened with an ellipsis, or None
-    legend : whether to name the colours below the picture
+    legend : whether to name the colours below the picture: of at most ten classes, those that leaves predict first
     dashed : whether the edges of tests that hold (the 0-edges of a diagram) are dashed; by default in diagrams
+    figsize : inches of a new figure, in which text shrinks to fit; by default those in which text has 9 points. Where
+        text gets smaller than 5 points, a line below the picture says at which size it does not
+    title : line above the picture
+    note : text below the picture, such as what is proved
+    palette : as in :func:`proofwood.show.palette.class_colours`
 
     Returns
     -------
@@ -91,17 +132,40 @@ def plot_tree(
     ------
     ImportError
         If matplotlib is not installed.
+    ValueError
+        If names, colours or sizes do not fit the model.
     """
     need_matplotlib()
     labels.check(table)
-    picture = compose(table, labels, digits, X, max_name, legend)
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        figure = plt.figure(figsize=picture.size)
-        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    _draw(table, labels, ax, picture, max_name, not table.is_tree if dashed is None else dashed)
+    colours = class_colours(table.n_classes, palette, labels.classes)
+    picture = compose(table, labels, digits, X, max_name, legend, title=title, note=note)
+    ax = new_axes(ax, figsize, picture.size)
+    _draw(table, ax, picture, colours, not table.is_tree if dashed is None else dashed)
     return ax
+
+
+def new_axes(ax: Axes | None, figsize: tuple[float, float] | None, size: tuple[float, float]) -> Axes:
+    """``ax``, or axes that fill a new figure of ``figsize`` inches, by default ``size``."""
+    if ax is not None:
+        if figsize is not None:
+            raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.figure(figsize=checked_size(figsize) or size).add_axes((0.0, 0.0, 1.0, 1.0))
+
+
+def checked_size(figsize: Any) -> tuple[float, float] | None:
+    """``figsize`` as two positive numbers; ValueError if it is none."""
+    if figsize is None:
+        return None
+    try:
+        width, height = (float(part) for part in figsize)
+    except (TypeError, ValueError):
+        width = height = 0.0
+    if not (0 < width < 1000 and 0 < height < 1000):
+        raise ValueError(f"figsize={figsize!r}: expected width and height in inches, such as (8, 5)")
+    return width, height
 
 
 def save_plot(
@@ -116,14 +180,18 @@ def save_plot(
     max_name: int | None = 22,
     legend: bool = True,
     dashed: bool | None = None,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    palette: Palette | None = None,
 ) -> None:
-    """Draw the model into a file; needs no display and leaves no figure open.
+    """Draw the model into a file; needs no display and leaves no figure open. Text in SVG files is text.
 
     Parameters
     ----------
     path : file; its ending says the format, such as ``.png``, ``.svg`` or ``.pdf``, unless ``format`` does
     dpi : pixels per inch, of formats made of pixels
-    digits, X, max_name, legend, dashed : as in :func:`plot_tree`
+    digits, X, max_name, legend, dashed, figsize, title, note, palette : as in :func:`plot_tree`
 
     Raises
     ------
@@ -135,19 +203,19 @@ def save_plot(
     from matplotlib.figure import Figure
 
     labels.check(table)
-    picture = compose(table, labels, digits, X, max_name, legend)
-    figure = Figure(figsize=picture.size)
+    colours = class_colours(table.n_classes, palette, labels.classes)
+    picture = compose(table, labels, digits, X, max_name, legend, title=title, note=note)
+    figure = Figure(figsize=checked_size(figsize) or picture.size)
     _draw(
         table,
-        labels,
         figure.add_axes((0.0, 0.0, 1.0, 1.0)),
         picture,
-        max_name,
+        colours,
         not table.is_tree if dashed is None else dashed,
     )
     kind = (format or os.fspath(path).rpartition(".")[2]).lower()
     # Equal models give equal files: no date, and identifiers that do not depend on chance.
-    with rc_context({"svg.hashsalt": "proofwood"}):
+    with rc_context({"svg.hashsalt": "proofwood", "svg.fonttype": "none"}):
         figure.savefig(path, dpi=dpi, format=kind, metadata={"Date": None} if kind == "svg" else None)
 
 
@@ -170,6 +238,9 @@ def compose(
     max_name: int | None,
     legend: bool,
     *,
+    title: str | None = None,
+    note: str | None = None,
+    measure: Measure | None = None,
     layer: float | None = None,
     least: Mapping[int, float] | None = None,
     lanes: Mapping[tuple[int, int], float] | None = None,
@@ -178,12 +249,14 @@ def compose(
 
     Parameters
     ----------
-    table, labels, digits, X, max_name, legend : as in :func:`plot_tree`
+    table, labels, digits, X, max_name, legend, title, note : as in :func:`plot_tree`
+    measure : how wide texts are; by default as matplotlib draws them
     layer : inches between layers of boxes
     least : least width of the boxes of some nodes, in inches
     lanes : as in :func:`proofwood.show.layout.arrange`
     """
-    numbers = number_texts(table, digits=digits, X=X)
+    measure = measure or _text_width
+    numbers = number_texts(table, digits=digits, X=X, whole=labels.whole)
     tell = tells_missing(table)
     texts, widths = [], np.zeros(table.n_nodes)
     for node in range(table.n_nodes):
@@ -195,20 +268,39 @@ def compose(
                 question(table, node, labels, numbers[node], width=max_name, at_most="≤", missing=tell, terms=TERMS)
             )
         lines = [*head, *rows_texts(table, node)]
-        widths[node] = max(_text_width(line, bold=leaf and k == 0) for k, line in enumerate(lines)) + 2 * _PAD
+        widths[node] = max(measure(line, leaf and k == 0) for k, line in enumerate(lines)) + 2 * PAD
         texts.append(lines)
     widths = np.maximum(widths, 0.5)
     for node, width in (least or {}).items():
         widths[node] = max(widths[node], width)
     n_lines = max(len(lines) for lines in texts)
-    height = n_lines * _LINE + _BAR + 2 * _PAD
+    height = n_lines * LINE + BAR + 2 * PAD
     if layer is None:
-        layer = _LAYER if table.is_tree else _LAYER + _STUB
+        layer = _LAYER if table.is_tree else _LAYER + STUB
     layout = arrange(table, widths, GAP, lanes)
     width = max(layout.width, 2.0)
-    rows = _legend_rows(table, labels, width, max_name) if legend else []
-    bottom = table.depth * (height + layer) + height + (0.12 + len(rows) * 1.2 * _LINE if rows else 0.0)
-    return Picture(texts, widths, height, layer, layout, rows, (width + 2 * GAP, bottom + 2 * GAP))
+    if title or note:
+        width = max(width, 4.5)
+    rows = _legend_rows(table, labels, width, max_name, measure) if legend else []
+    above = _lines(title, width / TITLE, measure)
+    below = _lines(note, width / NOTE, measure)
+    picture = Picture(texts, widths, height, layer, layout, rows, above, below, (width + 2 * GAP, 0.0))
+    bottom = picture.note_top + len(below) * NOTE * LINE if below else picture.note_top - 0.08
+    return replace(picture, size=(width + 2 * GAP, picture.head + bottom + 2 * GAP))
+
+
+def _lines(text: str | None, width: float, measure: Measure) -> list[str]:
+    """``text`` on lines of at most ``width`` inches at the default size, broken at blanks."""
+    lines: list[str] = []
+    for paragraph in (text or "").splitlines():
+        fresh = True
+        for word in printable(paragraph).split():
+            if not fresh and measure(f"{lines[-1]} {word}", False) <= width:
+                lines[-1] += f" {word}"
+            else:
+                lines.append(word)
+            fresh = False
+    return lines
 
 
 def _wrapped(asks: str) -> list[str]:
@@ -232,17 +324,34 @@ def _filled(text: str, width: int = 24) -> list[str]:
     return lines
 
 
-def _legend_rows(table: NodeTable, labels: Labels, width: float, max_name: int | None) -> list[list[tuple[int, float]]]:
-    rows: list[list[tuple[int, float]]] = [[]]
+def _legend_rows(
+    table: NodeTable, labels: Labels, width: float, max_name: int | None, measure: Measure
+) -> list[list[tuple[int, str, float]]]:
+    rows: list[list[tuple[int, str, float]]] = [[]]
     x = 0.0
-    for code in range(table.n_classes):
-        step = _text_width(labels.class_name(code, max_name)) + 0.4
+    named = legend_classes(table)
+    entries = [(code, labels.class_name(code, max_name)) for code in named]
+    if len(named) < table.n_classes:
+        entries.append((-1, f"and {table.n_classes - len(named)} more classes"))
+    for code, text in entries:
+        step = measure(text, False) + 0.4
         if rows[-1] and x + step > width:
             rows.append([])
             x = 0.0
-        rows[-1].append((code, x))
+        rows[-1].append((code, text, x))
         x += step
     return rows
+
+
+def legend_classes(table: NodeTable) -> list[int]:
+    """The classes that a legend names: all if they are few, else the ten that leaves give the most training rows."""
+    if table.n_classes <= _LEGEND:
+        return list(range(table.n_classes))
+    rows = np.zeros(table.n_classes)
+    leaves = table.feature == LEAF
+    np.add.at(rows, table.label[leaves], table.rows[leaves] + 1.0)
+    first = np.lexsort((np.arange(rows.size), -table.weight[0], -rows))[:_LEGEND]
+    return sorted(first.tolist())
 
 
 def _text_width(text: str, bold: bool = False) -> float:
@@ -257,8 +366,8 @@ def _text_width(text: str, bold: bool = False) -> float:
 # -------------------------------------------------------------------- draw
 
 
-def _draw(table: NodeTable, labels: Labels, ax: Axes, picture: Picture, max_name: int | None, dashed: bool) -> None:
-    pen = draw_nodes(table, labels, ax, picture, max_name)
+def _draw(table: NodeTable, ax: Axes, picture: Picture, colours: Sequence[Colour], dashed: bool) -> None:
+    pen = draw_nodes(table, ax, picture, colours)
     _draw_edges(table, ax, picture, pen, dashed)
 
 
@@ -278,17 +387,19 @@ class Pen:
     write: Callable[..., None]
 
 
-def draw_nodes(table: NodeTable, labels: Labels, ax: Axes, picture: Picture, max_name: int | None) -> Pen:
-    """Draw the boxes and the legend."""
+def draw_nodes(table: NodeTable, ax: Axes, picture: Picture, colours: Sequence[Colour]) -> Pen:
+    """Draw the boxes, the title, the legend and the note."""
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
     width, height = picture.size
     ax.set_xlim(-GAP, width - GAP)
-    ax.set_ylim(height - GAP, -GAP)
     ax.set_axis_off()
     scale = _scale(ax, picture)
     size = FONT * scale
-    colours = class_colours(table.n_classes)
+    bottom = height - picture.head - GAP
+    if size < _SMALL:
+        bottom = _say_small(ax, picture, size, bottom)
+    ax.set_ylim(bottom, -GAP - picture.head)
     shares = node_probabilities(table)
     shift = (width - 2 * GAP - picture.layout.width) / 2  # a narrow picture sits in the middle
 
@@ -315,25 +426,48 @@ def draw_nodes(table: NodeTable, labels: Labels, ax: Axes, picture: Picture, max
         )
         ax.add_patch(box)
         lines = picture.texts[node]
-        room = picture.height - _BAR - _PAD
+        room = picture.height - BAR - PAD
         for k, line in enumerate(lines):
-            y = top + room / 2 + (k - (len(lines) - 1) / 2) * _LINE
+            y = top + room / 2 + (k - (len(lines) - 1) / 2) * LINE
             count = not leaf and k >= len(lines) - len(rows_texts(table, node))
             style: dict[str, Any] = {"fontweight": "bold"} if leaf and k == 0 else {"color": GREY} if count else {}
             write(left + wide / 2, y, line, zorder=3, **style)
-        x = left + _PAD
+        x = left + PAD
         for code in np.flatnonzero(shares[node] > 0).tolist():
-            part = float(shares[node, code]) * (wide - 2 * _PAD)
-            y = top + picture.height - _PAD - _BAR / 2
-            ax.add_patch(Rectangle((x, y - _BAR / 2), part, _BAR, facecolor=colours[code], linewidth=0, zorder=3))
+            part = float(shares[node, code]) * (wide - 2 * PAD)
+            y = top + picture.height - PAD - BAR / 2
+            ax.add_patch(Rectangle((x, y - BAR / 2), part, BAR, facecolor=colours[code], linewidth=0, zorder=3))
             x += part
-    base = picture.top(table.depth) + picture.height + 0.12
     for k, row in enumerate(picture.legend):
-        y = base + (k + 0.6) * 1.2 * _LINE
-        for code, x in row:
-            ax.add_patch(Rectangle((x, y - 0.06), 0.12, 0.12, facecolor=colours[code], linewidth=0))
-            write(x + 0.17, y, labels.class_name(code, max_name), ha="left")
+        y = picture.legend_top + (k + 0.6) * 1.2 * LINE
+        for code, text, x in row:
+            if code >= 0:
+                ax.add_patch(Rectangle((x, y - 0.06), 0.12, 0.12, facecolor=colours[code], linewidth=0))
+            write(x + (0.17 if code >= 0 else 0.0), y, text, ha="left", color=INK if code >= 0 else GREY)
+    for k, text in enumerate(picture.title):
+        y = (k + 0.5) * TITLE * LINE - picture.head
+        write((width - 2 * GAP) / 2, y, text, fontsize=TITLE * size, fontweight="bold")
+    for k, text in enumerate(picture.note):
+        write(0.0, picture.note_top + (k + 0.5) * NOTE * LINE, text, ha="left", fontsize=NOTE * size, color=GREY)
     return Pen(shift, scale, write)
+
+
+def _say_small(ax: Axes, picture: Picture, size: float, bottom: float) -> float:
+    """Say below the picture how small its text is; the end of the room that this takes."""
+    width, height = picture.size
+    ax.text(
+        0.5,
+        0.0,
+        f"scaled down: text has {size:.1f} points here, {FONT:g} in a figure of {width:.0f} × {height:.0f} inches",
+        transform=ax.transAxes,
+        ha="center",
+        va="bottom",
+        fontsize=7,
+        color=GREY,
+        zorder=5,
+    )
+    room = 10 / 72 * ax.figure.dpi / ax.get_window_extent().height  # share of the axes that the line takes
+    return bottom + min(room, 0.5) / (1 - min(room, 0.5)) * height
 
 
 def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, dashed: bool) -> None:
@@ -341,17 +475,15 @@ def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, dashed: 
     shift, scale, write = pen.shift, pen.scale, pen.write
     total = max(int(table.rows[0]), 1)
     for (node, side), points in picture.layout.edges.items():
-        other = picture.layout.edges[node, 1 - side]
         port, share = 0.0, int(table.rows[(table.low, table.high)[side][node]]) / total
         if not table.is_tree:
-            on_left = (points[1][0], side) < (other[1][0], 1 - side)
-            port, share = (-1 if on_left else 1) * float(picture.widths[node]) / 4, 0.1  # how many go here is not known
+            port, share = (-1, 1)[side] * float(picture.widths[node]) / 4, 0.1  # how many go here is not known
         xs, ys = [], []
         for k, (x, depth) in enumerate(points):
             top = picture.top(depth)
             ends = [top, top + picture.height]
             if k == 0:
-                ends = ends[1:] if table.is_tree else [ends[1], ends[1] + _STUB]
+                ends = ends[1:] if table.is_tree else [ends[1], ends[1] + STUB]
             elif k == len(points) - 1:
                 ends = ends[:1]
             xs += [x + shift + (port if k == 0 else 0.0)] * len(ends)
@@ -371,7 +503,7 @@ def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, dashed: 
 
 
 def _scale(ax: Axes, picture: Picture) -> float:
-    """How much smaller than the default the axes are: text of this scale fits its boxes."""
+    """How much smaller or, up to a limit, larger than the default the axes are: text of this scale fits its boxes."""
     box = ax.get_window_extent()
     dpi = ax.figure.dpi
-    return float(min(1.0, box.width / dpi / picture.size[0], box.height / dpi / picture.size[1]))
+    return float(min(_LARGEST, box.width / dpi / picture.size[0], box.height / dpi / picture.size[1]))

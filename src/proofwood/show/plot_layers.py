@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,8 @@ import numpy.typing as npt
 
 from proofwood.model.node_table import LEAF, FloatArray, NodeTable
 from proofwood.show.labels import FEW_DIGITS, NO_LABELS, Labels
-from proofwood.show.palette import class_colours, tint
-from proofwood.show.plot import FONT, Pen, Picture, compose, draw_nodes, need_matplotlib
+from proofwood.show.palette import Colour, Palette, class_colours, tint
+from proofwood.show.plot import FONT, Pen, Picture, compose, draw_nodes, need_matplotlib, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +36,10 @@ def plot_layers(
     X: npt.ArrayLike | None = None,
     max_name: int | None = 22,
     legend: bool = True,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    palette: Palette | None = None,
 ) -> Axes:
     """Draw a diagram: splits in layers, one box per class at the bottom, long edges past the layers between.
 
@@ -50,7 +55,7 @@ def plot_layers(
         :func:`proofwood.model.evaluate.edge_weights` counts it; None draws all edges thin
     digits, X : as in :func:`proofwood.show.text.export_text`, with few digits by default
     max_name : longest name of a column or class before it is shortened with an ellipsis, or None
-    legend : whether to name the colours below the picture
+    legend, figsize, title, note, palette : as in :func:`proofwood.show.plot.plot_tree`
 
     Returns
     -------
@@ -66,16 +71,23 @@ def plot_layers(
     need_matplotlib()
     labels.check(table)
     wide = _widths(table, flow)
+    colours = class_colours(table.n_classes, palette, labels.classes)
     picture = compose(
-        table, labels, digits, X, max_name, legend, layer=_LAYER, least=_least_boxes(table, wide), lanes=wide
+        table,
+        labels,
+        digits,
+        X,
+        max_name,
+        legend,
+        title=title,
+        note=note,
+        layer=_LAYER,
+        least=_least_boxes(table, wide),
+        lanes=wide,
     )
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        figure = plt.figure(figsize=picture.size)
-        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    pen = draw_nodes(table, labels, ax, picture, max_name)
-    _draw_edges(table, ax, picture, pen, wide)
+    ax = new_axes(ax, figsize, picture.size)
+    pen = draw_nodes(table, ax, picture, colours)
+    _draw_edges(table, ax, picture, pen, wide, colours)
     return ax
 
 
@@ -105,13 +117,14 @@ def _least_boxes(table: NodeTable, wide: dict[Edge, float]) -> dict[int, float]:
     return least
 
 
-def _draw_edges(table: NodeTable, ax: Axes, picture: Picture, pen: Pen, wide: dict[Edge, float]) -> None:
+def _draw_edges(
+    table: NodeTable, ax: Axes, picture: Picture, pen: Pen, wide: dict[Edge, float], colours: Sequence[Colour]
+) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
     from matplotlib.patheffects import withStroke
 
     starts, ends = _ports(table, picture, wide)
-    colours = class_colours(table.n_classes)
     for edge in sorted(wide, key=lambda edge: -wide[edge]):  # wide ones below
         places = [point for point, _ in picture.layout.edges[edge]]
         depths = [depth for _, depth in picture.layout.edges[edge]]
@@ -157,8 +170,7 @@ def _ports(table: NodeTable, picture: Picture, wide: dict[Edge, float]) -> tuple
     layout = picture.layout
     starts: dict[Edge, float] = {}
     for node in table.splits():
-        towards = {side: layout.edges[node, side][1][0] for side in (0, 1)}
-        left, right = (0, 1) if (towards[0], 0) <= (towards[1], 1) else (1, 0)
+        left, right = 0, 1  # yes on the left, here as everywhere
         box, centre = float(picture.widths[node]), float(layout.x[node])
         slack = box - wide[node, left] - wide[node, right]
         starts[node, left] = centre - box / 2 + slack / 4 + wide[node, left] / 2

@@ -16,6 +16,8 @@ from proofwood.show.labels import (
     Labels,
     Numbers,
     amount,
+    asks_false,
+    asks_missing,
     exact_text,
     number_texts,
     question,
@@ -58,7 +60,7 @@ def export_text(
         Lines without a newline at the end.
     """
     labels.check(table)
-    numbers = number_texts(table, digits=digits, X=X)
+    numbers = number_texts(table, digits=digits, X=X, whole=labels.whole)
     tell = tells_missing(table) if missing is None else missing
     shared = _shared(table)
     fork, last, bar, blank = _LINES[ascii_only]
@@ -102,7 +104,7 @@ def explain_path(table: NodeTable, x: npt.ArrayLike, labels: Labels = NO_LABELS)
     labels.check(table)
     row = np.asarray(x, dtype=np.float64)
     nodes = path(table, row)
-    short = number_texts(table, digits=FEW_DIGITS)
+    short = number_texts(table, digits=FEW_DIGITS, whole=labels.whole)
     if table.normals is not None:  # a weighted sum in few digits must still send this row its way
         sums = number_texts(table, digits=FEW_DIGITS, X=row[np.newaxis])
         short = [sums[node] if table.feature[node] == OBLIQUE else short[node] for node in range(table.n_nodes)]
@@ -124,6 +126,12 @@ def _step(
     if column == OBLIQUE:
         return f"{question(table, node, labels, numbers)} is {'true' if low else 'false'}"
     name, value, short = labels.feature(column), float(row[column]), numbers.threshold
+    if asks_missing(table, node):
+        return f"{name} is {'' if np.isnan(value) else 'not '}missing"
+    if asks_false(table, node, labels):
+        if np.isnan(value):
+            return f"{name} is missing, which counts as {'not ' if low else ''}{name}"
+        return f"{'not ' if low else ''}{name}"
     if np.isnan(value):
         if table.levels is not None and table.levels[node] is not None:
             return f"{name} is missing, which counts as {'' if low else 'not '}in the set"

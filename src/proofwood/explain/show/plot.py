@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from proofwood.explain.model.explained import Explained
-from proofwood.explain.rule import Condition, value_text
+from proofwood.explain.rule import Condition, number_text, value_text
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import printable
-from proofwood.show.palette import class_colours, tint
-from proofwood.show.plot import need_matplotlib
+from proofwood.show.palette import Palette, class_colours, tint
+from proofwood.show.plot import GREY, checked_size, need_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,14 @@ class Drawable(Protocol):
         """Code of the class of that row."""
 
 
-def plot_explanation(explanation: Drawable, ax: Axes | None = None) -> Axes:
+def plot_explanation(
+    explanation: Drawable,
+    ax: Axes | None = None,
+    *,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
+    palette: Palette | None = None,
+) -> Axes:
     """Draw an explanation.
 
     Each line is scaled to the range of the model's thresholds in its column. A bar shows the permitted numbers of an
@@ -76,6 +83,9 @@ def plot_explanation(explanation: Drawable, ax: Axes | None = None) -> Axes:
     explanation : what is drawn
     ax : Axes or None
         Where to draw; None makes a figure through pyplot.
+    figsize : inches of a new figure
+    title : line above the picture; by default the class and what is proved
+    palette : as in :func:`proofwood.show.palette.class_colours`
 
     Raises
     ------
@@ -87,9 +97,12 @@ def plot_explanation(explanation: Drawable, ax: Axes | None = None) -> Axes:
     if ax is None:
         import matplotlib.pyplot as plt  # optional
 
-        _, ax = plt.subplots(figsize=(6.0, 0.9 + 0.45 * max(1, n)), layout="constrained")
+        size = checked_size(figsize) or (6.0, 0.9 + 0.6 * max(1, n))
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    elif figsize is not None:
+        raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
     model = explanation.model
-    colours = class_colours(len(model.classes))
+    colours = class_colours(len(model.classes), palette, list(model.classes))
     own = colours[explanation.label]
     witness = explanation.witness
     for line, feature in enumerate(explanation.features):
@@ -115,6 +128,9 @@ def plot_explanation(explanation: Drawable, ax: Axes | None = None) -> Axes:
                 left = place(condition.low) if math.isfinite(condition.low) else 0.0
                 right = place(condition.high) if math.isfinite(condition.high) else 1.0
                 ax.plot([left, right], [line, line], color=tint(own, 0.6), linewidth=8, zorder=2, solid_capstyle="butt")
+                for at, end_value in ((left, condition.low), (right, condition.high)):
+                    if math.isfinite(end_value):
+                        _number(ax, at, line, end_value)
         if math.isfinite(value):
             ax.plot([place(value)], [line], "o", color=own, zorder=4)
         if explanation.kind != "abductive" and witness is not None and math.isfinite(value):
@@ -138,5 +154,11 @@ def plot_explanation(explanation: Drawable, ax: Axes | None = None) -> Axes:
     ax.set_xticks([])
     for side in ("top", "right", "bottom", "left"):
         ax.spines[side].set_visible(False)
-    ax.set_title(printable(f"{explanation.prediction}: {explanation.kind}, {explanation.status}"), parse_math=False)
+    words = f"{explanation.prediction}: {explanation.kind}, {explanation.status}" if title is None else title
+    ax.set_title(printable(words), parse_math=False)
     return ax
+
+
+def _number(ax: Axes, x: float, line: int, value: float) -> None:
+    """A number below the end of a bar."""
+    ax.text(x, line - 0.14, number_text(value), ha="center", va="top", fontsize="small", color=GREY)

@@ -1,0 +1,66 @@
+"""Pictures of a fitted classifier (``model`` of each function), in its names and with its proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from proofwood.markup import escaped
+from proofwood.show.plot import plot_tree
+from proofwood.show.plot_layers import plot_layers
+from proofwood.show.svg import model_svg
+
+
+def draw(
+    model: Any,
+    ax: Any,
+    *,
+    X: Any,
+    figsize: tuple[float, float] | None,
+    title: str | None,
+    palette: Any,
+    legend: bool,
+    proof: bool,
+) -> Any:
+    """Draw ``model``; the parameters are those of ``plot``. A diagram whose flow is known is drawn in its layers."""
+    check_is_fitted(model)
+    more: dict[str, Any] = {
+        "X": None if X is None else model._rows(X),
+        "figsize": figsize,
+        "title": title,
+        "palette": palette,
+        "legend": legend,
+        "note": proof_note(model) if proof else None,
+    }
+    flow = model._flow()
+    if flow is not None:
+        return plot_layers(model.model_, model._names(), ax, flow=flow, **more)
+    return plot_tree(model.model_, model._names(), ax, dashed=model._dashed, **more)
+
+
+def proof_note(model: Any) -> str:
+    """Two lines below a picture: what the model costs, and what is proved."""
+    return f"{model._describe_model()}\n{model._proof_or_claim()}"
+
+
+MOST_NODES = 400
+"""Nodes up to which a notebook draws a model."""
+
+
+def notebook(model: Any) -> str:
+    """What a notebook shows of a fitted model below its parameters: the picture and the proof; nothing before ``fit``.
+
+    The ground is white in dark notebooks too: nothing says which ones are dark.
+    """
+    if not hasattr(model, "model_"):
+        return ""
+    said = "<br>".join(escaped(line) for line in model.summary().splitlines())
+    table = model.model_
+    picture = ""
+    if table.n_nodes <= MOST_NODES:
+        kind = "tree" if table.is_tree else "diagram"
+        drawn = model_svg(table, model._names(), dashed=model._dashed, name=f"{kind} of {table.n_nodes} nodes")
+        picture = f'<div style="overflow:auto;max-height:40em">{drawn}</div>'
+    box = "background:#fff;color:#1a1a1a;padding:.5em;border:1px solid #d5d8dc;border-radius:.4em;margin-top:.4em"
+    return f'<div class="proofwood" style="{box}"><p style="margin:0 0 .4em">{said}</p>{picture}</div>'

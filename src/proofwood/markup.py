@@ -1,0 +1,111 @@
+"""Pieces of HTML and SVG in which every text of the user stays text."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+
+from proofwood.printable import printable
+
+
+def escaped(text: object) -> str:
+    """``text`` inside an element or a quoted attribute; characters that turn the direction of text are spelled out."""
+    return html.escape(printable(str(text), keep="\n"), quote=True)
+
+
+def table(rows: Iterable[Sequence[object]], *, head: Sequence[object] = (), caption: str = "") -> str:
+    """A table of texts; without ``head``, the first cell of each row is its header."""
+    parts = ["<table>"]
+    if caption:
+        parts.append(f"<caption>{escaped(caption)}</caption>")
+    if head:
+        parts.append(
+            "<thead><tr>" + "".join(f'<th scope="col">{escaped(cell)}</th>' for cell in head) + "</tr></thead>"
+        )
+    parts.append("<tbody>")
+    for first, *rest in rows:
+        lead = f"<td>{escaped(first)}</td>" if head else f'<th scope="row">{escaped(first)}</th>'
+        parts.append(f"<tr>{lead}{''.join(f'<td>{escaped(cell)}</td>' for cell in rest)}</tr>")
+    return "".join([*parts, "</tbody></table>"])
+
+
+def trace_svg(events: Sequence[tuple[float, float, float]], *, unit: str, width: int = 520, height: int = 220) -> str:
+    """Objective and lower bound over time as SVG with text; empty without events.
+
+    Parameters
+    ----------
+    events : seconds, objective and lower bound, in the order of time; all finite
+    unit : of objective and bound
+    width, height : pixels
+    """
+    if not events:
+        return ""
+    left, right, top, bottom = 64, 16, 14, 40
+    log = events[0][0] > 0 and events[-1][0] > 100 * events[0][0]
+    times = [math.log10(max(t, 1e-9)) if log else t for t, _, _ in events]
+    first, last = times[0], max(times[-1], times[0] + (0.1 if log else 1e-9))
+    most = max(objective for _, objective, _ in events)
+    least = min(0.0, min(bound for _, _, bound in events))
+    most = most if most > least else least + 1.0
+
+    def at(time: float, value: float) -> tuple[float, float]:
+        x = left + (time - first) / (last - first) * (width - left - right)
+        return x, top + (most - value) / (most - least) * (height - top - bottom)
+
+    def steps(values: Sequence[float]) -> list[tuple[float, float]]:
+        points: list[tuple[float, float]] = []
+        for k, (time, value) in enumerate(zip(times, values, strict=True)):
+            if k:
+                points.append(at(time, values[k - 1]))
+            points.append(at(time, value))
+        return [*points, at(last, values[-1])]
+
+    above, below = steps([event[1] for event in events]), steps([event[2] for event in events])
+    objective, bound = events[-1][1], events[-1][2]
+    words = (
+        f"Objective and lower bound over time, in {unit}: after {events[-1][0]:.3g} seconds the objective is "
+        f"{objective:,.6g} and the lower bound {bound:,.6g}."
+    )
+    text = 'font-family="sans-serif" font-size="12" fill="currentColor"'
+    ticks = []
+    for value in _ticks(least, most):
+        y = at(first, value)[1]
+        ticks.append(
+            f'<line x1="{left}" x2="{width - right}" y1="{y:.1f}" y2="{y:.1f}" stroke="currentColor" '
+            f'stroke-opacity=".15"/><text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end" {text}>{value:,.6g}</text>'
+        )
+    ends = [
+        (left, "start", f"{events[0][0]:.3g} s"),
+        (width - right, "end", f"{events[-1][0]:.3g} s{' (logarithmic)' if log else ''}"),
+    ]
+    labels = [
+        f'<text x="{x}" y="{height - bottom + 16}" text-anchor="{anchor}" {text}>{escaped(label)}</text>'
+        for x, anchor, label in ends
+    ]
+    key = (
+        f'<g {text}><line x1="{left}" x2="{left + 18}" y1="{height - 8}" y2="{height - 8}" stroke="#0072b2" '
+        f'stroke-width="3"/><text x="{left + 24}" y="{height - 4}">objective</text>'
+        f'<line x1="{left + 110}" x2="{left + 128}" y1="{height - 8}" y2="{height - 8}" stroke="#e69f00" '
+        f'stroke-width="3" stroke-dasharray="6 3"/><text x="{left + 134}" y="{height - 4}">lower bound</text></g>'
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="pw-trace" role="img" aria-label="{escaped(words)}" '
+        f'viewBox="0 0 {width} {height}" width="{width}" height="{height}">{"".join(ticks)}'
+        f'<polygon points="{_points([*above, *reversed(below)])}" fill="currentColor" fill-opacity=".1"/>'
+        f'<polyline points="{_points(above)}" fill="none" stroke="#0072b2" stroke-width="2.5"/>'
+        f'<polyline points="{_points(below)}" fill="none" stroke="#e69f00" stroke-width="2.5" '
+        f'stroke-dasharray="6 3"/>{"".join(labels)}{key}</svg>'
+    )
+
+
+def _points(points: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+def _ticks(least: float, most: float) -> list[float]:
+    """About five round numbers from ``least`` to ``most``."""
+    step = 10.0 ** math.floor(math.log10((most - least) / 4))
+    step *= next(factor for factor in (1, 2, 2.5, 5, 10) if (most - least) / (factor * step) <= 5)
+    first = math.ceil(least / step)
+    return [k * step for k in range(first, math.floor(most / step + 1e-9) + 1)]

@@ -1,0 +1,345 @@
+"""What a report says, as plain values and texts: the template only arranges them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.data.schema import Schema
+from proofwood.estimators.proof_report import proof_report
+from proofwood.markup import trace_svg
+from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
+from proofwood.printable import printable
+from proofwood.report.explanations import explained_rows
+from proofwood.report.measures import Measured, measured
+from proofwood.report.rows import MOST_ROWS, default_rows, row_data, tested_columns
+from proofwood.report.words import Words, count, share
+from proofwood.result import Result, Status
+from proofwood.show.labels import FEW_DIGITS, number_texts, wrong_weight
+from proofwood.show.palette import Palette, class_colours, hexadecimal
+from proofwood.show.svg import model_svg
+from proofwood.show.trace import finite, status_text
+
+if TYPE_CHECKING:
+    from proofwood.estimators.base import ProvedClassifier
+
+MOST_IN_MATRIX = 60
+"""Classes up to which a report has the matrix of confusions; above, the most frequent confusions only."""
+MOST_CONFUSIONS = 10
+MOST_RULES = 400
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows with their classes.
+
+    Parameters
+    ----------
+    X : (n_rows, n_columns) numbers, in the codes of training
+    codes : (n_rows,) class codes, ``n_classes`` where training did not have the class
+    recounted : what the model costs on them; a text where that could not be counted; None where it was not
+    """
+
+    X: FloatArray
+    codes: IntArray
+    recounted: float | str | None = None
+
+
+def content(
+    model: ProvedClassifier,
+    training: Rows,
+    validation: Rows | None,
+    *,
+    rows: Sequence[int] | None,
+    title: str | None,
+    palette: Palette | None,
+    seconds: float,
+) -> dict[str, Any]:
+    """Everything that the template of a report shows.
+
+    Parameters
+    ----------
+    model : fitted
+    training, validation : rows of the report
+    rows : of the training rows, those to explain; by default a few
+    title : of the report
+    palette : colours of the classes
+    seconds : limit of the explanations
+    """
+    table, labels = model.model_, model._names()
+    numbers = number_texts(table, digits=FEW_DIGITS, X=training.X, whole=labels.whole)
+    words = Words(table, labels, numbers)
+    colours = [hexadecimal(colour) for colour in class_colours(table.n_classes, palette, labels.classes)]
+    seen = measured(table, training.X, training.codes)
+    fresh = None if validation is None else measured(table, validation.X, validation.codes)
+    chosen = default_rows(table.label[model_leaves(table, training.X)], training.codes) if rows is None else list(rows)
+    told, told_note = explained_rows(model, words, training.X, training.codes, chosen, seconds)
+    kind = "tree" if table.is_tree else "diagram"
+    picture = model_svg(
+        table,
+        labels,
+        X=training.X,
+        palette=palette,
+        dashed=model._dashed,
+        name=f"The {kind}: {table.n_nodes} nodes. Arrow keys walk, Enter folds.",
+        asked=[words.node(node) for node in range(table.n_nodes)],
+    )
+    return {
+        "title": printable(title or f"{type(model).__name__}: report"),
+        "kind": kind,
+        "loaded": bool(getattr(model, "loaded_", False)),
+        "model_line": model._describe_model(),
+        "picture": picture,
+        "nodes": [_node(table, words, node) for node in range(table.n_nodes)],
+        "rules": _rules(table, words) if table.is_tree else None,
+        "proof": _proof(model, training),
+        "tests": _tests(model.schema_, table, words),
+        "trace": _trace(model.result_),
+        "quality": [
+            _quality("Training rows", seen, words, colours, fresh=False),
+            *([] if fresh is None else [_quality("Validation rows", fresh, words, colours, fresh=True)]),
+        ],
+        "explained": told,
+        "explained_note": told_note,
+        "total_rows": training.X.shape[0],
+        "most_rows": MOST_ROWS,
+        "classes": [(words.class_name(code), colours[code]) for code in range(table.n_classes)],
+        "data": script_json(
+            {
+                "nodes": [_node_data(table, words, node) for node in range(table.n_nodes)],
+                "classes": [[words.class_name(code), colours[code]] for code in range(table.n_classes)],
+                "rows": row_data(table, words, training.X, training.codes, chosen, list(model.schema_.left_out)),
+                "kind": kind,
+            }
+        ),
+    }
+
+
+def model_leaves(table: NodeTable, X: FloatArray) -> IntArray:
+    """(n_rows,) leaf of each row."""
+    return table.walker.leaves(np.ascontiguousarray(X))
+
+
+def script_json(value: Any) -> str:
+    """JSON that stays data inside a ``script`` element, whatever texts it holds."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII, so that no separator ends a line
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+# ---------------------------------------------------------------------------------------------------- the model
+
+
+def _counts(table: NodeTable, words: Words, node: int, most: int = 6) -> list[tuple[str, str, str]]:
+    """The classes at a node, heaviest first: name, weight and share."""
+    weight = table.weight[node]
+    total = float(weight.sum()) or 1.0
+    order = np.argsort(-weight, kind="stable")[:most]
+    found = [
+        (words.class_name(code), count(float(weight[code])), share(float(weight[code]) / total))
+        for code in order.tolist()
+        if weight[code] > 0
+    ]
+    rest = int(np.count_nonzero(weight)) - len(found)
+    if rest > 0:
+        left = total - float(weight[order].sum())
+        found.append((f"{rest} more classes", count(left), share(left / total)))
+    return found
+
+
+def _node(table: NodeTable, words: Words, node: int) -> dict[str, Any]:
+    leaf = bool(table.feature[node] == LEAF)
+    return {
+        "number": node,
+        "leaf": leaf,
+        "asks": words.asks(node),
+        "low": int(table.low[node]),
+        "high": int(table.high[node]),
+        "rows": f"{int(table.rows[node]):,}",
+        "wrong": count(wrong_weight(table, node)) if leaf else "",
+        "counts": ", ".join(f"{name} {weight}" for name, weight, _ in _counts(table, words, node)),
+    }
+
+
+def _node_data(table: NodeTable, words: Words, node: int) -> dict[str, Any]:
+    leaf = bool(table.feature[node] == LEAF)
+    data: dict[str, Any] = {
+        "asks": words.asks(node),
+        "rows": int(table.rows[node]),
+        "counts": _counts(table, words, node),
+    }
+    if leaf:
+        return {**data, "label": int(table.label[node]), "wrong": count(wrong_weight(table, node))}
+    children = {"low": int(table.low[node]), "high": int(table.high[node])}
+    column = int(table.feature[node])
+    return {
+        **data,
+        **children,
+        "yes": words.answer(node, low=True),
+        "no": words.answer(node, low=False),
+        "column": column if column >= 0 else None,
+    }
+
+
+def _rules(table: NodeTable, words: Words) -> dict[str, Any]:
+    found = words.rules()
+    return {
+        "shown": [
+            {
+                "if": conditions,
+                "then": words.asks(node),
+                "code": int(table.label[node]),
+                "rows": f"{int(table.rows[node]):,}",
+                "wrong": count(wrong_weight(table, node)),
+                "node": node,
+            }
+            for conditions, node in found[:MOST_RULES]
+        ],
+        "more": max(0, len(found) - MOST_RULES),
+    }
+
+
+# ---------------------------------------------------------------------------------------------------- the proof
+
+
+def _proof(model: ProvedClassifier, training: Rows) -> dict[str, Any]:
+    result, proof = model.result_, proof_report(model)
+    recounted, agrees = training.recounted, None
+    if isinstance(recounted, float):
+        agrees = recounted == result.objective
+    costs = f"{count(result.objective)} {result.unit}"
+    meaning = {
+        Status.OPTIMAL: f"Proved: {proof.claim}.",
+        Status.WITHIN_GAP: f"Proved up to the gap: {proof.claim} by more than {count(result.gap)} {result.unit}.",
+    }.get(
+        result.status,
+        f"Not proved. The model costs {costs}; the search has proved that none costs less than "
+        f"{count(result.lower_bound)}. A better one may exist.",
+    )
+    return {
+        "status": str(result.status),
+        "headline": status_text(result),
+        "meaning": meaning,
+        "line": model._describe_proof(),
+        "objective": count(result.objective),
+        "bound": count(result.lower_bound),
+        "gap": count(result.gap),
+        "unit": result.unit,
+        "parts": [
+            (part.unit, count(part.objective), count(part.lower_bound), str(part.status)) for part in proof.parts
+        ],
+        "facts": proof.facts,
+        "engine": result.stats.engine,
+        "seconds": f"{result.stats.seconds:.2f}",
+        "stopped_by": result.stats.stopped_by,
+        "recounted": count(recounted) if isinstance(recounted, float) else recounted,
+        "agrees": agrees,
+        "call": _call(model),
+        "class": type(model).__name__,
+    }
+
+
+def _call(model: ProvedClassifier) -> str:
+    """The constructor call that fits the model anew."""
+    return repr(model).replace("\n", " ")
+
+
+def _tests(schema: Schema, table: NodeTable, words: Words) -> list[tuple[str, str, str]]:
+    """What the search could test: column, kind, and whether the model uses it."""
+    used = set(tested_columns(table))
+    found = []
+    for j in range(max(len(schema.columns), table.n_columns)):
+        name = words.name(j)
+        if j >= len(schema.columns):
+            found.append((name, "numbers", "yes" if j in used else ""))
+            continue
+        column = schema.columns[j]
+        if j in schema.left_out:
+            found.append((name, f"left out: {schema.left_out[j]}", ""))
+            continue
+        what = {
+            Kind.BOOLEAN: "yes or no",
+            Kind.INTEGER: "whole numbers: thresholds",
+            Kind.NOMINAL: f"{len(column.levels) or 'coded'} levels without order",
+            Kind.ORDERED: f"{len(column.levels)} levels with an order: thresholds",
+        }.get(
+            column.kind,
+            f"{column.kind}s: thresholds" if column.kind in MOMENTS else "numbers: thresholds",
+        )
+        if column.missing:
+            what += f"; {column.missing:,} missing in training"
+        found.append((name, what, "yes" if j in used else ""))
+    return found
+
+
+def _trace(result: Result) -> dict[str, Any]:
+    events = finite(result.trace)
+    return {
+        "svg": trace_svg([(e.seconds, e.objective, e.lower_bound) for e in events], unit=result.unit),
+        "rows": [(f"{e.seconds:.3f}", count(e.objective), count(e.lower_bound)) for e in _thinned(events)],
+    }
+
+
+def _thinned(events: Sequence[Any], most: int = 40) -> list[Any]:
+    """At most so many events, among them the first and the last."""
+    if len(events) <= most:
+        return list(events)
+    return [events[round(k * (len(events) - 1) / (most - 1))] for k in range(most)]
+
+
+# ---------------------------------------------------------------------------------------------------- the quality
+
+
+def _quality(name: str, found: Measured, words: Words, colours: Sequence[str], *, fresh: bool) -> dict[str, Any]:
+    n_classes = found.confusion.shape[1]
+    names = [words.class_name(code) for code in range(n_classes)]
+    strange = bool(found.confusion[n_classes].any())
+    true_names = [*names, *(["not in training"] if strange else [])]
+    matrix = found.confusion[: len(true_names)]
+    wrong = [(int(matrix[i, j]), true_names[i], names[j]) for i, j in zip(*np.nonzero(matrix), strict=True) if i != j]
+    wrong.sort(key=lambda entry: -entry[0])
+    return {
+        "name": name,
+        "rows": f"{found.rows:,}",
+        "wrong": f"{found.wrong:,}",
+        "error": share(found.error),
+        "accuracy": share(1 - found.error),
+        "interval": f"{share(found.low)} to {share(found.high)}" if fresh else "",
+        "brier": f"{found.brier:.4f}" if np.isfinite(found.brier) else "",
+        "fresh": fresh,
+        "names": names,
+        "matrix": _matrix(matrix, true_names, names) if n_classes <= MOST_IN_MATRIX else None,
+        "wide": n_classes > 12,
+        "confusions": [(f"{n:,}", truth, predicted) for n, truth, predicted in wrong[:MOST_CONFUSIONS]],
+        "calibration": [
+            (share(b.predicted), share(b.right), f"{share(b.low)} to {share(b.high)}", f"{b.rows:,}")
+            for b in found.bins
+        ],
+        "calibration_points": [(b.predicted, b.right, b.low, b.high) for b in found.bins],
+    }
+
+
+def _matrix(matrix: IntArray, true_names: Sequence[str], names: Sequence[str]) -> list[dict[str, Any]]:
+    rows = []
+    for i, name in enumerate(true_names):
+        total = max(1, int(matrix[i].sum()))
+        rows.append(
+            {
+                "name": name,
+                "cells": [
+                    {
+                        "count": f"{int(value):,}" if value else "",
+                        "share": f"{int(value) / total:.2f}",
+                        "right": i == j,
+                        "says": f"{name} predicted as {names[j]}",
+                    }
+                    for j, value in enumerate(matrix[i].tolist())
+                ],
+                "total": f"{int(matrix[i].sum()):,}",
+            }
+        )
+    return rows

@@ -1,0 +1,105 @@
+"""The rows of a report: the way of each through the model, and the values of as many as there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from proofwood.model import evaluate
+from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
+from proofwood.report.words import Words
+
+MOST_ROWS = 20_000
+"""Rows whose way a report holds."""
+MOST_CELLS = 40_000
+"""Values of rows that a report holds."""
+MOST_CHARACTERS = 500_000
+"""Characters that these values may have."""
+
+
+def row_data(
+    table: NodeTable, words: Words, X: FloatArray, codes: IntArray, shown: Sequence[int], left_out: Sequence[int]
+) -> dict[str, Any]:
+    """Rows for the script of a page, as plain values.
+
+    Parameters
+    ----------
+    table, words : the model and its words
+    X : (n_rows, n_columns) numbers, in the codes of training
+    codes : (n_rows,) class codes
+    shown : rows whose values are wanted in any case
+    left_out : columns that nothing tests and that hold nothing
+
+    Returns
+    -------
+    dict
+        ``total`` rows, of which the first ones have a ``path`` (an index into ``paths``) and a ``truth``; ``columns``
+        by index and name, tested ones first, and ``values``, for some rows a text per column.
+    """
+    first = min(X.shape[0], MOST_ROWS)
+    paths, place = _paths(table, X[:first])
+    columns = _columns(table, X.shape[1], left_out)
+    wanted = list(dict.fromkeys([*(row for row in shown if row < first), *range(first)]))
+    values: dict[str, list[str]] = {}
+    room = MOST_CHARACTERS
+    for row in wanted[: max(len(shown), MOST_CELLS // max(1, len(columns)))]:
+        texts = [words.value(j, float(X[row, j])) for j in columns]
+        room -= sum(map(len, texts)) + 4 * len(texts)
+        if room < 0:
+            break
+        values[str(row)] = texts
+    return {
+        "total": int(X.shape[0]),
+        "paths": paths,
+        "path": place,
+        "truth": codes[:first].tolist(),
+        "columns": [[j, words.name(j)] for j in columns],
+        "values": values,
+    }
+
+
+def _paths(table: NodeTable, X: FloatArray) -> tuple[list[list[int]], list[int]]:
+    """The different ways of rows, and which of them each row takes."""
+    visits = evaluate.decision_path(table, X)
+    known: dict[bytes, int] = {}
+    paths: list[list[int]] = []
+    place = []
+    for row in range(X.shape[0]):
+        nodes = visits.indices[visits.indptr[row] : visits.indptr[row + 1]]
+        key = nodes.tobytes()
+        if key not in known:
+            known[key] = len(paths)
+            paths.append(nodes.tolist())
+        place.append(known[key])
+    return paths, place
+
+
+def tested_columns(table: NodeTable) -> list[int]:
+    """The columns that a model tests, in the order of its nodes."""
+    found: list[int] = []
+    for node in range(table.n_nodes):
+        column = int(table.feature[node])
+        if column == OBLIQUE and table.normals is not None:
+            found += table.normals.row(node)[0].tolist()
+        elif column != LEAF:
+            found.append(column)
+    return list(dict.fromkeys(found))
+
+
+def _columns(table: NodeTable, n_columns: int, left_out: Sequence[int], most: int = 40) -> list[int]:
+    """The columns whose values are shown: those that are tested first."""
+    tested = tested_columns(table)
+    others = [j for j in range(n_columns) if j not in set(tested) and j not in set(left_out)]
+    return [*tested, *others][: max(most, len(tested))]
+
+
+def default_rows(predicted: IntArray, codes: IntArray, most: int = 4) -> list[int]:
+    """Rows worth an explanation: the first right one of the classes predicted most, and the first wrong one."""
+    found: list[int] = []
+    classes, counts = np.unique(predicted, return_counts=True)
+    for code in classes[np.argsort(-counts, kind="stable")][: most - 1].tolist():
+        rows = np.flatnonzero((predicted == code) & (codes == code))
+        found += rows[:1].tolist()
+    return sorted([*found, *np.flatnonzero(predicted != codes)[:1].tolist()])

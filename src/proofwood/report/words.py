@@ -1,0 +1,212 @@
+"""Tests, rules and values in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.data.moments import text_of
+from proofwood.explain.rule import Condition
+from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
+from proofwood.printable import printable
+from proofwood.show.labels import (
+    Labels,
+    Numbers,
+    asks_false,
+    asks_missing,
+    exact_text,
+    question,
+    rows_texts,
+    shorten,
+    tells_missing,
+    tidy_text,
+)
+
+LONGEST = 60
+"""Characters of a name in a sentence before it is shortened."""
+MOST_LEVELS = 12
+"""Levels of a set that a sentence lists."""
+
+
+class Words:
+    """The words of one model.
+
+    Parameters
+    ----------
+    table : NodeTable
+    labels : its names
+    numbers : texts of its thresholds, as :func:`proofwood.show.labels.number_texts` gives them
+    """
+
+    def __init__(self, table: NodeTable, labels: Labels, numbers: Sequence[Numbers]) -> None:
+        self.table, self.labels, self.numbers = table, labels, numbers
+        self._tell = tells_missing(table)
+
+    def name(self, column: int) -> str:
+        """A column."""
+        return self.labels.feature(column, LONGEST)
+
+    def class_name(self, code: int) -> str:
+        """A class."""
+        return self.labels.class_name(code, LONGEST)
+
+    def asks(self, node: int) -> str:
+        """The question of an inner node, or the class of a leaf."""
+        if self.table.feature[node] == LEAF:
+            return self.class_name(int(self.table.label[node]))
+        return question(
+            self.table, node, self.labels, self.numbers[node], width=LONGEST, at_most="≤", missing=self._tell, terms=6
+        )
+
+    def answer(self, node: int, low: bool) -> str:
+        """What is so where the answer is yes (``low``), or no."""
+        table, column = self.table, int(self.table.feature[node])
+        if column == OBLIQUE:
+            asked = self.asks(node)
+            return asked if low else asked.replace(" ≤ ", " > ", 1)
+        name = self.name(column)
+        if asks_missing(table, node):
+            return f"{name} is {'' if low else 'not '}missing"
+        codes = None if table.levels is None else table.levels[node]
+        if codes is not None:
+            levels = [self.labels.level(column, code, LONGEST) for code in sorted(codes)]
+            found = f"{name} is {_any_of(levels) if low else _none_of(levels)}"
+        elif asks_false(table, node, self.labels):
+            found = f"not {name}" if low else name
+        else:
+            found = self.asks(node).removesuffix(" or missing")
+            found = found if low else found.replace(" ≤ ", " > ", 1)
+        return f"{found} or missing" if self._gaps_go(node, low) else found
+
+    def _gaps_go(self, node: int, low: bool) -> bool:
+        """Whether missing values that are worth words go this way."""
+        known = self.labels.gaps
+        worded = self._tell if known is None else int(self.table.feature[node]) in known
+        return worded and bool(self.table.missing_low[node]) == low
+
+    def node(self, node: int) -> str:
+        """What a screen reader says of a node."""
+        table = self.table
+        counts = ", ".join(rows_texts(table, node))
+        if table.feature[node] == LEAF:
+            return f"Node {node}: predicts {self.asks(node)}; {counts}"
+        return f"Node {node}: {self.asks(node)}? {counts}; yes: node {table.low[node]}, no: node {table.high[node]}"
+
+    def rules(self) -> list[tuple[list[str], int]]:
+        """Of a tree: for each leaf, from left to right, the conditions on its path and its node.
+
+        A condition that a later one of the same column and direction makes stricter is left out.
+        """
+        found: list[tuple[list[str], int]] = []
+        pending: list[tuple[int, list[tuple[int, bool]]]] = [(0, [])]
+        while pending:
+            node, steps = pending.pop()
+            if self.table.feature[node] == LEAF:
+                found.append(([self.answer(*step) for step in self._needed(steps)], node))
+                continue
+            pending.append((int(self.table.high[node]), [*steps, (node, False)]))
+            pending.append((int(self.table.low[node]), [*steps, (node, True)]))
+        return found
+
+    def _needed(self, steps: Sequence[tuple[int, bool]]) -> list[tuple[int, bool]]:
+        table = self.table
+        last: dict[tuple[int, bool, bool], int] = {}
+        for place, (node, low) in enumerate(steps):
+            plain = table.feature[node] >= 0 and math.isfinite(table.threshold[node])
+            if plain:
+                last[int(table.feature[node]), low, self._gaps_go(node, low)] = place
+        return [
+            (node, low)
+            for place, (node, low) in enumerate(steps)
+            if last.get((int(table.feature[node]), low, self._gaps_go(node, low)), place) == place
+            or not math.isfinite(table.threshold[node])
+        ]
+
+    def value(self, column: int, value: float) -> str:
+        """A value of a column."""
+        if math.isnan(value):
+            return "missing"
+        if column in self.labels.levels:
+            known = 0 <= value < len(self.labels.levels[column]) and value == int(value)
+            return self.labels.level(column, int(value), LONGEST) if known else "another level"
+        kind = self.labels.kinds.get(column)
+        if kind in MOMENTS:
+            return text_of(value, kind)
+        if kind is Kind.BOOLEAN and value in (0.0, 1.0):
+            return "yes" if value else "no"
+        return shorten(_number(value), LONGEST)
+
+    def condition(self, condition: Condition) -> str:
+        """What an explanation asks of a column, with booleans by name and dates as dates."""
+        column = condition.feature
+        name = self.name(column)
+        if condition.only_missing:
+            return f"{name} is missing"
+        if condition.values is not None:
+            return f"{name} is {_any_of([shorten(value, LONGEST) for value in condition.values])}"
+        end = " or missing" if condition.missing else ""
+        low, high = condition.low, condition.high
+        if self.labels.kinds.get(column) is Kind.BOOLEAN and (low >= 0) != (high < 1):
+            return f"{'' if low >= 0 else 'not '}{name}{end}"
+        ends = []
+        if low == high:
+            return f"{name} is {self.value(column, low)}{end}"
+        if math.isfinite(low):
+            ends.append(f"{'>' if condition.low_open or self._between(column, low) else '≥'} {self._end(column, low)}")
+        if math.isfinite(high):
+            strict = condition.high_open and not self._between(column, high)
+            ends.append(f"{'<' if strict else '≤'} {self._end(column, high)}")
+        return f"{name} {' and '.join(ends) or 'is not missing'}{end}"
+
+    def _between(self, column: int, value: float) -> bool:
+        """Whether a number lies between two values that a column of whole numbers can have."""
+        return self.labels.kinds.get(column) in (*MOMENTS, Kind.INTEGER) and value != math.floor(value)
+
+    def _end(self, column: int, value: float) -> str:
+        """The end of a range; between whole numbers, the lower one."""
+        kind = self.labels.kinds.get(column)
+        if kind in MOMENTS:
+            return text_of(value, kind)
+        if column in self.labels.levels:
+            return self.value(column, math.floor(value))
+        return tidy_text(math.floor(value) if self._between(column, value) else value)
+
+
+def _number(value: float) -> str:
+    """A number that reads back; the next one above a short number is said to be that."""
+    text = tidy_text(value) if abs(value) < 1e300 else exact_text(value)
+    below = tidy_text(float(np.nextafter(value, -math.inf))) if abs(value) < 1e300 else text
+    return f"just above {below}" if len(text) > 15 and len(below) < len(text) - 3 else text
+
+
+def count(value: float) -> str:
+    """A count, or a weight, for people."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+
+
+def share(value: float) -> str:
+    """A share in percent."""
+    return f"{value:.1%}" if np.isfinite(value) else "–"
+
+
+def change(name: str, now: str, then: str) -> str:
+    """One change of a counterfactual."""
+    return printable(f"{name}: {then} instead of {now}")
+
+
+def _any_of(levels: Sequence[str]) -> str:
+    shown = _some(levels)
+    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + f" or {shown[-1]}"
+
+
+def _none_of(levels: Sequence[str]) -> str:
+    return f"not {levels[0]}" if len(levels) == 1 else f"none of {', '.join(_some(levels))}"
+
+
+def _some(levels: Sequence[str]) -> list[str]:
+    if len(levels) <= MOST_LEVELS:
+        return list(levels)
+    return [*levels[: MOST_LEVELS - 1], f"{len(levels) - MOST_LEVELS + 1} more"]

@@ -1,0 +1,134 @@
+"""The report of a fitted model, written as one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from sklearn.utils.validation import check_is_fitted
+
+from proofwood.estimators.input import labels_of
+from proofwood.files import require_writable, write_whole
+from proofwood.report.content import Rows, content
+from proofwood.report.measures import codes_of
+
+if TYPE_CHECKING:
+    from proofwood.estimators.base import ProvedClassifier
+    from proofwood.show.palette import Palette
+
+FOLDER = Path(__file__).parent
+EXPLAIN_SECONDS = 2.0
+
+
+def write_report(
+    model: ProvedClassifier,
+    path: str | os.PathLike[str],
+    X: Any,
+    y: Any,
+    *,
+    X_val: Any = None,
+    y_val: Any = None,
+    sample_weight: npt.ArrayLike | None = None,
+    rows: Iterable[int] | None = None,
+    title: str | None = None,
+    palette: Palette | None = None,
+    explain_seconds: float = EXPLAIN_SECONDS,
+    **recounting: Any,
+) -> None:
+    """Write all that can be said of a fitted model into one HTML file, which needs no network.
+
+    Parameters
+    ----------
+    model : fitted
+    path : file to write
+    X, y : training rows and their labels
+    X_val, y_val : rows that the model has not seen, for honest errors
+    sample_weight : of the training rows, as given to ``fit``
+    rows : numbers of training rows to explain, counted from 0; by default a few right ones and a wrong one
+    title : of the report
+    palette : colours of the classes in their order, or from labels to colours
+    explain_seconds : limit of all formal explanations; 0 for none
+    recounting : what ``recount`` needs beside these, such as ``sensitive_features``
+
+    Raises
+    ------
+    ValueError
+        If the rows do not fit the model, or an argument is out of range.
+    OSError
+        If the file cannot be written; this is found out before the work begins.
+    """
+    check_is_fitted(model)
+    require_writable(path)
+    if (X_val is None) != (y_val is None):
+        raise ValueError("X_val and y_val belong together: give both, or neither")
+    if not isinstance(explain_seconds, (int, float)) or not 0 <= explain_seconds < float("inf"):
+        raise ValueError(f"explain_seconds={explain_seconds!r}: expected seconds from 0")
+    training = _rows(model, X, y, "y")
+    recounted = _recounted(model, X, y, sample_weight, recounting)
+    training = Rows(training.X, training.codes, recounted)
+    validation = None if X_val is None else _rows(model, X_val, y_val, "y_val")
+    facts = content(
+        model,
+        training,
+        validation,
+        rows=None if rows is None else _row_numbers(rows, training.X.shape[0]),
+        title=title,
+        palette=palette,
+        seconds=float(explain_seconds),
+    )
+    write_whole(path, render(facts).encode())
+
+
+def render(facts: dict[str, Any]) -> str:
+    """The page of :func:`proofwood.report.content.content`."""
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    script, style = ((FOLDER / name).read_text(encoding="utf-8") for name in ("script.js", "style.css"))
+    facts = {**facts, "picture": Markup(facts["picture"]), "data": Markup(facts["data"])}
+    facts["trace"] = {**facts["trace"], "svg": Markup(facts["trace"]["svg"])}
+    return environment.get_template("report.html.jinja").render(
+        **facts,
+        script=Markup(script),
+        style=Markup(style),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+def _rows(model: ProvedClassifier, X: Any, y: Any, name: str) -> Rows:
+    values = model._rows(X)
+    labels = np.asarray(labels_of(y)).reshape(-1)
+    if labels.size != values.shape[0] or labels.size == 0:
+        raise ValueError(f"{name} holds {labels.size} labels for {values.shape[0]} rows: expected one for each row")
+    return Rows(values, codes_of(labels, model.classes_))
+
+
+def _recounted(
+    model: ProvedClassifier, X: Any, y: Any, sample_weight: npt.ArrayLike | None, more: dict[str, Any]
+) -> float | str:
+    """What the model costs on these rows, or why that cannot be counted."""
+    try:
+        return float(model.recount(X, y, sample_weight, **more))
+    except ValueError as error:  # labels that training did not have, or groups that are not given
+        return str(error)
+
+
+def _row_numbers(rows: Iterable[int], n: int) -> list[int]:
+    """``rows`` as numbers from 0 to ``n - 1``, each once."""
+    given: list[Any] = list(rows) if isinstance(rows, Iterable) else [rows]
+    whole = [isinstance(row, (int, np.integer)) and not isinstance(row, bool) for row in given]
+    if not all(whole) or not all(0 <= row < n for row in given):
+        raise ValueError(f"rows={rows!r}: expected numbers of rows, from 0 to {n - 1}")
+    return [int(row) for row in dict.fromkeys(given)]

@@ -1,0 +1,98 @@
+"""A picture of a search: the objective falls and the bound rises until they meet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from proofwood.printable import printable
+from proofwood.result import ProgressEvent, Result, Status
+from proofwood.show.palette import class_colours, tint
+from proofwood.show.plot import GREY, checked_size, need_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_trace(
+    result: Result,
+    ax: Axes | None = None,
+    *,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
+    log: bool | None = None,
+) -> Axes:
+    """Draw objective and lower bound over time, and the gap between them.
+
+    Parameters
+    ----------
+    result : with its ``trace``
+    ax : Axes or None
+        Where to draw; None makes a new figure, through pyplot.
+    figsize : inches of a new figure
+    title : line above the picture; by default what is proved
+    log : whether time has a logarithmic axis; by default if the search took more than a hundred times as long as its
+        first event
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If the result has no trace.
+    """
+    need_matplotlib()
+    trace = finite(result.trace)
+    if not trace:
+        raise ValueError("this result has no trace: it tells of no moment at which there was a model")
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=checked_size(figsize) or (6.5, 3.2), layout="constrained")
+    elif figsize is not None:
+        raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
+    end = max(result.stats.seconds, trace[-1].seconds)
+    times = [event.seconds for event in trace] + [end]
+    objective = [event.objective for event in trace] + [trace[-1].objective]
+    bound = [event.lower_bound for event in trace] + [trace[-1].lower_bound]
+    blue, orange = class_colours(2)
+    ax.fill_between(times, bound, objective, step="post", color=tint(GREY, 0.25), linewidth=0, label="gap")
+    ax.step(times, objective, where="post", color=blue, linewidth=1.8, label="objective")
+    ax.step(times, bound, where="post", color=orange, linewidth=1.8, label="lower bound")
+    ax.plot([end], [objective[-1]], "o", color=blue, markersize=5)
+    ax.plot([end], [bound[-1]], "o", color=orange, markersize=5, markerfacecolor="none" if result.gap else orange)
+    if (times[0] > 0 and end > 100 * times[0]) if log is None else log:
+        ax.set_xscale("log")
+    ax.set_xlabel("seconds")
+    ax.set_ylabel(printable(result.unit), parse_math=False)
+    ax.set_title(printable(status_text(result) if title is None else title), parse_math=False)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def finite(trace: Sequence[ProgressEvent]) -> list[ProgressEvent]:
+    """The events at which there was a model."""
+    return [event for event in trace if math.isfinite(event.objective)]
+
+
+def status_text(result: Result) -> str:
+    """What is proved, in a few words."""
+    found = f"{_number(result.objective)} {result.unit}"
+    return {
+        Status.OPTIMAL: f"proved optimal: {found}",
+        Status.WITHIN_GAP: f"proved within {_number(result.gap)} of the optimum: {found}",
+        Status.FEASIBLE: f"not proved: {found}, at least {_number(result.lower_bound)}",
+        Status.INFEASIBLE: "proved: no model meets the constraints",
+        Status.UNKNOWN: "stopped before the first model",
+    }[result.status]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"

@@ -1,0 +1,46 @@
+"""The command ``proofwood report``."""
+
+import pytest
+
+from tests import report_models
+from tests.command_line import failed, invoke, worked
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    X, y = report_models.people(200)
+    table = X.select("age", "married")
+    table.with_columns(paid=y).write_csv(folder / "train.csv")
+    table[:50].with_columns(paid=y[:50]).write_csv(folder / "fresh.csv")
+    worked("fit", folder / "train.csv", "--target", "paid", "--max-depth", 2, "--out", folder / "m.json")
+    return folder
+
+
+def test_a_report_from_files(folder):
+    out = folder / "r.html"
+    result = invoke(
+        *("report", folder / "m.json", folder / "train.csv", "--target", "paid", "--out", out),
+        *("--validation", folder / "fresh.csv", "--row", 3, "--row", 7, "--title", "From <files>"),
+    )
+    assert result.exit_code == 0, result.output
+    assert result.stdout == ""
+    page = out.read_text()
+    assert "From &lt;files&gt;" in page
+    assert "Validation rows" in page
+    assert 'id="row-3"' in page
+    assert 'id="row-7"' in page
+    assert "Done for this report" in page
+    assert "This model was read from a file." in page
+
+
+def test_wrong_input_is_refused(folder, tmp_path):
+    model, table = folder / "m.json", folder / "train.csv"
+    assert "no column 'nothing'" in failed("report", model, table, "--target", "nothing")
+    assert "no file" in failed("report", tmp_path / "none.json", table, "--target", "paid")
+    assert "is the file that is read" in failed("report", model, table, "--target", "paid", "--out", table)
+    assert "expected numbers of rows, from 0 to 199" in failed(
+        "report", model, table, "--target", "paid", "--row", 200, "--out", tmp_path / "r.html"
+    )
+    assert "cannot write" in failed("report", model, table, "--target", "paid", "--out", tmp_path / "no" / "r.html")
+    assert not list(tmp_path.iterdir())

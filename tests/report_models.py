@@ -1,0 +1,96 @@
+"""Models of every shape that a report must hold."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from proofwood import OptimalBDDClassifier, OptimalTreeClassifier
+from proofwood.model.convert import from_sklearn_tree
+from proofwood.result import Result, Stats, Status
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "{{ 7 * 7 }} {% raw %} & &amp; ' \\u003c",
+    "\u202eevil\u2066 \x00\x1b[31m\u2028 line",
+    "very long " * 400,
+    "שלום עולם <b>",
+)
+"""Names that a page must show as text."""
+
+
+def people(n: int = 600, seed: int = 0) -> tuple[pl.DataFrame, Any]:
+    """A table with numbers, booleans, gaps, categories and dates, and three classes."""
+    rng = np.random.default_rng(seed)
+    income = rng.lognormal(8, 0.5, n).round(2)
+    income[rng.random(n) < 0.1] = np.nan
+    table = pl.DataFrame(
+        {
+            "age": rng.integers(18, 80, n),
+            "married": rng.random(n) < 0.5,
+            "income": pl.Series(income, nan_to_null=True),
+            "region": rng.choice(["north", "south", "east", "west", "centre"], n),
+            "since": [dt.date(2015, 1, 1) + dt.timedelta(days=int(k)) for k in rng.integers(0, 3000, n)],
+        }
+    )
+    age, married = table["age"].to_numpy(), table["married"].to_numpy()
+    score = (age > 40) * 1.5 + married + (np.nan_to_num(income) > 3000) * 2.0 + rng.normal(0, 0.7, n)
+    return table, np.where(score > 3.3, "good", np.where(score > 1.7, "fair", "bad"))
+
+
+def depth_four() -> tuple[Any, Any, Any]:
+    """A tree of depth 4 with every kind of test."""
+    X, y = people()
+    return OptimalTreeClassifier(max_depth=4, time_limit=10).fit(X, y), X, y
+
+
+def diagram() -> tuple[Any, Any, Any]:
+    """A diagram of about 12 nodes, some of them shared."""
+    X, y = people(1200)
+    X = X.select("age", "married", "income").fill_null(0)
+    y = np.where(y == "bad", "bad", "ok")
+    return OptimalBDDClassifier(max_features=7, max_thresholds=10, time_limit=20).fit(X, y), X, y
+
+
+def many_nodes() -> tuple[Any, Any, Any]:
+    """A tree of 199 nodes, grown by CART and put into a classifier: its result claims nothing."""
+    from sklearn.datasets import make_classification
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = make_classification(4000, 10, n_informative=8, n_classes=3, class_sep=0.6, random_state=0)
+    table = from_sklearn_tree(DecisionTreeClassifier(max_leaf_nodes=100, random_state=0).fit(X, y))
+    model = OptimalTreeClassifier(max_depth=1).fit(X, y)
+    wrong = float((table.label[table.walker.leaves(X)] != y).sum())
+    model._keep(Result(table, wrong, "errors", 0.0, Status.FEASIBLE, Stats(engine="cart")), table)
+    return model, X, y
+
+
+def many_classes() -> tuple[Any, Any, Any]:
+    """Fifty classes."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3000, 6))
+    y = np.array([f"class number {k:02d}" for k in rng.permutation(np.arange(3000) % 50)])
+    y[X[:, 0] > 0.5] = "class number 07"
+    return OptimalTreeClassifier(max_depth=3, time_limit=10).fit(X, y), X, y
+
+
+def hostile() -> tuple[Any, Any, Any]:
+    """Columns, levels and classes with names that would be code."""
+    rng = np.random.default_rng(2)
+    n = 200
+    frame = pl.DataFrame(
+        {
+            HOSTILE[0]: rng.normal(size=n),
+            HOSTILE[1]: rng.normal(size=n),
+            HOSTILE[4]: rng.normal(size=n),
+            HOSTILE[3]: rng.random(n) < 0.5,
+            "level": rng.choice([HOSTILE[0], HOSTILE[1], HOSTILE[2], HOSTILE[5]], n),
+        }
+    )
+    wanted = (frame[HOSTILE[0]].to_numpy() > 0) ^ (frame["level"] == HOSTILE[0]).to_numpy()
+    y = np.where(wanted, HOSTILE[0], np.where(frame[HOSTILE[3]].to_numpy(), HOSTILE[5], HOSTILE[1]))
+    return OptimalTreeClassifier(max_depth=3, time_limit=10).fit(frame, y), frame, y

@@ -1,0 +1,424 @@
+"""A report says what the model does, in one file in which every name stays text."""
+
+import json
+import re
+import time
+from html.parser import HTMLParser
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import confusion_matrix
+
+import proofwood
+from proofwood import OptimalDiagramClassifier, OptimalTreeClassifier
+from proofwood.markup import escaped, table, trace_svg
+from proofwood.model import evaluate
+from proofwood.model.node_table import LEAF
+from proofwood.report.content import script_json
+from proofwood.report.measures import codes_of, interval, measured
+from proofwood.report.words import Words
+from proofwood.show.labels import FEW_DIGITS, number_texts
+from tests import report_models
+
+
+class Page(HTMLParser):
+    """The elements and texts of a page."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.attributes, self.texts, self.inside = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes.append((tag, dict(attrs)))
+        self.inside.append(tag)
+
+    def handle_data(self, data):
+        if self.inside and self.inside[-1] in ("script", "style"):
+            return
+        self.texts.append(data)
+
+    def handle_endtag(self, tag):
+        if tag in self.inside:
+            while self.inside and self.inside.pop() != tag:
+                pass
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+
+def data_of(text):
+    return json.loads(re.search(r'<script type="application/json" id="pw-data">(.*?)</script>', text, re.S)[1])
+
+
+@pytest.fixture(scope="module")
+def tree():
+    return report_models.depth_four()
+
+
+@pytest.fixture(scope="module")
+def page(tree, tmp_path_factory):
+    model, X, y = tree
+    path = tmp_path_factory.mktemp("report") / "tree.html"
+    fresh = report_models.people(300, seed=5)
+    model.report(path, X, y, X_val=fresh[0], y_val=fresh[1], rows=[3, 17], title="Who pays & when", explain_seconds=20)
+    return path.read_text(encoding="utf-8")
+
+
+def test_a_report_says_what_is_proved_and_how_to_check_it(page, tree):
+    text = Page(page).text
+    model = tree[0]
+    assert "Who pays & when" in text
+    assert f"proved optimal: {model.objective_:.0f} errors" in text
+    assert model._claim() in text
+    assert f"Done for this report: {model.objective_:.0f} errors, as the search says." in text
+    assert "OptimalTreeClassifier(max_depth=4, time_limit=10).fit(X, y)" in text
+    assert "Nearest change that leads to" in text
+    assert "Enough for it" in text
+    assert "confirmed by a second engine" in text
+    assert "Row 3: predicted" in text
+    assert "Row 17: predicted" in text
+    assert "whole numbers: thresholds" in text
+
+
+def test_a_report_needs_no_network(page):
+    for tag, attributes in Page(page).attributes:
+        for name, value in attributes.items():
+            assert name not in ("src", "srcset", "action", "formaction", "data", "ping"), (tag, name)
+            if name == "href":
+                assert value.startswith("#")
+            assert not name.startswith("on"), (tag, name)
+    assert "url(" not in page
+    assert "@import" not in page
+    assert "default-src 'none'" in page
+    addresses = set(re.findall(r"https?://[^\s\"'<]+", page))
+    assert addresses == {"http://www.w3.org/2000/svg"}
+
+
+def test_the_script_is_the_one_that_the_policy_permits(page):
+    import base64
+    import hashlib
+
+    allowed = re.search(r"script-src 'sha256-([^']+)'", page)[1]
+    script = re.findall(r"<script>(.*?)</script>", page, re.S)
+    assert len(script) == 1
+    assert base64.b64encode(hashlib.sha256(script[0].encode()).digest()).decode() == allowed
+
+
+def test_the_confusion_matrix_counts_the_rows(page, tree):
+    model, X, y = tree
+    expected = confusion_matrix(y, model.predict(X), labels=model.classes_)
+    found = measured(model.model_, model._rows(X), codes_of(y, model.classes_))
+    np.testing.assert_array_equal(found.confusion[:-1], expected)
+    assert found.confusion[-1].sum() == 0
+    assert found.wrong == model.objective_
+    text = Page(page).text
+    assert f"{found.rows} {found.wrong} " in text
+
+
+def test_calibration_and_brier_score_by_hand(tree):
+    model, X, y = tree
+    found = measured(model.model_, model._rows(X), codes_of(y, model.classes_))
+    sure = model.predict_proba(X).max(axis=1)
+    assert sum(b.rows for b in found.bins) == len(y)
+    for b in found.bins:  # of training rows, leaves are calibrated
+        assert b.predicted == pytest.approx(b.right)
+        assert b.low < b.right < b.high or b.right in (0, 1)
+    assert found.bins[-1].predicted <= sure.max()
+    truth = np.eye(3)[codes_of(y, model.classes_)]
+    assert found.brier == pytest.approx(((model.predict_proba(X) - truth) ** 2).sum(axis=1).mean())
+
+
+def test_the_interval_of_wilson():
+    low, high = interval(15, 148)
+    assert (low, high) == pytest.approx((0.0624, 0.1605), abs=5e-5)  # Newcombe (1998), table I
+    assert interval(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+
+
+def test_rules_lead_every_row_to_its_leaf(tree):
+    """Each rule, evaluated by hand on the table, holds of exactly the rows of its leaf."""
+    model, X, _ = tree
+    labels, values = model._names(), model._rows(X)
+    exact = Words(model.model_, labels, number_texts(model.model_, digits=FEW_DIGITS, X=values, whole=labels.whole))
+    leaves = evaluate.apply(model.model_, values)
+    rules = exact.rules()
+    assert {node for _, node in rules} == set(np.flatnonzero(model.model_.feature == LEAF).tolist())
+    for conditions, node in rules:
+        holds = np.ones(len(X), dtype=bool)
+        for condition in conditions:
+            holds &= _holds(condition, X)
+        np.testing.assert_array_equal(holds, leaves == node, err_msg=" and ".join(conditions))
+
+
+def _holds(condition, X):
+    """Whether a condition in words holds of each row."""
+    missing = condition.endswith(" or missing")
+    words = condition.removesuffix(" or missing")
+    column = next(name for name in X.columns if name in words.split())
+    gaps = X[column].is_null().to_numpy()
+    rest = words.replace(column, "", 1).strip()
+    if X[column].dtype == pl.Boolean:
+        found = X[column].to_numpy() == (rest == "")
+    elif X[column].dtype == pl.String:
+        levels = re.split(r", | or ", rest.removeprefix("is ").removeprefix("none of ").removeprefix("not "))
+        found = X[column].is_in(levels).to_numpy() != rest.startswith(("is none of", "is not"))
+    elif rest in ("is missing", "is not missing"):
+        return gaps == (rest == "is missing")
+    else:
+        mark, bound = rest.split(" ", 1)
+        value = X[column].to_numpy() if X[column].dtype != pl.Date else X[column].cast(pl.String).to_numpy()
+        bound = bound if X[column].dtype == pl.Date else float(bound)
+        found = value <= bound if mark == "≤" else value > bound
+    return np.where(gaps, missing, found)
+
+
+def test_the_data_of_the_script_are_the_paths(page, tree):
+    model, X, y = tree
+    data = data_of(page)
+    visits = model.decision_path(X)
+    for row in (0, 3, 17, len(y) - 1):
+        assert data["rows"]["paths"][data["rows"]["path"][row]] == visits[row].indices.tolist()
+        assert data["classes"][data["rows"]["truth"][row]][0] == y[row]
+    assert len(data["rows"]["values"]) == len(y)
+    values = dict(zip([name for _, name in data["rows"]["columns"]], data["rows"]["values"]["3"], strict=True))
+    assert values["region"] == X["region"][3]
+    assert values["since"] == str(X["since"][3])
+    assert values["married"] == ("yes" if X["married"][3] else "no")
+
+
+def test_the_picture_has_a_table_beside_it(page, tree):
+    table = tree[0].model_
+    parsed = Page(page)
+    buttons = [a for tag, a in parsed.attributes if tag == "g" and a.get("role") == "button"]
+    assert len(buttons) == table.n_nodes
+    assert all(a["aria-label"].startswith(f"Node {k}: ") for k, a in enumerate(buttons))
+    assert [a["tabindex"] for a in buttons].count("0") == 1, "one stop for the tab key"
+    assert any(": not married? " in a["aria-label"] for a in buttons)
+    rows = re.search(r'<table id="pw-nodes">.*?</table>', page, re.S)[0].count("<tr>")
+    assert rows == table.n_nodes + 1
+
+
+def test_rows_that_are_not_those_of_training_are_said_to_be(tree, tmp_path):
+    model, X, y = tree
+    model.report(tmp_path / "a.html", X[:100], y[:100], explain_seconds=0)
+    text = Page((tmp_path / "a.html").read_text()).text
+    assert "these are not the rows, weights or labels of training" in text
+    assert "The time limit of 0 s for explanations came first." in text
+    other = y.copy()
+    other[0] = "unheard of"
+    model.report(tmp_path / "b.html", X, other, explain_seconds=0)
+    text = Page((tmp_path / "b.html").read_text()).text
+    assert "Not possible on the rows of this report" in text
+    assert "not in training" in text
+
+
+def test_arguments_are_checked(tree, tmp_path):
+    model, X, y = tree
+    path = tmp_path / "r.html"
+    for options, message in (
+        ({"X_val": X}, "belong together"),
+        ({"rows": [len(y)]}, "expected numbers of rows, from 0 to 599"),
+        ({"rows": [-1]}, "expected numbers of rows"),
+        ({"rows": [True]}, "expected numbers of rows"),
+        ({"rows": "12"}, "expected numbers of rows"),
+        ({"explain_seconds": -1}, "expected seconds from 0"),
+        ({"explain_seconds": float("nan")}, "expected seconds from 0"),
+        ({"palette": {"ugly": "#fff"}}, "names the class 'ugly'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.report(path, X, y, **options)
+    with pytest.raises(ValueError, match="expected one for each row"):
+        model.report(path, X, y[:-1])
+    with pytest.raises(FileNotFoundError):
+        model.report(tmp_path / "no folder" / "r.html", X, y)
+    with pytest.raises(NotFittedError):
+        OptimalTreeClassifier().report(path, X, y)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("make", [report_models.diagram, report_models.many_nodes, report_models.many_classes])
+def test_reports_of_every_shape_are_small_and_fast(make, tmp_path):
+    model, X, y = make()
+    begin = time.process_time()
+    model.report(tmp_path / "r.html", X, y)
+    assert time.process_time() - begin < 5
+    page = (tmp_path / "r.html").read_text()
+    assert len(page.encode()) < 2_000_000
+    data = data_of(page)
+    assert len(data["nodes"]) == model.model_.n_nodes
+    if make is report_models.diagram:
+        assert model.model_.n_nodes >= 10
+        assert not model.model_.is_tree
+        assert "If yes, go to" in page
+    if make is report_models.many_nodes:
+        assert model.model_.n_nodes == 199
+        assert "Not proved." in page
+    if make is report_models.many_classes:
+        assert len(data["classes"]) == 50
+        assert "and 40 more classes" in page
+
+
+def test_a_diagram_of_hyperplanes_is_reported(tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    model = OptimalDiagramClassifier(widths=(1, 1), splits="oblique", time_limit=5).fit(X, y)
+    model.report(tmp_path / "r.html", X, y)
+    text = Page((tmp_path / "r.html").read_text()).text
+    if model.model_.normals is not None:
+        assert "No formal explanations: the model has oblique tests" in text
+
+
+def test_a_lone_leaf_is_reported(tmp_path):
+    X, y = np.zeros((3, 1)), np.array([0, 0, 1])
+    OptimalTreeClassifier(max_depth=0).fit(X, y).report(tmp_path / "r.html", X, y)
+    text = Page((tmp_path / "r.html").read_text()).text
+    assert "Always" in text
+    assert "no test" in text
+
+
+# --------------------------------------------------------------------------------------------------- hostile names
+
+
+def assert_only_our_elements(text):
+    parsed = Page(text)
+    assert parsed.tags.count("script") <= 2
+    assert "img" not in parsed.tags
+    assert "iframe" not in parsed.tags
+    for tag, attributes in parsed.attributes:
+        assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
+    assert "\u202e" not in text
+    assert "\u2066" not in text
+    assert "\x00" not in text
+    return parsed
+
+
+def test_hostile_names_stay_text(tmp_path):
+    model, X, y = report_models.hostile()
+    model.report(tmp_path / "r.html", X, y, X_val=X, y_val=y, title="</title><script>alert(3)</script>")
+    text = (tmp_path / "r.html").read_text()
+    parsed = assert_only_our_elements(text)
+    assert parsed.tags.count("script") == 2
+    assert "</script><script>alert(1)" in parsed.text
+    assert "</title><script>alert(3)</script>" in parsed.text
+    assert "{{ 7 * 7 }}" in json.dumps(data_of(text)), "a level of the table, shown with the values of rows"
+    assert len(text) < 2_000_000
+
+
+def test_notebook_boxes_escape_names():
+    model, X, _ = report_models.hostile()
+    for shown in (model._repr_html_(), proofwood.Explainer(model).abductive(X[:1])._repr_html_()):
+        before = shown if "sk-estimator-doc-link" not in shown else shown[shown.index('<div class="proofwood"') :]
+        assert_only_our_elements(before)
+        assert "&lt;/script&gt;" in before
+
+
+def test_a_hostile_model_file_stays_text(tree, tmp_path):
+    """A file can name columns, classes and its engine as it likes."""
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["ash", "ash", "oak", "oak"])
+    OptimalTreeClassifier(max_depth=1).fit(pl.DataFrame(X, schema=["size"]), y).save(tmp_path / "m.json")
+    saved = json.loads((tmp_path / "m.json").read_text())
+    bad = "oak</script><img src=x onerror=alert(1)>"
+    text = json.dumps(saved).replace('"oak"', json.dumps(bad)).replace('"size"', json.dumps(bad))
+    text = re.sub(r'"engine": "[^"]*"', f'"engine": {json.dumps(bad)}', text)
+    text = text.replace('"U3"', f'"U{len(bad)}"')
+    (tmp_path / "h.json").write_text(text)
+    model = proofwood.load(tmp_path / "h.json", check=False)
+    model.report(tmp_path / "r.html", pl.DataFrame(X, schema=[bad]), np.where(y == "oak", bad, y))
+    parsed = assert_only_our_elements((tmp_path / "r.html").read_text())
+    assert "This model was read from a file." in parsed.text
+    assert "claimed by the file: proved optimal" in parsed.text
+    assert bad in parsed.text
+    assert_only_our_elements(model._repr_html_()[model._repr_html_().index('<div class="proofwood"') :])
+    assert "claimed when the file was written" in model._repr_html_()
+
+
+def test_json_for_scripts():
+    text = script_json({"a": "</script><!-- & ' \u2028"})
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == {"a": "</script><!-- & ' \u2028"}
+    with pytest.raises(ValueError, match="JSON"):
+        script_json(float("nan"))
+
+
+def test_markup_escapes():
+    assert escaped('<a b="c">&\u202e') == "&lt;a b=&quot;c&quot;&gt;&amp;\\u202e"
+    assert table([("<b>", 1)], caption="<i>").count("&lt;") == 2
+    head = '<thead><tr><th scope="col">x</th><th scope="col">y</th></tr></thead>'
+    body = "<tbody><tr><td>a</td><td>1</td></tr></tbody>"
+    assert table([("a", 1)], head=("x", "y")) == f"<table>{head}{body}</table>"
+
+
+@pytest.mark.parametrize(
+    "events",
+    [[(0.0, 3.0, 3.0)], [(0.0, 0.0, 0.0)], [(1e-3, 5.0, 0.0), (1.0, 2.0, 2.0)], [(0.0, 0.25, 0.1), (9.0, 0.2, 0.2)]],
+)
+def test_traces_of_every_kind_are_drawn(events):
+    import xml.etree.ElementTree as ET
+
+    shown = trace_svg(events, unit="errors <x>")
+    root = ET.fromstring(shown)
+    assert "errors <x>" in root.attrib["aria-label"]
+    for points in (element.attrib["points"] for element in root.iter() if "points" in element.attrib):
+        for x, y in (point.split(",") for point in points.split()):
+            assert 0 <= float(x) <= 520
+            assert 0 <= float(y) <= 220
+    assert trace_svg([], unit="errors") == ""
+
+
+# -------------------------------------------------------------------------------------------------------- notebook
+
+
+def test_a_notebook_shows_parameters_picture_and_proof(tree):
+    model = tree[0]
+    unfitted = OptimalTreeClassifier(max_depth=4)
+    assert 'class="proofwood"' not in unfitted._repr_html_()
+    shown = model._repr_html_()
+    assert "sk-container-id" in shown, "scikit-learn's box stays"
+    assert "<svg" in shown
+    assert "proved optimal: lower bound" in shown
+    bundle = model._repr_mimebundle_()
+    assert "<svg" in bundle["text/html"]
+    assert bundle["text/plain"] == repr(model)
+    import sklearn
+
+    with sklearn.config_context(display="text"):
+        assert "text/html" not in model._repr_mimebundle_()
+        assert not hasattr(model, "_repr_html_")
+
+
+def test_a_notebook_shows_results_and_explanations(tree):
+    model, X, _ = tree
+    shown = model.result_._repr_html_()
+    assert '<th scope="row">lower bound</th>' in shown
+    assert "pw-trace" in shown
+    explainer = proofwood.Explainer(model)
+    why, near = explainer.abductive(X[:1], inflate=True), explainer.counterfactual(X[:1])
+    assert "must stay" in why._repr_html_()
+    assert "changed to" in near._repr_html_()
+    assert all(escaped(name) in why._repr_html_() for name in why.names)
+
+
+def test_a_notebook_needs_no_matplotlib():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from proofwood import OptimalTreeClassifier;"
+        "m = OptimalTreeClassifier(max_depth=1).fit([[0], [1]], [0, 1]); assert '<svg' in m._repr_html_();"
+        "print('matplotlib' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
+
+
+def test_large_models_are_not_drawn_in_notebooks(tree, monkeypatch):
+    from proofwood.estimators import pictures
+
+    monkeypatch.setattr(pictures, "MOST_NODES", 3)
+    assert "<svg" not in pictures.notebook(tree[0])
+    assert "proved optimal" in pictures.notebook(tree[0])
