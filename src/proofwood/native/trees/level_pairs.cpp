@@ -15,9 +15,14 @@ namespace {
 template <class T>
 class PairSearch {
  public:
-  PairSearch(const Table& table, const Rows& rows, u32 c, const Prices& prices, i64 limit, bool first,
+  PairSearch(const Table& table, const Rows& rows, u32 c, const Prices& prices, const LevelQuestion& question,
              const std::atomic<int>& stop)
-      : ends_(table, rows, c, stop), prices_(prices), limit_(limit), first_(first), stop_(stop) {}
+      : ends_(table, rows, c, stop),
+        prices_(prices),
+        limit_(question.limit),
+        first_(question.first),
+        steps_left_(question.steps),
+        stop_(stop) {}
 
   LevelSplit run() {
     if (ends_.n_levels() < 2) return {};
@@ -30,7 +35,6 @@ class PairSearch {
     answer_.bound = kInfinite;
     search(bounded(all, all));
     answer_.bound = std::min(answer_.bound, answer_.cost);
-    if (answer_.stopped) answer_.bound = 0;
     return answer_;
   }
 
@@ -53,7 +57,9 @@ class PairSearch {
       answer_.bound = std::min(answer_.bound, pair.bound);
       return;
     }
-    if ((++steps_ & 255u) == 0 && stop_.load(std::memory_order_relaxed) != 0) answer_.stopped = true;
+    constexpr u64 kLook = 256;
+    if (--steps_left_ == 0 || (steps_left_ % kLook == 0 && stop_.load(std::memory_order_relaxed) != 0))
+      answer_.stopped = true;  // all pairs that are still to come count with their bounds
     const u64 size_a = ends_.size(pair.a), size_b = ends_.size(pair.b);
     if (size_a == 1 && size_b == 1) {
       offer(pair);
@@ -82,18 +88,18 @@ class PairSearch {
   const Prices prices_;
   i64 limit_;
   const bool first_;
+  u64 steps_left_;
   const std::atomic<int>& stop_;
-  u64 steps_ = 0;
   LevelSplit answer_;
 };
 
 }  // namespace
 
-LevelSplit best_level_pair(const Table& table, const Rows& rows, u32 c, const Prices& prices, i64 limit, bool first,
-                           const std::atomic<int>& stop) {
+LevelSplit best_level_pair(const Table& table, const Rows& rows, u32 c, const Prices& prices,
+                           const LevelQuestion& question, const std::atomic<int>& stop) {
   constexpr i64 kNarrow = i64{1} << 30;  // sums of this size fit 32 bits
-  if (rows.counts.weight < kNarrow) return PairSearch<std::int32_t>(table, rows, c, prices, limit, first, stop).run();
-  return PairSearch<i64>(table, rows, c, prices, limit, first, stop).run();
+  if (rows.counts.weight < kNarrow) return PairSearch<std::int32_t>(table, rows, c, prices, question, stop).run();
+  return PairSearch<i64>(table, rows, c, prices, question, stop).run();
 }
 
 }  // namespace proofwood::trees

@@ -24,12 +24,18 @@ struct LevelSplit {
   i64 cost = kInfinite;   // of the best one found, if it is below the limit
   LevelSet low = 0;       // its levels
   bool low_stump = false, high_stump = false;
-  bool stopped = false;
+  bool stopped = false;  // or out of steps: what was found and the bound hold
 };
 
-// The best split of `rows` by a set of levels of column `c` with stumps or leaves on its sides, if it costs less than
-// `limit`. With `first`, the first one found that costs `limit - 1`, in an order that depends on the rows alone.
-LevelSplit best_level_pair(const Table& table, const Rows& rows, u32 c, const Prices& prices, i64 limit, bool first,
-                           const std::atomic<int>& stop);
+// What is asked of the sets of a column.
+struct LevelQuestion {
+  i64 limit = kInfinite;  // only splits that cost less are wanted
+  bool first = false;     // wanted is the first one found of cost `limit - 1`, in an order that depends on the rows alone
+  u64 steps = ~u64{0};    // pairs to look at
+};
+
+// The best split of `rows` by a set of levels of column `c` with stumps or leaves on its sides.
+LevelSplit best_level_pair(const Table& table, const Rows& rows, u32 c, const Prices& prices,
+                           const LevelQuestion& question, const std::atomic<int>& stop);
 
 }  // namespace proofwood::trees

@@ -20,6 +20,7 @@ bool Solver::level_roots(Subproblem& subproblem, i64 base, const Neighbours& nei
   }
   if (batched(subproblem.depth) && !open.empty() && !depth_two.bound_level_roots(*subproblem.rows, open, bounds))
     return false;
+  bool stopped = false;
   subproblem.level_bounds.assign(columns.size(), 0);
   for (u32 c = 0; c < columns.size(); ++c) {
     if (!columns[c].tested_at(subproblem.depth)) {  // at the root of a tree of depth one less, which is one of ours, too
@@ -27,34 +28,53 @@ bool Solver::level_roots(Subproblem& subproblem, i64 base, const Neighbours& nei
       continue;
     }
     if (bounds[c] < subproblem.cutoff()) {
-      const LevelSplit split = level_root(subproblem, c);
-      if (split.stopped) return false;
+      const LevelSplit split = stopped ? LevelSplit{.bound = 0} : level_root(subproblem, c);
       bounds[c] = std::max(bounds[c], split.bound);
+      stopped |= split.stopped;
     }
     least = std::min(least, bounds[c]);
     subproblem.level_bounds[c] = std::min(bounds[c], base + leaf_price);  // sets of none or of all levels, too
   }
   subproblem.levels_lower = least;
-  return true;
+  return !stopped;
 }
 
 // The best set of levels of a column, offered to the subproblem.
 LevelSplit Solver::level_root(Subproblem& subproblem, u32 c) {
   ++counters[kLevelRoots];
-  const u32 feature = shared.table.n_features + c;
+  const bool branched = shared.table.levels[c].anywhere;
+  LevelSplit split;
   if (by_pairs(subproblem.depth, c)) {
-    const LevelSplit split = best_level_pair(shared.table, *subproblem.rows, c, shared.settings.prices,
-                                             subproblem.cutoff(), false, shared.stop);
-    if (split.low != 0)
-      subproblem.offer(split.cost, level_plan(feature, split.low, split.low_stump ? stump_plan() : leaf_plan(),
-                                              split.high_stump ? stump_plan() : leaf_plan()));
-    return split;
+    split = level_pair(subproblem, c, {.limit = subproblem.cutoff(), .steps = steps_for(*subproblem.rows, c)});
+    if (!split.stopped || shared.stopped() || !branched) return split;
   }
-  return LevelBranching(*this, subproblem, c, kInfinite).run();
+  const i64 known = split.bound == kInfinite ? 0 : split.bound;
+  split = LevelBranching(*this, subproblem, c, kInfinite).run();
+  split.bound = std::max(split.bound, known);
+  return split;
+}
+
+LevelSplit Solver::level_pair(Subproblem& subproblem, u32 c, const LevelQuestion& question) {
+  const LevelSplit split =
+      best_level_pair(shared.table, *subproblem.rows, c, shared.settings.prices, question, shared.stop);
+  if (split.low != 0)
+    subproblem.offer(split.cost, level_plan(shared.table.n_features + c, split.low,
+                                            split.low_stump ? stump_plan() : leaf_plan(),
+                                            split.high_stump ? stump_plan() : leaf_plan()));
+  return split;
 }
 
 bool Solver::by_pairs(int depth, u32 c) const {
   return batched(depth) || (depth == 2 && !shared.table.levels[c].anywhere);
+}
+
+// Pairs of ends to look at before the levels are branched on, which takes a walk over all features for each set.
+u64 Solver::steps_for(const Rows& rows, u32 c) const {
+  constexpr u64 kLeast = 1000, kValuesPerStep = 25;  // a step takes as long as the walk over this many values
+  const LevelColumn& column = shared.table.levels[c];
+  if (!column.anywhere) return ~u64{0};
+  const u64 features = rows.n_features + shared.table.levels.size();
+  return std::max(kLeast, (u64{1} << column.n_levels()) / 2 * rows.n * features / kValuesPerStep);
 }
 
 // What neighbours know of the sets of a column: as of thresholds (neighbour_bounds.hpp).
@@ -69,8 +89,11 @@ i64 Solver::level_bound(const Neighbours& neighbours, u32 c) {
 
 LevelSet Solver::first_level_split(Rows& rows, int depth, u32 c, i64 optimum) {
   if (!shared.table.levels[c].tested_at(depth)) return 0;
-  if (depth == 2)
-    return best_level_pair(shared.table, rows, c, shared.settings.prices, optimum + 1, true, shared.stop).low;
+  if (depth == 2) {
+    const LevelSplit split = best_level_pair(shared.table, rows, c, shared.settings.prices,
+                                             {optimum + 1, true, steps_for(rows, c)}, shared.stop);
+    if (!split.stopped || shared.stopped()) return split.low;
+  }
   return LevelBranching(*this, begin(rows, depth, optimum + 1, 0), c, optimum).run().low;
 }
 
@@ -88,7 +111,6 @@ LevelSplit LevelBranching::run() {
   order_levels();
   if (levels_.size() < 2) return answer_;
   if (solve_singles()) search(0, {}, {});
-  if (answer_.stopped) answer_.bound = 0;
   return answer_;
 }
 
@@ -113,7 +135,10 @@ bool LevelBranching::solve_singles() {
   singles_.assign(levels_.size() + 1, 0);
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     single_[i] = wrong(solve(only(levels_[i]), kInfinite).lower);
-    if (answer_.stopped) return false;
+    if (answer_.stopped) {
+      note(sum);
+      return false;
+    }
     sum += single_[i];
     if (sum >= cutoff()) {
       note(sum);
@@ -179,7 +204,10 @@ void LevelBranching::search(std::size_t next, const Side& low, const Side& high)
     return;
   }
   const Side higher = with(high, level, single_[next], cutoff() - low.lower - rest);
-  if (answer_.stopped) return;
+  if (answer_.stopped) {
+    note(low.lower + high.lower + open);
+    return;
+  }
   const bool low_first = optimum_ < kInfinite || lower.lower + high.lower <= low.lower + higher.lower;
   for (const bool is_low : {low_first, !low_first}) {
     if (is_low)

@@ -35,7 +35,7 @@ class Solver {
   Level& level(int depth) { return *levels_[static_cast<std::size_t>(depth)]; }
   bool batched(int depth) const { return depth == 2 && shared.settings.rules.depth_two; }
   // Sets of levels at the root of a subproblem whose thresholds are done; `base`: bound of trees of depth one less.
-  // False if stopped, and then nothing is known of them (level_roots.cpp).
+  // False if stopped; what is found and its bound hold (level_roots.cpp).
   bool level_roots(Subproblem& subproblem, i64 base, const Neighbours& neighbours);
   // The first set of a column at which a tree of cost `optimum` begins, in an order of its own; empty if there is none.
   LevelSet first_level_split(Rows& rows, int depth, u32 c, i64 optimum);
@@ -64,7 +64,9 @@ class Solver {
   void bound_deeper(Solution& solution, i64 splits) const;
   void expect(const Candidate& candidate, i64 to_below, i64 to_above, Point& point) const;
   LevelSplit level_root(Subproblem& subproblem, u32 c);
+  LevelSplit level_pair(Subproblem& subproblem, u32 c, const LevelQuestion& question);
   bool by_pairs(int depth, u32 c) const;
+  u64 steps_for(const Rows& rows, u32 c) const;
   static i64 level_bound(const Neighbours& neighbours, u32 c);
   void solve_side(Sides& sides, bool is_low, Evaluated& evaluated);
 
