@@ -58,7 +58,8 @@ class PairSearch {
       return;
     }
     constexpr u64 kLook = 256;
-    if (--steps_left_ == 0 || (steps_left_ % kLook == 0 && stop_.load(std::memory_order_relaxed) != 0))
+    --steps_left_;
+    if (steps_left_ == 0 || (steps_left_ % kLook == 0 && stop_.load(std::memory_order_relaxed) != 0))
       answer_.stopped = true;  // all pairs that are still to come count with their bounds
     const u64 size_a = ends_.size(pair.a), size_b = ends_.size(pair.b);
     if (size_a == 1 && size_b == 1) {

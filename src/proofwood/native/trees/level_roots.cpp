@@ -23,7 +23,8 @@ bool Solver::level_roots(Subproblem& subproblem, i64 base, const Neighbours& nei
   bool stopped = false;
   subproblem.level_bounds.assign(columns.size(), 0);
   for (u32 c = 0; c < columns.size(); ++c) {
-    if (!columns[c].tested_at(subproblem.depth)) {  // at the root of a tree of depth one less, which is one of ours, too
+    if (!columns[c].tested_at(
+            subproblem.depth)) {  // at the root of a tree of depth one less, which is one of ours, too
       least = std::min(least, base);
       continue;
     }
@@ -58,9 +59,9 @@ LevelSplit Solver::level_pair(Subproblem& subproblem, u32 c, const LevelQuestion
   const LevelSplit split =
       best_level_pair(shared.table, *subproblem.rows, c, shared.settings.prices, question, shared.stop);
   if (split.low != 0)
-    subproblem.offer(split.cost, level_plan(shared.table.n_features + c, split.low,
-                                            split.low_stump ? stump_plan() : leaf_plan(),
-                                            split.high_stump ? stump_plan() : leaf_plan()));
+    subproblem.offer(split.cost,
+                     level_plan(shared.table.n_features + c, split.low, split.low_stump ? stump_plan() : leaf_plan(),
+                                split.high_stump ? stump_plan() : leaf_plan()));
   return split;
 }
 
