@@ -30,8 +30,8 @@ struct LevelSplit {
 // What is asked of the sets of a column.
 struct LevelQuestion {
   i64 limit = kInfinite;  // only splits that cost less are wanted
-  bool first = false;     // wanted is the first one found of cost `limit - 1`, in an order that depends on the rows alone
-  u64 steps = ~u64{0};    // pairs to look at
+  bool first = false;   // wanted is the first one found of cost `limit - 1`, in an order that depends on the rows alone
+  u64 steps = ~u64{0};  // pairs to look at
 };
 
 // The best split of `rows` by a set of levels of column `c` with stumps or leaves on its sides.
