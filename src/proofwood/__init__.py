@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
     from proofwood.estimators.saving import load
-    from proofwood.exceptions import DataError, InfeasibleError, OptimalityWarning
+    from proofwood.exceptions import DataError, DataWarning, InfeasibleError, OptimalityWarning
     from proofwood.explain.explainer import Explainer
     from proofwood.explain.explanation import Explanation
     from proofwood.model.node_table import NodeTable
@@ -77,6 +77,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Binarizer",
     "DataError",
+    "DataWarning",
     "DemographicParity",
     "EqualOpportunity",
     "EqualizedOdds",
@@ -131,6 +132,7 @@ _HOME = {
     "OptimalBDDClassifier": "estimators.optimal_bdd",
     "OptimalDiagramClassifier": "estimators.optimal_diagram",
     "OptimalTreeClassifier": "estimators.optimal_tree",
+    "DataWarning": "exceptions",
     "OptimalityWarning": "exceptions",
     "Part": "result",
     "PredictiveEquality": "estimators.constraints",

@@ -272,7 +272,6 @@ TABLES = {
     "gzip-broken": (packed(1000)[:-9], "cannot unpack"),
     "gzip-junk": (b"\x1f\x8bjunk", "cannot unpack"),
     "gzip-bomb": (packed(2**28), "unpacks to more than"),
-    "gaps": (b"a,ok\n,x\n2,y\n", "missing"),
     "no-label": (b"a,ok\n1,\n2,y\n", "no label"),
     "escapes": (b"\x1b[2Ja,b\n1,2\n", "no column 'ok'"),
 }

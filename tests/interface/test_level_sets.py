@@ -32,8 +32,8 @@ def frame(n=600, seed=0):
         ({"max_depth": 2}, " over all level sets of region (7), job (11), dealer (20); levels under 15 rows pooled"),
         (
             {"max_depth": 3, "drop": ["job"], "min_samples_level": 1},
-            " over all level sets of region (7); over all level sets of dealer (20) where two levels of tests are left, "
-            "and ordered sets above, order fixed in advance",
+            " over all level sets of region (7); over all level sets of dealer (20) where two levels of tests are "
+            "left, and ordered sets above, order fixed in advance",
         ),
         (
             {"max_depth": 1, "min_samples_leaf": 3, "min_samples_level": 1},

@@ -16,8 +16,7 @@ from proofwood.cli.learners.assembled import with_learner_options
 from proofwood.cli.learning import learn
 from proofwood.cli.options import Jobs, MemoryLimit, TimeLimit, amount_of_memory, seconds
 from proofwood.cli.report import print_report
-from proofwood.cli.tables import require_values
-from proofwood.estimators.registry import LEARNERS, learner
+from proofwood.estimators.registry import LEARNERS
 from proofwood.exceptions import DataError
 from proofwood.printable import printable
 
@@ -32,6 +31,16 @@ def fit(
     memory_limit: MemoryLimit = None,
     n_jobs: Jobs = 1,
     drop: Annotated[list[str], typer.Option(metavar="COL", help="Column to leave out; may be repeated.")] = [],  # noqa: B006 - typer copies it
+    categorical: Annotated[
+        list[str],
+        typer.Option(
+            metavar="COL",
+            help="Column of codes, or of text with many levels, to test by sets of levels; may be repeated.",
+        ),
+    ] = [],  # noqa: B006 - typer copies it
+    unseen: Annotated[str, typer.Option(help="New rows with unknown levels: majority (of the rows) or error.")] = (
+        "majority"
+    ),
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model here (JSON).")] = None,
     **own: Any,
 ) -> None:
@@ -39,7 +48,7 @@ def fit(
 
     Each model has options of its own; 'fit --model odd --help' lists those of one model alone.
     """
-    from proofwood.data.tables import drop_columns, read_table, split_target
+    from proofwood.data.tables import drop_columns, read_table, require_column, split_target
 
     require_out(out, data)
     given = chosen(own)
@@ -55,7 +64,9 @@ def fit(
     if target in drop:
         raise DataError(f"--drop {shlex.quote(target)} would drop the target: drop features only")
     features = drop_columns(features, drop)
-    require_values(features, text=learner(model).reads_text, drop=True)
+    for name in categorical:
+        require_column(features.columns, name)
+    settings |= {"categorical_features": categorical or None, "unseen": unseen}
     fitted = learn(model, {**settings, **more.settings}, features, labels, **more.fit)
     if out is not None:
         # Before anything is printed: a closed pipe must not cost the model.

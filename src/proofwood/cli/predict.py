@@ -13,8 +13,6 @@ import typer
 
 from proofwood.cli.errors import warn
 from proofwood.cli.files import existing_model, require_out, writing
-from proofwood.cli.tables import require_values
-from proofwood.estimators.registry import learner_of_class
 from proofwood.exceptions import DataError
 from proofwood.files import write_whole
 from proofwood.printable import printable
@@ -64,14 +62,12 @@ def _predicted(model: Path, data: Path) -> Any:
     table = read_table(data)
     if hasattr(estimator, "feature_names_in_"):
         features = select_columns(table, estimator.feature_names_in_.tolist())
-        require_values(features, text=learner_of_class(type(estimator).__name__).reads_text)
         return estimator.predict(features)
     if table.width != estimator.n_features_in_:
         raise DataError(
             f"{model} was learned from {estimator.n_features_in_} columns without names, and {data} has "
             f"{table.width}: pass a table with exactly these columns, in the same order"
         )
-    require_values(table, text=False)
     return estimator.predict(read_columns(table).values)
 
 

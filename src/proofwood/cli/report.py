@@ -98,7 +98,7 @@ def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:
     """Training errors of scikit-learn's greedy tree under the same limits; None where it has no such tree."""
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 
-    if not isinstance(model, OptimalTreeClassifier) or model.max_depth == 0:
+    if not isinstance(model, OptimalTreeClassifier) or model.max_depth == 0 or not model.schema_.plain:
         return None
     from sklearn.tree import DecisionTreeClassifier
 

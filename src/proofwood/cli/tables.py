@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,32 +12,6 @@ from proofwood.exceptions import DataError
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-def require_values(features: pl.DataFrame, *, text: bool, drop: bool = False) -> None:
-    """Refuse missing values and infinity before they reach the learner, in the words of the command line.
-
-    Parameters
-    ----------
-    features : the columns that the learner would get
-    text : whether the learner reads columns of text, which are refused else
-    drop : whether the command has ``--drop``, which the message then names
-    """
-    from proofwood.data.columns import read_columns, require_finite, require_numbers
-    from proofwood.data.tables import explain_text_column
-
-    def without(name: str) -> str:
-        return f"leave it out with --drop {shlex.quote(name)}" if drop else "correct the file"
-
-    for column in features.get_columns():
-        gaps = explain_text_column(column)
-        if gaps is not None:
-            raise DataError(f"column {column.name!r}: {gaps}: fill them in, drop these rows, or {without(column.name)}")
-    columns = read_columns(features)
-    if text:
-        require_finite(columns.values, columns.names)
-    else:
-        require_numbers(columns, drop=without)
 
 
 def read_rows(path: Path, model: Any, drop: Sequence[str]) -> tuple[pl.DataFrame, list[str] | None]:

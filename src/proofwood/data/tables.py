@@ -6,6 +6,7 @@ import csv
 import gzip
 import math
 import os
+import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -205,12 +206,9 @@ def _read_text(path: Path) -> pl.DataFrame:
         raise DataError(f"{path}: the first line is no header ({error}): expected the column names") from error
     _check_header(header, path)
     try:
-        frame = pl.read_csv(
-            text[start:].encode(),
-            separator=separator,
-            has_header=True,
-            infer_schema_length=None,
-        )
+        content = text[start:].encode()
+        frame = pl.read_csv(content, separator=separator, has_header=True, infer_schema_length=None)
+        frame = _with_leading_zeros(frame, content, separator)
     except BaseException as error:
         if not _is_read_error(error):
             raise
@@ -220,7 +218,17 @@ def _read_text(path: Path) -> pl.DataFrame:
         ) from error
     if frame.width == len(header):
         frame.columns = header
-    return _checked(frame.with_columns([_trimmed(column) for column in frame.get_columns()]), path)
+    return _checked(frame.with_columns([_typed(column) for column in frame.get_columns()]), path)
+
+
+def _with_leading_zeros(frame: pl.DataFrame, content: bytes, separator: str) -> pl.DataFrame:
+    """``frame`` with codes such as postal codes as text: whole numbers that are written with zeros before them."""
+    whole = [name for name, dtype in frame.schema.items() if dtype.is_integer()]
+    if not whole or re.search(rb"(^|[\n\r\"" + re.escape(separator).encode() + rb"]) {0,20}0\d", content) is None:
+        return frame
+    written = pl.read_csv(content, separator=separator, has_header=True, infer_schema=False, columns=whole)
+    codes = [column for column in written.get_columns() if column.str.strip_chars().str.contains(r"^0\d").any()]
+    return frame.with_columns(codes)
 
 
 def _without_blank_end(text: str) -> str:
@@ -309,28 +317,27 @@ def _check_cells(column: pl.Series, path: Path) -> None:
         raise DataError(f"{path}: the texts of column {column.name!r} have {sizes.sum():,} bytes: expected fewer")
 
 
-def _trimmed(column: pl.Series) -> pl.Series:
-    """Numbers that only padding made text, as numbers; text unchanged."""
+def _typed(column: pl.Series) -> pl.Series:
+    """Text that stands for numbers or truth values as such: with padding, and with marks such as ``?`` for gaps.
+
+    Codes with leading zeros stay text, and so does any column with another word in it.
+    """
     if column.dtype != pl.String:
         return column
     bare = column.str.strip_chars()
+    if bare.str.contains(r"^0\d").any():
+        return column
+    given = bare.filter(bare.is_not_null() & ~bare.str.to_lowercase().is_in(list(MISSING_MARKS)))
+    if len(given) == 0:
+        return column
+    kept = pl.Series(column.name, bare.to_list(), dtype=pl.String)
     for dtype in (pl.Int64, pl.Float64):
-        numbers = bare.cast(dtype, strict=False)
-        if numbers.null_count() == column.null_count() < len(column):
-            return numbers
+        if given.cast(dtype, strict=False).null_count() == 0:
+            return kept.cast(dtype, strict=False)
+    words = given.str.to_lowercase()
+    if words.is_in(["true", "false"]).all() and len(given) == len(column) - column.null_count():
+        return (kept.str.to_lowercase() == "true").alias(column.name)
     return column
-
-
-def explain_text_column(column: pl.Series) -> str | None:
-    """What a text column holds if it would be numbers but for marks such as ``?``; None if it is really text."""
-    if column.dtype != pl.String:
-        return None
-    bare = column.str.strip_chars()
-    odd = column.filter(bare.cast(pl.Float64, strict=False).is_null() & column.is_not_null())
-    marks = sorted(set(odd.str.strip_chars().to_list()))
-    if not 0 < len(odd) < len(column) or not all(mark.lower() in MISSING_MARKS for mark in marks):
-        return None
-    return f"{len(odd)} of {len(column)} values are missing (written {', '.join(repr(mark) for mark in marks)})"
 
 
 def _siblings(path: Path) -> list[str]:

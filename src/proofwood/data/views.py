@@ -15,7 +15,7 @@ those of the order. :meth:`Views.lift` writes it over the columns.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -238,7 +238,9 @@ def class_shares(
     return sums / np.where(weight > 0, weight, 1.0)[:, None], weight
 
 
-def with_directions(table: NodeTable, gaps: Collection[int], seen: Mapping[int, Collection[int]]) -> NodeTable:
+def with_directions(
+    table: NodeTable, gaps: Collection[int], seen: Mapping[int, Collection[int]], *, by_test: bool = False
+) -> NodeTable:
     """``table`` with a side for what training did not have, at each test the side of the larger training weight.
 
     A missing value goes there where its column had no gap in training. A level that training did not have goes there
@@ -249,16 +251,23 @@ def with_directions(table: NodeTable, gaps: Collection[int], seen: Mapping[int, 
     table : over the columns
     gaps : columns with gaps in training
     seen : level codes that training had, of each column that is tested by levels
+    by_test : nodes of the same test have the same side, that of the larger weight of all of them
     """
     low, high, missing_low = table.low.copy(), table.high.copy(), table.missing_low.copy()
     levels: list[frozenset[int] | None] = list(table.levels or [None] * table.n_nodes)
     weight = table.weight.sum(axis=1)
-    for node in table.splits():
+    more = {node: float(weight[low[node]] - weight[high[node]]) for node in table.splits()}  # on the low side
+    if by_test:
+        sums: dict[Hashable, float] = {}
+        test = {node: (table.feature[node], table.threshold[node].tobytes(), levels[node]) for node in more}
+        for node, difference in more.items():
+            sums[test[node]] = sums.get(test[node], 0.0) + difference
+        more = {node: sums[test[node]] for node in more}
+    for node, difference in more.items():
         column, codes = int(table.feature[node]), levels[node]
-        low_is_heavier = bool(weight[low[node]] >= weight[high[node]])
         if column >= 0 and column not in gaps:
-            missing_low[node] = low_is_heavier
-        if codes is not None and weight[low[node]] > weight[high[node]]:
+            missing_low[node] = difference >= 0
+        if codes is not None and difference > 0:
             low[node], high[node] = high[node], low[node]
             missing_low[node] = not missing_low[node]
             levels[node] = frozenset(seen[column]) - codes

@@ -56,6 +56,7 @@ class ProvedClassifier(FittedClassifier):
     callback: Progress | None
     verbose: int
 
+    _side_by_test = False  # whether what training did not have goes one way at all nodes of a test
     _deadline: float | None = None  # of the fit that goes on, a moment of time.monotonic()
 
     # ----------------------------------------------------------------------------------------------- to implement
@@ -175,7 +176,8 @@ class ProvedClassifier(FittedClassifier):
         if result.model is None:
             raise AssertionError(f"the engine returned no model, with status {result.status}")
         self.classes_ = classes
-        model = with_directions(result.model, self.schema_.gaps, self._levels_seen(columns))
+        seen = self._levels_seen(columns)
+        model = with_directions(result.model, self.schema_.gaps, seen, by_test=self._side_by_test)
         result = replace(result, model=model)
         self._keep(result, model)
         return problem

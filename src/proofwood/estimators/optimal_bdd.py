@@ -90,6 +90,8 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     _dashed = True
 
+    _side_by_test = True
+
     def __init__(
         self,
         max_features: int = 4,

@@ -22,12 +22,10 @@ class Learner:
     ----------
     path : ``module:class`` of its scikit-learn estimator
     about : what it learns, one line
-    reads_text : whether columns of text are categories to it
     """
 
     path: str
     about: str
-    reads_text: bool = False
 
     @property
     def class_name(self) -> str:
@@ -50,17 +48,14 @@ LEARNERS: Mapping[str, Learner] = MappingProxyType(
         "minimal": Learner(
             "proofwood.estimators.minimal_tree:MinimalTreeClassifier",
             "smallest tree that makes no error: least depth, or then fewest nodes",
-            reads_text=True,
         ),
         "bdd": Learner(
             "proofwood.estimators.optimal_bdd:OptimalBDDClassifier",
             "fewest errors of any decision diagram over a number of tests",
-            reads_text=True,
         ),
         "odd": Learner(
             "proofwood.estimators.optimal_diagram:OptimalDiagramClassifier",
             "best diagram of a given number of layers and widths, fair and stable if asked to be",
-            reads_text=True,
         ),
     }
 )

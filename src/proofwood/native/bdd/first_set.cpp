@@ -62,8 +62,11 @@ void Search::Worker::greedy() {
   i64 error = refine_all(set, node);
   search.offer(error, set);
   while (set.size() < size && error > 0 && !search.stopped()) {
-    set.push_back(node.candidates[best_single(node).second]);
+    const u32 test = node.candidates[best_single(node).second];
+    if (search.stopped()) break;  // not all candidates were looked at
+    set.push_back(test);
     error = refine_all(set, node);
+    search.offer(error, set);
   }
   improve(set, error);
   search.offer(error, set);

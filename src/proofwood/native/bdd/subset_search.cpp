@@ -25,7 +25,6 @@ Search::Search(Table&& given, const Settings& settings, std::atomic<int>& stop, 
 void Search::run() {
   collected_.resize(1);
   gathered_ = std::vector<std::atomic<std::size_t>>(1);
-  add_near_pairs();
   if (stopped()) {  // a worker takes its time to make: memory for each cut
     conclude();
     return;
@@ -33,11 +32,17 @@ void Search::run() {
   Worker first(*this);
   Node& root = first.nodes[0];
   first.start(root);
-  root.given = &table_.edges;
   if (!settings_.collect && settings_.rules.greedy && !stopped()) first.greedy();
   greedy_upper_ = upper();
   if (settings_.greedy_only) {
     add_counters(first);
+    return;
+  }
+  add_near_pairs();  // may take long: a first set is known by then
+  root.given = &table_.edges;
+  if (stopped()) {
+    add_counters(first);
+    conclude();
     return;
   }
   if (root.left <= (table_.by_rank ? 1u : 2u) || root.error == 0 || upper() <= 0) {
