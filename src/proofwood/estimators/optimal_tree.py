@@ -37,10 +37,10 @@ class OptimalTreeClassifier(ProvedClassifier):
     is chosen with the threshold. A column of text is tested by sets of its levels, missing values being one more level.
     Every set is a candidate: at every node for up to 12 levels, where two levels of tests are left for up to 64. Where
     that is too much, the levels are put into one order by their share of the classes, and every cut of it is a
-    candidate; so they are for more than 10 classes, and for more than 5 levels where leaves have a minimum.
-    ``summary()`` says which columns are tested how. The search is branch and bound with dynamic
-    programming [1]_ and may be stopped at any time; it then keeps the best tree found and a lower bound on what any
-    tree can reach.
+    candidate; so they are for more than 10 classes, and for more than 5 levels where leaves have a minimum. The claim
+    of the proof, which ``proofwood fit`` prints, says which columns are tested how. The search is branch and bound with
+    dynamic programming [1]_ and may be stopped at any time; it then keeps the best tree found and a lower bound on what
+    any tree can reach.
 
     Parameters
     ----------

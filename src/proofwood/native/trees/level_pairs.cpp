@@ -44,6 +44,14 @@ class PairSearch {
     int a, b;
   };
 
+  struct Parts {
+    std::array<Pair, 3> pair;
+    std::size_t n;
+    bool tells_more_than(const Parts& other) const {
+      return std::pair(pair[0].bound, pair[1].bound) > std::pair(other.pair[0].bound, other.pair[1].bound);
+    }
+  };
+
   Pair bounded(int a, int b) const {
     const T* const of_a = ends_.least(a);
     const T* const of_b = ends_.least(b);
@@ -61,19 +69,30 @@ class PairSearch {
     --steps_left_;
     if (steps_left_ == 0 || (steps_left_ % kLook == 0 && stop_.load(std::memory_order_relaxed) != 0))
       answer_.stopped = true;  // all pairs that are still to come count with their bounds
-    const u64 size_a = ends_.size(pair.a), size_b = ends_.size(pair.b);
-    if (size_a == 1 && size_b == 1) {
+    const bool one_end = ends_.size(pair.a) == 1, other_end = ends_.size(pair.b) == 1;
+    if (one_end && other_end) {
       offer(pair);
       return;
     }
-    const int opened = size_b > size_a ? pair.b : pair.a, other = opened == pair.a ? pair.b : pair.a;
-    const auto [one, two] = ends_.open(opened);
-    std::array<Pair, 3> next{bounded(one, opened == other ? one : other), bounded(two, opened == other ? two : other)};
-    std::size_t n = 2;
-    if (opened == other) next[n++] = bounded(one, two);
-    std::stable_sort(next.begin(), next.begin() + static_cast<std::ptrdiff_t>(n),
+    Parts parts = one_end ? opened(pair.b, pair.a) : opened(pair.a, pair.b);
+    if (pair.a != pair.b && !one_end && !other_end) {
+      const Parts others = opened(pair.b, pair.a);
+      if (others.tells_more_than(parts)) parts = others;
+    }
+    for (std::size_t i = 0; i < parts.n; ++i) search(parts.pair[i]);
+  }
+
+  // The pairs of the children of `node` with `other`, by their bounds.
+  Parts opened(int node, int other) {
+    const auto [one, two] = ends_.open(node);
+    Parts parts;
+    if (node == other)
+      parts = {{bounded(one, one), bounded(two, two), bounded(one, two)}, 3};
+    else
+      parts = {{bounded(one, other), bounded(two, other)}, 2};
+    std::stable_sort(parts.pair.begin(), parts.pair.begin() + static_cast<std::ptrdiff_t>(parts.n),
                      [](const Pair& x, const Pair& y) { return x.bound < y.bound; });
-    for (std::size_t i = 0; i < n; ++i) search(next[i]);
+    return parts;
   }
 
   void offer(const Pair& pair) {

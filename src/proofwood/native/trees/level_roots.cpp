@@ -132,21 +132,16 @@ void LevelBranching::order_levels() {
 // False if they alone show that no split is wanted, or if stopped.
 bool LevelBranching::solve_singles() {
   i64 sum = price_;
-  single_.resize(levels_.size());
-  singles_.assign(levels_.size() + 1, 0);
-  for (std::size_t i = 0; i < levels_.size(); ++i) {
-    single_[i] = wrong(solve(only(levels_[i]), kInfinite).lower);
-    if (answer_.stopped) {
-      note(sum);
-      return false;
-    }
-    sum += single_[i];
-    if (sum >= cutoff()) {
+  for (const u32 level : levels_) {
+    single_[level] = wrong(solve(only(level), kInfinite).lower);
+    if (!answer_.stopped) sum += single_[level];
+    if (answer_.stopped || sum >= cutoff()) {
       note(sum);
       return false;
     }
   }
-  for (std::size_t i = levels_.size(); i-- > 0;) singles_[i] = singles_[i + 1] + single_[i];
+  open_.assign(levels_.size() + 1, 0);
+  for (std::size_t i = levels_.size(); i-- > 0;) open_[i] = open_[i + 1] + single_[levels_[i]];
   return true;
 }
 
@@ -180,33 +175,48 @@ const Solution& LevelBranching::solve(LevelSet set, i64 limit) {
   return known;
 }
 
-LevelBranching::Side LevelBranching::with(const Side& side, u32 level, i64 single, i64 limit) {
+// Sum of what these levels get wrong alone.
+i64 LevelBranching::alone(LevelSet set) const {
+  i64 sum = 0;
+  for (const u32 level : levels_)
+    if (contains(set, level)) sum += single_[level];
+  return sum;
+}
+
+// OPT(set) by what is known of its parts.
+i64 LevelBranching::least_of_parts(LevelSet set) const {
+  i64 least = 0;
+  for (const auto& [part, known] : solved_)
+    if ((part & ~set) == 0) least = std::max(least, known.lower + alone(set & ~part));
+  return least;
+}
+
+LevelBranching::Side LevelBranching::with(const Side& side, u32 level, i64 limit) {
   const LevelSet levels = side.levels | only(level);
-  const i64 least = side.lower + single;
+  const i64 least = least_of_parts(levels);
   if (least >= limit) return {levels, least};
   return {levels, std::max(least, solve(levels, limit).lower)};
 }
 
 void LevelBranching::search(std::size_t next, const Side& low, const Side& high) {
-  const i64 open = singles_[next] + price_;
-  if (low.lower + high.lower + open >= cutoff() || done()) {
-    note(low.lower + high.lower + open);
+  const i64 bound = low.lower + high.lower + open_[next] + price_;
+  if (bound >= cutoff() || done()) {
+    note(bound);
     return;
   }
   if (next == levels_.size()) {
     offer(low, high);
     return;
   }
-  const i64 rest = singles_[next + 1] + price_;
-  const u32 level = levels_[next];
-  const Side lower = with(low, level, single_[next], cutoff() - high.lower - rest);
-  if (next == 0) {
+  const i64 rest = open_[next + 1] + price_;
+  const Side lower = with(low, levels_[next], cutoff() - high.lower - rest);
+  if (next == 0) {  // low, since the complement of a set is the same split
     search(1, lower, high);
     return;
   }
-  const Side higher = with(high, level, single_[next], cutoff() - low.lower - rest);
+  const Side higher = with(high, levels_[next], cutoff() - low.lower - rest);
   if (answer_.stopped) {
-    note(low.lower + high.lower + open);
+    note(bound);
     return;
   }
   const bool low_first = optimum_ < kInfinite || lower.lower + high.lower <= low.lower + higher.lower;

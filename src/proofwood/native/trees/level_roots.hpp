@@ -2,6 +2,7 @@
 // deeper trees").
 #pragma once
 
+#include <array>
 #include <unordered_map>
 #include <vector>
 
@@ -36,7 +37,9 @@ class LevelBranching {
   i64 most_splits() const;
   i64 wrong(i64 cost) const;
   const Solution& solve(LevelSet set, i64 limit);
-  Side with(const Side& side, u32 level, i64 single, i64 limit);
+  Side with(const Side& side, u32 level, i64 limit);
+  i64 alone(LevelSet set) const;
+  i64 least_of_parts(LevelSet set) const;
   void search(std::size_t next, const Side& low, const Side& high);
   void offer(const Side& low, const Side& high);
   void note(i64 bound) {
@@ -48,9 +51,9 @@ class LevelBranching {
   const LevelColumn& column_;
   const i64 optimum_, price_;
   const u32 feature_;
-  std::vector<u32> levels_;   // present, by weight
-  std::vector<i64> single_;   // E(level alone), as far as known
-  std::vector<i64> singles_;  // sum of those from here on
+  std::vector<u32> levels_;                // present, by weight
+  std::array<i64, kMostLevels> single_{};  // E(level alone)
+  std::vector<i64> open_;                  // sum of these from a place of `levels_` on
   std::unordered_map<LevelSet, Solution> solved_;
   LevelSplit answer_;
 };

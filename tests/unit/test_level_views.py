@@ -1,0 +1,97 @@
+"""Views of columns whose sets of levels are tested, and the way back."""
+
+import numpy as np
+import pytest
+
+from proofwood.data.views import View, Views, set_ranks
+from proofwood.estimators.posed_tree import Sets, sets_of
+from proofwood.model.node_table import NodeTable
+from proofwood.model.reshape import with_absent_levels
+
+
+def stump(levels=None, threshold=np.nan):
+    return NodeTable(
+        feature=np.array([0, -1, -1]),
+        threshold=np.array([threshold, np.nan, np.nan]),
+        low=np.array([1, -1, -1]),
+        high=np.array([2, -1, -1]),
+        label=np.array([0, 0, 1]),
+        weight=np.array([[2.0, 2.0], [2.0, 0.0], [0.0, 2.0]]),
+        rows=np.array([4, 2, 2]),
+        missing_low=np.array([True, True, True]),
+        levels=None if levels is None else (frozenset(levels), None, None),
+    )
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("n_levels", [1, 2, 3, 4])
+def test_each_set_once_and_no_complement(n_levels, gaps):
+    place = np.arange(n_levels)
+    found = [tuple(ranks) for ranks in set_ranks(place, place, gaps=gaps)]
+    assert len(set(found)) == len(found) == 2 ** (n_levels - 1 + gaps) - 1
+    for ranks in found:
+        assert tuple(1 - np.array(ranks)) not in found or gaps
+
+
+def test_pooled_levels_stay_together_and_absent_ones_go_high():
+    place = np.array([2, 0, 2, 1, 5])
+    found = list(set_ranks(place, np.array([0, 1, 2, 3]), gaps=False))
+    assert len(found) == 3
+    assert all(ranks[0] == ranks[2] and ranks[4] == 1 for ranks in found)
+
+
+@pytest.mark.parametrize(
+    ("levels", "classes", "depth", "minimum", "expected"),
+    [
+        (2, 60, 9, True, Sets.ALL),
+        (12, 2, 9, False, Sets.ALL),
+        (13, 2, 2, False, Sets.ALL),
+        (64, 10, 2, False, Sets.ALL),
+        (13, 2, 3, False, Sets.ALL_LOW),
+        (64, 2, 3, False, Sets.ALL_LOW),
+        (65, 2, 2, False, Sets.ORDERED),
+        (3, 11, 2, False, Sets.ORDERED),
+        (5, 2, 3, True, Sets.ALL),
+        (6, 2, 1, True, Sets.ORDERED),
+    ],
+)
+def test_which_sets(levels, classes, depth, minimum, expected):
+    assert sets_of(levels, classes, depth, minimum=minimum) is expected
+
+
+def test_a_set_of_ranks_is_a_set_of_levels_with_or_without_gaps():
+    rank = np.array([1, 0, 1, 2])
+    views = Views((View(0, 3.0, rank, by_sets=True),), 1)
+    X = np.array([[0.0], [1.0], [3.0], [np.nan]])
+    assert views.by_sets == (0,)
+    assert views.values(X).ravel().tolist() == [1, 0, 2, 3]
+    lifted = views.lift(stump(levels=(1, 3)))
+    assert lifted.levels[0] == {0, 2}
+    assert lifted.missing_low[0]
+    other = views.lift(stump(levels=(0, 2)))
+    assert other.levels[0] == {1, 3}
+    assert not other.missing_low[0]
+
+
+def test_a_threshold_on_two_levels_is_a_set():
+    views = Views((View(0, 1.0, np.array([0, 0]), by_sets=True),), 1)
+    lifted = views.lift(stump(threshold=0.5))
+    assert lifted.levels[0] == {0, 1}
+    assert not lifted.missing_low[0]
+
+
+@pytest.mark.parametrize(("weights", "expected"), [([3, 1, 1, 0], {0, 2}), ([1, 1, 1, 0], {0}), ([2, 1, 1, 0], {0})])
+def test_absent_levels_go_to_the_heavier_side(weights, expected):
+    table = NodeTable(
+        feature=np.array([1, 0, -1, -1, -1]),
+        threshold=np.array([0.5, np.nan, np.nan, np.nan, np.nan]),
+        low=np.array([1, 2, -1, -1, -1]),
+        high=np.array([4, 3, -1, -1, -1]),
+        label=np.zeros(5, dtype=int),
+        weight=np.zeros((5, 2)),
+        rows=np.zeros(5, dtype=int),
+        missing_low=np.ones(5, dtype=bool),
+        levels=(None, frozenset({0}), None, None, None),
+    )
+    X = np.array([[0, 0], [1, 0], [1, 0], [2, 1]], dtype=float)  # level 2 does not come to the second test
+    assert with_absent_levels(table, X, np.array(weights)).levels[1] == expected
