@@ -281,6 +281,17 @@ def test_a_lone_leaf_is_reported(tmp_path):
     assert "no test" in text
 
 
+def test_a_change_by_the_least_step_is_said_to_be_that(tree):
+    model, X, _ = tree
+    words = Words(model.model_, model._names(), number_texts(model.model_))
+    income = X.columns.index("income")
+    beyond = float(np.nextafter(1927.36, np.inf))
+    assert words.value(income, beyond) == "just above 1927.36"
+    assert words.value(income, float(np.nextafter(1927.36, 0))) == "just below 1927.36"
+    assert words.value(income, 1927.36) == "1927.36"
+    assert words.value(income, 1 / 3) == repr(1 / 3)
+
+
 # --------------------------------------------------------------------------------------------------- hostile names
 
 
