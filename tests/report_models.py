@@ -44,16 +44,16 @@ def people(n: int = 600, seed: int = 0) -> tuple[pl.DataFrame, Any]:
 
 def depth_four() -> tuple[Any, Any, Any]:
     """A tree of depth 4 with every kind of test."""
-    X, y = people()
-    return OptimalTreeClassifier(max_depth=4, time_limit=10).fit(X, y), X, y
+    X, y = people(300)
+    return OptimalTreeClassifier(max_depth=4, time_limit=None).fit(X, y), X, y
 
 
 def diagram() -> tuple[Any, Any, Any]:
     """A diagram of about 12 nodes, some of them shared."""
-    X, y = people(1200)
+    X, y = people(600)
     X = X.select("age", "married", "income").fill_null(0)
     y = np.where(y == "bad", "bad", "ok")
-    return OptimalBDDClassifier(max_features=7, max_thresholds=10, time_limit=20).fit(X, y), X, y
+    return OptimalBDDClassifier(max_features=7, max_thresholds=10, time_limit=None).fit(X, y), X, y
 
 
 def many_nodes() -> tuple[Any, Any, Any]:
@@ -72,10 +72,10 @@ def many_nodes() -> tuple[Any, Any, Any]:
 def many_classes() -> tuple[Any, Any, Any]:
     """Fifty classes."""
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(3000, 6))
-    y = np.array([f"class number {k:02d}" for k in rng.permutation(np.arange(3000) % 50)])
+    X = rng.normal(size=(1000, 3))
+    y = np.array([f"class number {k:02d}" for k in rng.permutation(np.arange(1000) % 50)])
     y[X[:, 0] > 0.5] = "class number 07"
-    return OptimalTreeClassifier(max_depth=3, time_limit=10).fit(X, y), X, y
+    return OptimalTreeClassifier(max_depth=2, time_limit=None).fit(X, y), X, y
 
 
 def hostile() -> tuple[Any, Any, Any]:
@@ -93,4 +93,4 @@ def hostile() -> tuple[Any, Any, Any]:
     )
     wanted = (frame[HOSTILE[0]].to_numpy() > 0) ^ (frame["level"] == HOSTILE[0]).to_numpy()
     y = np.where(wanted, HOSTILE[0], np.where(frame[HOSTILE[3]].to_numpy(), HOSTILE[5], HOSTILE[1]))
-    return OptimalTreeClassifier(max_depth=3, time_limit=10).fit(frame, y), frame, y
+    return OptimalTreeClassifier(max_depth=3, time_limit=None).fit(frame, y), frame, y

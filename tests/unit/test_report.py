@@ -65,7 +65,7 @@ def page(tree, tmp_path_factory):
     model, X, y = tree
     path = tmp_path_factory.mktemp("report") / "tree.html"
     fresh = report_models.people(300, seed=5)
-    model.report(path, X, y, X_val=fresh[0], y_val=fresh[1], rows=[3, 17], title="Who pays & when", explain_seconds=20)
+    model.report(path, X, y, X_val=fresh[0], y_val=fresh[1], rows=[3, 17], title="Who pays & when", explain_seconds=60)
     return path.read_text(encoding="utf-8")
 
 
@@ -76,7 +76,7 @@ def test_a_report_says_what_is_proved_and_how_to_check_it(page, tree):
     assert f"proved optimal: {model.objective_:.0f} errors" in text
     assert model._claim() in text
     assert f"Done for this report: {model.objective_:.0f} errors, as the search says." in text
-    assert "OptimalTreeClassifier(max_depth=4, time_limit=10).fit(X, y)" in text
+    assert "OptimalTreeClassifier(max_depth=4, time_limit=None).fit(X, y)" in text
     assert "Nearest change that leads to" in text
     assert "Enough for it" in text
     assert "confirmed by a second engine" in text
@@ -221,7 +221,7 @@ def test_arguments_are_checked(tree, tmp_path):
     path = tmp_path / "r.html"
     for options, message in (
         ({"X_val": X}, "belong together"),
-        ({"rows": [len(y)]}, "expected numbers of rows, from 0 to 599"),
+        ({"rows": [len(y)]}, "expected numbers of rows, from 0 to 299"),
         ({"rows": [-1]}, "expected numbers of rows"),
         ({"rows": [True]}, "expected numbers of rows"),
         ({"rows": "12"}, "expected numbers of rows"),
@@ -273,12 +273,73 @@ def test_a_diagram_of_hyperplanes_is_reported(tmp_path):
         assert "No formal explanations: the model has oblique tests" in text
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        proofwood.MinimalTreeClassifier(max_errors=12, time_limit=None),
+        proofwood.OptimalBDDClassifier(max_features=3, alpha=0.01),
+        OptimalDiagramClassifier(widths=(1, 2), topology="tree", alpha=0.05),
+        OptimalTreeClassifier(max_depth=2, alpha=0.01, class_weight="balanced"),
+    ],
+)
+def test_every_learner_has_a_report(model, tmp_path):
+    X, y = report_models.people(80, seed=4)
+    X = X.select("age", "married", "income").fill_null(0)
+    model.fit(X, y)
+    model.report(tmp_path / "r.html", X, y)
+    text = Page((tmp_path / "r.html").read_text()).text
+    assert "Done for this report" in text
+    assert model._claim() in text or "Not proved" in text
+    for part in model._told_parts(model.result_):
+        assert part.unit.capitalize() in text
+
+
+def test_the_groups_of_a_penalty_are_counted(tmp_path):
+    rng = np.random.default_rng(0)
+    X, group = rng.normal(size=(80, 2)), rng.integers(0, 2, 80)
+    y = (X[:, 0] + group > 0.5).astype(int)
+    parity = proofwood.DemographicParity(ratio=0.9, penalty=0.25)
+    model = OptimalDiagramClassifier(widths=(1, 2), alpha=0.01, constraints=[parity])
+    model.fit(X, y, sensitive_features=group)
+    model.report(tmp_path / "a.html", X, y, sensitive_features=group)
+    assert "Done for this report" in Page((tmp_path / "a.html").read_text()).text
+    model.report(tmp_path / "b.html", X, y)
+    assert "Not possible on the rows of this report" in Page((tmp_path / "b.html").read_text()).text
+
+
+def test_labels_that_are_dates(tmp_path):
+    X, y = np.arange(6.0)[:, None], np.repeat(np.array(["2024-01-01", "2024-02-01"], dtype="datetime64[D]"), 3)
+    model = OptimalTreeClassifier(max_depth=1).fit(X, y)
+    model.report(tmp_path / "r.html", X, y, X_val=X, y_val=y.astype("datetime64[ns]"))
+    text = Page((tmp_path / "r.html").read_text()).text
+    assert "Validation rows 6 0 0.0%" in text
+
+
+def test_a_model_too_large_to_look_at_is_refused(tree, tmp_path, monkeypatch):
+    from proofwood.report import write
+
+    monkeypatch.setattr(write, "MOST_NODES", 10)
+    with pytest.raises(ValueError, match="a report shows at most 10 nodes and 1,000 classes"):
+        tree[0].report(tmp_path / "r.html", *tree[1:])
+
+
 def test_a_lone_leaf_is_reported(tmp_path):
     X, y = np.zeros((3, 1)), np.array([0, 0, 1])
     OptimalTreeClassifier(max_depth=0).fit(X, y).report(tmp_path / "r.html", X, y)
     text = Page((tmp_path / "r.html").read_text()).text
     assert "Always" in text
     assert "no test" in text
+
+
+def test_a_change_by_the_least_step_is_said_to_be_that(tree):
+    model, X, _ = tree
+    words = Words(model.model_, model._names(), number_texts(model.model_))
+    income = X.columns.index("income")
+    beyond = float(np.nextafter(1927.36, np.inf))
+    assert words.value(income, beyond) == "just above 1927.36"
+    assert words.value(income, float(np.nextafter(1927.36, 0))) == "just below 1927.36"
+    assert words.value(income, 1927.36) == "1927.36"
+    assert words.value(income, 1 / 3) == repr(1 / 3)
 
 
 # --------------------------------------------------------------------------------------------------- hostile names

@@ -256,7 +256,8 @@ class ProvedClassifier(FittedClassifier):
 
     def _reported(self, solve: Callable[[Progress | None], Result]) -> Result:
         """The result of ``solve``, with its progress and end in lines and to the callback, as the user asked."""
-        return reporting.reported(solve, callback=self.callback, verbose=self.verbose)
+        limit = seconds_of(self.time_limit)
+        return reporting.reported(solve, callback=self.callback, verbose=self.verbose, limit=limit)
 
     def _keep(self, result: Result, model: NodeTable) -> None:
         """Set the fitted attributes that the result decides."""

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 
+from proofwood.estimators import live
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.result import Part, Progress, ProgressEvent, Result, Status
 
@@ -18,10 +19,11 @@ _COUNTS = ("errors", "weighted errors")
 # ----------------------------------------------------------------------------------------------------------- progress
 
 
-def progress_line(event: ProgressEvent) -> str:
-    """One line about a running search: incumbent, lower bound, gap and seconds."""
+def progress_line(event: ProgressEvent, limit: float | None = None) -> str:
+    """One line about a running search: seconds, of how many if there is a limit, incumbent, lower bound and gap."""
+    of = "" if limit is None else f" of {limit:g}"
     return (
-        f"{event.seconds:7.1f} s  objective {shown(event.objective)}  "
+        f"{event.seconds:7.1f}{of} s  objective {shown(event.objective)}  "
         f"lower bound {shown(event.lower_bound)}  gap {shown(event.gap)}"
     )
 
@@ -48,13 +50,27 @@ class Improvements:
         return news
 
 
-def reported(solve: Callable[[Progress | None], Result], *, callback: Progress | None, verbose: int) -> Result:
-    """The result of ``solve``, with its progress in lines if ``verbose``, and to the user's callback.
+def reported(
+    solve: Callable[[Progress | None], Result],
+    *,
+    callback: Progress | None,
+    verbose: int,
+    limit: float | None = None,
+) -> Result:
+    """The result of ``solve``, with its progress if ``verbose``, and to the user's callback.
 
-    The end is always reported, also by an engine that says nothing on its way.
+    Progress is one live line on a terminal and in a notebook, and lines elsewhere; a program that handles our messages
+    itself gets these. The end is always reported, also by an engine that says nothing on its way.
+
+    Parameters
+    ----------
+    solve : the search
+    callback : of the user
+    verbose : 0 for no progress
+    limit : seconds that the search may take, to be told
     """
-    with _progress_lines(verbose):
-        listeners: list[Progress] = [_log_improvements()] if verbose else []
+    with _progress(verbose, limit) as told:
+        listeners: list[Progress] = [told] if told is not None else []
         if callback is not None:
             listeners.append(callback)
         if not listeners:
@@ -74,6 +90,21 @@ def reported(solve: Callable[[Progress | None], Result], *, callback: Progress |
         return result
 
 
+@contextmanager
+def _progress(verbose: int, limit: float | None) -> Iterator[Progress | None]:
+    """What tells of the progress while it lasts; None if nothing is to be told."""
+    if not verbose:
+        yield None
+        return
+    where = None if LOGGER.isEnabledFor(logging.INFO) else live.place()
+    if where is not None:
+        with live.live_line(where) as show:
+            yield lambda event: show(progress_line(event, limit))
+        return
+    with _progress_lines():
+        yield _log_improvements()
+
+
 def _log_improvements() -> Progress:
     seen = Improvements()
 
@@ -85,9 +116,9 @@ def _log_improvements() -> Progress:
 
 
 @contextmanager
-def _progress_lines(verbose: int) -> Iterator[None]:
+def _progress_lines() -> Iterator[None]:
     """While it lasts, INFO messages of this package go to standard error, unless the program handles them itself."""
-    if not verbose or LOGGER.isEnabledFor(logging.INFO):
+    if LOGGER.isEnabledFor(logging.INFO):
         yield
         return
     handler, level, propagate = logging.StreamHandler(), LOGGER.level, LOGGER.propagate

@@ -51,7 +51,8 @@ callback : function of one ProgressEvent, or None
     fit.""",
     "verbose": """\
 verbose : int, default 0
-    1 writes lines of progress to standard error, by way of ``logging``.""",
+    1 shows progress: one line that renews itself on a terminal and in a notebook, else lines on standard error, by
+    way of ``logging``.""",
     # fitted attributes
     "classes_": """classes_ : (n_classes,) labels, sorted""",
     "n_features_in_": """n_features_in_ : int""",

@@ -284,7 +284,7 @@ def _trace(result: Result) -> dict[str, Any]:
     }
 
 
-def _thinned(events: Sequence[Any], most: int = 40) -> list[Any]:
+def _thinned(events: Sequence[Any], most: int = 20) -> list[Any]:
     """At most so many events, among them the first and the last."""
     if len(events) <= most:
         return list(events)

@@ -65,6 +65,8 @@ class Measured:
 def codes_of(labels: Any, classes: npt.NDArray[Any]) -> IntArray:
     """(n_rows,) class code of each label, ``n_classes`` where training did not have it."""
     labels = np.asarray(labels).ravel()
+    if labels.dtype.kind in "mM" and classes.dtype.kind == labels.dtype.kind:
+        labels = labels.astype(classes.dtype)  # days and nanoseconds of one moment are the same
     known = {label: code for code, label in enumerate(classes.tolist())}
     return np.array([known.get(label, len(known)) for label in labels.tolist()], dtype=np.int64)
 

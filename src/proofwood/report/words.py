@@ -176,10 +176,14 @@ class Words:
 
 
 def _number(value: float) -> str:
-    """A number that reads back; the next one above a short number is said to be that."""
-    text = tidy_text(value) if abs(value) < 1e300 else exact_text(value)
-    below = tidy_text(float(np.nextafter(value, -math.inf))) if abs(value) < 1e300 else text
-    return f"just above {below}" if len(text) > 15 and len(below) < len(text) - 3 else text
+    """A number that reads back; the neighbours of a short number are said to be that."""
+    text = exact_text(value)
+    if len(text) < 15 or abs(value) > 1e300:
+        return text
+    near = tidy_text(value)
+    if len(near) > 12:
+        return text
+    return near if float(near) == value else f"just {'above' if value > float(near) else 'below'} {near}"
 
 
 def count(value: float) -> str:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 EXPLAIN_SECONDS = 2.0
+MOST_NODES, MOST_CLASSES = 5_000, 1_000
+"""Largest model of which there is a report."""
 
 
 def write_report(
@@ -41,7 +43,7 @@ def write_report(
     title: str | None = None,
     palette: Palette | None = None,
     explain_seconds: float = EXPLAIN_SECONDS,
-    **recounting: Any,
+    sensitive_features: Any = None,
 ) -> None:
     """Write all that can be said of a fitted model into one HTML file, which needs no network.
 
@@ -56,23 +58,25 @@ def write_report(
     title : of the report
     palette : colours of the classes in their order, or from labels to colours
     explain_seconds : limit of all formal explanations; 0 for none
-    recounting : what ``recount`` needs beside these, such as ``sensitive_features``
+    sensitive_features : groups of the training rows, as given to ``fit``, where a penalty for fairness is to be counted
 
     Raises
     ------
     ValueError
-        If the rows do not fit the model, or an argument is out of range.
+        If the rows do not fit the model, an argument is out of range, or the model is too large to be looked at.
     OSError
         If the file cannot be written; this is found out before the work begins.
     """
     check_is_fitted(model)
+    _require_small(model)
     require_writable(path)
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val belong together: give both, or neither")
     if not isinstance(explain_seconds, (int, float)) or not 0 <= explain_seconds < float("inf"):
         raise ValueError(f"explain_seconds={explain_seconds!r}: expected seconds from 0")
     training = _rows(model, X, y, "y")
-    recounted = _recounted(model, X, y, sample_weight, recounting)
+    groups = {} if sensitive_features is None else {"sensitive_features": sensitive_features}
+    recounted = _recounted(model, X, y, sample_weight, groups)
     training = Rows(training.X, training.codes, recounted)
     validation = None if X_val is None else _rows(model, X_val, y_val, "y_val")
     facts = content(
@@ -105,6 +109,16 @@ def render(facts: dict[str, Any]) -> str:
         style=Markup(style),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+
+
+def _require_small(model: ProvedClassifier) -> None:
+    """Refuse a model that no page can show."""
+    table = model.model_
+    if table.n_nodes > MOST_NODES or table.n_classes > MOST_CLASSES:
+        raise ValueError(
+            f"the model has {table.n_nodes:,} nodes and {table.n_classes:,} classes: a report shows at most "
+            f"{MOST_NODES:,} nodes and {MOST_CLASSES:,} classes. Use export_text()"
+        )
 
 
 def _rows(model: ProvedClassifier, X: Any, y: Any, name: str) -> Rows:

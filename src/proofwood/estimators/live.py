@@ -1,0 +1,81 @@
+"""A line that renews itself while a search runs: on a terminal and in a notebook, and never in a worker."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+LEAST_SECONDS = 0.1
+"""Seconds between two texts of a line."""
+
+Show = Callable[[str], None]
+
+
+def place() -> str | None:
+    """``"terminal"`` or ``"notebook"`` where a live line can be shown; None elsewhere.
+
+    Workers of joblib and others share the terminal of the process that started them: their lines would overwrite each
+    other. So a line is shown by the main thread of a process that nobody started as a worker.
+    """
+    if multiprocessing.parent_process() is not None or multiprocessing.current_process().name != "MainProcess":
+        return None
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    if _kernel() is not None:
+        return "notebook"
+    return "terminal" if sys.stderr is not None and sys.stderr.isatty() else None
+
+
+def _kernel() -> Any:
+    """The kernel of the notebook that runs this process, or None; nothing is imported for it."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return None if shell is None else getattr(shell, "kernel", None)
+
+
+@contextmanager
+def live_line(where: str) -> Iterator[Show]:
+    """A function that renews the line; what it showed last stays.
+
+    Parameters
+    ----------
+    where : what :func:`place` says
+    """
+    with _terminal() if where == "terminal" else _notebook() as show:
+        last, text = -LEAST_SECONDS, ""
+
+        def renew(line: str) -> None:
+            nonlocal last, text
+            text = line
+            now = time.monotonic()
+            if now - last >= LEAST_SECONDS:
+                last = now
+                show(line)
+
+        try:
+            yield renew
+        finally:
+            if text:
+                show(text)
+
+
+@contextmanager
+def _terminal() -> Iterator[Show]:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(Text(""), console=Console(stderr=True), auto_refresh=False) as live:
+        yield lambda line: live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
+
+
+@contextmanager
+def _notebook() -> Iterator[Show]:
+    display = sys.modules["IPython"].display.display
+    handle = display({"text/plain": ""}, raw=True, display_id=True)
+    yield lambda line: handle.update({"text/plain": line}, raw=True)
