@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from proofwood.data.catalog import CATALOG, Dataset, checkerboard, load_dataset, load_file
-from proofwood.data.tables import drop_columns, explain_text_column, read_table, select_columns, split_target
+from proofwood.data.tables import drop_columns, read_table, select_columns, split_target
 from proofwood.estimators.registry import LEARNERS, learner, learner_of_class
 from proofwood.exceptions import DataError
 
@@ -142,11 +142,15 @@ def test_labels_keep_their_type():
         split_target(frame.select("s"), "s")
 
 
-def test_marks_of_missing_values_are_told_from_text():
-    assert explain_text_column(pl.Series(["1", "?", "2.5"])) == "1 of 3 values are missing (written '?')"
-    assert explain_text_column(pl.Series(["1", "high"])) is None
-    assert explain_text_column(pl.Series(["?", "?"])) is None
-    assert explain_text_column(pl.Series([1, 2])) is None
+def test_text_that_stands_for_numbers_is_read_as_numbers(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,c,d,e,f\n1, 2.5,01101,True,high,?\n?,NA,01102,False,1,?\n3,4,01103,true,2,?\n")
+    frame = read_table(tmp_path / "t.csv")
+    assert frame["a"].to_list() == [1, None, 3]
+    assert frame["b"].to_list() == [2.5, None, 4.0]
+    assert frame["c"].to_list() == ["01101", "01102", "01103"]
+    assert frame["d"].to_list() == [True, False, True]
+    assert frame["e"].to_list() == ["high", "1", "2"]
+    assert frame["f"].to_list() == ["?", "?", "?"]
 
 
 def test_the_table_of_learners():

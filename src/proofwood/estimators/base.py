@@ -174,10 +174,10 @@ class ProvedClassifier(FittedClassifier):
                 raise
             except (OutOfTime, MemoryError) as error:
                 problem, answer = self._answer_at_a_limit(error, started, columns, codes, classes.size, weights)
-                result = self._reported(lambda _: answer)
+                result = self._reported(lambda _: answer, seconds)
             else:
                 limits = self._limits_left(started, seconds, columns.shape[0])
-                result = self._reported(partial(self._solve, problem, limits))
+                result = self._reported(partial(self._solve, problem, limits), seconds)
         finally:
             self.__dict__.pop("_deadline", None)
         if result.model is None:
@@ -254,9 +254,8 @@ class ProvedClassifier(FittedClassifier):
             f"{X.shape[1]:,} columns: raise time_limit"
         ) from None
 
-    def _reported(self, solve: Callable[[Progress | None], Result]) -> Result:
+    def _reported(self, solve: Callable[[Progress | None], Result], limit: float | None) -> Result:
         """The result of ``solve``, with its progress and end in lines and to the callback, as the user asked."""
-        limit = seconds_of(self.time_limit)
         return reporting.reported(solve, callback=self.callback, verbose=self.verbose, limit=limit)
 
     def _keep(self, result: Result, model: NodeTable) -> None:
