@@ -43,6 +43,12 @@ def people(n=200, seed=0):
     return frame, y
 
 
+def as_polars(frame):
+    """The same table as a frame of polars, without the package that polars would use for it."""
+    columns = {name: frame[name].astype(object).tolist() for name in frame}
+    return pl.DataFrame({name: [None if v is None or v != v else v for v in c] for name, c in columns.items()})
+
+
 @pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
 def test_every_learner_takes_the_table_as_it_is(learner, tmp_path):
