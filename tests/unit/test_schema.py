@@ -70,7 +70,7 @@ def test_every_learner_takes_the_table_as_it_is(learner, tmp_path):
     for rows in (
         X,
         strange,
-        pl.from_pandas(X.drop(columns="size")).with_columns(pl.Series("size", X["size"].astype(str))),
+        as_polars(X.assign(size=X["size"].astype(str))),
     ):
         rows = rows[list(X.columns)]
         assert (learner.predict(rows) == again.predict(rows)).all()
