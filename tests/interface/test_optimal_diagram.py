@@ -531,7 +531,7 @@ def test_pictures(iris, splits, topology):
     import matplotlib.pyplot as plt
 
     X, y = iris
-    diagram = small(widths=(1, 2, 2), alpha=0.0, splits=splits, topology=topology).fit(X, y)
+    diagram = small(widths=(1, 2, 2), alpha=0.0, splits=splits, topology=topology, time_limit=2.0).fit(X, y)
     axes = diagram.plot()
     told = " ".join(text.get_text() for text in axes.texts)
     assert "yes" in told
