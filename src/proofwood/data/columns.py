@@ -235,14 +235,6 @@ def require_numbers(columns: Columns, *, drop: Callable[[str], str] | None = Non
             _raise_not_finite(columns.values[:, j], f"column {column.name!r}", away)
 
 
-def require_finite(X: FloatArray, names: Sequence[str] | None = None) -> None:
-    """Raise DataError if ``X`` holds NaN or infinity; the message names the column, the row and what to do."""
-    if np.all(np.isfinite(X)):
-        return
-    column = int(np.flatnonzero(~np.all(np.isfinite(X), axis=0))[0])
-    _raise_not_finite(X[:, column], f"column {column} of X" if names is None else f"column {names[column]!r}")
-
-
 def require_no_infinity(X: FloatArray) -> None:
     """Raise DataError if ``X`` holds infinity; the message names the column and the row."""
     infinite = np.isinf(X)

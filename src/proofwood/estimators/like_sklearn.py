@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,8 +33,9 @@ class LikeSklearn:
 
     _low_weight: FloatArray | None = None  # of diagrams: weight per class on the low edge of each node, if it is known
 
+    @abstractmethod
     def _rows(self, X: Any) -> FloatArray:
-        raise NotImplementedError
+        """Rows as numbers, in the codes of training."""
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """(n_samples, n_classes) natural logarithm of :meth:`predict_proba`, ``-inf`` where that is 0."""
@@ -141,8 +143,9 @@ class LikeSklearn:
             del made.feature_names_in_  # its rows are arrays of to_numbers, whose columns have no names
         return made
 
+    @abstractmethod
     def _weights_of(self, codes: Any, sample_weight: npt.ArrayLike | None) -> FloatArray | None:
-        raise NotImplementedError
+        """Weights of rows of these classes, as ``fit`` took them; None for ones."""
 
     def _require_few_digits(self) -> None:
         """Refuse thresholds of moments, which float32 rounds to minutes, where no rows say whether that matters."""
