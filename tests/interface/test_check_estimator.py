@@ -27,8 +27,8 @@ def test_every_learner_passes_the_checks_of_scikit_learn_by_default_in_two_minut
 
 
 def test_the_limit_fits_the_table():
-    assert seconds_of("auto", 50 * 10) == 3
-    assert seconds_of("auto", 500 * 2) == 5
+    assert seconds_of("auto", 50 * 10) == 3.25
+    assert seconds_of("auto", 500 * 2) == 5.25
     assert seconds_of("auto", 10**9) == 60
     assert seconds_of(7, 400) == 7
     assert seconds_of(None, 400) is None

@@ -23,6 +23,7 @@ from proofwood.engines.skeleton.milp.solve import UNCONFIRMED
 from proofwood.engines.skeleton.oblique.bounds import BY_MARGIN
 from proofwood.engines.skeleton.oblique.cuts import MARGIN
 from proofwood.engines.skeleton.solve import ENGINES, OBLIQUE_ENGINES, solve
+from proofwood.engines.skeleton.univariate import DEFAULT_SHARES, Shares, steady_shares
 from proofwood.estimators.constraints import (
     Constraint,
     FairnessConstraint,
@@ -31,7 +32,7 @@ from proofwood.estimators.constraints import (
     from_plain,
 )
 from proofwood.estimators.over_tests import ClassifierOverTests
-from proofwood.estimators.parameters import is_integer, seconds_of
+from proofwood.estimators.parameters import AUTO, is_integer, seconds_of
 from proofwood.estimators.posed_diagram import (
     PosedDiagram,
     attained,
@@ -392,7 +393,14 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         if problem.incomplete is not None and progress is not None:
             progress = without_bounds(progress)
         with _few_blas_threads(limits.threads):  # linear algebra takes all cores otherwise
-            result = solve(problem.problem, engine=self.engine, limits=limits, random_state=seed, progress=progress)
+            result = solve(
+                problem.problem,
+                engine=self.engine,
+                limits=limits,
+                random_state=seed,
+                shares=self._shares(problem.X),
+                progress=progress,
+            )
         if result.model is None:
             if result.status is Status.INFEASIBLE:
                 raise InfeasibleError(infeasible_text(problem), result)
@@ -414,6 +422,13 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         if ends_all(result.stats.stopped_by):
             left = 0.0
         return bounded_by(result, self._solve(sure, dataclasses.replace(limits, seconds=left), progress))
+
+    def _shares(self, X: FloatArray) -> Shares:
+        """How engines divide their time; with a limit that fits the table, such that equal calls give equal answers."""
+        if self.time_limit != AUTO:
+            return DEFAULT_SHARES
+        seconds = seconds_of(self.time_limit, self._n_values(X))
+        return DEFAULT_SHARES if seconds is None else steady_shares(X.shape[0], X.shape[1], seconds)
 
     def _lifted(self, model: NodeTable, posed: PosedDiagram) -> NodeTable:
         """A model of the engine in the unit of the columns, with the weights of the training rows."""

@@ -15,7 +15,7 @@ NO_LIMIT = 1e9
 """Seconds from which a time limit is none: thirty years."""
 AUTO = "auto"
 """The time limit that fits the table, of learners that have one."""
-AUTO_MOST, AUTO_LEAST, AUTO_VALUES = 60.0, 1.0, 250
+AUTO_MOST, AUTO_LEAST, AUTO_VALUES = 60.0, 1.25, 250
 """Seconds of that limit: at most; and at least, to which comes one for so many values of the table."""
 
 UNSEEN = ("majority", "error")

@@ -98,7 +98,7 @@ DIAGRAMS = {
     "time_limit": """\
 time_limit : float, "auto" or None, default "auto"
     Seconds for the search. Reaching it keeps the best model found and warns with :class:`OptimalityWarning`.
-    ``"auto"`` fits the table: 1 second and one more for each 250 values (rows times columns, a column of text as
+    ``"auto"`` fits the table: 1.25 seconds and one more for each 250 values (rows times columns, a column of text as
     many as it has levels), at most 60. What is not proved over so few rows by then is hardly ever proved in a minute;
     set seconds to try.""",
 }

@@ -41,6 +41,8 @@ class Shares:
     unrolled : bounds by optimal trees again, for what took longer
     sets : third search over sets
     neighbourhoods : of a few nodes each, by CP-SAT, where the whole model is too large for it
+    starts, rounds : most starts of the construction, and rounds of the local search, or None. Where these come before
+        the time is up, equal calls find equal diagrams
     """
 
     look: tuple[float, float] = (0.05, 1.0)
@@ -50,9 +52,20 @@ class Shares:
     unrolled: tuple[float, float] = (0.5, 120.0)
     sets: tuple[float, float] = (0.4, 120.0)
     neighbourhoods: tuple[float, float] = (0.6, 120.0)
+    starts: int | None = None
+    rounds: int | None = None
 
 
 DEFAULT_SHARES = Shares()
+
+
+def steady_shares(n_rows: int, n_columns: int, seconds: float) -> Shares:
+    """Shares in which numbers of starts and rounds, and not the speed of the machine, end the heuristics.
+
+    They take about a tenth of ``seconds``, a third of the time that they may take.
+    """
+    round_seconds = 3e-8 * n_rows**2 + 2e-5 * n_columns
+    return Shares(improve=(0.3, 10.0), starts=300, rounds=max(100, int(0.1 * seconds / round_seconds)))
 
 
 def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Shares = DEFAULT_SHARES) -> str | None:
@@ -83,10 +96,10 @@ def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Sha
         return None
     if alone:
         # The sets that are left are too many to list: what time remains goes into better diagrams.
-        improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 30.0))
+        improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 30.0), rounds=shares.rounds)
         return None
     if not time_for_a_child(run):
-        improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 30.0))
+        improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 30.0), rounds=shares.rounds)
         return None
     if problem.rows.groups[1].shape[0] > LARGE:
         stopped_by = cpsat.improve(
@@ -111,8 +124,9 @@ def start(run: LayeredRun, random_state: int, shares: Shares = DEFAULT_SHARES) -
     if run.problem.rows.n_tests == 0 or run.clock.over:
         return
     seconds = _with_table(run, run.clock.share(*shares.construct))
-    run.offer(construct(run.problem, random_state=random_state, seconds=seconds), by="construct")
-    improve_best(run, random_state, seconds=_with_table(run, run.clock.share(*shares.improve)))
+    made = construct(run.problem, random_state=random_state, seconds=seconds, n_starts=shares.starts)
+    run.offer(made, by="construct")
+    improve_best(run, random_state, seconds=_with_table(run, run.clock.share(*shares.improve)), rounds=shares.rounds)
 
 
 def _with_table(run: LayeredRun, seconds: float) -> float:
@@ -122,7 +136,7 @@ def _with_table(run: LayeredRun, seconds: float) -> float:
     return most if left is None else min(most, max(seconds, left / 2))
 
 
-def improve_best(run: LayeredRun, random_state: int, *, seconds: float) -> None:
+def improve_best(run: LayeredRun, random_state: int, *, seconds: float, rounds: int | None = None) -> None:
     """Local search from the best diagram; with fairness asked for, over prices that lean towards it."""
     problem = run.problem
     if run.best is None or run.done or run.clock.over or problem.rows.n_tests == 0 or seconds <= 0:
@@ -130,14 +144,15 @@ def improve_best(run: LayeredRun, random_state: int, *, seconds: float) -> None:
     if problem.rates or problem.penalties:
 
         def search(leaning: LayeredProblem, diagram: Diagram, costs: IntArray, seed: int, time: float) -> Diagram:
-            return improve(leaning, diagram, costs=costs, random_state=seed, seconds=time)
+            return improve(leaning, diagram, costs=costs, random_state=seed, seconds=time, max_rounds=rounds)
 
         improve_fairly(
             run, search, lambda one: run.offer(one, by="local search"), random_state=random_state, seconds=seconds
         )
         return
     run.offer(
-        improve(problem, run.best, random_state=random_state, seconds=seconds, target=run.lower), by="local search"
+        improve(problem, run.best, random_state=random_state, seconds=seconds, target=run.lower, max_rounds=rounds),
+        by="local search",
     )
 
 

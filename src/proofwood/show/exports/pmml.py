@@ -142,18 +142,17 @@ def _predicate(model: Exported, ask: Ask, of_sum: str | None) -> ET.Element:
     """What holds of the rows that go low."""
     name = of_sum if of_sum is not None else model.columns[ask.column].name
     gap = ET.Element("SimplePredicate", {"field": name, "operator": "isMissing"})
+    ordered = ask.column >= 0 and model.kind(ask.column) is Kind.ORDERED and model.is_text(ask.column)
+    if ordered and ask.codes is None:
+        low, high = model.low_and_high_levels(ask)
+        return _any(gap, _none_of(name, high)) if ask.missing_low else _one_of(name, low)  # strange levels are missing
     if ask.threshold == -math.inf:
         return gap if ask.missing_low else ET.Element("False")
     if ask.threshold == math.inf:
         present = ET.Element("SimplePredicate", {"field": name, "operator": "isNotMissing"})
         return ET.Element("True") if ask.missing_low else present
-    if ask.column >= 0 and model.is_text(ask.column):
-        if ask.codes is not None:
-            test = _one_of(name, model.texts(ask.column, ask.codes))
-        elif model.kind(ask.column) is Kind.ORDERED and ask.missing_low:
-            return _any(gap, _none_of(name, model.low_and_high_levels(ask)[1]))  # strange levels are missing
-        else:
-            test = _one_of(name, model.low_and_high_levels(ask)[0])
+    if ask.column >= 0 and ask.codes is not None and model.is_text(ask.column):
+        test = _one_of(name, model.texts(ask.column, ask.codes))
     elif ask.codes is not None:
         test = _any(
             *(

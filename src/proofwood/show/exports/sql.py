@@ -140,16 +140,16 @@ def condition(model: Exported, ask: Ask) -> str:
         return _or_missing(f"{name} IN ({', '.join(map(literal, texts))})" if texts else "1 = 0", name, ask)
     threshold = ask.threshold
     assert threshold is not None
-    if threshold == -math.inf:
-        return f"{name} IS NULL" if ask.missing_low else "1 = 0"
-    if threshold == math.inf:
-        return "1 = 1" if ask.missing_low else f"{name} IS NOT NULL"
     if kind is Kind.ORDERED and model.is_text(ask.column):
         low, high = model.low_and_high_levels(ask)
         if not ask.missing_low:
             return f"{name} IN ({', '.join(map(literal, low))})" if low else "1 = 0"
         # a level that training did not have is missing
         return f"({name} NOT IN ({', '.join(map(literal, high))}) OR {name} IS NULL)" if high else "1 = 1"
+    if threshold == -math.inf:
+        return f"{name} IS NULL" if ask.missing_low else "1 = 0"
+    if threshold == math.inf:
+        return "1 = 1" if ask.missing_low else f"{name} IS NOT NULL"
     if kind is Kind.BOOLEAN:
         never, always = threshold < 0, threshold >= 1
         test = "1 = 0" if never else f"{name} IS NOT NULL" if always else f"NOT {name}"
