@@ -66,7 +66,8 @@ class PairSearch {
       return;
     }
     constexpr u64 kLook = 256;
-    if (--steps_left_ == 0 || (steps_left_ % kLook == 0 && stop_.load(std::memory_order_relaxed) != 0))
+    --steps_left_;
+    if (steps_left_ == 0 || (steps_left_ % kLook == 0 && stop_.load(std::memory_order_relaxed) != 0))
       answer_.stopped = true;  // all pairs that are still to come count with their bounds
     const bool one_end = ends_.size(pair.a) == 1, other_end = ends_.size(pair.b) == 1;
     if (one_end && other_end) {
