@@ -103,6 +103,7 @@ template <class T>
 std::pair<int, int> LevelEnds<T>::open(int node) {
   const Node& opened = nodes_[static_cast<std::size_t>(node)];
   if (opened.children[0] < 0) {
+    opened_.push_back(node);
     if (opened.kind == kThresholds)
       open_thresholds(node);
     else
@@ -110,6 +111,16 @@ std::pair<int, int> LevelEnds<T>::open(int node) {
   }
   const int* const children = nodes_[static_cast<std::size_t>(node)].children;
   return {children[0], children[1]};
+}
+
+template <class T>
+void LevelEnds<T>::release(const Mark& mark) {
+  while (opened_.size() > mark.opened) {
+    nodes_[static_cast<std::size_t>(opened_.back())].children[0] = -1;
+    opened_.pop_back();
+  }
+  nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(mark.nodes), nodes_.end());
+  store_.resize(mark.values);
 }
 
 // ------------------------------------------------------------------ thresholds

@@ -29,6 +29,14 @@ class LevelEnds {
   int build();  // the group of all ends; -1 if stopped
   std::pair<int, int> open(int node);
 
+  // Once they take much memory, nodes that were made since a mark may be given back.
+  struct Mark {
+    std::size_t nodes = 0, values = 0, opened = 0;
+  };
+  bool full() const { return store_.size() * sizeof(T) > kFull; }
+  Mark mark() const { return {nodes_.size(), store_.size(), opened_.size()}; }
+  void release(const Mark& mark);
+
   u32 n_levels() const { return m_; }  // levels of the column that the rows have
   u32 width() const { return width_; }
   const T* least(int node) const { return store_.data() + nodes_[static_cast<std::size_t>(node)].least; }
@@ -38,6 +46,7 @@ class LevelEnds {
   LevelSet cheaper(int a, int b) const;
 
  private:
+  static constexpr std::size_t kFull = std::size_t{1} << 26;  // bytes of what nodes hold
   enum Kind : unsigned char { kGroup, kThresholds, kSets, kEnd };
   struct Node {
     Kind kind;
@@ -94,6 +103,7 @@ class LevelEnds {
   std::vector<T> sign_;   // per class: what a row that goes low adds to what is wrong, times its weight
   std::vector<T> store_;
   std::vector<Node> nodes_;
+  std::vector<int> opened_;  // nodes, in the order in which they were opened
   std::vector<SetSource> sources_;
 };
 

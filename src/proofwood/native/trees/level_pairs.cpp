@@ -74,12 +74,15 @@ class PairSearch {
       offer(pair);
       return;
     }
+    const bool full = ends_.full();
+    const typename LevelEnds<T>::Mark mark = ends_.mark();
     Parts parts = one_end ? opened(pair.b, pair.a) : opened(pair.a, pair.b);
     if (pair.a != pair.b && !one_end && !other_end) {
       const Parts others = opened(pair.b, pair.a);
       if (others.tells_more_than(parts)) parts = others;
     }
     for (std::size_t i = 0; i < parts.n; ++i) search(parts.pair[i]);
+    if (full) ends_.release(mark);
   }
 
   // The pairs of the children of `node` with `other`, by their bounds.
