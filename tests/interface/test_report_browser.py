@@ -23,7 +23,8 @@ SCREENSHOTS = os.environ.get("PROOFWOOD_SCREENSHOTS")
 def browser():
     from selenium import webdriver
 
-    binary, driver = shutil.which("chromium") or shutil.which("chromium-browser"), shutil.which("chromedriver")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    binary, driver = next(filter(None, map(shutil.which, names)), None), shutil.which("chromedriver")
     if binary is None or driver is None:
         pytest.skip("there is no Chromium with chromedriver: install Debian's chromium and chromium-driver")
     options = webdriver.ChromeOptions()

@@ -46,7 +46,8 @@ def in_a_terminal(code):
     """What a process with a terminal writes to it."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    run = subprocess.Popen([sys.executable, "-c", code], stdin=theirs, stdout=theirs, stderr=theirs)
+    settings = {**os.environ, "TERM": "xterm-256color"}  # one that can clear a line
+    run = subprocess.Popen([sys.executable, "-c", code], stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
     os.close(theirs)
     parts = []
     while True:

@@ -8,6 +8,8 @@ from html.parser import HTMLParser
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import confusion_matrix
 
@@ -16,6 +18,7 @@ from proofwood import OptimalDiagramClassifier, OptimalTreeClassifier
 from proofwood.markup import escaped, table, trace_svg
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF
+from proofwood.printable import printable
 from proofwood.report.content import script_json
 from proofwood.report.measures import codes_of, interval, measured
 from proofwood.report.words import Words
@@ -412,6 +415,16 @@ def test_markup_escapes():
     head = '<thead><tr><th scope="col">x</th><th scope="col">y</th></tr></thead>'
     body = "<tbody><tr><td>a</td><td>1</td></tr></tbody>"
     assert table([("a", 1)], head=("x", "y")) == f"<table>{head}{body}</table>"
+
+
+@given(st.text())
+def test_any_text_survives_as_text(text):
+    import html
+
+    shown = escaped(text)
+    assert not set('<>"') & set(shown)
+    assert html.unescape(shown) == printable(text, keep="\n")
+    assert json.loads(script_json(text)) == text
 
 
 @pytest.mark.parametrize(
