@@ -11,6 +11,7 @@ import pytest
 from proofwood import OptimalDiagramClassifier
 from proofwood.data.binarize import Binarizer
 from proofwood.data.scale import Scaling
+from proofwood.engines.bdd import solve as bdd_search
 from proofwood.engines.bdd.reference import solve as bdd_solve
 from proofwood.engines.skeleton.milp import solve as milp
 from proofwood.engines.skeleton.oblique import bounds, hyperplane
@@ -192,3 +193,13 @@ def test_a_program_is_as_large_as_its_tests_make_it(thresholds):
     stopped_by = milp.solve(problem, LayeredRun(problem, Limits(0.5)), solver="scipy", seconds=0.5, options=options)
     assert stopped_by == "time_limit"
     assert time.process_time() - started < 1.0
+
+
+@pytest.mark.parametrize("engine", ["heuristic", "greedy"])
+def test_a_greedy_choice_that_the_clock_cut_says_what_stopped_it(engine, monkeypatch):
+    real = bdd_search.best_subset  # a search among no tests may end before it looks at the clock
+    monkeypatch.setattr(bdd_search, "best_subset", lambda rows, size, limits: real(rows, size))
+    problem = replace(_fewest_problem(), max_features=2, fewest=False)
+    result = bdd_search.solve(problem, engine=engine, limits=Limits(0.0))
+    assert result.status is Status.FEASIBLE
+    assert result.stats.stopped_by == "time_limit"

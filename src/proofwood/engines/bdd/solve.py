@@ -160,10 +160,11 @@ def _choose(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
         return _Chosen(tests, subset_errors(rows, tests), rows.unavoidable, "greedy", None, {})
     if engine == "heuristic":
         among = sorted(tests_of_cart(rows, size, lambda: clock.over))
+        stopped_by = "time_limit" if clock.over else None  # the greedy tree may have been cut
         found = best_subset(rows.select(among), size, limits=clock.for_tests())
         tests = tuple(among[test] for test in found.tests or ())
         errors = subset_errors(rows, tests)
-        return _Chosen(tests, errors, rows.unavoidable, "heuristic", found.stopped_by, found.counters)
+        return _Chosen(tests, errors, rows.unavoidable, "heuristic", found.stopped_by or stopped_by, found.counters)
     found = best_subset(rows, size, limits=clock.for_tests(), progress=progress)
     tests = found.tests or ()
     trace = tuple(_real_event(problem, event) for event in found.trace if event.objective <= rows.total)
