@@ -14,8 +14,9 @@ Every answer carries its proof: ``objective_``, ``lower_bound_``, ``gap_`` and `
 Where things are:
 
 ===================  =====================================================================================
-``estimators``       scikit-learn classifiers: :class:`OptimalTreeClassifier`, :class:`MinimalTreeClassifier`,
-                     :class:`OptimalBDDClassifier`, :class:`OptimalDiagramClassifier` and its constraints:
+``estimators``       scikit-learn classifiers: :class:`OptimalTreeClassifier`, :class:`OptimalTreeCV`,
+                     :class:`MinimalTreeClassifier`, :class:`OptimalBDDClassifier`,
+                     :class:`OptimalDiagramClassifier` and its constraints:
                      :class:`DemographicParity`, :class:`EqualOpportunity`, :class:`PredictiveEquality`,
                      :class:`EqualizedOdds`, :class:`MaxSplits`, :class:`MinSamples`
 ``model``            :class:`NodeTable`, the one form of every model, and functions that evaluate, reshape
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.optimal_bdd import OptimalBDDClassifier
     from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+    from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
     from proofwood.estimators.saving import load
     from proofwood.exceptions import DataError, DataWarning, InfeasibleError, OptimalityWarning
     from proofwood.explain.explainer import Explainer
@@ -94,6 +96,7 @@ __all__ = [
     "NodeTable",
     "OptimalBDDClassifier",
     "OptimalDiagramClassifier",
+    "OptimalTreeCV",
     "OptimalTreeClassifier",
     "OptimalityWarning",
     "Part",
@@ -132,6 +135,7 @@ _HOME = {
     "NodeTable": "model.node_table",
     "OptimalBDDClassifier": "estimators.optimal_bdd",
     "OptimalDiagramClassifier": "estimators.optimal_diagram",
+    "OptimalTreeCV": "estimators.optimal_tree_cv",
     "OptimalTreeClassifier": "estimators.optimal_tree",
     "DataWarning": "exceptions",
     "OptimalityWarning": "exceptions",
