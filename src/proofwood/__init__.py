@@ -32,6 +32,7 @@ Where things are:
 ``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      their names for columns and classes are :class:`Labels`
+``comparison``       :func:`compare`: an optimal tree beside other classifiers, on the same folds
 ``report``           a model, its proof, its errors and explained rows in one HTML file
 ``cli``              the command ``proofwood``
 ===================  =====================================================================================
@@ -45,6 +46,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from proofwood.comparison import Comparison, compare
     from proofwood.data.binarize import Binarizer
     from proofwood.data.catalog import load_dataset
     from proofwood.data.columns import read_columns
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Binarizer",
+    "Comparison",
     "DataError",
     "DataWarning",
     "DemographicParity",
@@ -108,6 +111,7 @@ __all__ = [
     "Status",
     "TreeProblem",
     "__version__",
+    "compare",
     "explain_path",
     "export_graphviz",
     "export_text",
@@ -119,6 +123,8 @@ __all__ = [
 
 _HOME = {
     "Binarizer": "data.binarize",
+    "Comparison": "comparison",
+    "compare": "comparison",
     "DataError": "exceptions",
     "DemographicParity": "estimators.constraints",
     "EqualOpportunity": "estimators.constraints",
