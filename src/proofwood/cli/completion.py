@@ -12,7 +12,7 @@ from proofwood.estimators.registry import LEARNERS
 
 def columns(ctx: typer.Context, incomplete: str) -> list[str]:
     """Columns of the table that stands on the command line already; none if it cannot be read."""
-    path = ctx.params.get("data") or ctx.params.get("table")
+    path = _table(ctx)
     if path is None:
         return []
     # Start-up time: polars.
@@ -22,6 +22,20 @@ def columns(ctx: typer.Context, incomplete: str) -> list[str]:
         return beginning(column_names(Path(path)), incomplete)
     except (OSError, ValueError):
         return []  # what is wrong with the table is said when the command runs
+
+
+TABLES = ("data", "table")
+"""Arguments of commands that are tables."""
+
+
+def _table(ctx: typer.Context) -> str | None:
+    """The table that is named so far: what is typed is not finished, so that it may stand among what was not read."""
+    arguments = [it.name for it in ctx.command.params if it.param_type_name == "argument"]
+    for place, name in enumerate(arguments):
+        if name in TABLES:
+            found = ctx.params.get(name) or (ctx.args[place] if place < len(ctx.args) else None)
+            return None if found is None else str(found)
+    return None
 
 
 def learners(incomplete: str) -> list[str]:

@@ -80,17 +80,15 @@ def _options(path: Path, ctx: typer.Context, types: Mapping[str, tuple[type, boo
         one_of(key, commands, f"{path}: [{key}] is no command")
     given = {key: value for key, value in content.items() if key not in tables}
     given |= tables.get(called, {})
-    names = {}
-    for parameter in ctx.command.params:
-        if parameter.name in types and parameter.name is not None:
-            longest = max(parameter.opts, key=len).lstrip("-") if parameter.opts else parameter.name
-            names[longest] = parameter.name
+    names = {key: name for key, name in _names(ctx.command).items() if name in types}
     found = {}
     problems = []
     for key, value in given.items():
-        name = key.replace("_", "-") if key.replace("_", "-") in names else key
+        name = key.replace("_", "-")
         if name not in names:
-            problems.append(f"{key!r} is no option of {called!r}{meant(name, names, ': ') or ''}")
+            others = [other for other, command in getattr(group, "commands", {}).items() if name in _names(command)]
+            hint = meant(name, names, ": ") or (f": put it below [{'] or ['.join(others)}]" if others else "")
+            problems.append(f"{key!r} is no option of {called!r}{hint}")
             continue
         try:
             found[names[name]] = _value(value, *types[names[name]])
@@ -99,6 +97,15 @@ def _options(path: Path, ctx: typer.Context, types: Mapping[str, tuple[type, boo
     if problems:
         raise DataError(f"{path}: {'; '.join(problems)}")
     return found
+
+
+def _names(command: Any) -> dict[str, str]:
+    """What an option or argument of a command of typer is called in a file -> name of its parameter."""
+    return {
+        (max(it.opts, key=len).lstrip("-") if it.opts else str(it.name)): str(it.name)
+        for it in command.params
+        if it.name not in (None, "config", "help")
+    }
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -68,4 +68,5 @@ def corrected(message: str) -> str:
     value, *choices = re.findall(r"'([^']*)'", message) or [""]
     if not choices or "not one of" not in message:
         return message
-    return message.rstrip(".") + "." + meant(value, choices, " ")
+    plain = message.removeprefix("Value error, ").rstrip(".")
+    return f"{plain}.{meant(value, choices, ' ')}"

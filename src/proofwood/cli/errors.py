@@ -83,7 +83,8 @@ def fail(message: str, code: int = WRONG_INPUT) -> NoReturn:
 
 def warn(message: str) -> None:
     """Print a warning as one line on standard error."""
-    typer.echo(f"proofwood: warning: {message}", err=True)
+    # Not by typer, which writes past the live line of a search.
+    sys.stderr.write(f"proofwood: warning: {message}\n")
 
 
 def _one_line(message: str) -> str:

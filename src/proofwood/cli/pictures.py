@@ -44,8 +44,8 @@ def format_of(path: Path) -> str:
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
         raise DataError(
-            f"{path}: the ending of a picture says its format: expected {', '.join(f'.{name}' for name in FORMATS)}"
-            + meant(ending, FORMATS, "; ")
+            f"{path}: the ending of a picture says its format: expected .{', .'.join(FORMATS)}"
+            + meant(f".{ending}", [f".{name}" for name in FORMATS], "; ")
         )
     return ending
 

@@ -21,6 +21,7 @@ from proofwood.cli.answers import (
     proof_answer,
     register,
 )
+from proofwood.cli.corrections import one_of
 from proofwood.cli.files import existing_model, require_out, writing
 from proofwood.cli.pictures import drawn
 from proofwood.cli.report import tree_text
@@ -78,7 +79,7 @@ def show(
     from proofwood.estimators.saving import load
 
     require_out(out, model)
-    kind = format or (Format.TEXT if out is None else ENDINGS.get(out.suffix.lower(), Format.TEXT))
+    kind = format or _by_ending(out)
     if as_json and out is None and format is not None:
         raise DataError("--json and --format exclude each other, unless --out says where the picture goes")
     estimator = load(existing_model(model))
@@ -99,3 +100,11 @@ def show(
     if as_json:
         saved = None if out is None else str(out)
         print_answer("show", model=model_answer(estimator), proof=proof_answer(estimator), saved=saved)
+
+
+def _by_ending(out: Path | None) -> Format:
+    """The format that a file asks for by its ending; text without one."""
+    if out is None or not out.suffix:
+        return Format.TEXT
+    ending = out.suffix.lower()
+    return ENDINGS[one_of(ending, ENDINGS, f"{out}: what to write as {ending}, without --format")]

@@ -219,11 +219,7 @@ def _read_parquet(path: Path) -> pl.DataFrame:
         with _silent_natively():
             rows = int(pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item())
             cells = rows * len(pl.read_parquet_schema(BytesIO(data)))
-        if 8 * cells > min(MAX_CELLS * 8, max(SMALL, MAX_PACKED * 10 * len(data))):
-            raise DataError(
-                f"{path} has {len(data):,} bytes and says that it holds {cells:,} values: that is no table that can be "
-                "read. If it is one, write it without compression"
-            )
+        _require_read(path, len(data), cells)
         with _silent_natively():
             frame = pl.read_parquet(BytesIO(data))
     except DataError:
@@ -237,14 +233,32 @@ def _read_parquet(path: Path) -> pl.DataFrame:
 
 def _read_arrow(path: Path) -> pl.DataFrame:
     data = _whole(path)
+    if not data.startswith(b"ARROW1"):
+        raise DataError(
+            f"{path} is no Arrow file by its content: a stream, or another format, has to be written as an Arrow "
+            "(Feather) file first, for example with write_ipc of polars"
+        )
     try:
         with _silent_natively():
+            rows = int(pl.scan_ipc(path).select(pl.len()).collect().item())
+            _require_read(path, len(data), rows * len(pl.read_ipc_schema(BytesIO(data))))
             frame = pl.read_ipc(BytesIO(data), use_pyarrow=False)
+    except DataError:
+        raise
     except BaseException as error:
         if not _is_read_error(error):
             raise
         raise DataError(f"cannot read {path} as Arrow (Feather): {_first_line(error)}") from error
     return _checked(frame, path)
+
+
+def _require_read(path: Path, size: int, cells: int) -> None:
+    """Refuse a packed table of more values than its bytes can hold."""
+    if 8 * cells > min(MAX_CELLS * 8, max(SMALL, MAX_PACKED * 10 * size)):
+        raise DataError(
+            f"{path} has {size:,} bytes and says that it holds {cells:,} values: that is no table that can be read. If "
+            "it is one, write it without compression"
+        )
 
 
 def _whole(path: Path) -> bytes:

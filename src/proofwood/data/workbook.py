@@ -60,9 +60,9 @@ def read_sheet(data: bytes, path: Path, sheet: str | None, *, most: int) -> pl.D
         )
     if not full:
         raise DataError(f"{path} is empty: expected a row of names and one row per sample")
-    frame = frames[full[0]]
+    frame: pl.DataFrame = frames[full[0]]
     frame.columns = [name.strip() for name in frame.columns]
-    return frame.with_columns([_whole_numbers(column) for column in frame.get_columns()])
+    return frame.with_columns([_as_meant(column) for column in frame.get_columns()])
 
 
 def _require_opens(data: bytes, path: Path, most: int) -> None:
@@ -81,10 +81,12 @@ def _require_opens(data: bytes, path: Path, most: int) -> None:
         )
 
 
-def _whole_numbers(column: pl.Series) -> pl.Series:
-    """A column of a workbook, in which every number is a float, as integers if all are whole."""
-    if column.dtype != pl.Float64 or column.null_count() == len(column):
-        return column
+def _as_meant(column: pl.Series) -> pl.Series:
+    """A column of a workbook, which knows only floats and moments, as integers or dates where all values are such."""
     present = column.drop_nulls()
-    whole = ((present == present.floor()) & (present.abs() <= 2**53)).all()
-    return column.cast(pl.Int64) if whole else column
+    if len(present) and column.dtype == pl.Float64:
+        whole = ((present == present.floor()) & (present.abs() <= 2**53)).all()
+        return column.cast(pl.Int64) if whole else column
+    if len(present) and isinstance(column.dtype, pl.Datetime):
+        return column.cast(pl.Date) if (present == present.dt.truncate("1d")).all() else column
+    return column
