@@ -16,7 +16,20 @@ import typer
 from typer.core import TyperCommand
 
 import proofwood
-from proofwood.cli import data, demo, explain, export, fit, html_report, predict, schema, show, verify
+from proofwood.cli import (
+    compare,
+    data,
+    demo,
+    evaluate,
+    explain,
+    export,
+    fit,
+    html_report,
+    predict,
+    schema,
+    show,
+    verify,
+)
 from proofwood.cli.command import HELP_NAMES, Command, Commands
 from proofwood.cli.config import with_config
 from proofwood.cli.errors import EXIT_CODES, readable
@@ -46,6 +59,8 @@ _add(demo, demo.demo)
 _add(data, data.data)
 _add(fit, fit.fit, LearnersCommand)
 _add(predict, predict.predict)
+_add(evaluate, evaluate.evaluate)
+_add(compare, compare.compare)
 _add(show, show.show)
 _add(export, export.export)
 _add(html_report, html_report.report)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from proofwood.cli.answers import TEXT, AsJson, nullable, print_answer, register
+from proofwood.cli.choosing import SIZE, choose_size, size_answer
 from proofwood.cli.completion import columns, learners
 from proofwood.cli.corrections import one_of
 from proofwood.cli.files import require_out, writing
@@ -28,6 +29,7 @@ from proofwood.printable import printable
 EXAMPLES = """
 proofwood data iris --out iris.csv
 proofwood fit iris.csv --target species --max-depth 2 --out tree.json --plot tree.pdf
+proofwood fit iris.csv --target species --cv 5 --out tree.json
 proofwood fit iris.csv --target species --model minimal --minimize nodes
 proofwood fit iris.csv --target species --model bdd --max-features 3 --time-limit 10
 proofwood fit iris.csv --target species --model odd --widths 1,2 --alpha 0.02 --time-limit 10
@@ -38,7 +40,12 @@ UNSEEN = ("majority", "error")
 register(
     "fit",
     "A model, what is proved of it, and the rows it was learned from.",
-    {**FITTED, "saved": nullable(TEXT, "the model file"), "plot": nullable(TEXT, "the file with the picture")},
+    {
+        **FITTED,
+        "cross_validation": SIZE,
+        "saved": nullable(TEXT, "the model file"),
+        "plot": nullable(TEXT, "the file with the picture"),
+    },
 )
 
 
@@ -117,7 +124,11 @@ def fit(
     require_columns(features.columns, categorical)
     settings |= {"categorical_features": categorical or None, **weights, **more.settings}
     told = {**more.fit, **of_rows}
-    fitted = learn(model, settings, features, labels, **told)
+    folds = settings.pop("cv", None)
+    if folds is None:
+        fitted = learn(model, settings, features, labels, **told)
+    else:
+        fitted = choose_size(folds, settings, features, labels, **told)
     if out is not None:
         # Before anything is printed: a closed pipe must not cost the model.
         with writing(out):
@@ -126,7 +137,9 @@ def fit(
         save_picture(fitted.plot, plot)
     if as_json:
         files = {"saved": None if out is None else str(out), "plot": None if plot is None else str(plot)}
-        print_answer("fit", **fitted_answer(fitted, features, labels, **told), **files)
+        scores = None if folds is None else size_answer(fitted)
+        tree = fitted if folds is None else fitted.best_estimator_
+        print_answer("fit", **fitted_answer(tree, features, labels, **told), cross_validation=scores, **files)
         return
     print_report(fitted, features, labels, **told)
     for path in (out, plot):

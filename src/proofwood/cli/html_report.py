@@ -11,8 +11,8 @@ import typer
 
 from proofwood.cli.answers import INTEGER, TEXT, AsJson, print_answer, register
 from proofwood.cli.files import existing_model, require_out, writing
+from proofwood.cli.labelled import labelled_rows
 from proofwood.cli.options import TABLE_HELP, Sheet, Target
-from proofwood.exceptions import DataError
 from proofwood.printable import printable
 
 EXAMPLES = """
@@ -49,10 +49,10 @@ def report(
 
     require_out(out, model, table, *([] if validation is None else [validation]))
     fitted = load(existing_model(model))
-    features, labels = _rows(fitted, table, target, sheet)
+    features, labels = labelled_rows(fitted, table, target, sheet)
     more: dict[str, Any] = {}
     if validation is not None:
-        more["X_val"], more["y_val"] = _rows(fitted, validation, target, None)
+        more["X_val"], more["y_val"] = labelled_rows(fitted, validation, target, None)
     with writing(out):
         write_report(
             fitted, out, features, labels, rows=row or None, title=title, explain_seconds=explain_seconds, **more
@@ -61,19 +61,3 @@ def report(
         print_answer("report", saved=str(out), bytes=out.stat().st_size, rows=len(labels))
     else:
         typer.echo(f"saved to {printable(str(out))}", err=True)
-
-
-def _rows(model: Any, path: Path, target: str, sheet: str | None) -> tuple[Any, Any]:
-    """The columns that a model takes, and the labels."""
-    from proofwood.data.tables import read_table, select_columns, split_target
-
-    features, labels = split_target(read_table(path, sheet=sheet), target)
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None:
-        return select_columns(features, [str(name) for name in names]), labels
-    if features.width != model.n_features_in_:
-        raise DataError(
-            f"the model was learned from {model.n_features_in_} columns without names, and {path} has "
-            f"{features.width} beside the target: pass a table with exactly these columns, in the same order"
-        )
-    return features.to_numpy(), labels
