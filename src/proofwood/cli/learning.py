@@ -80,7 +80,7 @@ class Line:
         now = time.monotonic()
         if self.last is None:
             of = "" if self.limit is None else f" of {self.limit:g}"
-            return Text(f"{now - self.came:7.1f}{of} s  reading the table ...", no_wrap=True, overflow="ellipsis")
+            return Text(f"{now - self.came:7.1f}{of} s  searching ...", no_wrap=True, overflow="ellipsis")
         seconds = self.last.seconds + now - self.came
         event = ProgressEvent(seconds, self.last.objective, self.last.lower_bound)
         text = Text(progress_line(event, self.limit), no_wrap=True, overflow="ellipsis")

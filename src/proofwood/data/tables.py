@@ -214,8 +214,8 @@ def require_columns(columns: Sequence[str], names: Iterable[str]) -> None:
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
+    data = _whole(path)
     try:
-        data = _whole(path)
         with _silent_natively():
             rows = int(pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item())
             cells = rows * len(pl.read_parquet_schema(BytesIO(data)))
