@@ -13,8 +13,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import typer
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File
+from typer.testing import CliRunner
+
+from proofwood.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
 FROM_OUTSIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", "benchmarks/results/**/*.md")
@@ -45,7 +49,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
             return link.group()  # MkDocs says that it leads nowhere
         return before + posixpath.relpath(there, posixpath.dirname(here) or ".") + after
 
-    return LINK.sub(moved, markdown)
+    return LINK.sub(moved, markdown).replace("<!-- commands -->", helps() if "<!-- commands -->" in markdown else "")
 
 
 def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
@@ -65,4 +69,14 @@ def site_path(path: str) -> str:
 
 def mathml(formula: str, *, block: bool) -> str:
     """A formula in LaTeX, with the escapes of HTML, as an element ``math``."""
-    return convert(html.unescape(formula).strip(), display="block" if block else "inline")
+    return convert(html.unescape(formula).strip(), display="block" if block else "inline").replace("<mi>&#x029F5;</mi>", "<mo>&#x2216;</mo>")
+
+
+def helps() -> str:
+    """What ``--help`` prints of each command, under a heading each."""
+    group = typer.main.get_command(app)
+    parts = []
+    for name in group.commands:  # type: ignore[attr-defined]  # a group of commands
+        text = CliRunner().invoke(app, [name, "--help"], prog_name="proofwood", env={"COLUMNS": "100"}).output
+        parts.append(f"## {name}\n\n```text\n{text.strip()}\n```\n")
+    return "\n".join(parts)
