@@ -19,7 +19,7 @@ from proofwood.explain.shared_docs import SHARED as OF_EXPLAINER
 
 COMMON = ((SHARED, "as in every learner"), (DIAGRAMS, "as in every diagram"), (OF_EXPLAINER, "as in every method"))
 ENTRIES = re.compile(r"^(Parameters|Attributes)\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", re.MULTILINE | re.DOTALL)
-ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.*)$(?:\n( +)(?=[A-Z0-9`]))?", re.MULTILINE)
+ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.*)$(?:\n( +)(\S+))?", re.MULTILINE)
 TYPE = re.compile(
     r"(?:int|float|str|bool|dict|list|tuple|None|[A-Z]\w+|\{[^}]*\})"  # its beginning ...
     r"(?:,? (?:or|of|from|to|in|label|weight|indices|names|boolean|mask|None|int|float|str|bool|function|one|tuple"
@@ -68,11 +68,12 @@ def as_shown(text: str) -> str:
 
 
 def _entry(entry: re.Match[str]) -> str:
-    names, text, indent = entry.groups()
+    names, text, indent, word = entry.groups()
     if TYPE.fullmatch(text):
         return entry.group()
-    if indent:  # a new sentence follows
-        text += ("" if text[-1] in ".:;" else ".") + f"\n{indent}"
+    if indent:  # of a line that was not full, the next one begins a sentence
+        full = len(f"{names} : {text} {word}") + len(indent) > 110
+        text += ("" if full or text[-1] in ".:;," else ".") + f"\n{indent}{word}"
     return f"{names}\n    {text}"
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import typer
 from latex2mathml.converter import convert
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 from typer.testing import CliRunner
 
@@ -24,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FROM_OUTSIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", "benchmarks/results/**/*.md")
 PICTURES = ("benchmarks/results/**/*.png",)
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
+LOADS = re.compile(r'<(?:script|link|img|iframe|source|video)\b[^>]*\b(?:src|href)="(?:https?:)?//[^"]*"')
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
 
@@ -55,6 +57,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
     """Formulas as MathML."""
     return FORMULA.sub(lambda found: mathml(found[3], block=found[2] == "["), content)
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Refuse a page that would load something from the network."""
+    if loads := LOADS.search(output):
+        raise PluginError(f"{page.file.src_uri} loads from the network: {loads.group()}")
+    return output
 
 
 def in_repository(page: str) -> str:
