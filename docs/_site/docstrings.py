@@ -1,7 +1,7 @@
 """Docstrings as the site shows them: entries that stand for others in full, words of an entry apart from its type.
 
-Docstrings here are numpydoc, with marks of reStructuredText. The page makes of them: the type and default of a parameter
-from the signature, where its entry says only what it is (``x : one row``); Markdown in place of roles such as ``:class:``.
+Docstrings here are numpydoc with marks of reStructuredText. Where an entry says only what a parameter is
+(``x : one row``), its type and default come from the signature. Roles such as ``:class:`` become Markdown.
 """
 
 from __future__ import annotations
@@ -14,10 +14,15 @@ import griffe
 
 import proofwood
 from proofwood.docstrings import filled_in
-from proofwood.estimators.shared_docs import DIAGRAMS, SHARED
+from proofwood.estimators.shared_docs import DIAGRAMS, FAIRNESS, SHARED
 from proofwood.explain.shared_docs import SHARED as OF_EXPLAINER
 
-COMMON = ((SHARED, "as in every learner"), (DIAGRAMS, "as in every diagram"), (OF_EXPLAINER, "as in every method"))
+COMMON = (
+    (SHARED, "as in every learner"),
+    (DIAGRAMS, "as in every diagram"),
+    (FAIRNESS, "as in every constraint on rates"),
+    (OF_EXPLAINER, "as in every method"),
+)
 ENTRIES = re.compile(r"^(Parameters|Attributes)\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", re.MULTILINE | re.DOTALL)
 ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.*)$(?:\n( +)(\S+))?", re.MULTILINE)
 TYPE = re.compile(
@@ -59,12 +64,17 @@ def as_shown(text: str) -> str:
     words = Words(text)
     for entries, phrase in COMMON:
         filled_in(words, entries, phrase)
-    text = ENTRIES.sub(lambda part: f"{part[1]}\n{'-' * len(part[1])}\n{ENTRY.sub(_entry, part[2])}", words.__doc__ or "")
+    text = ENTRIES.sub(_section, words.__doc__ or "")
     text = ROLE.sub(lambda role: _linked(role[1]), text)
     text = re.sub(r":math:`([^`]+)`", lambda formula: f"${formula[1]}$", text)
     text = re.sub(r"::$", ":", text, flags=re.MULTILINE)
     text = re.sub(r"^\.\. \[(\d+)\] ", r"\n\\[\1\\] ", text, flags=re.MULTILINE)
     return re.sub(r"\[(\d+)\]_", r"\\[\1\\]", text)
+
+
+def _section(section: re.Match[str]) -> str:
+    title, entries = section.groups()
+    return f"{title}\n{'-' * len(title)}\n{ENTRY.sub(_entry, entries)}"
 
 
 def _entry(entry: re.Match[str]) -> str:

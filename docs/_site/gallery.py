@@ -19,6 +19,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from sklearn.datasets import load_digits
 
 from proofwood import OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier, load_dataset
 
@@ -42,21 +43,25 @@ def page(name: str) -> dict[str, Any]:
 
 
 def loans_tree() -> Any:
+    """The tree of the tutorial on a messy table."""
     made = page("tutorial/messy-table.md")
     return made["tree"].plot(X=made["X"], title="Which loans are repaid?", figsize=(10.5, 5.6))
 
 
 def first_tree() -> Any:
+    """The tree of the first tutorial, and of the README."""
     made = page("tutorial/first-tree.md")
     return made["tree"].plot(X=made["X"], figsize=(9.0, 4.4))
 
 
 def explanation() -> Any:
+    """An inflated explanation of the tutorial on forests."""
     made = page("tutorial/audit-a-forest.md")
     return made["explainer"].abductive(made["applicant"], inflate=True).plot()
 
 
 def trace() -> Any:
+    """Objective and bound of a search."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 12))
     y = (np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(size=3000) > 0).astype(int)
@@ -64,6 +69,7 @@ def trace() -> Any:
 
 
 def bdd() -> Any:
+    """A decision diagram over three tests."""
     data = load_dataset("breast_cancer")
     X = pd.DataFrame(data.X, columns=data.feature_names)
     diagram = OptimalBDDClassifier(max_features=3, max_thresholds=8, tie_break="size", time_limit=60).fit(X, data.y)
@@ -71,6 +77,7 @@ def bdd() -> Any:
 
 
 def oblique() -> Any:
+    """A diagram of hyperplanes."""
     data = load_dataset("iris")
     X = pd.DataFrame(data.X, columns=data.feature_names)
     diagram = OptimalDiagramClassifier((1, 1), alpha=0.05, splits="oblique", time_limit=60).fit(X, data.y)
@@ -78,8 +85,7 @@ def oblique() -> Any:
 
 
 def many_classes() -> Any:
-    from sklearn.datasets import load_digits
-
+    """A tree of ten classes."""
     X, y = load_digits(return_X_y=True, as_frame=True)
     tree = OptimalTreeClassifier(max_depth=3).fit(X, y)
     return tree.plot(X=X, figsize=(11.0, 5.4), title="Ten classes: written digits from single pixels")

@@ -78,7 +78,8 @@ def site_path(path: str) -> str:
 
 def mathml(formula: str, *, block: bool) -> str:
     """A formula in LaTeX, with the escapes of HTML, as an element ``math``."""
-    return convert(html.unescape(formula).strip(), display="block" if block else "inline").replace("<mi>&#x029F5;</mi>", "<mo>&#x2216;</mo>")
+    made: str = convert(html.unescape(formula).strip(), display="block" if block else "inline")
+    return made.replace("<mi>&#x029F5;</mi>", "<mo>&#x2216;</mo>")  # the minus of sets, in a sign that fonts have
 
 
 def helps() -> str:

@@ -74,7 +74,9 @@ def matches(printed: str, shown: str) -> bool:
 
 
 WITH_CODE = [page for page in PAGES if any(block.kind == "python" for block in blocks(page))]
-WITH_COMMANDS = [page for page in PAGES if any(True for block in blocks(page) if block.kind == "sh" and [*commands(block)])]
+WITH_COMMANDS = [
+    page for page in PAGES if any(True for block in blocks(page) if block.kind == "sh" and [*commands(block)])
+]
 
 
 @pytest.mark.filterwarnings("default::proofwood.DataWarning")
@@ -152,7 +154,9 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
 def test_lower_bounds_are_those_of_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = {
-        name: needed for name, needed in project["optional-dependencies"].items() if name not in ("lint", "bench", "docs")
+        name: needed
+        for name, needed in project["optional-dependencies"].items()
+        if name not in ("lint", "bench", "docs")
     }
     assert set(re.findall(r"[\w]+", extras.pop("all")[0])) == {"proofwood", *extras} - {"test", "browser"}
     wanted = [*project["dependencies"], *chain.from_iterable(extras.values())]

@@ -58,7 +58,16 @@ class Entry:
 
 
 def load_dataset(name: str) -> Dataset:
-    """The data set ``name`` of :data:`CATALOG`; no network is used.
+    """A bundled data set; no network is used.
+
+    Parameters
+    ----------
+    name : {"breast_cancer", "wine", "iris", "checkerboard", "credit"}
+
+    Returns
+    -------
+    Dataset
+        With ``X``, ``y`` and ``feature_names``.
 
     Raises
     ------
