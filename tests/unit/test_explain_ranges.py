@@ -180,7 +180,7 @@ FOREST = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X0, ["a", "b
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("abductive", {"target": []}, r"target=\[\] names no class"),
     ("abductive", {"target": [math.nan]}, r"target=\[nan\] is no class|target=nan is no class"),
-    ("abductive", {"target": [["a"]]}, "is no class of the model"),
+    ("abductive", {"target": [["a"]]}, "is not a class of the model"),
     ("abductive", {"time_limit": -1}, "time_limit=-1: expected seconds above 0"),
     ("abductive", {"time_limit": math.nan}, "time_limit=nan: expected seconds above 0"),
     ("abductive", {"time_limit": "3"}, "time_limit='3': expected seconds above 0"),

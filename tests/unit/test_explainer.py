@@ -178,7 +178,7 @@ def test_weights_turn_the_nearest_row(explainer, frame):
     assert dear.distance >= explainer.counterfactual(row, weights={"income": 0.0, "home": 0.0}).distance
     with pytest.raises(ValueError, match="finite number from 0"):
         explainer.counterfactual(row, weights={"income": -1.0})
-    with pytest.raises(ValueError, match="is no column"):
+    with pytest.raises(ValueError, match="is not a column"):
         explainer.counterfactual(row, weights={"wealth": 1.0})
 
 
@@ -190,7 +190,7 @@ def test_features_by_name_or_index_and_clear_errors(explainer, frame):
     assert explainer.is_sufficient(row, []) is False
     found = explainer.abductive(row, keep=["married"])
     assert "married" in found.names
-    with pytest.raises(ValueError, match="keep names 'merried', which is no column"):
+    with pytest.raises(ValueError, match="keep names 'merried', which is not a column"):
         explainer.abductive(row, keep=["merried"])
     with pytest.raises(ValueError, match=r"expected a list, such as \['income'\]"):
         explainer.abductive(row, free="income")

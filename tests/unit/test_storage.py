@@ -126,7 +126,7 @@ def test_labels_of_any_type_keep_it(classes):
 def test_labels_that_have_no_json_form_are_refused():
     with pytest.raises(TypeError, match=r"complex128.*y\.astype\(str\)"):
         to_json(leaf(np.array([1j, 2])))
-    with pytest.raises(TypeError, match="NaT, which is no label"):
+    with pytest.raises(TypeError, match="NaT, which is not a label"):
         to_json(leaf(np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")))
     with pytest.raises(TypeError, match=r"parameters\['callback'\] cannot be saved"):
         to_json(leaf(np.array([0, 1]), parameters={"callback": print}))

@@ -108,7 +108,7 @@ def _labels(labels: pl.Series) -> npt.NDArray[Any]:
     dtype = labels.dtype
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
         raise DataError(
-            f"column {labels.name!r} holds values of type {dtype}, which are no labels: expected integers, booleans, "
+            f"column {labels.name!r} holds values of type {dtype}, which are not labels: expected integers, booleans, "
             "text or dates"
         )
     simple = dtype in (pl.Boolean, pl.Float32, pl.Float64, pl.Date, pl.Duration) or (
@@ -161,8 +161,8 @@ def _read_parquet(path: Path) -> pl.DataFrame:
             cells = rows * len(pl.read_parquet_schema(BytesIO(data)))
         if 8 * cells > min(MAX_CELLS * 8, max(SMALL, MAX_PACKED * 10 * len(data))):
             raise DataError(
-                f"{path} has {len(data):,} bytes and says that it holds {cells:,} values: that is no table that can be "
-                "read. If it is one, write it without compression"
+                f"{path} has {len(data):,} bytes and says that it holds {cells:,} values: that is not a table that can "
+                "be read. If it is one, write it without compression"
             )
         with _silent_natively():
             frame = pl.read_parquet(BytesIO(data))
@@ -203,7 +203,7 @@ def _read_text(path: Path) -> pl.DataFrame:
         separator = max(SEPARATORS, key=lambda mark: len(next(csv.reader([first], delimiter=mark))))
         header = [name.strip() for name in next(csv.reader([first], delimiter=separator))]
     except csv.Error as error:
-        raise DataError(f"{path}: the first line is no header ({error}): expected the column names") from error
+        raise DataError(f"{path}: the first line is not a header ({error}): expected the column names") from error
     _check_header(header, path)
     try:
         content = text[start:].encode()
@@ -252,8 +252,8 @@ def _bytes(path: Path) -> bytes:
         raise DataError(f"cannot unpack {path}: {error}") from error
     if unpacked is None:
         raise DataError(
-            f"{path} has {len(data):,} bytes and unpacks to more than {most:,}: that is no table. If it is one, unpack "
-            "it first"
+            f"{path} has {len(data):,} bytes and unpacks to more than {most:,}: that is not a table. If it is one, "
+            "unpack it first"
         )
     return unpacked
 
@@ -267,7 +267,7 @@ def _text(path: Path) -> str:
         raise DataError(f"{path} is a Parquet file by its content: give it the ending .parquet")
     nul = data.find(b"\0")
     if nul >= 0:
-        raise DataError(f"{path} is no text: byte {nul} is NUL. Expected CSV in UTF-8, or a file ending in .parquet")
+        raise DataError(f"{path} is not text: byte {nul} is NUL. Expected CSV in UTF-8, or a file ending in .parquet")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -141,7 +141,7 @@ class ProvedClassifier(FittedClassifier):
                 self._finish(problem)
             except MemoryError as error:
                 raise memory.MemoryLimitError(
-                    f"fit ended without a model for want of memory ({str(error) or 'an allocation failed'}): raise "
+                    f"memory ended before fit had a model ({str(error) or 'an allocation failed'}): raise "
                     "memory_limit or the limits of the process, take fewer rows or columns, or set n_jobs=1"
                 ) from error
         if self.result_.status is Status.FEASIBLE and self.result_.stats.stopped_by is not None:

@@ -351,7 +351,7 @@ class FairnessConstraint(Constraint):
     def _positive(self, labels: list[Any], what: str) -> int:
         if self.pos_label is not None:
             if self.pos_label not in labels:
-                raise ValueError(f"{self!r}: pos_label={self.pos_label!r} is no label; {what} are {labels}")
+                raise ValueError(f"{self!r}: pos_label={self.pos_label!r} is not a label; {what} are {labels}")
             return labels.index(self.pos_label)
         if len(labels) != 2:
             raise ValueError(
@@ -487,6 +487,6 @@ def checked(constraints: Any) -> tuple[Constraint, ...]:
                 f"{constraint.__name__}(...)"
             )
         if not isinstance(constraint, Constraint):
-            raise ValueError(f"constraints holds {constraint!r}, which is no constraint: {what}")
+            raise ValueError(f"constraints holds {constraint!r}, which is not a constraint: {what}")
         constraint.check()
     return checked

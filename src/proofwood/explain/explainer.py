@@ -60,7 +60,7 @@ def _within_memory(method: Callable[P, R]) -> Callable[P, R]:
                 explainer.forget()
                 why = str(error) or "an allocation failed"
                 raise memory.MemoryLimitError(
-                    f"{method.__name__} ended without an answer for want of memory ({why}): raise memory_limit or the "
+                    f"memory ended before {method.__name__} had an answer ({why}): raise memory_limit or the "
                     "limits of the process"
                 ) from error
         if memory.lacked():

@@ -154,7 +154,7 @@ def position(key: Key, names: Sequence[str], what: str) -> int:
     """Index of a column given by name or index; ValueError if there is none."""
     if isinstance(key, str):
         if key not in names:
-            raise ValueError(f"{what} names {key!r}, which is no column: the columns are {shown(names)}")
+            raise ValueError(f"{what} names {key!r}, which is not a column: the columns are {shown(names)}")
         return list(names).index(key)
     if isinstance(key, bool) or not isinstance(key, numbers.Integral):
         raise ValueError(f"{what} names {key!r}: expected the name of a column, or its index")
