@@ -339,7 +339,7 @@ def test_wrong_sample_weights(weights, message):
         ({"min_samples_leaf": 0}, "min_samples_leaf=0 is not a number of rows"),
         ({"min_samples_leaf": 0.1}, "min_samples_leaf=0.1"),
         ({"max_gap": -1}, "max_gap=-1 is negative"),
-        ({"max_gap": 1.0}, "max_gap=1.0 is no gap"),
+        ({"max_gap": 1.0}, "max_gap=1.0 is not a gap"),
         ({"time_limit": 0}, "time_limit=0 is not a time: expected seconds above 0, or None"),
         ({"time_limit": -3}, "time_limit=-3"),
         ({"time_limit": float("nan")}, "time_limit=nan"),

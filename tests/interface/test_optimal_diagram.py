@@ -576,7 +576,7 @@ def test_pictures(iris, splits, topology):
         ({"max_thresholds": 0}, "max_thresholds=0"),
         ({"random_state": -1}, "random_state=-1: expected an integer from 0"),
         ({"random_state": np.random.default_rng(0)}, "random_state=Generator"),
-        ({"time_limit": 0}, "time_limit=0 is no time"),
+        ({"time_limit": 0}, "time_limit=0 is not a time"),
         ({"n_jobs": 0}, "n_jobs=0"),
     ],
 )

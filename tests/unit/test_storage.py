@@ -194,7 +194,7 @@ def test_a_file_cut_off_anywhere_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"PK\x03\x04\xff\xfe", "is not a proofwood model: it is no text"),
+        (b"PK\x03\x04\xff\xfe", "is not a proofwood model: it is not text"),
         (b"a,b\n1,2\n", "is not a proofwood model: it is no JSON"),
         (b"[1, 2]", "is not a proofwood model: it is JSON"),
         (b'{"format": "other"}', "is not a proofwood model: it is JSON"),
