@@ -160,7 +160,7 @@ def _labels(labels: pl.Series) -> npt.NDArray[Any]:
     dtype = labels.dtype
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
         raise DataError(
-            f"column {labels.name!r} holds values of type {dtype}, which are no labels: expected integers, booleans, "
+            f"column {labels.name!r} holds values of type {dtype}, which are not labels: expected integers, booleans, "
             "text or dates"
         )
     simple = dtype in (pl.Boolean, pl.Float32, pl.Float64, pl.Date, pl.Duration) or (
@@ -354,8 +354,8 @@ def _bytes(path: Path) -> bytes:
         raise DataError(f"cannot unpack {path}: {error}") from error
     if unpacked is None:
         raise DataError(
-            f"{path} has {len(data):,} bytes and unpacks to more than {most:,}: that is no table. If it is one, unpack "
-            "it first"
+            f"{path} has {len(data):,} bytes and unpacks to more than {most:,}: that is not a table. If it is one, "
+            "unpack it first"
         )
     return unpacked
 
@@ -369,7 +369,7 @@ def _text(path: Path) -> str:
             raise DataError(f"{path} is {what} by its content: {todo}")
     nul = data.find(b"\0")
     if nul >= 0:
-        raise DataError(f"{path} is no text: byte {nul} is NUL. Expected CSV in UTF-8, or a file ending in .parquet")
+        raise DataError(f"{path} is not text: byte {nul} is NUL. Expected CSV in UTF-8, or a file ending in .parquet")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from proofwood.data.kinds import Kind
+from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.schema import Schema
 from proofwood.explain.model.adapters.reading import Adapted, column_names, numbers
 from proofwood.explain.model.forest import DOUBLE, Forest, ScoredTree, merged, summing_noise
@@ -90,9 +91,12 @@ def from_classifier(model: Any, feature_names: Sequence[str] | None) -> Adapted:
         takes_missing=np.array([j in schema.gaps for j in range(len(names))], dtype=bool),
     )
     texts = {j: (column.levels or None, column.kind is Kind.ORDERED) for j, column in schema.categories.items()}
-    return Adapted(
-        forest, _inputs(names, [table], texts), tuple(map(Source, range(len(names)))), model._rows, forest.predict
+    kinds = [column.kind for column in schema.columns]
+    inputs = tuple(
+        replace(given, moment=kind) if kind in MOMENTS else given
+        for given, kind in zip(_inputs(names, [table], texts), kinds, strict=True)
     )
+    return Adapted(forest, inputs, tuple(map(Source, range(len(names)))), model._rows, forest.predict)
 
 
 def from_tables(model: NodeTable | Ensemble, feature_names: Sequence[str] | None) -> Adapted:
