@@ -14,8 +14,9 @@ Every answer carries its proof: ``objective_``, ``lower_bound_``, ``gap_`` and `
 Where things are:
 
 ===================  =====================================================================================
-``estimators``       scikit-learn classifiers: :class:`OptimalTreeClassifier`, :class:`MinimalTreeClassifier`,
-                     :class:`OptimalBDDClassifier`, :class:`OptimalDiagramClassifier` and its constraints:
+``estimators``       scikit-learn classifiers: :class:`OptimalTreeClassifier`, :class:`OptimalTreeCV`,
+                     :class:`MinimalTreeClassifier`, :class:`OptimalBDDClassifier`,
+                     :class:`OptimalDiagramClassifier` and its constraints:
                      :class:`DemographicParity`, :class:`EqualOpportunity`, :class:`PredictiveEquality`,
                      :class:`EqualizedOdds`, :class:`MaxSplits`, :class:`MinSamples`
 ``model``            :class:`NodeTable`, the one form of every model, and functions that evaluate, reshape
@@ -31,6 +32,7 @@ Where things are:
 ``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      their names for columns and classes are :class:`Labels`
+``comparison``       :func:`compare`: an optimal tree beside other classifiers, on the same folds
 ``report``           a model, its proof, its errors and explained rows in one HTML file
 ``cli``              the command ``proofwood``
 ===================  =====================================================================================
@@ -44,6 +46,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from proofwood.comparison import Comparison, compare
     from proofwood.data.binarize import Binarizer
     from proofwood.data.catalog import load_dataset
     from proofwood.data.columns import read_columns
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.optimal_bdd import OptimalBDDClassifier
     from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+    from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
     from proofwood.estimators.saving import load
     from proofwood.exceptions import DataError, DataWarning, InfeasibleError, OptimalityWarning
     from proofwood.explain.explainer import Explainer
@@ -77,6 +81,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Binarizer",
+    "Comparison",
     "DataError",
     "DataWarning",
     "DemographicParity",
@@ -94,6 +99,7 @@ __all__ = [
     "NodeTable",
     "OptimalBDDClassifier",
     "OptimalDiagramClassifier",
+    "OptimalTreeCV",
     "OptimalTreeClassifier",
     "OptimalityWarning",
     "Part",
@@ -105,6 +111,7 @@ __all__ = [
     "Status",
     "TreeProblem",
     "__version__",
+    "compare",
     "explain_path",
     "export_graphviz",
     "export_text",
@@ -116,6 +123,8 @@ __all__ = [
 
 _HOME = {
     "Binarizer": "data.binarize",
+    "Comparison": "comparison",
+    "compare": "comparison",
     "DataError": "exceptions",
     "DemographicParity": "estimators.constraints",
     "EqualOpportunity": "estimators.constraints",
@@ -132,6 +141,7 @@ _HOME = {
     "NodeTable": "model.node_table",
     "OptimalBDDClassifier": "estimators.optimal_bdd",
     "OptimalDiagramClassifier": "estimators.optimal_diagram",
+    "OptimalTreeCV": "estimators.optimal_tree_cv",
     "OptimalTreeClassifier": "estimators.optimal_tree",
     "DataWarning": "exceptions",
     "OptimalityWarning": "exceptions",

@@ -10,8 +10,9 @@ from __future__ import annotations
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -38,6 +39,37 @@ from proofwood.result import Limits, Progress, Result, Status, unproved
 
 _END_SHARE, _END_SECONDS = 0.1, 2e-7
 """What of the time limit is kept to write and recount the model: at most this share, and so many seconds per row."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TrainingRows:
+    """Training rows as a learner reads them.
+
+    Parameters
+    ----------
+    columns : (n_rows, n_columns) float64
+    classes : (n_classes,) labels, sorted
+    codes : (n_rows,) class codes
+    weights : (n_rows,) weights, or None if all are 1
+    """
+
+    columns: FloatArray
+    classes: npt.NDArray[Any]
+    codes: IntArray
+    weights: FloatArray | None
+
+
+@contextmanager
+def fit_within(memory_limit: int | str | None) -> Iterator[None]:
+    """While it lasts, a fit keeps to the limit; MemoryLimitError that says what to do if that leaves no model."""
+    with memory.within(memory_limit):
+        try:
+            yield
+        except MemoryError as error:
+            raise memory.MemoryLimitError(
+                f"fit ended without a model for want of memory ({str(error) or 'an allocation failed'}): raise "
+                "memory_limit or the limits of the process, take fewer rows or columns, or set n_jobs=1"
+            ) from error
 
 
 class ProvedClassifier(FittedClassifier):
@@ -135,15 +167,9 @@ class ProvedClassifier(FittedClassifier):
     ) -> None:
         """What :meth:`fit` does; ``constrain`` adds to the problem what the labels must be known for."""
         self._check_shared_parameters()
-        with memory.within(self.memory_limit):
-            try:
-                problem = self._learn(X, y, sample_weight, constrain)
-                self._finish(problem)
-            except MemoryError as error:
-                raise memory.MemoryLimitError(
-                    f"fit ended without a model for want of memory ({str(error) or 'an allocation failed'}): raise "
-                    "memory_limit or the limits of the process, take fewer rows or columns, or set n_jobs=1"
-                ) from error
+        with fit_within(self.memory_limit):
+            problem = self._learn(X, y, sample_weight, constrain)
+            self._finish(problem)
         if self.result_.status is Status.FEASIBLE and self.result_.stats.stopped_by is not None:
             warnings.warn(self._unproved(), OptimalityWarning, stacklevel=3)
 
@@ -156,22 +182,44 @@ class ProvedClassifier(FittedClassifier):
     ) -> Any:
         """Read the rows, pose the problem, solve it and keep the result; the problem that was solved."""
         started = time.monotonic()
+        rows = self._read_rows(X, y, sample_weight)
         try:
-            columns, labels = training_data(self, X, y, self._read_training)
-            seconds = seconds_of(self.time_limit, self._n_values(columns))
-            self._deadline = None if seconds is None else started + seconds
-            check_classification_targets(labels)
-            classes, codes = np.unique(labels, return_inverse=True)
-            codes = codes.astype(np.int64)
-            weights = self._row_weights(classes, codes, sample_weight)
+            return self._learn_rows(rows, started, constrain)
+        except DataError as error:
+            if is_sparse(X):
+                raise DataError(f"{error} X is sparse: what it does not store is 0.") from error
+            raise
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> TrainingRows:
+        """The training rows as numbers; sets the fitted attributes that the table decides."""
+        columns, labels = training_data(self, X, y, self._read_training)
+        check_classification_targets(labels)
+        classes, codes = np.unique(labels, return_inverse=True)
+        codes = codes.astype(np.int64)
+        return TrainingRows(columns, classes, codes, self._row_weights(classes, codes, sample_weight))
+
+    def _learn_rows(
+        self,
+        rows: TrainingRows,
+        started: float,
+        constrain: Callable[[Any, npt.NDArray[Any]], Any] | None = None,
+    ) -> Any:
+        """Pose the problem, solve it and keep the result; the problem that was solved.
+
+        Parameters
+        ----------
+        rows : that :meth:`_read_rows` of this learner gave, or of one that reads tables in the same way
+        started : moment of ``time.monotonic()`` from which the time limit counts
+        constrain : adds to the problem what the labels must be known for
+        """
+        columns, classes, codes, weights = rows.columns, rows.classes, rows.codes, rows.weights
+        seconds = seconds_of(self.time_limit, self._n_values(columns))
+        self._deadline = None if seconds is None else started + seconds
+        try:
             try:
                 problem = self._problem(columns, codes, classes.size, weights)
                 if constrain is not None:
                     problem = constrain(problem, classes)
-            except DataError as error:
-                if is_sparse(X):
-                    raise DataError(f"{error} X is sparse: what it does not store is 0.") from error
-                raise
             except (OutOfTime, MemoryError) as error:
                 problem, answer = self._answer_at_a_limit(error, started, columns, codes, classes.size, weights)
                 result = self._reported(lambda _: answer, seconds)
@@ -207,13 +255,6 @@ class ProvedClassifier(FittedClassifier):
     def _levels_seen(self, X: FloatArray) -> dict[int, list[int]]:
         """The level codes that rows have, of each column of categories without order."""
         return {j: np.unique(X[~np.isnan(X[:, j]), j]).astype(np.int64).tolist() for j in self.schema_.nominal}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        # Text and categories are read, too; the tags that say so make scikit-learn's checks round their data.
-        return tags
 
     def _read_training(self, X: Any) -> Any:
         """The training data as numbers; sets ``schema_``, and warns of columns that are left out."""

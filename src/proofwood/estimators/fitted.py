@@ -54,6 +54,13 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
 
     _dashed = False  # whether pictures draw the edges of tests that hold (0-edges) dashed
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        # Text and categories are read, too; the tags that say so make scikit-learn's checks round their data.
+        return tags
+
     # ----------------------------------------------------------------------------------------- words of the learner
 
     @abstractmethod

@@ -101,7 +101,7 @@ def _progress(verbose: int, limit: float | None) -> Iterator[Progress | None]:
         with live.live_line(where) as show:
             yield lambda event: show(progress_line(event, limit))
         return
-    with _progress_lines():
+    with progress_lines():
         yield _log_improvements()
 
 
@@ -116,7 +116,7 @@ def _log_improvements() -> Progress:
 
 
 @contextmanager
-def _progress_lines() -> Iterator[None]:
+def progress_lines() -> Iterator[None]:
     """While it lasts, INFO messages of this package go to standard error, unless the program handles them itself."""
     if LOGGER.isEnabledFor(logging.INFO):
         yield

@@ -94,6 +94,7 @@ def content(
         "kind": kind,
         "loaded": bool(getattr(model, "loaded_", False)),
         "model_line": model._describe_model(),
+        "facts": [f"{name}: {text}" for name, text in model._facts()],
         "picture": picture,
         "nodes": [_node(table, words, node) for node in range(table.n_nodes)],
         "rules": _rules(table, words) if table.is_tree else None,

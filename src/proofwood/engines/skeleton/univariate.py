@@ -97,10 +97,10 @@ def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Sha
     if alone:
         # The sets that are left are too many to list: what time remains goes into better diagrams.
         improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 30.0), rounds=shares.rounds)
-        return None
+        return None if shares.rounds is None or run.done else "time_limit"  # rounds stand for the time that fits
     if not time_for_a_child(run):
         improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 30.0), rounds=shares.rounds)
-        return None
+        return None if shares.rounds is None or run.done else "time_limit"  # rounds stand for the time that fits
     if problem.rows.groups[1].shape[0] > LARGE:
         stopped_by = cpsat.improve(
             problem, run, seconds=run.clock.share(*shares.neighbourhoods), random_state=random_state

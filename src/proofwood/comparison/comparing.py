@@ -1,0 +1,279 @@
+"""``compare``: fit classifiers on the same folds and score them on the rows that each fold holds out."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import GridSearchCV, check_cv
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import _safe_indexing, indexable
+
+from proofwood.comparison.one_hot import OneHotTable
+from proofwood.comparison.result import ComparedModel, Comparison
+from proofwood.data.columns import as_frame, is_frame
+from proofwood.data.sparse import as_dense
+from proofwood.estimators.fitted import FittedClassifier
+from proofwood.estimators.input import labels_of
+from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
+from proofwood.exceptions import DataWarning, OptimalityWarning
+from proofwood.result import Status
+
+PRUNING = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
+"""Prices of a leaf among which the pruned tree of scikit-learn chooses by cross-validation."""
+UNBOUNDED = (-np.inf, np.inf)
+SHARES = dict.fromkeys(("accuracy", "balanced accuracy", "roc auc", "f1", "precision", "recall"), (0.0, 1.0))
+"""Scores of a known range."""
+REFERENCE = "optimal tree, size chosen"
+
+
+def default_models(
+    *,
+    time_limit: float | None = 10.0,
+    categorical_features: Any = None,
+    drop: Any = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> dict[str, BaseEstimator]:
+    """The classifiers that :func:`compare` compares by default.
+
+    Optimal trees of depth 2 and 3 and one whose size is chosen; trees of scikit-learn (CART) of the same depths and
+    one that is pruned by cross-validation; a random forest and boosted trees, as a ceiling; and the most frequent
+    class, as a floor. What is not of this library reads the table by :class:`OneHotTable`.
+
+    Parameters
+    ----------
+    time_limit : float or None
+        Seconds for each fit of an optimal tree.
+    categorical_features, drop : as of the learners
+    random_state : int
+        Of the forest and the boosted trees.
+    n_jobs : int or None
+        Threads.
+    """
+    exact: dict[str, Any] = {
+        "time_limit": time_limit,
+        "categorical_features": categorical_features,
+        "drop": drop,
+        "n_jobs": n_jobs,
+    }
+
+    def on_numbers(classifier: BaseEstimator) -> Pipeline:
+        return make_pipeline(OneHotTable(categorical_features, drop), classifier)
+
+    pruned = GridSearchCV(DecisionTreeClassifier(random_state=random_state), {"ccp_alpha": list(PRUNING)})
+    forest = RandomForestClassifier(random_state=random_state, n_jobs=n_jobs)
+    return {
+        REFERENCE: OptimalTreeCV(**exact),
+        "optimal tree, depth 2": OptimalTreeClassifier(2, **exact),
+        "optimal tree, depth 3": OptimalTreeClassifier(3, **exact),
+        "CART, depth 2": on_numbers(DecisionTreeClassifier(max_depth=2, random_state=random_state)),
+        "CART, depth 3": on_numbers(DecisionTreeClassifier(max_depth=3, random_state=random_state)),
+        "CART, pruned": on_numbers(pruned),
+        "random forest": on_numbers(forest),
+        "boosted trees": on_numbers(HistGradientBoostingClassifier(random_state=random_state)),
+        "most frequent class": on_numbers(DummyClassifier(strategy="most_frequent")),
+    }
+
+
+def compare(
+    X: Any,
+    y: Any,
+    models: Mapping[str, BaseEstimator] | None = None,
+    *,
+    reference: str | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    groups: Any = None,
+    cv: Any = 5,
+    scoring: Any = None,
+    time_limit: float | None = 10.0,
+    categorical_features: Any = None,
+    drop: Any = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> Comparison:
+    """Compare classifiers on the same folds: accuracy with an interval, leaves, seconds, and what is proved.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) an array, or a frame with columns of any kind
+    y : (n_samples,) labels
+    models : names and classifiers; :func:`default_models` by default. Each is fitted on ``X`` as it is
+    reference : name of the model that the others are compared with; by default the first
+    sample_weight : (n_samples,) weights, which count in fits and scores
+    groups : (n_samples,) group of each row, for splitters that keep groups together
+    cv : int, splitter or iterable of (train, test)
+        Folds, as in scikit-learn. Repeated folds (``RepeatedStratifiedKFold``) give narrower intervals.
+    scoring : str, function of (classifier, X, y), or None
+        As in scikit-learn; None is accuracy.
+    time_limit, categorical_features, drop, random_state, n_jobs : of :func:`default_models`
+
+    Returns
+    -------
+    Comparison
+        Print it, or look at its ``table()``, ``to_frame()``, ``plot()`` and ``difference(name)``.
+
+    Raises
+    ------
+    ValueError
+        If there is no model, or the data cannot be used.
+
+    Warns
+    -----
+    OptimalityWarning
+        If fits of optimal trees reached their limit: their trees are the best found.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from proofwood import OptimalTreeClassifier, compare
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = compare(X, y, {"depth 2": OptimalTreeClassifier(2), "depth 1": OptimalTreeClassifier(1)})
+    >>> found.difference("depth 1").high < 0
+    True
+    """
+    if models is None:
+        models = default_models(
+            time_limit=time_limit,
+            categorical_features=categorical_features,
+            drop=drop,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+    if not isinstance(models, Mapping) or not models:
+        raise ValueError(f"models={models!r}: expected a mapping from names to classifiers, with at least one")
+    names = list(models)
+    reference = names[0] if reference is None else reference
+    if reference not in models:
+        raise ValueError(f"reference={reference!r} is no model; there are {', '.join(map(repr, names))}")
+    X = as_frame(X) if is_frame(X) else indexable(as_dense(X))[0]
+    labels = np.asarray(labels_of(y)).reshape(-1)
+    weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
+    folds = list(check_cv(cv, labels, classifier=True).split(X, labels, groups))
+    found, cut = [], 0
+    notes: dict[str, None] = {}
+    for name, model in models.items():
+        scorer = check_scoring(model, scoring=scoring)
+        fits = [_fitted(name, model, X, labels, weights, train, k, notes) for k, (train, _) in enumerate(folds)]
+        scores = [
+            float(
+                scorer(
+                    fit,
+                    _safe_indexing(X, test),
+                    labels[test],
+                    **({} if weights is None else {"sample_weight": weights[test]}),
+                )
+            )
+            for (fit, _), (_, test) in zip(fits, folds, strict=True)
+        ]
+        exact = [_last(fit) for fit, _ in fits if isinstance(_last(fit), FittedClassifier)]
+        cut += sum(fit.status_ is Status.FEASIBLE for fit in exact)
+        sizes = [leaves_of(fit) for fit, _ in fits]
+        found.append(
+            ComparedModel(
+                str(name),
+                np.array(scores),
+                float(np.mean([seconds for _, seconds in fits])),
+                None if any(size is None for size in sizes) else float(np.mean([size or 0 for size in sizes])),
+                _proof(exact),
+            )
+        )
+    for note in notes:
+        warnings.warn(f"in the first fold: {note}", DataWarning, stacklevel=2)
+    if cut:
+        warnings.warn(
+            f"{cut} fits of exact learners reached their limit before the proof: their models are the best found. "
+            "Raise time_limit for proved ones",
+            OptimalityWarning,
+            stacklevel=2,
+        )
+    share = float(np.mean([len(test) / len(train) for train, test in folds]))
+    score = "accuracy" if scoring is None else scoring.replace("_", " ") if isinstance(scoring, str) else "score"
+    return Comparison(tuple(found), reference, score, share, labels.size, SHARES.get(score, UNBOUNDED))
+
+
+def _fitted(
+    name: str,
+    model: BaseEstimator,
+    X: Any,
+    labels: npt.NDArray[Any],
+    weights: npt.NDArray[Any] | None,
+    train: Any,
+    fold: int,
+    notes: dict[str, None],
+) -> tuple[Any, float]:
+    """A copy of ``model`` fitted on the rows of a fold, and the seconds that it took.
+
+    What is said of the columns of the first fold is added to ``notes``, other warnings are passed on.
+    """
+    fit = clone(model)
+    given: dict[str, Any] = {}
+    if weights is not None:
+        step = f"{fit.steps[-1][0]}__" if isinstance(fit, Pipeline) else ""
+        given = {f"{step}sample_weight": weights[train]}
+    rows = _safe_indexing(X, train)
+    started = time.perf_counter()
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", DataWarning)
+            warnings.simplefilter("ignore", OptimalityWarning)  # counted, and said once
+            fit.fit(rows, labels[train], **given)
+    except Exception as error:
+        error.add_note(f"this happened to the model {name!r} in fold {fold}")
+        raise
+    seconds = time.perf_counter() - started
+    for note in said:
+        if not issubclass(note.category, DataWarning):
+            warnings.warn(note.message, note.category, stacklevel=3)
+        elif fold == 0:
+            notes[str(note.message)] = None
+    return fit, seconds
+
+
+def _last(fit: Any) -> Any:
+    """The classifier at the end of a pipeline, and the best one of a search."""
+    while True:
+        if isinstance(fit, Pipeline):
+            fit = fit.steps[-1][1]
+        elif isinstance(fit, GridSearchCV):
+            fit = fit.best_estimator_
+        else:
+            return fit
+
+
+def leaves_of(fit: Any) -> int | None:
+    """Leaves of a fitted classifier, of all its trees together; None if it has no trees that can be counted."""
+    fit = _last(fit)
+    if isinstance(fit, HistGradientBoostingClassifier):
+        return int(sum(tree.get_n_leaf_nodes() for trees in fit._predictors for tree in trees))
+    if isinstance(fit, DummyClassifier):
+        return 1
+    if hasattr(fit, "get_n_leaves"):
+        return int(fit.get_n_leaves())
+    trees = getattr(fit, "estimators_", None)
+    if trees is None:
+        return None
+    counts = [leaves_of(tree) for tree in np.ravel(np.asarray(trees, dtype=object))]
+    return None if any(count is None for count in counts) else sum(count or 0 for count in counts)
+
+
+def _proof(fits: list[FittedClassifier]) -> str:
+    """What is proved of the fits of one learner."""
+    if not fits:
+        return ""
+    proved = sum(fit.status_ is Status.OPTIMAL for fit in fits)
+    if proved == len(fits):
+        return f"optimal in {proved} of {len(fits)} folds"
+    gaps = [fit.result_.gap / fit.result_.objective for fit in fits if fit.result_.gap > 0 and fit.result_.objective]
+    widest = f", gap up to {max(gaps):.0%}" if gaps else ""
+    return f"optimal in {proved} of {len(fits)} folds{widest}"

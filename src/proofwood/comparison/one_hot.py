@@ -1,0 +1,68 @@
+"""Tables as scikit-learn's trees want them: numbers, and a column of 0 and 1 for each category."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.preprocessing import OneHotEncoder
+
+from proofwood.data.columns import as_frame, is_frame
+from proofwood.data.schema import new_table, training_table
+from proofwood.data.sparse import as_dense
+from proofwood.exceptions import DataWarning
+from proofwood.model.node_table import FloatArray
+
+MOST_LEVELS = 50
+"""Levels of a column that get a column of their own; the rarer ones share one."""
+
+
+class OneHotTable(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    """Reads a table as the learners here do, and writes categories without order as columns of 0 and 1.
+
+    Numbers, dates and ordered categories are one column each, NaN where a value is missing. Columns that the learners
+    here leave out, such as identifiers, are left out too.
+
+    Parameters
+    ----------
+    categorical_features, drop : as of the learners
+    """
+
+    def __init__(self, categorical_features: Any = None, drop: Any = None) -> None:
+        self.categorical_features = categorical_features
+        self.drop = drop
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the kinds of the columns and their categories."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the learners say it
+            values, self.schema_, _ = training_table(
+                _read(X), categorical_features=self.categorical_features, drop=self.drop
+            )
+        values = np.asarray(values, dtype=np.float64)
+        left_out = self.schema_.left_out
+        self.nominal_ = [j for j in self.schema_.nominal if j not in left_out]
+        self.plain_ = [j for j in range(values.shape[1]) if j not in left_out and j not in self.nominal_]
+        self.encoder_ = OneHotEncoder(
+            max_categories=MOST_LEVELS, handle_unknown="infrequent_if_exist", sparse_output=False
+        )
+        if self.nominal_:
+            self.encoder_.fit(values[:, self.nominal_])
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """(n_rows, n_numbers) float64."""
+        values = np.asarray(new_table(_read(X), self.schema_), dtype=np.float64)
+        parts = [values[:, self.plain_]]
+        if self.nominal_:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of levels that training did not have
+                parts.append(self.encoder_.transform(values[:, self.nominal_]))
+        found = np.hstack(parts)
+        return found if found.shape[1] else np.zeros((values.shape[0], 1))
+
+
+def _read(X: Any) -> Any:
+    return as_frame(X) if is_frame(X) else as_dense(X)

@@ -1,0 +1,220 @@
+"""What a comparison found, as a table, a picture and a box of a notebook."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from proofwood.markup import escaped
+from proofwood.model.node_table import FloatArray
+from proofwood.printable import printable
+from proofwood.show.comparison import plot_intervals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COVERED = 0.95
+"""Of an interval."""
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedModel:
+    """One classifier on all folds.
+
+    Parameters
+    ----------
+    name : what it is called
+    scores : (n_folds,) on the rows that a fold holds out
+    seconds : mean wall-clock seconds of a fit
+    leaves : mean number of leaves, of all its trees together; None if it has none
+    proof : what is proved of its fits; empty for learners that prove nothing
+    """
+
+    name: str
+    scores: FloatArray
+    seconds: float
+    leaves: float | None
+    proof: str
+
+    @property
+    def mean(self) -> float:
+        """Mean score of the folds."""
+        return float(self.scores.mean())
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over folds with the interval that covers it in 95 of 100 cases; NaN bounds with one fold."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def corrected_interval(values: FloatArray, share: float) -> Interval:
+    """The interval of Student's t with the variance corrected for training rows that folds share [1]_.
+
+    Parameters
+    ----------
+    values : (n_folds,)
+    share : held-out rows for each training row, the mean of the folds
+
+    References
+    ----------
+    .. [1] Nadeau, Bengio (2003), Inference for the Generalization Error, Machine Learning 52, section 3.3.
+    """
+    mean, n = float(values.mean()), values.size
+    if n < 2:
+        return Interval(mean, math.nan, math.nan)
+    deviation = math.sqrt((1 / n + share) * float(values.var(ddof=1)))
+    half = float(stdtrit(n - 1, (1 + COVERED) / 2)) * deviation
+    return Interval(mean, mean - half, mean + half)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Classifiers on the same folds.
+
+    Parameters
+    ----------
+    models : in the order in which they were given
+    reference : name of the model that the others are compared with
+    score : name of the score; more is better
+    share : held-out rows for each training row, the mean of the folds
+    n_rows : rows of the table
+    within : least and greatest value of the score
+    """
+
+    models: tuple[ComparedModel, ...]
+    reference: str
+    score: str
+    share: float
+    n_rows: int
+    within: tuple[float, float] = (-math.inf, math.inf)
+
+    def __getitem__(self, name: str) -> ComparedModel:
+        for model in self.models:
+            if model.name == name:
+                return model
+        raise KeyError(f"no model {name!r}: there are {', '.join(repr(model.name) for model in self.models)}")
+
+    def interval(self, name: str) -> Interval:
+        """Mean score of a model and its 95 % interval, within the values that the score can take."""
+        found, (least, most) = corrected_interval(self[name].scores, self.share), self.within
+        if math.isnan(found.low):
+            return found
+        return Interval(found.mean, max(least, found.low), min(most, found.high))
+
+    def difference(self, name: str, other: str | None = None) -> Interval:
+        """Mean score of a model minus that of another one, by default the reference, fold by fold; its interval."""
+        return corrected_interval(
+            self[name].scores - self[self.reference if other is None else other].scores, self.share
+        )
+
+    def table(self) -> list[dict[str, Any]]:
+        """One mapping per model: name, score with interval, difference with interval, leaves, seconds, proof."""
+        rows = []
+        for model in self.models:
+            score, difference = self.interval(model.name), self.difference(model.name)
+            rows.append(
+                {
+                    "model": model.name,
+                    "score": score.mean,
+                    "score_low": score.low,
+                    "score_high": score.high,
+                    "difference": difference.mean,
+                    "difference_low": difference.low,
+                    "difference_high": difference.high,
+                    "leaves": model.leaves,
+                    "seconds": model.seconds,
+                    "proof": model.proof,
+                }
+            )
+        return rows
+
+    def to_frame(self) -> Any:
+        """:meth:`table` as a polars frame."""
+        # Start-up time: polars is slow to load.
+        import polars as pl
+
+        return pl.DataFrame(self.table(), infer_schema_length=None)
+
+    def plot(
+        self, ax: Axes | None = None, *, figsize: tuple[float, float] | None = None, title: str | None = None
+    ) -> Axes:
+        """Draw the scores with their intervals, the best on top, with matplotlib; the axes.
+
+        Parameters
+        ----------
+        ax : where to draw; None makes a new figure
+        figsize : inches of a new figure
+        title : line above the picture
+        """
+        order = sorted(self.models, key=lambda model: -model.mean)
+        found = [self.interval(model.name) for model in order]
+        return plot_intervals(
+            [model.name for model in order],
+            [(interval.mean, interval.low, interval.high) for interval in found],
+            notes=[_leaves(model) for model in order],
+            marked=[bool(model.proof) for model in order],
+            score=self.score,
+            ax=ax,
+            figsize=figsize,
+            title=title,
+        )
+
+    # ------------------------------------------------------------------------------------------------------- text
+
+    def _texts(self) -> tuple[list[str], list[list[str]]]:
+        head = ["model", f"{self.score} (95 %)", f"against {self.reference}", "leaves", "seconds", "proof"]
+        rows = []
+        for model in self.models:
+            own, other = self.interval(model.name), self.difference(model.name)
+            rows.append(
+                [
+                    printable(model.name),
+                    _shown(own),
+                    "" if model.name == self.reference else _shown(other, signed=True),
+                    "" if model.leaves is None else f"{model.leaves:,.1f}".removesuffix(".0"),
+                    f"{model.seconds:.2f}",
+                    model.proof,
+                ]
+            )
+        return [printable(text) for text in head], rows
+
+    def __str__(self) -> str:
+        head, rows = self._texts()
+        widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+        left = (0, len(head) - 1)  # texts; the others are numbers
+
+        def line(row: Sequence[str]) -> str:
+            cells = [
+                text.ljust(w) if k in left else text.rjust(w)
+                for k, (text, w) in enumerate(zip(row, widths, strict=True))
+            ]
+            return "  ".join(cells).rstrip()
+
+        return "\n".join([line(head), line(["-" * width for width in widths]), *map(line, rows)])
+
+    def _repr_html_(self) -> str:
+        head, rows = self._texts()
+        cells = "".join(f"<th>{escaped(text)}</th>" for text in head)
+        body = "".join("<tr>" + "".join(f"<td>{escaped(text)}</td>" for text in row) + "</tr>" for row in rows)
+        return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _shown(interval: Interval, *, signed: bool = False) -> str:
+    sign = "+" if signed else ""
+    mean = f"{interval.mean:{sign}.4f}"
+    return mean if math.isnan(interval.low) else f"{mean} [{interval.low:{sign}.4f}, {interval.high:{sign}.4f}]"
+
+
+def _leaves(model: ComparedModel) -> str:
+    if model.leaves is None:
+        return ""
+    return f"{model.leaves:,.0f} {'leaf' if np.isclose(model.leaves, 1) else 'leaves'}"

@@ -1,0 +1,570 @@
+"""``OptimalTreeCV``: an optimal tree of the size that predicts new rows well, by cross-validation."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.validation import check_is_fitted
+
+from proofwood.data.columns import as_frame, is_frame
+from proofwood.data.sparse import as_dense
+from proofwood.estimators import reporting
+from proofwood.estimators.base import TrainingRows, fit_within
+from proofwood.estimators.choice import AUTO, Choice, Rule, Size, choose, leaf_minimum, sizes, values_of
+from proofwood.estimators.fitted import FittedClassifier
+from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+from proofwood.estimators.parameters import check_shared, finite, seconds_of
+from proofwood.estimators.shared_docs import documented
+from proofwood.exceptions import OptimalityWarning
+from proofwood.model.node_table import FloatArray, NodeTable
+from proofwood.problem.problem import check_depth, check_min_samples_leaf
+from proofwood.result import Status
+from proofwood.show.cross_validation import plot_scores
+
+FOR_THE_END = 0.25
+"""Share of the time limit that is kept for the tree over all rows."""
+
+
+@documented
+class OptimalTreeCV(FittedClassifier):
+    r"""Optimal tree of the depth, the price of leaves and the least leaf that predict new rows best.
+
+    Each candidate is fitted on the training rows of every fold and scored on the rows that the fold holds out. One of
+    them is chosen, and fitted on all rows: that tree, with its proof, is the model. It can do all that an
+    :class:`OptimalTreeClassifier` can.
+
+    The rule chooses the smallest tree that is about as good as the best: within one standard error of the best mean
+    score [1]_. Optimal trees follow their training rows closely, so that the largest one is rarely the right one.
+
+    Parameters
+    ----------
+    max_depth : int or sequence of int, default (1, 2, 3)
+        Depths to try.
+    alpha : float or sequence of float, default (0.0, 0.001, 0.002, 0.005, 0.01, 0.02)
+        Prices of a leaf to try, as shares of the total weight. Where one tree is optimal for two prices, it is for
+        those between, which cost no time then.
+    min_samples_leaf : int, "auto", or sequence of these, default 1
+        Rows that every leaf must hold. ``"auto"``: thirty, or a fifth of the rows of the rarest class if that is less.
+    cv : int, splitter or iterable of (train, test), default 5
+        Folds, as in scikit-learn: a number gives stratified folds in the order of the rows.
+    scoring : str, function of (classifier, X, y), or None
+        What is compared, as in scikit-learn: None is accuracy. With few rows of a class, ``"balanced_accuracy"`` or
+        ``"roc_auc"`` say more.
+    rule : {"one_se", "best"}, default "one_se"
+        ``"one_se"``: the fewest leaves within one standard error of the best; ``"best"``: the best.
+    min_weight_fraction_leaf, min_samples_level, max_gap : as in :class:`OptimalTreeClassifier`
+    categorical_features, drop, unseen, class_weight : as in every learner
+    time_limit : float or None, default 60.0
+        Seconds for everything: a quarter is kept for the last fit, the rest is shared out among the fits that are left.
+    memory_limit, n_jobs : as in every learner
+    verbose : int, default 0
+        1 shows a line for every candidate, then the progress of the last fit.
+
+    Attributes
+    ----------
+    best_estimator_ : OptimalTreeClassifier
+        The chosen size, fitted on all rows.
+    best_params_ : dict
+        ``max_depth``, ``alpha`` and ``min_samples_leaf`` of the chosen candidate.
+    best_index_, top_index_ : int
+        The chosen candidate in ``cv_results_``, and the one with the greatest mean score.
+    best_score_ : float
+        Mean score of the chosen candidate over the folds.
+    standard_error_ : float
+        Standard error of the greatest mean score; NaN with one fold.
+    cv_results_ : dict of arrays
+        As of :class:`sklearn.model_selection.GridSearchCV`, and ``mean_n_leaves`` and ``n_optimal``, the number of
+        folds in which the tree is proved optimal.
+    n_splits_ : int
+        Folds.
+    scorer_ : function of (classifier, X, y)
+    classes_, n_features_in_, feature_names_in_, categories_, schema_, model_, result_, objective_ : as in every learner
+    lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
+
+    References
+    ----------
+    .. [1] Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees, section 3.4.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from proofwood import OptimalTreeCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = OptimalTreeCV().fit(X, y)
+    >>> tree.best_params_["max_depth"], tree.get_n_leaves()
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        max_depth: int | Sequence[int] = (1, 2, 3),
+        *,
+        alpha: float | Sequence[float] = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02),
+        min_samples_leaf: int | str | Sequence[int | str] = 1,
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "one_se",
+        min_weight_fraction_leaf: float = 0.0,
+        min_samples_level: int | None = None,
+        max_gap: float = 0,
+        categorical_features: Any = None,
+        drop: Any = None,
+        unseen: str = "majority",
+        class_weight: str | Mapping[Any, float] | None = None,
+        time_limit: float | None = 60.0,
+        memory_limit: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_depth = max_depth
+        self.alpha = alpha
+        self.min_samples_leaf = min_samples_leaf
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.min_samples_level = min_samples_level
+        self.max_gap = max_gap
+        self.categorical_features = categorical_features
+        self.drop = drop
+        self.unseen = unseen
+        self.class_weight = class_weight
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # ------------------------------------------------------------------------------------------------------- fit
+
+    @documented
+    def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, groups: Any = None) -> Self:
+        """Choose a size by cross-validation, and learn a tree of this size from all rows.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) numbers: an array, or a frame with columns of any kind
+        y, sample_weight : as in every learner
+        groups : (n_samples,) group of each row, for splitters that keep groups together
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            On parameters or data that cannot be used; the message says what to do.
+        TimeoutError
+            If the limit came before one candidate was fitted in every fold.
+
+        Warns
+        -----
+        OptimalityWarning
+            If a limit or Ctrl-C ended a search before its proof. Ctrl-C also ends the trying of candidates.
+        """
+        started = time.monotonic()
+        rule = self._check()
+        learner = OptimalTreeClassifier(**self._common(), unseen=self.unseen, verbose=self.verbose)
+        with fit_within(self.memory_limit):
+            X = as_frame(X) if is_frame(X) else indexable(as_dense(X))[0]
+            with warnings.catch_warnings(record=True) as notes:
+                warnings.simplefilter("always")
+                rows = learner._read_rows(X, y, sample_weight)
+            for note in notes:
+                warnings.warn(note.message, note.category, stacklevel=2)
+            tried = self._tried(X, rows, sample_weight, groups, started)
+            choice = choose(tried.scores, tried.leaves, rule)
+            learner.set_params(time_limit=self.time_limit, **tried.candidates[choice.chosen].params)
+            learner._finish(learner._learn_rows(rows, started))
+        self._adopt(learner, tried, choice)
+        self._warn_of_unproved(tried)
+        return self
+
+    def _check(self) -> Rule:
+        """The rule; ValueError on a parameter that cannot be used before the rows are known."""
+        check_shared(
+            time_limit=self.time_limit,
+            memory_limit=self.memory_limit,
+            n_jobs=self.n_jobs,
+            callback=None,
+            verbose=self.verbose,
+            unseen=self.unseen,
+        )
+        for name in ("max_depth", "alpha", "min_samples_leaf"):
+            if not values_of(getattr(self, name)):
+                raise ValueError(f"{name}={getattr(self, name)!r} holds no value to try: expected at least one")
+        for depth in values_of(self.max_depth):
+            check_depth(depth)
+        for price in values_of(self.alpha):
+            number = finite(price)
+            if number is None or not 0 <= number <= 1:
+                raise ValueError(f"alpha holds {price!r}: expected shares of the total weight from 0 to 1")
+        for minimum in values_of(self.min_samples_leaf):
+            if minimum != AUTO:
+                check_min_samples_leaf(minimum)
+        if self.rule not in list(Rule):
+            raise ValueError(f"rule={self.rule!r}: expected one of {', '.join(repr(str(rule)) for rule in Rule)}")
+        return Rule(self.rule)
+
+    def _common(self) -> dict[str, Any]:
+        """The parameters that all candidates share."""
+        names = (
+            "min_weight_fraction_leaf",
+            "min_samples_level",
+            "max_gap",
+            "categorical_features",
+            "drop",
+            "class_weight",
+            "n_jobs",
+        )
+        return {name: getattr(self, name) for name in names}
+
+    def _tried(
+        self, X: Any, rows: TrainingRows, sample_weight: npt.ArrayLike | None, groups: Any, started: float
+    ) -> _Tried:
+        """The scores of all candidates, or of those for which there was time."""
+        labels = rows.classes[rows.codes]
+        weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
+        splitter = check_cv(self.cv, labels, classifier=True)
+        self.scorer_ = check_scoring(OptimalTreeClassifier(), scoring=self.scoring)
+        minima = [leaf_minimum(rows.codes) if m == AUTO else int(m) for m in values_of(self.min_samples_leaf)]
+        seconds = seconds_of(self.time_limit, rows.columns.size)
+        end = None if seconds is None else started + (1 - FOR_THE_END) * seconds
+        folds = []
+        for train, test in splitter.split(X, labels, groups):
+            reader = OptimalTreeClassifier(**self._common())
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of columns: said once, of all rows
+                read = reader._read_rows(
+                    _safe_indexing(X, train), labels[train], None if weights is None else weights[train]
+                )
+            held_out = _HeldOut(_safe_indexing(X, test), labels[test], None if weights is None else weights[test])
+            folds.append(_Fold(reader, read, held_out))
+        prices = sorted({float(price) for price in values_of(self.alpha)})
+        trial = _Trial(
+            folds, sizes(sorted(set(values_of(self.max_depth))), sorted(set(minima))), prices, self.scorer_, end
+        )
+        with reporting.progress_lines() if self.verbose else nullcontext():
+            return trial.run()
+
+    def _adopt(self, learner: OptimalTreeClassifier, tried: _Tried, choice: Choice) -> None:
+        """Set the fitted attributes: those of the chosen tree, and what the folds say."""
+        given = learner.get_params(deep=False)
+        for name, value in vars(learner).items():
+            if name not in given:
+                setattr(self, name, value)
+        self.best_estimator_ = learner
+        self.best_params_ = dict(tried.candidates[choice.chosen].params)
+        self.best_index_, self.top_index_ = choice.chosen, choice.top
+        self.best_score_ = float(tried.scores[choice.chosen].mean())
+        self.standard_error_ = choice.error
+        self.n_splits_ = tried.scores.shape[1]
+        self.cv_results_ = tried.results()
+
+    def _warn_of_unproved(self, tried: _Tried) -> None:
+        said = []
+        if self.result_.status is Status.FEASIBLE and self.result_.stats.stopped_by is not None:
+            said.append(self.best_estimator_._unproved())
+        n_stopped, n_fits = int(tried.stopped.sum()), tried.stopped.size
+        if tried.left_out:
+            said.append(
+                f"{tried.left_out} of {tried.left_out + len(tried.candidates)} candidates were not tried in every fold "
+                "within the limit"
+            )
+        if n_stopped:
+            said.append(
+                f"in {n_stopped} of {n_fits} fits on folds the search reached its share of the limit, so that "
+                "the tree that was scored is the best found: raise time_limit, or try less"
+            )
+        if said:
+            warnings.warn("; ".join(said), OptimalityWarning, stacklevel=3)
+
+    # --------------------------------------------------------------------------------------------- asked of the tree
+
+    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+        """The score of ``scoring`` on rows ``X`` with labels ``y``."""
+        check_is_fitted(self)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(self.scorer_(self.best_estimator_, X, y, **weights))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the chosen tree to ``path``, as :meth:`OptimalTreeClassifier.save` does; the scores are not kept."""
+        check_is_fitted(self)
+        self.best_estimator_.save(path)
+
+    def recount(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Objective of ``model_`` counted row by row, as :meth:`OptimalTreeClassifier.recount` does."""
+        check_is_fitted(self)
+        return self.best_estimator_.recount(X, y, sample_weight)
+
+    def plot_cv(self, ax: Any = None, *, figsize: tuple[float, float] | None = None, title: str | None = None) -> Any:
+        """Draw the mean scores with their standard errors over the number of leaves, with matplotlib; the axes.
+
+        Parameters
+        ----------
+        ax : where to draw; None makes a new figure
+        figsize : inches of a new figure
+        title : line above the picture; by default what was chosen
+        """
+        check_is_fitted(self)
+        found = self.cv_results_
+        minima = set(found["param_min_samples_leaf"].tolist())
+        series = [
+            f"depth {depth}" + (f", leaves from {minimum} rows" if len(minima) > 1 else "")
+            for depth, minimum in zip(found["param_max_depth"], found["param_min_samples_leaf"], strict=True)
+        ]
+        scores = np.column_stack([found[f"split{k}_test_score"] for k in range(self.n_splits_)])
+        return plot_scores(
+            found["mean_n_leaves"],
+            scores,
+            series,
+            chosen=self.best_index_,
+            top=self.top_index_,
+            score=self._score_name(),
+            ax=ax,
+            figsize=figsize,
+            title=self._chosen() if title is None else title,
+        )
+
+    def _score_name(self) -> str:
+        if self.scoring is None:
+            return "accuracy"
+        return self.scoring.replace("_", " ") if isinstance(self.scoring, str) else "score"
+
+    def _chosen(self) -> str:
+        """What was chosen, in words."""
+        params = self.best_params_
+        parts = [f"depth {params['max_depth']}"]
+        if params["alpha"]:
+            parts.append(f"alpha {params['alpha']:g}")
+        if params["min_samples_leaf"] > 1:
+            parts.append(f"leaves from {params['min_samples_leaf']} rows")
+        return ", ".join(parts)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        found = self.cv_results_
+        name, top = self._score_name(), self.top_index_
+        score = f"{self._chosen()}: {name} {self.best_score_:.4g} on {self.n_splits_} folds"
+        if self.best_index_ != top:
+            error = f"standard error {self.standard_error_:.2g}"
+            score += (
+                f"; the best, of {found['mean_n_leaves'][top]:g} leaves, {found['mean_test_score'][top]:.4g} ({error})"
+            )
+        return [("chosen", score), *self.best_estimator_._facts()]
+
+    def _claim(self) -> str:
+        return self.best_estimator_._claim()
+
+
+# ------------------------------------------------------------------------------------------------ candidates on folds
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    size: Size
+    alpha: float
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return {**dataclasses.asdict(self.size), "alpha": self.alpha}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _HeldOut:
+    """Rows that a fold does not train on, with labels and weights."""
+
+    X: Any
+    y: npt.NDArray[Any]
+    weights: FloatArray | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Fold:
+    """A learner that has read the training rows of a fold, these rows, and those to score on."""
+
+    reader: OptimalTreeClassifier
+    rows: TrainingRows
+    held_out: _HeldOut
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Fit:
+    """A candidate on a fold; ``seconds`` is 0 if the tree is that of two other prices."""
+
+    score: float
+    model: NodeTable
+    status: Status
+    seconds: float
+
+    @property
+    def optimal(self) -> bool:
+        return self.status is Status.OPTIMAL
+
+    @property
+    def stopped(self) -> bool:
+        return self.status is Status.FEASIBLE
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """Candidates with their fits in every fold; ``left_out`` others were not fitted in all folds in time."""
+
+    candidates: list[_Candidate]
+    fits: list[list[_Fit]]
+    left_out: int
+
+    def _of_fits(self, name: str) -> FloatArray:
+        return np.array([[float(getattr(fit, name)) for fit in fits] for fits in self.fits])
+
+    @property
+    def scores(self) -> FloatArray:
+        """(n_candidates, n_folds)."""
+        return self._of_fits("score")
+
+    @property
+    def optimal(self) -> FloatArray:
+        """(n_candidates, n_folds) 1 where the tree is proved optimal."""
+        return self._of_fits("optimal")
+
+    @property
+    def stopped(self) -> FloatArray:
+        """(n_candidates, n_folds) 1 where a limit ended the search."""
+        return self._of_fits("stopped")
+
+    @property
+    def leaves(self) -> FloatArray:
+        """(n_candidates,) mean over the folds."""
+        return np.array([np.mean([fit.model.n_leaves for fit in fits]) for fits in self.fits])
+
+    def results(self) -> dict[str, Any]:
+        """A table by columns, as that of scikit-learn's searches."""
+        scores, means = self.scores, self.scores.mean(axis=1)
+        ranks = np.array([1 + int(np.sum(means > mean)) for mean in means], dtype=np.int32)
+
+        return {
+            "params": [candidate.params for candidate in self.candidates],
+            "param_max_depth": np.array([candidate.size.max_depth for candidate in self.candidates]),
+            "param_alpha": np.array([candidate.alpha for candidate in self.candidates]),
+            "param_min_samples_leaf": np.array([candidate.size.min_samples_leaf for candidate in self.candidates]),
+            **{f"split{k}_test_score": scores[:, k] for k in range(scores.shape[1])},
+            "mean_test_score": means,
+            "std_test_score": scores.std(axis=1),
+            "rank_test_score": ranks,
+            "mean_fit_time": self._of_fits("seconds").mean(axis=1),
+            "mean_n_leaves": self.leaves,
+            "n_optimal": self.optimal.sum(axis=1).astype(np.int64),
+        }
+
+
+class _OutOfTime(Exception):
+    """No time is left for another fit."""
+
+
+class _Trial:
+    """Fits every candidate on every fold, as long as there is time."""
+
+    def __init__(
+        self, folds: list[_Fold], all_sizes: list[Size], prices: list[float], scorer: Any, end: float | None
+    ) -> None:
+        self._folds = folds
+        self._sizes = all_sizes
+        self._prices = prices
+        self._scorer = scorer
+        self._end = end
+        self._left = len(folds) * len(all_sizes) * len(prices)
+
+    def run(self) -> _Tried:
+        """All candidates that could be fitted in every fold; TimeoutError if there is none."""
+        candidates: list[_Candidate] = []
+        fits: list[list[_Fit]] = []
+        for k, size in enumerate(self._sizes):
+            try:
+                by_fold = [self._path(fold, size) for fold in self._folds]
+            except (_OutOfTime, KeyboardInterrupt) as error:
+                if not candidates:
+                    if isinstance(error, KeyboardInterrupt):
+                        raise
+                    raise TimeoutError(
+                        "the time limit came before the first candidate was fitted in every fold: raise time_limit, or "
+                        "try fewer values of max_depth, alpha and min_samples_leaf"
+                    ) from None
+                return _Tried(candidates, fits, (len(self._sizes) - k) * len(self._prices))
+            for j, price in enumerate(self._prices):
+                candidates.append(_Candidate(size, price))
+                fits.append([path[j] for path in by_fold])
+                self._tell(candidates[-1], fits[-1])
+        return _Tried(candidates, fits, 0)
+
+    def _path(self, fold: _Fold, size: Size) -> list[_Fit]:
+        """The fits of one size for all prices, in their order.
+
+        What a tree costs is linear in the price of a leaf, and the least cost is the lower envelope of these lines. A
+        tree that is optimal for two prices is so for every price between: its line touches the envelope at both ends,
+        and the envelope is concave.
+        """
+        last = len(self._prices) - 1
+        found = {place: self._fit(fold, size, self._prices[place]) for place in {0, last}}
+        waiting = [(0, last)]
+        while waiting:
+            low, high = waiting.pop()
+            if high - low < 2:
+                continue
+            one, other = found[low], found[high]
+            if one.optimal and other.optimal and one.model == other.model:
+                found |= dict.fromkeys(range(low + 1, high), dataclasses.replace(one, seconds=0.0))
+                self._left -= high - low - 1
+                continue
+            middle = (low + high) // 2
+            found[middle] = self._fit(fold, size, self._prices[middle])
+            waiting += [(middle, high), (low, middle)]
+        return [found[place] for place in range(last + 1)]
+
+    def _fit(self, fold: _Fold, size: Size, price: float) -> _Fit:
+        """One candidate on the training rows of a fold, with its score on the others."""
+        started = time.monotonic()
+        seconds = None
+        if self._end is not None:
+            if started >= self._end:
+                raise _OutOfTime
+            seconds = (self._end - started) / self._left
+        self._left -= 1
+        tree = OptimalTreeClassifier(**fold.reader.get_params(deep=False))
+        tree.set_params(**_Candidate(size, price).params, time_limit=seconds)
+        for name in ("schema_", "n_features_in_", "feature_names_in_"):
+            if hasattr(fold.reader, name):
+                setattr(tree, name, getattr(fold.reader, name))
+        tree._finish(tree._learn_rows(fold.rows, started))
+        if tree.result_.stats.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        held_out = fold.held_out
+        weights = {} if held_out.weights is None else {"sample_weight": held_out.weights}
+        score = float(self._scorer(tree, held_out.X, held_out.y, **weights))
+        return _Fit(score, tree.model_, tree.status_, time.monotonic() - started)
+
+    def _tell(self, candidate: _Candidate, fits: list[_Fit]) -> None:
+        scores = np.array([fit.score for fit in fits])
+        spread = f" (standard error {scores.std(ddof=1) / np.sqrt(scores.size):.4f})" if scores.size > 1 else ""
+        size = candidate.size
+        reporting.LOGGER.info(
+            "depth %d, alpha %g, leaves from %d rows: %.4f%s, %.1f leaves, %d of %d folds proved",
+            size.max_depth,
+            candidate.alpha,
+            size.min_samples_leaf,
+            scores.mean(),
+            spread,
+            np.mean([fit.model.n_leaves for fit in fits]),
+            sum(fit.optimal for fit in fits),
+            len(fits),
+        )

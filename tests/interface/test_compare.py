@@ -1,0 +1,176 @@
+"""``compare``: classifiers on the same folds."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import stats
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, ShuffleSplit, cross_val_score
+from sklearn.tree import DecisionTreeClassifier
+
+from proofwood import DataWarning, OptimalityWarning, OptimalTreeClassifier, compare
+from proofwood.comparison import default_models
+from proofwood.comparison.comparing import leaves_of
+from proofwood.comparison.one_hot import OneHotTable
+from proofwood.comparison.result import corrected_interval
+
+CART = DecisionTreeClassifier(max_depth=2, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def found(iris):
+    return compare(*iris, {"tree": OptimalTreeClassifier(2), "CART": CART})
+
+
+def test_scores_are_those_of_cross_validation(iris, found):
+    assert np.allclose(found["tree"].scores, cross_val_score(OptimalTreeClassifier(2), *iris, cv=5))
+    assert np.allclose(found["CART"].scores, cross_val_score(CART, *iris, cv=5))
+    assert (found["tree"].leaves, found["tree"].proof) == (3.2, "optimal in 5 of 5 folds")
+    assert found["CART"].proof == ""
+    assert found.reference == "tree"
+
+
+def test_the_interval_is_that_of_nadeau_and_bengio(found):
+    scores = found["CART"].scores
+    deviation = math.sqrt((1 / 5 + 30 / 120) * scores.var(ddof=1))
+    low, high = stats.t.interval(0.95, 4, scores.mean(), deviation)
+    interval = found.interval("CART")
+    assert (interval.low, interval.high) == pytest.approx((low, min(high, 1.0)))
+    difference = found.difference("CART")
+    assert difference.mean == pytest.approx(np.mean(scores - found["tree"].scores))
+    assert found.difference("tree", "CART").mean == pytest.approx(-difference.mean)
+
+
+def test_one_fold_has_no_interval(iris):
+    one = compare(*iris, {"CART": CART}, cv=ShuffleSplit(1, random_state=0))
+    assert math.isnan(one.interval("CART").low)
+    assert "[" not in str(one)
+    assert corrected_interval(np.array([0.5, 0.5]), 0.25) == corrected_interval(np.array([0.5, 0.5]), 1.0)
+
+
+def test_table_frame_text_and_page(found):
+    frame = found.to_frame()
+    assert frame["model"].to_list() == ["tree", "CART"]
+    assert frame["score"].to_list() == pytest.approx([found["tree"].mean, found["CART"].mean])
+    lines = str(found).splitlines()
+    assert lines[0].split()[:2] == ["model", "accuracy"]
+    assert len(lines) == 4
+    assert lines[2].endswith("optimal in 5 of 5 folds")
+    assert "<td>CART</td>" in found._repr_html_()
+    with pytest.raises(KeyError, match="no model 'forest': there are 'tree', 'CART'"):
+        found.interval("forest")
+
+
+def test_hostile_names_stay_text(iris):
+    name = "<script>alert(1)</script> $x$"
+    found = compare(*iris, {name: CART}, cv=2)
+    assert "<script>" not in found._repr_html_()
+
+
+def test_a_picture(found):
+    pytest.importorskip("matplotlib").use("Agg")
+    ax = found.plot(title="Iris")
+    best = max(found.models, key=lambda model: model.mean).name
+    assert ax.get_yticklabels()[0].get_text() == best
+    assert [text.get_text() for text in ax.texts] == ["3 leaves", "3 leaves"]
+    with pytest.raises(ValueError, match="figsize is for a new figure"):
+        found.plot(ax, figsize=(2, 2))
+
+
+def test_the_default_models_read_a_table_as_it_is():
+    rng = np.random.default_rng(0)
+    n = 150
+    city = rng.choice(["Aix", "Bonn", "Cork"], n)
+    age = rng.integers(18, 80, n).astype(float)
+    age[::7] = np.nan
+    frame = pd.DataFrame({"id": [f"r{i}" for i in range(n)], "city": city, "age": age})
+    y = np.where((city == "Bonn") ^ (rng.random(n) < 0.1), "yes", "no")
+    with pytest.warns(DataWarning, match="'id'") as told:
+        found = compare(frame, y, cv=2, time_limit=5)
+    assert len(told) == 1
+    assert [model.name for model in found.models] == list(default_models())
+    assert found["random forest"].mean > 0.8
+    assert found["optimal tree, depth 2"].mean > 0.8
+    assert found["most frequent class"].leaves == 1
+    assert all(model.leaves is not None for model in found.models)
+
+
+def test_weights_and_groups(iris):
+    X, y = iris
+    weights = np.random.default_rng(0).integers(1, 4, y.size)
+    groups = np.arange(y.size) // 5
+    models = {"tree": OptimalTreeClassifier(1), "CART": CART, "forest": default_models()["CART, depth 2"]}
+    found = compare(X, y, models, sample_weight=weights, groups=groups, cv=GroupKFold(3))
+    train, test = next(GroupKFold(3).split(X, y, groups))
+    for name, alone in (("tree", OptimalTreeClassifier(1)), ("CART", CART)):
+        alone.fit(X[train], y[train], sample_weight=weights[train])
+        assert found[name].scores[0] == pytest.approx(alone.score(X[test], y[test], sample_weight=weights[test]))
+    assert found["forest"].scores == pytest.approx(found["CART"].scores)
+
+
+def test_fits_at_their_limit_are_said():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((400, 20)), rng.integers(0, 4, 400)
+    with pytest.warns(OptimalityWarning, match="2 fits of exact learners reached their limit"):
+        found = compare(X, y, {"tree": OptimalTreeClassifier(4, time_limit=0.2)}, cv=2)
+    assert found["tree"].proof.startswith("optimal in 0 of 2 folds, gap up to")
+
+
+class Broken(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        raise RuntimeError("no such thing")
+
+
+def test_an_error_names_the_model(iris):
+    with pytest.raises(RuntimeError, match="no such thing") as told:
+        compare(*iris, {"broken": Broken()}, cv=2)
+    assert told.value.__notes__ == ["this happened to the model 'broken' in fold 0"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"models": {}}, "expected a mapping from names to classifiers"),
+        ({"models": [CART]}, "expected a mapping from names to classifiers"),
+        ({"models": {"a": CART}, "reference": "b"}, "reference='b' is no model; there are 'a'"),
+    ],
+)
+def test_what_cannot_be_compared_is_named(iris, given, message):
+    with pytest.raises(ValueError, match=message):
+        compare(*iris, **given)
+
+
+def test_leaves_of_forests_and_others(iris):
+    X, y = iris
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    assert leaves_of(forest) == sum(tree.get_n_leaves() for tree in forest.estimators_)
+    assert leaves_of(LogisticRegression(max_iter=500).fit(X, y)) is None
+    assert leaves_of(OptimalTreeClassifier(1).fit(X, y)) == 2
+
+
+def test_columns_of_zero_and_one():
+    frame = pl.DataFrame({"id": ["a", "b", "c", "d"] * 30, "n": [1.0, None, 2.0, 3.0] * 30})
+    made = OneHotTable(drop=["n"]).fit(frame)
+    assert made.transform(frame)[:2].tolist() == [[1, 0, 0, 0], [0, 1, 0, 0]]
+    both = OneHotTable().fit(frame)
+    assert np.isnan(both.transform(frame)[1, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        new = both.transform(pl.DataFrame({"id": ["z"], "n": [4.0]}))
+    assert new.tolist() == [[4.0, 0, 0, 0, 0]]
+    nothing = OneHotTable(drop=["id", "n"]).fit(frame)
+    assert nothing.transform(frame).shape == (120, 1)

@@ -1,0 +1,262 @@
+"""``OptimalTreeCV``: a size by cross-validation, and the optimal tree of this size."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold, cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
+
+import proofwood
+from proofwood import DataWarning, OptimalityWarning, OptimalTreeClassifier, OptimalTreeCV
+from proofwood.estimators import optimal_tree_cv
+from proofwood.model.evaluate import predict
+from proofwood.problem.recount import objective
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def noisy(n=240, seed=0):
+    """Rows whose class one column tells, up to noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 4))
+    return X, ((X[:, 1] > 0.5) ^ (rng.random(n) < 0.15)).astype(int)
+
+
+@pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "neg_log_loss"])
+def test_the_scores_are_those_of_a_grid_search(iris, scoring):
+    X, y = iris
+    grid = {"max_depth": [1, 2], "min_samples_leaf": [1, 20]}
+    found = OptimalTreeCV((1, 2), alpha=0.0, min_samples_leaf=(1, 20), scoring=scoring, cv=4).fit(X, y).cv_results_
+    expected = GridSearchCV(OptimalTreeClassifier(), grid, scoring=scoring, cv=4).fit(X, y).cv_results_
+    at = {(p["max_depth"], p["min_samples_leaf"]): k for k, p in enumerate(expected["params"])}
+    for k, params in enumerate(found["params"]):
+        other = at[params["max_depth"], params["min_samples_leaf"]]
+        for name in (*(f"split{j}_test_score" for j in range(4)), "mean_test_score", "std_test_score"):
+            assert found[name][k] == pytest.approx(expected[name][other])
+        assert found["rank_test_score"][k] == expected["rank_test_score"][other]
+
+
+def test_a_tree_that_serves_two_prices_serves_those_between(monkeypatch):
+    prices = [k / 50 for k in range(12)]
+    X, y = noisy()
+    fits, paths = [], []
+    trial = optimal_tree_cv._Trial
+    real_fit, real_path = trial._fit, trial._path
+    monkeypatch.setattr(trial, "_fit", lambda self, *of: fits.append(of) or real_fit(self, *of))
+    monkeypatch.setattr(trial, "_path", lambda self, *of: paths.append(real_path(self, *of)) or paths[-1])
+    trees = OptimalTreeCV(2, alpha=prices, cv=3, rule="best").fit(X, y)
+    assert len(fits) < 3 * len(prices)
+    assert np.sum(trees.cv_results_["mean_fit_time"] == 0) > 0
+    for (train, test), path in zip(StratifiedKFold(3).split(X, y), paths, strict=True):
+        for price, fit in zip(prices, path, strict=True):  # the tree of each fold costs the least at each price
+            alone = OptimalTreeClassifier(2, alpha=price).fit(X[train], y[train])
+            assert fit.optimal
+            assert objective(fit.model, alone._to_count(X[train], y[train], 2, None).counted) == alone.objective_
+            assert fit.score == np.mean(predict(fit.model, X[test]) == y[test])
+
+
+def test_the_chosen_tree_is_the_optimal_tree_of_its_size():
+    X, y = noisy()
+    tree = OptimalTreeCV().fit(X, y)
+    assert tree.best_params_["max_depth"] == 1 or tree.get_n_leaves() == 2
+    alone = OptimalTreeClassifier(**tree.best_params_).fit(X, y)
+    assert tree.model_ == alone.model_ == tree.best_estimator_.model_
+    assert (tree.status_, tree.objective_, tree.lower_bound_) == ("optimal", alone.objective_, alone.lower_bound_)
+    assert tree.recount(X, y) == tree.objective_ == objective(tree.model_, alone._to_count(X, y, 2, None).counted)
+    assert "chosen: depth" in tree.summary()
+    assert tree._claim() == alone._claim()
+    assert np.array_equal(tree.predict_proba(X), alone.predict_proba(X))
+    assert tree.score(X, y) == alone.score(X, y)
+
+
+def test_the_rule_takes_a_smaller_tree_than_the_best():
+    X, y = noisy(seed=3)
+    best = OptimalTreeCV(rule="best", alpha=0.0).fit(X, y)
+    small = OptimalTreeCV(alpha=0.0).fit(X, y)
+    leaves = small.cv_results_["mean_n_leaves"]
+    assert leaves[small.best_index_] <= leaves[best.best_index_]
+    assert small.top_index_ == best.best_index_
+    assert small.best_score_ >= best.best_score_ - small.standard_error_
+    assert small.cv_results_["rank_test_score"][small.top_index_] == 1
+
+
+def _table(n=200):
+    rng = np.random.default_rng(5)
+    city = rng.choice(["Aix", "Bonn", "Cork", "Derby"], n)
+    age = rng.integers(18, 80, n).astype(float)
+    age[rng.random(n) < 0.1] = np.nan
+    y = np.where(np.isin(city, ["Bonn", "Derby"]) ^ (rng.random(n) < 0.1), "yes", "no")
+    frame = pd.DataFrame({"id": [f"row {i}" for i in range(n)], "city": city, "age": age})
+    frame["opened"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
+    return frame, y
+
+
+def test_tables_as_they_are():
+    frame, y = _table()
+    with pytest.warns(DataWarning, match="'id'") as told:
+        tree = OptimalTreeCV((1, 2), cv=3).fit(frame, y)
+    assert len(told) == 1  # once, not for every fold
+    assert "city" in tree.export_text()
+    assert '"city" IN' in tree.to_sql("t")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        lazy = pl.DataFrame({name: frame[name].to_list() for name in frame}, nan_to_null=True).lazy()
+        other = OptimalTreeCV((1, 2), cv=3).fit(lazy, y)
+    assert np.array_equal(other.cv_results_["mean_test_score"], tree.cv_results_["mean_test_score"])
+    assert other.model_ == tree.model_
+
+
+def test_a_level_that_a_fold_lacks_is_no_error_in_the_fold():
+    frame, y = _table()
+    frame = frame.drop(columns=["id"])
+    frame.loc[0, "city"] = "Ely"
+    tree = OptimalTreeCV((1, 2), cv=3, unseen="error").fit(frame, y)
+    assert tree.unseen == tree.best_estimator_.unseen == "error"
+
+
+def test_weights_count_in_fits_and_in_scores(iris):
+    X, y = noisy(60)
+    weights = np.random.default_rng(0).integers(0, 3, 60)
+    weighted = OptimalTreeCV((1, 2), alpha=0.0, cv=KFold(2)).fit(X, y, sample_weight=weights)
+    train, test = next(KFold(2).split(X))
+    tree = OptimalTreeClassifier(1).fit(X[train], y[train], sample_weight=weights[train])
+    expected = tree.score(X[test], y[test], sample_weight=weights[test])
+    assert weighted.cv_results_["split0_test_score"][0] == pytest.approx(expected)
+
+
+def test_groups_stay_together():
+    X, y = noisy(60)
+    groups = np.arange(60) // 6
+    tree = OptimalTreeCV(1, cv=GroupKFold(3)).fit(X, y, groups=groups)
+    folds = list(GroupKFold(3).split(X, y, groups))
+    expected = cross_val_score(OptimalTreeClassifier(1), X, y, cv=folds)
+    assert np.allclose([tree.cv_results_[f"split{k}_test_score"][0] for k in range(3)], expected)
+
+
+def test_a_minimum_by_the_rarest_class():
+    X, y = noisy(120)
+    y = np.where(np.arange(120) < 40, 2, y)
+    tree = OptimalTreeCV((1, 2), alpha=0.0, min_samples_leaf=(1, "auto")).fit(X, y)
+    rarest = np.bincount(y).min()
+    assert set(tree.cv_results_["param_min_samples_leaf"].tolist()) == {1, min(30, rarest // 5)}
+
+
+def test_a_limit_leaves_out_candidates_and_says_so(monkeypatch):
+    X, y = noisy(60)
+    moment = {"now": 0.0}
+
+    def clock():
+        moment["now"] += 0.05
+        return moment["now"]
+
+    monkeypatch.setattr(optimal_tree_cv.time, "monotonic", clock)
+    with pytest.warns(OptimalityWarning, match=r"\d+ of 36 candidates were not tried in every fold"):
+        tree = OptimalTreeCV(range(6), cv=2, time_limit=3.0).fit(X, y)
+    assert 1 <= len(tree.cv_results_["params"]) < 36
+    with pytest.raises(TimeoutError, match="before the first candidate was fitted in every fold"):
+        OptimalTreeCV(cv=2, time_limit=0.05).fit(X, y)
+
+
+def test_searches_that_reach_their_share_are_counted():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((400, 20)), rng.integers(0, 4, 400)
+    with pytest.warns(OptimalityWarning, match=r"in \d+ of 2 fits on folds the search reached its share"):
+        tree = OptimalTreeCV(4, alpha=0.0, cv=2, time_limit=1.0).fit(X, y)
+    assert tree.cv_results_["n_optimal"].tolist() == [0]
+    assert tree.status_ == "feasible"
+    assert 0 <= tree.lower_bound_ <= tree.objective_ == tree.recount(X, y)
+
+
+def test_ctrl_c_ends_the_trying_and_keeps_what_was_tried(monkeypatch):
+    X, y = noisy(60)
+    real, calls = optimal_tree_cv._Trial._fit, []
+
+    def press(self, fold, size, price):
+        calls.append(size)
+        if size.max_depth == press.depth:
+            raise KeyboardInterrupt
+        return real(self, fold, size, price)
+
+    monkeypatch.setattr(optimal_tree_cv._Trial, "_fit", press)
+    press.depth = 2
+    with pytest.warns(OptimalityWarning, match="12 of 18 candidates were not tried"):
+        tree = OptimalTreeCV(cv=2).fit(X, y)
+    assert set(tree.cv_results_["param_max_depth"].tolist()) == {1}
+    assert tree.best_params_["max_depth"] == 1
+    press.depth = 1
+    with pytest.raises(KeyboardInterrupt):
+        OptimalTreeCV(cv=2).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_depth": ()}, "max_depth=.* holds no value"),
+        ({"max_depth": (1, -1)}, "max_depth=-1 is not a depth"),
+        ({"max_depth": "2"}, "max_depth='2' is not a depth"),
+        ({"alpha": (0.1, 2)}, "alpha holds 2"),
+        ({"alpha": "small"}, "alpha holds 'small'"),
+        ({"alpha": float("nan")}, "alpha holds nan"),
+        ({"min_samples_leaf": (1, 0)}, "min_samples_leaf=0 is not a number of rows"),
+        ({"min_samples_leaf": "some"}, "min_samples_leaf='some'"),
+        ({"rule": "least"}, "rule='least': expected one of 'one_se', 'best'"),
+        ({"time_limit": 0}, "time_limit=0 is no time"),
+        ({"cv": 1}, "n_splits=1"),
+        ({"scoring": "acuracy"}, "acuracy"),
+    ],
+)
+def test_what_cannot_be_used_is_named(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        OptimalTreeCV(**parameters).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+
+
+def test_copies_files_and_pictures(iris, tmp_path):
+    X, y = iris
+    tree = OptimalTreeCV((1, 2), cv=3).fit(X, y)
+    assert clone(tree).get_params() == tree.get_params()
+    again = pickle.loads(pickle.dumps(tree))
+    assert again.model_ == tree.model_
+    tree.save(tmp_path / "tree.json")
+    loaded = proofwood.load(tmp_path / "tree.json")
+    assert isinstance(loaded, OptimalTreeClassifier)
+    assert loaded.get_params()["max_depth"] == tree.best_params_["max_depth"]
+    tree.report(tmp_path / "tree.html", X, y)
+    assert "chosen" in (tmp_path / "tree.html").read_text()
+    assert "chosen" in tree._repr_html_()
+
+
+def test_a_picture_of_the_scores(iris):
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y = iris
+    tree = OptimalTreeCV((1, 2), cv=3, min_samples_leaf=(1, 10)).fit(X, y)
+    ax = tree.plot_cv(title="Iris")
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "depth 2, leaves from 10 rows" in names
+    assert "chosen" in names
+    assert (ax.get_title(), ax.get_ylabel()) == ("Iris", "accuracy")
+    with pytest.raises(ValueError, match="figsize is for a new figure"):
+        tree.plot_cv(ax, figsize=(3, 3))
+
+
+def test_progress_in_lines(iris, capfd):
+    X, y = iris
+    OptimalTreeCV(1, cv=3, alpha=(0.0, 0.1), verbose=1).fit(X, y)
+    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("depth 1, alpha")]
+    assert len(lines) == 2
+    assert "3 of 3 folds proved" in lines[0]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_checks_of_scikit_learn():
+    check_estimator(OptimalTreeCV((1, 2), alpha=(0.0, 0.05), cv=3))
