@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import ast
+import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -34,7 +37,8 @@ def test_the_map_names_every_public_name():
 
 
 def test_import_is_light():
-    heavy = ("numpy", "sklearn", "polars", "pandas", "typer", "rich", "matplotlib", "scipy")
+    heavy = ("numpy", "sklearn", "polars", "pandas", "typer", "rich", "matplotlib", "scipy", "jinja2", "joblib")
+    heavy += ("narwhals", "pysat", "threadpoolctl", "importlib.metadata", "proofwood._native")
     code = f"import sys, proofwood; print([m for m in {heavy} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
@@ -47,3 +51,28 @@ def test_the_estimator_needs_no_frames_pictures_or_terminal():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_types_and_names_are_imported_from_the_same_modules():
+    """Type checkers read the imports under TYPE_CHECKING, and the interpreter the table of modules."""
+    tree = ast.parse(Path(proofwood.__file__).read_text(encoding="utf-8"))
+    typed = {
+        alias.name: f"proofwood.{proofwood._HOME[alias.name]}" == node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("proofwood.")
+        for alias in node.names
+    }
+    assert set(typed) == set(proofwood._HOME) == set(proofwood.__all__) - {"__version__"}
+    assert all(typed.values()), typed
+
+
+@pytest.mark.parametrize("name", sorted(set(proofwood.__all__) - {"__version__"}))
+def test_public_names_are_pickled_by_name(name):
+    value = getattr(proofwood, name)
+    assert pickle.loads(pickle.dumps(value)) is value
+
+
+def test_a_star_imports_all_names():
+    names: dict[str, object] = {}
+    exec("from proofwood import *", names)
+    assert set(proofwood.__all__) <= set(names)

@@ -32,8 +32,10 @@ class View:
     ----------
     column : index of the column
     gap : number of a gap
-    rank : (n_levels,) place of each level code in the order, of a column of unordered categories; else None. Levels of
-        equal rank stay together
+    rank : (n_levels,) place of each level in the order, of a column of unordered categories; else None. Levels of equal
+        rank stay together
+    levels : (n_levels,) their codes, ascending; None: 0, 1, ... A code is a name and may be as large as a name may be,
+        so that nothing is as long as the largest of them
     by_sets : whether sets of ranks are tested, and not thresholds on them
     """
 
@@ -41,6 +43,18 @@ class View:
     gap: float = -np.inf
     rank: IntArray | None = None
     by_sets: bool = False
+    levels: IntArray | None = None
+
+    def ranks(self, codes: FloatArray) -> IntArray:
+        """(n_rows,) rank of the level of each row, all of which are among the levels of the view."""
+        assert self.rank is not None
+        at = codes.astype(np.int64)
+        return np.asarray(self.rank[at if self.levels is None else np.searchsorted(self.levels, at)])
+
+    def codes(self, chosen: BoolArray) -> frozenset[int]:
+        """The codes of the levels that ``chosen`` marks, of shape (n_levels,)."""
+        places = np.flatnonzero(chosen)
+        return frozenset((places if self.levels is None else self.levels[places]).tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +82,6 @@ class Views:
         cls,
         X: FloatArray,
         *,
-        ranks: Mapping[int, IntArray] | None = None,
         given: Mapping[int, Collection[View]] | None = None,
         by_level: Collection[int] = (),
         left_out: Collection[int] = (),
@@ -78,12 +91,11 @@ class Views:
         Parameters
         ----------
         X : (n_rows, n_columns) training rows, NaN where missing, level codes in columns of categories
-        ranks : by column of unordered categories, (n_levels,) place of each level code
         given : by column, all views of it
         by_level : columns of unordered categories that are tested level by level
         left_out : columns that nothing is to test
         """
-        ranks, given = ranks or {}, given or {}
+        given = given or {}
         views: list[View] = []
         levels = set()
         for j in range(X.shape[1]):
@@ -97,9 +109,9 @@ class Views:
                 levels.add(len(views))
                 views.append(View(j, 0.0 if gaps.all() else float(X[~gaps, j].max()) + 1.0))
                 continue
-            views.append(View(j, -np.inf, ranks.get(j)))
+            views.append(View(j, -np.inf))
             if gaps.any() and not gaps.all():
-                views.append(View(j, np.inf, ranks.get(j)))
+                views.append(View(j, np.inf))
         return cls(tuple(views), X.shape[1], frozenset(levels))
 
     def values(self, X: FloatArray) -> FloatArray:
@@ -110,7 +122,10 @@ class Views:
         numbers = np.empty((X.shape[0], len(self.views)), dtype=np.float64)
         for v, view in enumerate(self.views):
             column, gap = X[:, view.column], gaps[:, view.column]
-            numbers[:, v] = column if view.rank is None else view.rank[np.where(gap, 0, column).astype(np.int64)]
+            if view.rank is None:
+                numbers[:, v] = column
+            else:
+                numbers[~gap, v] = view.ranks(column[~gap])
             numbers[gap, v] = view.gap
         return numbers
 
@@ -139,13 +154,13 @@ def _seen_by(view: View, threshold: float, levels: frozenset[int] | None) -> tup
     """Threshold, levels and side of gaps of the test of a column that is this test of its view."""
     if view.by_sets and levels is not None:
         assert view.rank is not None
-        return np.nan, frozenset(np.flatnonzero(np.isin(view.rank, list(levels))).tolist()), view.gap in levels
+        return np.nan, view.codes(np.isin(view.rank, list(levels))), view.gap in levels
     if levels is not None:
         return np.nan, levels - {int(view.gap)}, view.gap in levels
     missing_low = bool(view.gap <= threshold)
     if view.rank is None:
         return threshold, None, missing_low
-    return np.nan, frozenset(np.flatnonzero(view.rank <= threshold).tolist()), missing_low
+    return np.nan, view.codes(view.rank <= threshold), missing_low
 
 
 def level_order(shares: FloatArray, weights: FloatArray) -> IntArray:
@@ -227,13 +242,16 @@ def pooled(place: IntArray, few: BoolArray, shares: FloatArray, weights: FloatAr
 
 
 def class_shares(
-    codes_of_levels: FloatArray, n_levels: int, labels: IntArray, n_classes: int, weights: FloatArray
+    levels: IntArray, n_levels: int, labels: IntArray, n_classes: int, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """(n_levels, n_classes) share of each class in each level, and (n_levels,) weight of each level; gaps left out."""
-    present = ~np.isnan(codes_of_levels)
-    level = codes_of_levels[present].astype(np.int64)
+    """(n_levels, n_classes) share of each class in each level, and (n_levels,) weight of each level.
+
+    Parameters
+    ----------
+    levels : (n_rows,) level of each row, from 0 to n_levels - 1
+    """
     sums = np.zeros((n_levels, n_classes))
-    np.add.at(sums, (level, labels[present]), weights[present])
+    np.add.at(sums, (levels, labels), weights)
     weight = sums.sum(axis=1)
     return sums / np.where(weight > 0, weight, 1.0)[:, None], weight
 

@@ -289,8 +289,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         views = self._views(X)
         X = views.values(X)
         nominal = sorted(views.by_level)
-        counts = {j: np.bincount(X[~np.isnan(X[:, j]), j].astype(np.int64)) for j in nominal}
-        n_levels = sum(int(np.count_nonzero(count)) for count in counts.values())
+        counts = {j: np.unique(X[:, j].astype(np.int64), return_counts=True) for j in nominal}  # gaps are a level here
+        n_levels = sum(levels.size for levels, _ in counts.values())
         most, why = n_levels, None
         seconds, room = seconds_of(self.time_limit, self._n_values(X)), memory.room()
         if seconds is not None:
@@ -302,16 +302,18 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             binarizer, rows = self._ranked(X, nominal, codes, n_classes, sample_weight)
             return views.tests(binarizer), rows, None
         ranked = sorted(
-            ((int(count[code]), j, code) for j, count in counts.items() for code in np.flatnonzero(count).tolist()),
+            (
+                (count, j, level)
+                for j, (levels, rows_of) in counts.items()
+                for level, count in zip(levels.tolist(), rows_of.tolist(), strict=True)
+            ),
             key=lambda level: (-level[0], *level[1:]),
         )
         kept = {(j, code) for _, j, code in ranked[:most]}
         shown = X.copy()
-        for j, count in counts.items():  # a code of no row stands for the levels without a test
-            rare = np.ones(count.size, dtype=np.bool_)
-            rare[[code for column, code in kept if column == j]] = False
-            given = ~np.isnan(X[:, j])
-            shown[given, j] = np.where(rare[X[given, j].astype(np.int64)], float(count.size), X[given, j])
+        for j, (levels, _) in counts.items():  # a code of no row stands for the levels without a test
+            told = np.isin(X[:, j], [code for column, code in kept if column == j])
+            shown[~told, j] = float(levels[-1] + 1)
         binarizer, rows = self._ranked(shown, nominal, codes, n_classes, sample_weight)
         untold = [
             test

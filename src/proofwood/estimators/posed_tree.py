@@ -119,32 +119,35 @@ def tree_views(
     for j in schema.nominal:
         if j in schema.left_out:
             continue
-        column = X[kept, j]
-        n_levels = (
-            int(np.nanmax(column, initial=-1)) + 1 if not schema.columns[j].levels else len(schema.columns[j].levels)
-        )
-        shares, sums = class_shares(column, n_levels, codes[kept], n_classes, weights[kept])
-        rows = np.bincount(column[~np.isnan(column)].astype(np.int64), minlength=n_levels)
+        present = ~np.isnan(X[:, j])
+        levels, index = np.unique(X[present, j].astype(np.int64), return_inverse=True)
+        counted = kept[present]
+        at = index[counted]  # into ``levels``, of each row
+        shares, sums = class_shares(at, levels.size, codes[present][counted], n_classes, weights[present][counted])
+        rows = np.bincount(at, minlength=levels.size)
         rare = (rows > 0) & (rows < pooled_at(few, int(np.count_nonzero(kept))))
         place = pooled(level_order(shares, sums), rare, shares, sums)
-        gaps = bool(np.isnan(column).any())
+        gaps = bool(np.any(kept & ~present))
         n_tested = np.unique(place[rows > 0]).size + gaps
         kind = sets_of(n_tested, n_classes, max_depth, minimum=minimum)
-        given[j] = _level_views(j, place, np.flatnonzero(rows), kind, gaps=gaps, minimum=minimum)
+        given[j] = _level_views(j, levels, place, np.flatnonzero(rows), kind, gaps=gaps, minimum=minimum)
     return Views.of(X, given=given, left_out=schema.left_out)
 
 
 def _level_views(
-    column: int, place: IntArray, present: IntArray, kind: Sets, *, gaps: bool, minimum: bool
+    column: int, levels: IntArray, place: IntArray, used: IntArray, kind: Sets, *, gaps: bool, minimum: bool
 ) -> list[View]:
-    """The views of a column of categories without order: of its levels ``present``, at their places in an order."""
+    """The views of a column of categories without order, of codes ``levels`` at their places in an order.
+
+    ``used`` are the indices of the levels with rows of positive weight.
+    """
     if kind is Sets.ALL and minimum:
-        return [View(column, 1.0, ranks) for ranks in set_ranks(place, present, gaps=gaps)]
+        return [View(column, 1.0, ranks, levels=levels) for ranks in set_ranks(place, used, gaps=gaps)]
     views = []
     if kind is not Sets.ORDERED:
-        views.append(View(column, float(place.max(initial=0) + 1), place, by_sets=True))
+        views.append(View(column, float(place.max(initial=0) + 1), place, by_sets=True, levels=levels))
     if kind is not Sets.ALL:
-        views.append(View(column, -np.inf, place))
-        if gaps and present.size:
-            views.append(View(column, np.inf, place))
+        views.append(View(column, -np.inf, place, levels=levels))
+        if gaps and used.size:
+            views.append(View(column, np.inf, place, levels=levels))
     return views

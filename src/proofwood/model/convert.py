@@ -23,7 +23,7 @@ from proofwood.model.evaluate import node_probabilities
 from proofwood.model.impurity import low_weights_of_tree
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import depth_first, preorder, refresh, unroll_from
-from proofwood.model.thresholds import separating_in_float32, without_levels
+from proofwood.model.thresholds import require_levels_of_float32, separating_in_float32, without_levels
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
@@ -121,7 +121,7 @@ def to_sklearn(
         If the table holds oblique tests, numbers of classes or columns disagree, or a diagram has neither
         ``low_weight`` nor rows.
     PrecisionError
-        If the model tells rows of ``X`` apart that float32 does not.
+        If the model tells rows of ``X`` apart that float32 does not, or levels are numbers that it does not hold.
     """
     from sklearn.tree import DecisionTreeClassifier
     from sklearn.tree._tree import Tree
@@ -142,6 +142,7 @@ def to_sklearn(
     if feature_names is not None and len(feature_names) != columns:
         raise ValueError(f"feature_names has {len(feature_names)} names, expected {columns}")
 
+    require_levels_of_float32(table, X, feature_names)
     if X is not None:
         table = separating_in_float32(table, X, feature_names)
     tree = _counted_tree(table, low_weight, X, codes, sample_weight)

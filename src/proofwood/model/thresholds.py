@@ -54,6 +54,34 @@ def separating_in_float32(table: NodeTable, X: npt.ArrayLike, names: Sequence[st
     return with_threshold(table, threshold)
 
 
+def require_levels_of_float32(
+    table: NodeTable, X: npt.ArrayLike | None = None, names: Sequence[str] | None = None
+) -> None:
+    """Refuse levels that float32 does not hold, of those that the tests name and those that the rows have.
+
+    Raises
+    ------
+    PrecisionError
+        With the column and a level.
+    """
+    rows = None if X is None else check_rows(table, X)
+    for node, codes in enumerate(table.levels or ()):
+        if codes is None:
+            continue
+        column = int(table.feature[node])
+        levels = np.array(sorted(codes), dtype=np.float64)
+        if rows is not None:
+            levels = np.append(levels, rows[~np.isnan(rows[:, column]), column])
+        rounded = np.flatnonzero(levels.astype(np.float32) != levels)
+        if rounded.size:
+            name = f"column {column}" if names is None else f"column {names[column]!r}"
+            raise PrecisionError(
+                f"{name} holds the level {levels[rounded[0]]:.0f}, which float32 rounds to another: number the levels "
+                "0, 1, 2, ... or turn them into text, and fit again; or use a form that holds float64, such as "
+                "to_python(), to_c() or to_sql()"
+            )
+
+
 def without_levels(table: NodeTable) -> tuple[NodeTable, IntArray]:
     """A diagram of thresholds over the codes of levels, and the node of ``table`` that each of its nodes came from.
 
@@ -102,10 +130,13 @@ def _runs(codes: frozenset[int]) -> tuple[list[float], list[bool]]:
     """Ends of the runs of codes from 0 that are all in the set or all out of it, and which of the two; one more run."""
     ends: list[float] = []
     sides = [0 in codes]
-    for code in range(1, max(codes) + 2):
-        if (code in codes) != sides[-1]:
+    for code in sorted(codes):  # the codes between them are as many as codes may be large
+        if code > 0 and code - 1 not in codes:
             ends.append(code - 0.5)
-            sides.append(code in codes)
+            sides.append(True)
+        if code + 1 not in codes:
+            ends.append(code + 0.5)
+            sides.append(False)
     return ends, sides
 
 

@@ -76,7 +76,7 @@ def with_categories(
         predict = partial(_predict_named, categories, forest.names or names)
     else:
         read = partial(_whole_numbers, names=names, known=categories.values)
-        predict = partial(_predict_numbers, categories, forest.predict)
+        predict = partial(predict_numbers, categories.values, forest.predict)
     return Adapted(
         replace(forest, predict=predict),
         inputs,
@@ -89,18 +89,40 @@ def with_categories(
 
 def _whole_numbers(X: Any, names: Sequence[str], known: Mapping[int, tuple[int, ...]]) -> FloatArray:
     """Rows of numbers, categories as codes; a number that is not known gets the code after the last."""
-    rows = numbers(X, names).copy()
-    for j, values in known.items():
+    rows = numbers(X, names)
+    for j in known:
         column = rows[:, j]
         broken = np.flatnonzero(~np.isnan(column) & (column != np.floor(column)))
         if broken.size:
             raise DataError(
                 f"column {names[j]!r} is {column[broken[0]]!r} in row {broken[0]}: its categories are whole numbers"
             )
+    return as_codes(rows, known)
+
+
+def as_codes(rows: FloatArray, known: Mapping[int, tuple[int, ...]]) -> FloatArray:
+    """Rows whose categories are numbers, in ascending order in ``known``, as rows of codes.
+
+    A number that is not known gets the code after the last; a missing value stays missing.
+    """
+    coded = rows.copy()
+    for j, values in known.items():
+        column = rows[:, j]
         codes = np.searchsorted(values, column)
         found = np.append(values, np.nan)[codes] == column
-        rows[:, j] = np.where(np.isnan(column), np.nan, np.where(found, codes, len(values)))
-    return rows
+        coded[:, j] = np.where(np.isnan(column), np.nan, np.where(found, codes, len(values)))
+    return coded
+
+
+def as_numbers(rows: FloatArray, known: Mapping[int, tuple[int, ...]]) -> FloatArray:
+    """The way back: the code after the last, and any above it, is a number that is not known."""
+    numbered = rows.copy()
+    for j, values in known.items():
+        unknown = next(number for number in range(len(values) + 1) if number not in values)
+        table = np.array([*values, unknown, np.nan], dtype=np.float64)
+        codes = np.where(np.isnan(rows[:, j]), len(values) + 1, np.clip(rows[:, j], 0, len(values)))
+        numbered[:, j] = table[codes.astype(np.int64)]
+    return numbered
 
 
 def _predict_named(categories: Categories, names: Sequence[str], X: FloatArray) -> IntArray:
@@ -117,11 +139,8 @@ def _predict_named(categories: Categories, names: Sequence[str], X: FloatArray) 
     return categories.predict_frame(pd.DataFrame(columns))
 
 
-def _predict_numbers(categories: Categories, predict: Callable[[FloatArray], IntArray], X: FloatArray) -> IntArray:
-    rows = X.copy()
-    for j, values in categories.values.items():
-        unknown = next(number for number in range(len(values) + 1) if number not in values)
-        table = np.array([*values, unknown, np.nan], dtype=np.float64)
-        codes = np.where(np.isnan(X[:, j]), len(values) + 1, np.clip(X[:, j], 0, len(values)))
-        rows[:, j] = table[codes.astype(np.int64)]
-    return predict(rows)
+def predict_numbers(
+    known: Mapping[int, tuple[int, ...]], predict: Callable[[FloatArray], IntArray], X: FloatArray
+) -> IntArray:
+    """Class codes of rows of codes, from a model that takes numbers."""
+    return predict(as_numbers(X, known))

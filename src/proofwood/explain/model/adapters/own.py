@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,13 +11,14 @@ import numpy as np
 
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.schema import Schema
+from proofwood.explain.model.adapters.categories import as_codes, predict_numbers
 from proofwood.explain.model.adapters.reading import Adapted, column_names, numbers
-from proofwood.explain.model.forest import DOUBLE, Forest, ScoredTree, merged, summing_noise
+from proofwood.explain.model.forest import DOUBLE, OTHER, Forest, ScoredTree, merged, summing_noise
 from proofwood.explain.model.space import Input, Source
 from proofwood.model import evaluate
 from proofwood.model.ensemble import Ensemble
 from proofwood.model.ensemble import predict as predict_ensemble
-from proofwood.model.node_table import FloatArray, NodeTable
+from proofwood.model.node_table import LEAF, FloatArray, NodeTable
 from proofwood.model.reshape import unroll
 
 
@@ -91,12 +92,19 @@ def from_classifier(model: Any, feature_names: Sequence[str] | None) -> Adapted:
         takes_missing=np.array([j in schema.gaps for j in range(len(names))], dtype=bool),
     )
     texts = {j: (column.levels or None, column.kind is Kind.ORDERED) for j, column in schema.categories.items()}
+    adapted = _adapted(forest, names, texts, model._rows)
     kinds = [column.kind for column in schema.columns]
-    inputs = tuple(
-        replace(given, moment=kind) if kind in MOMENTS else given
-        for given, kind in zip(_inputs(names, [table], texts), kinds, strict=True)
-    )
-    return Adapted(forest, inputs, tuple(map(Source, range(len(names)))), model._rows, forest.predict)
+    inputs = tuple(_shown(given, kind) for given, kind in zip(adapted.inputs, kinds, strict=True))
+    return replace(adapted, inputs=inputs)
+
+
+def _shown(given: Input, kind: Kind) -> Input:
+    """An input with what its numbers stand for: dates, times and durations, and true or false."""
+    if kind in MOMENTS:
+        return replace(given, shown_as=kind)
+    if kind is Kind.BOOLEAN and given.kind is Kind.NUMERIC:
+        return replace(given, kind=kind, low=0.0, high=1.0, shown_as=kind)
+    return given
 
 
 def from_tables(model: NodeTable | Ensemble, feature_names: Sequence[str] | None) -> Adapted:
@@ -115,7 +123,7 @@ def from_tables(model: NodeTable | Ensemble, feature_names: Sequence[str] | None
     if n < ensemble.n_columns:
         raise ValueError(f"feature_names has {n} names, but the model tests column {ensemble.n_columns - 1}")
     names = column_names(None, n, feature_names)
-    inputs = _inputs(names, ensemble.members, {})
+    by_level = _tested_codes(trees)
     forest = Forest(
         trees=tuple(trees),
         base=base,
@@ -123,24 +131,33 @@ def from_tables(model: NodeTable | Ensemble, feature_names: Sequence[str] | None
         n_columns=n,
         noise=summing_noise(tuple(trees), base, DOUBLE, roundings=1),
         predict=partial(predict_ensemble, ensemble),
-        takes_missing=np.array([given.kind is not Kind.NOMINAL for given in inputs], dtype=bool),
+        takes_missing=np.array([j not in by_level for j in range(n)], dtype=bool),
     )
-    return Adapted(forest, inputs, tuple(map(Source, range(n))), partial(numbers, names=names), forest.predict)
+    return _adapted(forest, names, {}, partial(numbers, names=names))
 
 
-def _inputs(
-    names: Sequence[str], tables: Sequence[NodeTable], categories: Mapping[int, tuple[tuple[str, ...] | None, bool]]
-) -> tuple[Input, ...]:
-    """Categories are those that the model was fitted with; of numbers tested as categories, any other is possible."""
-    greatest: dict[int, int] = {}
-    for table in tables:
-        for node, codes in enumerate(table.levels or ()):
-            if codes is not None:
-                column = int(table.feature[node])
-                greatest[column] = max(greatest.get(column, -1), *codes, -1)
+def _adapted(
+    forest: Forest,
+    names: Sequence[str],
+    categories: Mapping[int, tuple[tuple[str, ...] | None, bool]],
+    read: Callable[[Any], FloatArray],
+) -> Adapted:
+    """Categories are those that the model was fitted with; of numbers tested as categories, any other is possible.
+
+    Such numbers may be as large as numbers may be, so that here they have the codes 0, 1, ... of those that are tested,
+    and all others have the next code. A missing value is none of the others: each test says where it goes.
+
+    Parameters
+    ----------
+    forest : its trees test the numbers of such columns
+    categories : per column of categories its texts, None if it holds numbers, and whether they are ordered
+    read : rows as the user has them, in numbers
+    """
+    tested = _tested_codes(forest.trees)
+    coded: dict[int, tuple[int, ...]] = {}
     inputs = []
     for j, name in enumerate(names):
-        texts, ordered = categories.get(j, (None, j not in greatest))
+        texts, ordered = categories.get(j, (None, j not in tested))
         if ordered and texts is not None:
             inputs.append(Input(name, Kind.ORDERED, 0.0, float(len(texts) - 1), levels=texts))
         elif ordered:
@@ -148,6 +165,39 @@ def _inputs(
         elif texts is not None:
             inputs.append(Input(name, Kind.NOMINAL, levels=texts))
         else:
-            known = tuple(str(code) for code in range(greatest.get(j, -1) + 1))
-            inputs.append(Input(name, Kind.NOMINAL, levels=known, other=True))
-    return tuple(inputs)
+            coded[j] = tested.get(j, ())
+            inputs.append(Input(name, Kind.NOMINAL, levels=(*map(str, coded[j]), "any other")))
+    forest = replace(forest, trees=tuple(_over_codes(tree, coded) for tree in forest.trees))
+    if coded:
+        forest = replace(forest, predict=partial(predict_numbers, coded, forest.predict))
+        read = partial(_read_coded, read, coded)
+    sources = tuple(map(Source, range(len(names))))
+    return Adapted(forest, tuple(inputs), sources, read, forest.predict, unknown_missing=False)
+
+
+def _tested_codes(trees: Sequence[ScoredTree]) -> dict[int, tuple[int, ...]]:
+    """Per column that is tested by levels, all that are in some set of levels, ascending."""
+    found: dict[int, set[int]] = {}
+    for tree in trees:
+        for node, codes in enumerate(tree.levels or ()):
+            if codes is not None and tree.feature[node] != LEAF:
+                found.setdefault(int(tree.feature[node]), set()).update(codes)
+    return {column: tuple(sorted(codes)) for column, codes in found.items()}
+
+
+def _over_codes(tree: ScoredTree, coded: Mapping[int, tuple[int, ...]]) -> ScoredTree:
+    """The tree over codes, where missing values are in the sets of levels that they go low with."""
+    if tree.levels is None:
+        return tree
+    code_of = {column: {number: code for code, number in enumerate(known)} for column, known in coded.items()}
+    levels = list(tree.levels)
+    for node, low in enumerate(tree.levels):
+        if low is not None and tree.feature[node] != LEAF:
+            known = code_of.get(int(tree.feature[node]))
+            codes = low if known is None else frozenset(known[number] for number in low)
+            levels[node] = codes | {OTHER} if tree.missing_low[node] else codes
+    return replace(tree, levels=tuple(levels))
+
+
+def _read_coded(read: Callable[[Any], FloatArray], coded: Mapping[int, tuple[int, ...]], X: Any) -> FloatArray:
+    return as_codes(read(X), coded)
