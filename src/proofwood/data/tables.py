@@ -256,8 +256,8 @@ def _require_read(path: Path, size: int, cells: int) -> None:
     """Refuse a packed table of more values than its bytes can hold."""
     if 8 * cells > min(MAX_CELLS * 8, max(SMALL, MAX_PACKED * 10 * size)):
         raise DataError(
-            f"{path} has {size:,} bytes and says that it holds {cells:,} values: that is not a table that can be read. If "
-            "it is one, write it without compression"
+            f"{path} has {size:,} bytes and says that it holds {cells:,} values: that is not a table that can be read. "
+            "If it is one, write it without compression"
         )
 
 
