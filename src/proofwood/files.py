@@ -171,7 +171,7 @@ def _require_place(path: str | os.PathLike[str]) -> os.stat_result | None:
         message = f"{Path(path).parent} is a file and no folder"
         raise NotADirectoryError(errno.ENOTDIR, message, shown) from None
     except ValueError as error:  # a NUL in the name
-        raise OSError(errno.EINVAL, f"this is no name of a file ({error})", shown) from None
+        raise OSError(errno.EINVAL, f"this is not the name of a file ({error})", shown) from None
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder, expected the name of a file", shown)
     if not os.access(path, os.W_OK):

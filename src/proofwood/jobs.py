@@ -23,7 +23,7 @@ def require_jobs(n_jobs: object, worker: str = "thread") -> None:
     if n_jobs is None:
         return
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(f"n_jobs={n_jobs!r} is no number of {several}: {expected}")
+        raise ValueError(f"n_jobs={n_jobs!r} is not a number of {several}: {expected}")
     if n_jobs < -MOST_LEFT_OUT:
         raise ValueError(f"n_jobs={n_jobs!r} leaves out more cores than any machine has: {expected}")
 

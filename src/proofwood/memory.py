@@ -83,8 +83,8 @@ def bytes_of(memory_limit: object) -> int | None:
         number = int(memory_limit)
     if not 1 <= number < 2**62:
         raise ValueError(
-            f"memory_limit={memory_limit!r} is no amount of memory: expected bytes as an integer from 1, a text such "
-            "as '4GB' or '500MB', or None for a share of what the process may use"
+            f"memory_limit={memory_limit!r} is not an amount of memory: expected bytes as an integer from 1, a text "
+            "such as '4GB' or '500MB', or None for a share of what the process may use"
         )
     return int(number)
 

@@ -55,7 +55,14 @@ NO_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class ProgressEvent:
-    """One report of a running engine: ``lower_bound <= optimum <= objective`` at every moment."""
+    """One report of a running engine: ``lower_bound <= optimum <= objective`` at every moment.
+
+    Parameters
+    ----------
+    seconds : since the search began
+    objective : of the best model so far; infinite without one
+    lower_bound : what no model undercuts
+    """
 
     seconds: float
     objective: float
@@ -121,11 +128,19 @@ class Part:
 class Result:
     """A model with its proof state.
 
-    ``objective`` is minimised and is ``inf`` without a model; ``lower_bound`` is valid also after a time limit.
-    ``trace`` holds one event per improvement of the objective or the bound, the last one being the final state.
-    ``parts`` is for answers that are best in several quantities, in the order in which they count; it is empty where
-    the objective says all. ``certificates`` holds proofs that can be checked apart from the engine, if it was asked to
-    keep them (:class:`proofwood.solvers.Certificate`).
+    Parameters
+    ----------
+    model : the best model found; None if there is none
+    objective : what it costs, to be minimised; ``inf`` without a model
+    unit : of objective and bound: "errors", "weighted errors", "errors + price of leaves", "share", "nodes", ...
+    lower_bound : what no permitted model undercuts; valid also after a time limit
+    status : what is proved
+    stats : how the answer was reached
+    trace : one event per improvement of the objective or the bound, the last one being the final state
+    parts : for answers that are best in several quantities, in the order in which they count; empty where the objective
+        says all
+    certificates : proofs that can be checked apart from the engine, if it was asked to keep them
+        (:class:`proofwood.solvers.Certificate`)
     """
 
     model: NodeTable | None

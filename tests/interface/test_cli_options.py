@@ -51,7 +51,7 @@ def sections(text: str) -> dict[str, str]:
 def test_help_lists_the_options_of_each_model_apart():
     lists = sections(worked("fit", "--help"))
     titles = {name: f"Options of --model {name}" for name in OPTIONS}
-    assert list(lists) == ["Arguments", "Options", *titles.values()]
+    assert list(lists) == ["Arguments", "Options", *titles.values(), "Examples"]
     assert "--target" in lists["Options"]
     assert "--max-depth" not in lists["Options"]
     for name, own in OPTIONS.items():
@@ -64,12 +64,12 @@ def test_help_lists_the_options_of_each_model_apart():
 @pytest.mark.parametrize("arguments", [["--model", "odd", "--help"], ["--model=odd", "--target", "y", "--help"]])
 def test_help_after_a_model_is_about_this_model(arguments):
     lists = sections(worked("fit", *arguments))
-    assert list(lists) == ["Arguments", "Options", "Options of --model odd"]
+    assert list(lists) == ["Arguments", "Options", "Options of --model odd", "Examples"]
     assert "--keep-sensitive" in lists["Options of --model odd"]
 
 
 def test_help_after_an_unknown_model_lists_all():
-    assert len(sections(worked("fit", "--model", "trees", "--help"))) == 2 + len(OPTIONS)
+    assert len(sections(worked("fit", "--model", "trees", "--help"))) == 3 + len(OPTIONS)
 
 
 @pytest.mark.parametrize("order", [["--model", "bdd", "DATA"], ["DATA", "--model", "bdd"], ["DATA", "--model=bdd"]])

@@ -182,7 +182,7 @@ def test_a_time_limit_keeps_a_diagram_and_a_bound():
         ({"unknown": "zero"}, "unknown='zero'"),
         ({"tie_break": "depth"}, "tie_break='depth'"),
         ({"engine": "milp"}, "engine='milp'"),
-        ({"alpha": 2.0}, "alpha=2.0 is no price"),
+        ({"alpha": 2.0}, "alpha=2.0 is not a price"),
         ({"objective": "features", "alpha": 0.1}, "leave it at 0"),
     ],
 )

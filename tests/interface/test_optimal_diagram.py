@@ -358,7 +358,7 @@ def test_sensitive_features_are_needed_where_groups_are_compared(credit):
         small(constraints=DemographicParity()).fit(X, y, sensitive_features=sex[1:])
     with pytest.raises(ValueError, match="no value in row 3"):
         small(constraints=DemographicParity()).fit(X, y, sensitive_features=[*sex[:3], None, *sex[4:]])
-    with pytest.raises(ValueError, match="pos_label='maybe' is no label"):
+    with pytest.raises(ValueError, match="pos_label='maybe' is not a label"):
         small(constraints=DemographicParity(pos_label="maybe")).fit(X, y, sensitive_features=sex)
     with pytest.raises(TypeError):
         small(constraints=DemographicParity()).fit(X, y, None, sex)
@@ -561,12 +561,12 @@ def test_pictures(iris, splits, topology):
         ({"engine": None}, "engine=None"),
         ({"splits": "linear"}, "splits='linear': expected one of 'univariate', 'oblique'"),
         ({"topology": "forest"}, "topology='forest': expected one of 'diagram', 'tree'"),
-        ({"alpha": -0.1}, "alpha=-0.1 is no price"),
-        ({"alpha": 1.5}, "alpha=1.5 is no price"),
-        ({"alpha": float("nan")}, "alpha=nan is no price"),
-        ({"alpha": "cheap"}, "alpha='cheap' is no price"),
+        ({"alpha": -0.1}, "alpha=-0.1 is not a price"),
+        ({"alpha": 1.5}, "alpha=1.5 is not a price"),
+        ({"alpha": float("nan")}, "alpha=nan is not a price"),
+        ({"alpha": "cheap"}, "alpha='cheap' is not a price"),
         ({"constraints": "MaxSplits"}, "constraints='MaxSplits': expected a list of constraints"),
-        ({"constraints": [3]}, "constraints holds 3, which is no constraint"),
+        ({"constraints": [3]}, "constraints holds 3, which is not a constraint"),
         ({"constraints": [MaxSplits]}, "constraints holds the class MaxSplits"),
         ({"constraints": None}, "constraints=None"),
         ({"constraints": MaxSplits(0)}, "integer from 1"),
@@ -576,7 +576,7 @@ def test_pictures(iris, splits, topology):
         ({"max_thresholds": 0}, "max_thresholds=0"),
         ({"random_state": -1}, "random_state=-1: expected an integer from 0"),
         ({"random_state": np.random.default_rng(0)}, "random_state=Generator"),
-        ({"time_limit": 0}, "time_limit=0 is no time"),
+        ({"time_limit": 0}, "time_limit=0 is not a time"),
         ({"n_jobs": 0}, "n_jobs=0"),
     ],
 )

@@ -1,41 +1,136 @@
-"""The Python blocks of the README and of the documentation run as they stand, each file in one session."""
+"""The blocks of the README and of the documentation run as they stand, each file in one session.
+
+A ``python`` block runs in Python. A ``text`` block that follows one directly is what it prints; seconds may differ, and
+``...`` stands for any text. Lines of an ``sh`` block that call ``proofwood`` run where the page has their files, and
+have options that exist everywhere.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
+import shlex
 import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 import pytest
+import typer
+
+from proofwood.cli import app
+from tests.command_line import worked
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+SECONDS = re.compile(r"\b\d+(?:\.\d+)? s\b")
+OUTSIDE = ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")
+PAGES = [*(ROOT / name for name in OUTSIDE), *sorted((ROOT / "docs").rglob("*.md"))]
+RUNS_COMMANDS = {
+    "docs/index.md",
+    "docs/tutorial/messy-table.md",
+    "docs/tutorial/audit-a-forest.md",
+    "docs/how-to/missing-data.md",
+    "docs/how-to/categories.md",
+}
+"""Pages whose commands find their files, as the page has written them."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of a page: its kind, its lines, the line it begins at, and what it is said to print, if anything."""
+
+    kind: str
+    text: str
+    line: int
+    shown: str | None
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text(encoding="utf-8")
+    for found in BLOCK.finditer(text):
+        yield Block(found[1], found[2], text.count("\n", 0, found.start(2)), found[3])
+
+
+def commands(block: Block) -> Iterator[list[str]]:
+    """The calls of proofwood in a block, as arguments."""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        while words and re.fullmatch(r"[A-Z_]+=\S*", words[0]):
+            words = words[1:]  # a variable of the environment
+        if words and words[0] == "proofwood":
+            yield words[1:]
+
+
+def plain(text: str) -> str:
+    return "\n".join(line.rstrip() for line in SECONDS.sub("N s", text).strip().splitlines())
+
+
+def matches(printed: str, shown: str) -> bool:
+    parts = [re.escape(part) for part in plain(shown).split("...")]
+    return re.fullmatch(".*?".join(parts), plain(printed), re.DOTALL) is not None
+
+
+WITH_CODE = [page for page in PAGES if any(block.kind == "python" for block in blocks(page))]
+WITH_COMMANDS = [
+    page for page in PAGES if any(True for block in blocks(page) if block.kind == "sh" and [*commands(block)])
+]
 
 
 @pytest.mark.filterwarnings("default::proofwood.DataWarning")
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
-def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_run_and_print_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     session: dict[str, object] = {"__name__": "__main__"}
-    text = page.read_text(encoding="utf-8")
-    for block in BLOCK.finditer(text):
-        line = text.count("\n", 0, block.start(1))
-        exec(compile("\n" * line + block.group(1), str(page), "exec"), session)  # errors show the page's line
+    runs_commands = page.relative_to(ROOT).as_posix() in RUNS_COMMANDS
+    for block in blocks(page):
+        printed = ""
+        if block.kind == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as output:
+                # errors show the page's line
+                exec(compile("\n" * block.line + block.text, str(page), "exec"), session)
+            printed = output.getvalue()
+        elif runs_commands:
+            printed = "".join(worked(*arguments) for arguments in commands(block))
+        else:
+            continue
+        if block.shown is not None:
+            assert matches(printed, block.shown), f"{page.name}:{block.line} prints\n{printed}"
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_have_options_that_exist(page: Path) -> None:
+    known_commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a group
+    for block in blocks(page):
+        for arguments in commands(block) if block.kind == "sh" else ():
+            if not arguments or arguments[0].startswith("-"):
+                continue
+            wanted = known_commands.get(arguments[0])
+            assert wanted is not None, f"{page.name}: proofwood {arguments[0]}"
+            known = {option for each in wanted.params for option in (*each.opts, *each.secondary_opts)} | {"--help"}
+            unknown = [word for word in arguments[1:] if word.startswith("--") and word.split("=")[0] not in known]
+            assert not unknown, f"{page.name}: proofwood {shlex.join(arguments)}"
+
+
+def test_shown_output_is_compared() -> None:
+    assert matches("wrong (1.00%)\n0.31 s\n", "wrong (1.00%)\n0.27 s")
+    assert matches("a\nb\nc", "a\n...\nc")
+    assert not matches("12 wrong", "13 wrong")
+    assert not matches("12 wrong\nmore", "12 wrong")
 
 
 def test_readme_shows_the_tree_and_its_proof(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (first, *_) = BLOCK.finditer((ROOT / "README.md").read_text(encoding="utf-8"))
-    exec(compile(first.group(1), "README.md", "exec"), {"__name__": "__main__"})
+    first = next(block for block in blocks(ROOT / "README.md") if block.kind == "python")
+    exec(compile(first.text, "README.md", "exec"), {"__name__": "__main__"})
     printed = capsys.readouterr().out
     assert "optimal" in printed
     assert "<=" in printed
-    assert len(first.group(1).strip().splitlines()) <= 12
+    assert len(first.text.strip().splitlines()) <= 12
 
 
 def test_readme_has_its_two_commands_on_top() -> None:

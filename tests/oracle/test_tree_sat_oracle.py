@@ -175,7 +175,7 @@ def test_a_given_tree_is_used_and_a_wrong_one_refused() -> None:
     assert best.model is not None
     again = solve(MinimalTreeProblem(rows, Minimize.NODES), start=best.model)
     assert again.model == best.model
-    with pytest.raises(ValueError, match="start is no tree within max_depth"):
+    with pytest.raises(ValueError, match="start is not a tree within max_depth"):
         solve(MinimalTreeProblem(rows, Minimize.NODES, max_depth=1), start=best.model)
 
 

@@ -162,5 +162,5 @@ def test_start_is_kept_if_nothing_better_is_found() -> None:
     assert best is not None
     again = solve(MinimalTreeProblem(rows, Minimize.NODES), start=best, limits=Limits(seconds=0))
     assert again.model == best
-    with pytest.raises(ValueError, match="start is no tree within"):
+    with pytest.raises(ValueError, match="start is not a tree within"):
         solve(MinimalTreeProblem(rows, Minimize.NODES, best.depth - 1), start=best)

@@ -124,7 +124,7 @@ def test_running_example_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture
     assert not verify_files([tmp_path / "patient.json", tmp_path / "other.json"])
     out = capsys.readouterr().out
     assert "patient.json: NOT proved" in out
-    assert "other.json: FAILED   this is no certificate" in out
+    assert "other.json: FAILED   this is not a certificate" in out
 
 
 @pytest.mark.parametrize("majority", [True, False])
@@ -296,7 +296,7 @@ def test_changed_witnesses_rows_and_trees_are_seen() -> None:
     ("change", "message"),
     [
         (lambda c: c.update(version=1), "has version 1"),
-        (lambda c: c.update(format="other"), "this is no certificate"),
+        (lambda c: c.update(format="other"), "this is not a certificate"),
         (lambda c: c.pop("row"), "incomplete or damaged"),
         (lambda c: c["row"].update(cells=[0, 0]), "not one cell of the grid per column"),
         (lambda c: c["model"]["trees"][0][0][0].append(99), "literal 99 is about no threshold"),

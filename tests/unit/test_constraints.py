@@ -169,7 +169,7 @@ def test_the_favourable_class_must_be_clear():
     with pytest.raises(ValueError, match=r"which of them is the favourable one is not clear.*pos_label=2"):
         DemographicParity().measure([0, 1, 2], [0, 1, 2], ["a", "b", "b"])
     assert DemographicParity(pos_label=2).measure([0, 1, 2], [0, 1, 2], ["a", "b", "b"]) == 0
-    with pytest.raises(ValueError, match="is no label; the labels are"):
+    with pytest.raises(ValueError, match="is not a label; the labels are"):
         DemographicParity(pos_label="x").positive_code(np.array(["u", "v"]))
     with pytest.raises(ValueError, match="y_true has 2 labels and y_pred 3"):
         DemographicParity().measure([0, 1], [0, 1, 1], ["a", "b"])

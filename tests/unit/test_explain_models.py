@@ -642,7 +642,7 @@ def test_errors_say_what_to_do() -> None:
         explained(GradientBoostingClassifier(n_estimators=2).fit(frame, y)).read(gap)
     assert np.array_equal(result.read(frame[list("edcba")]), X)
     for wrong, match in (
-        ({"bounds": {"q": (0, 1)}}, "'q', which is no column"),
+        ({"bounds": {"q": (0, 1)}}, "'q', which is not a column"),
         ({"bounds": {"a": (1, 0)}}, "low <= high"),
         ({"feature_groups": {"g": ["a", "b"], "h": ["b"]}}, "belongs to one feature"),
         ({"feature_groups": {"a": ["b", "c"]}}, "also the name of a column"),

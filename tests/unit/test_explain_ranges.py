@@ -179,8 +179,8 @@ X0 = np.arange(24.0).reshape(8, 3) % 7
 FOREST = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X0, ["a", "b"] * 4)
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("abductive", {"target": []}, r"target=\[\] names no class"),
-    ("abductive", {"target": [math.nan]}, r"target=\[nan\] is no class|target=nan is no class"),
-    ("abductive", {"target": [["a"]]}, "is no class of the model"),
+    ("abductive", {"target": [math.nan]}, r"target=\[nan\] is not a class|target=nan is not a class"),
+    ("abductive", {"target": [["a"]]}, "is not a class of the model"),
     ("abductive", {"time_limit": -1}, "time_limit=-1: expected seconds above 0"),
     ("abductive", {"time_limit": math.nan}, "time_limit=nan: expected seconds above 0"),
     ("abductive", {"time_limit": "3"}, "time_limit='3': expected seconds above 0"),

@@ -167,7 +167,7 @@ def test_other_votes_are_refused(scores) -> None:
 
 def test_classes_that_do_not_exist_are_refused() -> None:
     oracle = SatOracle(running_example())
-    with pytest.raises(ValueError, match="2 is no class"):
+    with pytest.raises(ValueError, match="2 is not a class"):
         oracle.ask(PATIENT, 2, [])
-    with pytest.raises(ValueError, match="-1 is no class"):
+    with pytest.raises(ValueError, match="-1 is not a class"):
         oracle.ask(PATIENT, 1, [], targets=[-1])

@@ -5,12 +5,13 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from proofwood import Explainer, Explanation
+from proofwood import Explainer, Explanation, OptimalTreeClassifier
 from proofwood.explain.model.explained import explained
 from proofwood.explain.oracles.engines import make_oracle, second_engine
 from proofwood.explain.search.extract import NotSufficientError
@@ -178,7 +179,7 @@ def test_weights_turn_the_nearest_row(explainer, frame):
     assert dear.distance >= explainer.counterfactual(row, weights={"income": 0.0, "home": 0.0}).distance
     with pytest.raises(ValueError, match="finite number from 0"):
         explainer.counterfactual(row, weights={"income": -1.0})
-    with pytest.raises(ValueError, match="is no column"):
+    with pytest.raises(ValueError, match="is not a column"):
         explainer.counterfactual(row, weights={"wealth": 1.0})
 
 
@@ -190,7 +191,7 @@ def test_features_by_name_or_index_and_clear_errors(explainer, frame):
     assert explainer.is_sufficient(row, []) is False
     found = explainer.abductive(row, keep=["married"])
     assert "married" in found.names
-    with pytest.raises(ValueError, match="keep names 'merried', which is no column"):
+    with pytest.raises(ValueError, match="keep names 'merried', which is not a column"):
         explainer.abductive(row, keep=["merried"])
     with pytest.raises(ValueError, match=r"expected a list, such as \['income'\]"):
         explainer.abductive(row, free="income")
@@ -200,7 +201,7 @@ def test_features_by_name_or_index_and_clear_errors(explainer, frame):
         explainer.abductive(row, free=[0, 1, 2, 3], smallest=True)
     with pytest.raises(ValueError, match="x has 2 rows"):
         explainer.abductive(table[:2])
-    with pytest.raises(ValueError, match="target='maybe' is no class"):
+    with pytest.raises(ValueError, match="target='maybe' is not a class"):
         explainer.contrastive(row, target="maybe")
     with pytest.raises(ValueError, match="for this row already"):
         explainer.contrastive(row, target=found.prediction)
@@ -426,3 +427,18 @@ def test_engines_by_name(explainer):
     with pytest.raises(ValueError, match="majority votes"):
         make_oracle("sat", explainer.model.scores)
     assert explained(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])).scores.n_classes == 2
+
+
+def test_dates_are_dates_in_words() -> None:
+    days = np.datetime64("2020-01-01") + np.arange(40)
+    X = pl.DataFrame({"opened": days, "at": days.astype("datetime64[us]"), "size": np.arange(40.0) % 3})
+    y = np.where((np.arange(40) < 20) & (np.arange(40) % 3 < 2), "early", "late")
+    tree = OptimalTreeClassifier(max_depth=2, drop=["at"]).fit(X, y)
+    explainer = Explainer(tree, X=X)
+    assert "opened = 2020-01-31 > 2020-01-20" in tree.explain(X[30])
+    assert explainer.abductive(X[30]).rule() == "opened > 2020-01-20 -> late"
+    assert explainer.abductive(X[0]).rule() == "opened <= 2020-01-18 and size <= 1.5 -> early"
+    assert explainer.counterfactual(X[30]).rule() == "opened = 2020-01-20 (not 2020-01-31) -> early"
+    moments = OptimalTreeClassifier(max_depth=2, drop=["opened"]).fit(X, y)
+    assert "at = 2020-01-31 00:00 > 2020-01-20 12:00" in moments.explain(X[30])
+    assert Explainer(moments, X=X).abductive(X[30]).rule() == "at > 2020-01-20 12:00 -> late"

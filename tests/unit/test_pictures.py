@@ -162,9 +162,9 @@ def test_chosen_colours():
         ({"ugly": "#fff"}, "names the class 'ugly', expected one of bad, good"),
         (["#fff"], "expected 2 colours, one per class"),
         ("viridis", "expected 2 colours"),
-        ({"good": "#ff"}, "is no colour"),
+        ({"good": "#ff"}, "is not a colour"),
         ({"good": (2, 0, 0)}, "three numbers from 0 to 1"),
-        ({"good": None}, "is no colour"),
+        ({"good": None}, "is not a colour"),
     ):
         with pytest.raises(ValueError, match=message):
             class_colours(2, palette, classes)

@@ -141,7 +141,7 @@ def test_fractions_are_taken_as_they_are():
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.5, math.nan, math.inf, None, "much"])
 def test_alpha_out_of_range(alpha):
-    with pytest.raises(ValueError, match=r"alpha=.* is no price"):
+    with pytest.raises(ValueError, match=r"alpha=.* is not a price"):
         TreeCost.of(alpha=alpha, total=10, unit=ONE)
 
 

@@ -126,7 +126,7 @@ def test_labels_of_any_type_keep_it(classes):
 def test_labels_that_have_no_json_form_are_refused():
     with pytest.raises(TypeError, match=r"complex128.*y\.astype\(str\)"):
         to_json(leaf(np.array([1j, 2])))
-    with pytest.raises(TypeError, match="NaT, which is no label"):
+    with pytest.raises(TypeError, match="NaT, which is not a label"):
         to_json(leaf(np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")))
     with pytest.raises(TypeError, match=r"parameters\['callback'\] cannot be saved"):
         to_json(leaf(np.array([0, 1]), parameters={"callback": print}))
@@ -194,7 +194,7 @@ def test_a_file_cut_off_anywhere_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"PK\x03\x04\xff\xfe", "is not a proofwood model: it is no text"),
+        (b"PK\x03\x04\xff\xfe", "is not a proofwood model: it is not text"),
         (b"a,b\n1,2\n", "is not a proofwood model: it is no JSON"),
         (b"[1, 2]", "is not a proofwood model: it is JSON"),
         (b'{"format": "other"}', "is not a proofwood model: it is JSON"),

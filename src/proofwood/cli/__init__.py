@@ -1,48 +1,72 @@
 """The command ``proofwood``: learn a proved tree from a table, use it, look at it, explain what models predict.
 
-Each command is a file here, and one line below. Exit codes: 0 done, 1 an explanation was not confirmed, 2 wrong usage
-or bad input. Errors are one message on standard error. Progress goes to standard error too, so that standard output
-holds the model, its proof or the predictions and nothing else.
+Each command is a file here, and one line below. Exit codes are in :mod:`proofwood.cli.errors`. Errors are one message
+on standard error. Progress goes to standard error too, so that standard output holds the model, its proof or the
+predictions and nothing else. A command that prints an answer prints it as JSON, too (:mod:`proofwood.cli.answers`).
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from types import ModuleType
 from typing import Annotated
 
 import typer
+from typer.core import TyperCommand
 
 import proofwood
-from proofwood.cli.demo import demo as _demo
-from proofwood.cli.errors import readable
-from proofwood.cli.explain import explain as _explain
-from proofwood.cli.export import export as _export
-from proofwood.cli.fit import fit as _fit
-from proofwood.cli.html_report import report as _report
+from proofwood.cli import (
+    compare,
+    data,
+    demo,
+    evaluate,
+    explain,
+    export,
+    fit,
+    html_report,
+    predict,
+    schema,
+    show,
+    verify,
+)
+from proofwood.cli.command import HELP_NAMES, Command, Commands
+from proofwood.cli.config import with_config
+from proofwood.cli.errors import EXIT_CODES, readable
 from proofwood.cli.learners.assembled import LearnersCommand
-from proofwood.cli.predict import predict as _predict
-from proofwood.cli.show import show as _show
-from proofwood.cli.verify import verify as _verify
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="proofwood",
+    cls=Commands,
     help="Decision trees and diagrams that are provably the best of their size.",
+    epilog=EXIT_CODES,
+    context_settings=HELP_NAMES,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+def _add(module: ModuleType, command: Callable[..., None], cls: type[TyperCommand] = Command) -> None:
+    """Add the command of a module, with the examples that stand there."""
+    app.command(cls=cls, epilog=module.EXAMPLES)(readable(with_config(command)))
+
+
 # In the order of the help.
-app.command()(readable(_demo))
-app.command(cls=LearnersCommand)(readable(_fit))
-app.command()(readable(_predict))
-app.command()(readable(_show))
-app.command()(readable(_export))
-app.command()(readable(_report))
-app.command()(readable(_explain))
-app.command()(readable(_verify))
+_add(demo, demo.demo)
+_add(data, data.data)
+_add(fit, fit.fit, LearnersCommand)
+_add(predict, predict.predict)
+_add(evaluate, evaluate.evaluate)
+_add(compare, compare.compare)
+_add(show, show.show)
+_add(export, export.export)
+_add(html_report, html_report.report)
+_add(explain, explain.explain)
+_add(verify, verify.verify)
+_add(schema, schema.schema)
 
 
 def main() -> None:

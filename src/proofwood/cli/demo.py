@@ -8,31 +8,51 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from proofwood.cli.answers import TEXT, AsJson, print_answer, register, told
+from proofwood.cli.completion import data_sets
 from proofwood.cli.learning import learn
 from proofwood.cli.options import Jobs, MemoryLimit, TimeLimit, amount_of_memory, seconds
-from proofwood.cli.report import print_report
+from proofwood.cli.report import FITTED, fitted_answer, print_report
 from proofwood.printable import printable
 
 if TYPE_CHECKING:
     import polars as pl
 
+EXAMPLES = """
+proofwood demo
+proofwood demo --data wine --max-depth 2
+proofwood demo --data iris --json
+"""
+
+register(
+    "demo",
+    "A tree on bundled data, and why one row got its class.",
+    {"data": TEXT, **FITTED, "why": told(TEXT, "why one row got its class, in words")},
+)
+
 
 def demo(
-    data: Annotated[str, typer.Option(metavar="NAME", help="Data set: breast_cancer, wine, iris or checkerboard.")] = (
-        "breast_cancer"
-    ),
+    data: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Data set, of those that 'proofwood data' lists.", autocompletion=data_sets),
+    ] = "breast_cancer",
     max_depth: Annotated[int, typer.Option(help="Most tests on a path; 0 is a single leaf.")] = 3,
     time_limit: TimeLimit = "60",
     memory_limit: MemoryLimit = None,
     n_jobs: Jobs = 1,
+    as_json: AsJson = False,
 ) -> None:
-    """Learn an optimal tree on real data, prove it, and say why one row got its class."""
+    """Learn an optimal tree on bundled data, with its proof.
+
+    Says also why one row got its class.
+    """
     import polars as pl
 
     from proofwood.data.catalog import CATALOG, load_dataset
 
     dataset = load_dataset(data)
-    typer.echo(f"{dataset.name}: {CATALOG[data].about}\n")
+    if not as_json:
+        typer.echo(f"{dataset.name}: {CATALOG[data].about}\n")
     frame = pl.DataFrame(dataset.X, schema=list(dataset.feature_names), orient="row")
     settings = {
         "max_depth": max_depth,
@@ -41,8 +61,12 @@ def demo(
         "n_jobs": n_jobs,
     }
     tree = learn("tree", settings, frame, dataset.y)
+    why = _why(tree, frame, dataset.y, dataset.target)
+    if as_json:
+        print_answer("demo", data=dataset.name, **fitted_answer(tree, frame, dataset.y), why=why)
+        return
     print_report(tree, frame, dataset.y)
-    typer.echo(f"\n{_why(tree, frame, dataset.y, dataset.target)}")
+    typer.echo(f"\n{why}")
 
 
 def _why(model: Any, features: pl.DataFrame, labels: Any, target: str) -> str:

@@ -8,65 +8,88 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import ParamSpec
+from typing import NoReturn, ParamSpec
 
 import typer
 
 from proofwood.exceptions import OptimalityWarning
+from proofwood.memory import MemoryLimitError
 from proofwood.printable import printable
 
 NOT_CONFIRMED = 1
 """Exit code: an explanation or a certificate was not confirmed."""
 WRONG_INPUT = 2
 """Exit code: wrong usage or bad input; typer uses the same for what it finds itself."""
+NO_ANSWER = 3
+"""Exit code: a limit came before there was a model or an explanation."""
 INTERRUPTED = 130
 """Exit code: Ctrl-C before there was anything to keep."""
 LONGEST = 2000
 """Most characters of a message; what is longer shows its beginning."""
+EXIT_CODES = """\
+0    done; also when a limit or Ctrl-C ended a search that had a model, which is kept
+1    an explanation or a certificate was not confirmed
+2    wrong usage, bad input, or constraints that no model meets
+3    no answer: a limit came before there was a model or an explanation
+130  Ctrl-C before there was anything to keep
+"""
 
 P = ParamSpec("P")
 
 
 def readable(command: Callable[P, None]) -> Callable[P, None]:
-    """``command`` with bad input as one line on standard error and exit code 2."""
+    """``command`` with whatever it cannot do as one line on standard error and an exit code."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            with _plain_warnings():
-                command(*args, **kwargs)
-        except KeyboardInterrupt:
-            typer.echo("proofwood: interrupted", err=True)
-            raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:
-            # The reader has seen enough. What is still buffered goes nowhere, so that closing does not fail again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
-        except MemoryError:
-            _fail("not enough memory for this table")
-        except OSError as error:
-            _fail(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
-        except ImportError as error:
-            _fail(f"{error}")
-        except ValueError as error:
-            _fail(str(error))
+        with messages_of(), _plain_warnings():
+            command(*args, **kwargs)
 
     return run
 
 
+@contextmanager
+def messages_of(path: object = None) -> Iterator[None]:
+    """Errors as one line on standard error and an exit code; those of the file system are about ``path``."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("proofwood: interrupted", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # The reader has seen enough. What is still buffered goes nowhere, so that closing does not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+    except MemoryLimitError as error:
+        fail(str(error), NO_ANSWER)
+    except MemoryError:
+        fail("not enough memory for this table", NO_ANSWER)
+    except TimeoutError as error:
+        fail(str(error), NO_ANSWER)
+    except OSError as error:
+        name = error.filename or path
+        fail(f"{error.strerror or error}" + (f": {name}" if name else ""))
+    except ImportError as error:
+        fail(f"{error}")
+    except ValueError as error:
+        fail(str(error))
+
+
+def fail(message: str, code: int = WRONG_INPUT) -> NoReturn:
+    """Print a message as one line on standard error, and end with an exit code."""
+    typer.echo(f"proofwood: {_one_line(message)}", err=True)
+    raise typer.Exit(code)
+
+
 def warn(message: str) -> None:
     """Print a warning as one line on standard error."""
-    typer.echo(f"proofwood: warning: {message}", err=True)
+    # Not by typer, which writes past the live line of a search.
+    sys.stderr.write(f"proofwood: warning: {message}\n")
 
 
 def _one_line(message: str) -> str:
     line = printable(" ".join(message.split()))
     return line if len(line) <= LONGEST else line[: LONGEST - 4] + " ..."
-
-
-def _fail(message: str) -> None:
-    typer.echo(f"proofwood: {_one_line(message)}", err=True)
-    raise typer.Exit(WRONG_INPUT)
 
 
 @contextmanager

@@ -9,18 +9,41 @@ from typing import Annotated
 
 import typer
 
-from proofwood.cli.errors import NOT_CONFIRMED
+from proofwood.cli.answers import AsJson
+from proofwood.cli.completion import columns
+from proofwood.cli.corrections import one_of
 from proofwood.cli.explanations import Kind, Request, explain_all, explain_one
 from proofwood.cli.files import require_out
 from proofwood.cli.foreign import convert, load_model
-from proofwood.cli.options import Integers, MemoryLimit, TimeLimit, TrustPickle, Vote, Votes, amount_of_memory, seconds
+from proofwood.cli.options import (
+    TABLE_HELP,
+    Integers,
+    MemoryLimit,
+    Sheet,
+    TimeLimit,
+    TrustPickle,
+    Vote,
+    Votes,
+    amount_of_memory,
+    seconds,
+)
+from proofwood.cli.pictures import Plot, require_picture
 from proofwood.cli.tables import read_rows
 from proofwood.exceptions import DataError
+
+ENGINES = ("auto", "cdcl", "sat", "bound", "cpsat", "smt")
+EXAMPLES = """
+proofwood data iris --out iris.csv
+proofwood fit iris.csv --target species --max-depth 2 --out tree.json
+proofwood explain tree.json iris.csv --row 70 --verify
+proofwood explain tree.json iris.csv --row 70 --kind counterfactual --target setosa
+proofwood explain tree.json iris.csv --all --out explained.jsonl
+"""
 
 
 def explain(
     model: Annotated[Path, typer.Argument(help="Model file of proofwood, or a pickle (with --trust-pickle).")],
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet file; columns are matched by name.")],
+    data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}; columns are matched by name.")],
     row: Annotated[int | None, typer.Option(help="Row to explain; the first is 0.")] = None,
     kind: Annotated[
         Kind,
@@ -34,11 +57,18 @@ def explain(
     feature_order: Annotated[
         str | None, typer.Option(metavar="COL,COL,...", help="Features to be left out first, if they can.")
     ] = None,
-    immutable: Annotated[list[str], typer.Option(metavar="COL", help="Feature that does not change.")] = [],  # noqa: B006
+    immutable: Annotated[
+        list[str], typer.Option(metavar="COL", help="Feature that does not change.", autocompletion=columns)
+    ] = [],  # noqa: B006
     integer: Integers = [],  # noqa: B006
-    drop: Annotated[list[str], typer.Option(metavar="COL", help="Column that is no feature; may be repeated.")] = [],  # noqa: B006
+    drop: Annotated[
+        list[str],
+        typer.Option(metavar="COL", help="Column that is no feature; may be repeated.", autocompletion=columns),
+    ] = [],  # noqa: B006
     vote: Votes = Vote.AUTO,
-    engine: Annotated[str, typer.Option(help="auto, cdcl, sat, bound, cpsat or smt.")] = "auto",
+    engine: Annotated[
+        str, typer.Option(help="auto, cdcl, sat, bound, cpsat or smt.", autocompletion=lambda: list(ENGINES))
+    ] = "auto",
     time_limit: TimeLimit = "60",
     memory_limit: MemoryLimit = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check the explanation with another engine.")] = False,
@@ -49,11 +79,14 @@ def explain(
         bool, typer.Option("--all", help="Explain every row, in JSON lines to --out; goes on if stopped.")
     ] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Of --all: where to write.")] = None,
+    plot: Plot = None,
+    sheet: Sheet = None,
     trust_pickle: TrustPickle = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Explain what a model predicts for a row of a table, or for all rows: with proof.
+    """Explain, with proof, what a model predicts for rows of a table.
 
-    Exit code 1 if --verify does not confirm the explanation.
+    Exit code 1 if --verify does not confirm the explanation, 3 if the limit came before anything was proved.
     """
     from proofwood.explain.explainer import Explainer
 
@@ -65,18 +98,27 @@ def explain(
         raise DataError("--verify and --certificate are for one --row")
     if every and kind is Kind.ENUMERATION:
         raise DataError("--kind enumeration is for one --row")
+    if plot is not None and (every or kind is Kind.ENUMERATION):
+        raise DataError("--plot draws one explanation: it is for one --row, and not for --kind enumeration")
+    one_of(engine, ENGINES, f"engine={engine!r}")
     require_out(out, model, data, option="--out")
     require_out(certificate, model, data, option="--certificate")
+    require_out(plot, model, data, option="--plot")
+    require_picture(plot)
     order = None if feature_order is None else [name.strip() for name in feature_order.split(",")]
     request = Request(kind, smallest, inflate, target, order, tuple(immutable))
     fitted = load_model(model, trust_pickle=trust_pickle)
-    rows, names = read_rows(data, fitted, drop)
+    rows, names = read_rows(data, fitted, drop, sheet)
     converted = convert(fitted, vote=str(vote), feature_names=names, integer=integer)
     explainer = Explainer(
         converted, engine=engine, time_limit=seconds(time_limit), memory_limit=amount_of_memory(memory_limit)
     )
     if row is None:
         assert out is not None
-        explain_all(explainer, rows, request, out)
-    elif not explain_one(explainer, rows, row, request, verify=verify, certificate=certificate):
-        raise typer.Exit(NOT_CONFIRMED)
+        explain_all(explainer, rows, request, out, as_json=as_json)
+        return
+    code = explain_one(
+        explainer, rows, row, request, verify=verify, certificate=certificate, plot=plot, as_json=as_json
+    )
+    if code:
+        raise typer.Exit(code)

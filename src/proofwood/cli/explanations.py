@@ -12,7 +12,26 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from proofwood.cli.answers import (
+    BOOLEAN,
+    CELL,
+    INTEGER,
+    LABEL,
+    NUMBER,
+    TEXT,
+    choice,
+    listing,
+    mapping,
+    nullable,
+    plain,
+    print_answer,
+    record,
+    register,
+)
+from proofwood.cli.corrections import label_of
+from proofwood.cli.errors import NO_ANSWER, NOT_CONFIRMED
 from proofwood.cli.files import writing
+from proofwood.cli.pictures import save_picture
 from proofwood.cli.report import print_line
 from proofwood.exceptions import DataError
 
@@ -42,6 +61,63 @@ MEANING = {
     "none": "proved",
     "unknown": "stopped by the time limit before anything was proved",
 }
+
+
+register(
+    "explain",
+    "Why rows get their classes: one row, all explanations of a row, or a count of all rows.",
+    {
+        "kind": choice(*Kind),
+        "explanation": nullable(
+            record(
+                {
+                    "row": INTEGER,
+                    "prediction": LABEL,
+                    "status": TEXT,
+                    "meaning": {**TEXT, "description": "of the status"},
+                    "exact": {**BOOLEAN, "description": "whether it holds whatever the rounding of the model does"},
+                    "features": listing(TEXT),
+                    "rule": {**TEXT, "description": "conditions or changes, and the class they lead to"},
+                    "ranges": nullable(TEXT),
+                    "targets": nullable(listing(LABEL)),
+                    "witness": nullable(listing(CELL), "a row of another class, in the numbers of the model"),
+                    "distance": nullable(NUMBER),
+                    "lower_bound": nullable(NUMBER, "least number of features, or least distance, that is proved"),
+                    "engine": TEXT,
+                    "calls": INTEGER,
+                    "seconds": NUMBER,
+                }
+            ),
+            "of one row",
+        ),
+        "verified": nullable(
+            record({"confirmed": BOOLEAN, "problems": listing(TEXT), "doubts": listing(TEXT)}), "of --verify"
+        ),
+        "enumeration": nullable(
+            record(
+                {
+                    "row": INTEGER,
+                    "complete": {**BOOLEAN, "description": "whether there are no others"},
+                    "exact": BOOLEAN,
+                    "explanations": listing(record({"kind": TEXT, "features": listing(TEXT), "rule": TEXT})),
+                }
+            ),
+            "of --kind enumeration",
+        ),
+        "rows": nullable(record({"number": INTEGER, "by_status": mapping(INTEGER), "saved": TEXT}), "of --all"),
+        "certificate": nullable(TEXT, "the file with the proof"),
+        "plot": nullable(TEXT, "the file with the picture"),
+    },
+)
+NOTHING: dict[str, Any] = {
+    "explanation": None,
+    "verified": None,
+    "enumeration": None,
+    "rows": None,
+    "certificate": None,
+    "plot": None,
+}
+"""An answer without any of its parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +155,13 @@ class Request:
 
     def targets(self, explainer: Explainer) -> Any:
         """The target as a label of the model."""
-        return None if self.target is None else _label(self.target, explainer.model.classes.tolist())
+        return (
+            None
+            if self.target is None
+            else label_of(
+                self.target, explainer.model.classes.tolist(), f"--target {self.target!r} is no class of the model"
+            )
+        )
 
     def options(self, explainer: Explainer) -> dict[str, Any]:
         """What the method of the explainer is asked with; what was not given is left out."""
@@ -119,14 +201,23 @@ class Request:
 
 
 def explain_one(
-    explainer: Explainer, rows: pl.DataFrame, row: int, request: Request, *, verify: bool, certificate: Path | None
-) -> bool:
+    explainer: Explainer,
+    rows: pl.DataFrame,
+    row: int,
+    request: Request,
+    *,
+    verify: bool,
+    certificate: Path | None,
+    plot: Path | None = None,
+    as_json: bool = False,
+) -> int:
     """Print the explanation of one row.
 
     Returns
     -------
-    bool
-        Whether nothing was found wrong: False if ``verify`` contradicts the explanation or cannot confirm it.
+    int
+        The exit code: not 0 if ``verify`` contradicts the explanation or cannot confirm it, or if a limit came before
+        anything was proved.
 
     Raises
     ------
@@ -144,53 +235,87 @@ def explain_one(
             raise DataError("--certificate and --target exclude each other: what is certified is so for all classes")
     try:
         if request.kind is Kind.ENUMERATION:
-            return _explain_fully(explainer, rows[row], request, verify=verify, certificate=certificate)
+            if verify:
+                raise DataError("--verify is for one explanation: --certificate proves an enumeration")
+            return _explain_fully(explainer, rows[row], row, request, certificate=certificate, as_json=as_json)
         found = request.answer(explainer, rows[row], certificate=certificate is not None)
     except NoCertificateError as error:
         raise DataError(str(error)) from error
-    for name, text in _report(found, row).items():
-        print_line(name, text)
-    right = True
-    if verify and found.status.removesuffix(" up to rounding") not in ("none", "unknown"):
-        checked = found.verify(seconds=explainer.time_limit)
-        right = checked.ok
-        said = "confirmed by a second look" if checked.ok else "; ".join(checked.problems) or "not confirmed"
-        print_line("verified", said + "".join(f"; {doubt}" for doubt in checked.doubts))
+    answer = {**NOTHING, "kind": str(request.kind), "explanation": _answer(found, row)}
+    if not as_json:
+        for name, text in _report(found, row).items():
+            print_line(name, text)
+    status = found.status.removesuffix(" up to rounding")
+    code = NO_ANSWER if status == "unknown" else 0
+    if verify and status not in ("none", "unknown"):
+        answer["verified"] = _verified(found, explainer.time_limit, quiet=as_json)
+        code = 0 if answer["verified"]["confirmed"] else NOT_CONFIRMED
+    if plot is not None:
+        save_picture(found.plot, plot)
+        answer["plot"] = str(plot)
     if certificate is not None:
         if found.certificate is None:
             raise DataError("no certificate: the explanation was not proved within the time limit")
-        _write_certificate(certificate, found.certificate)
-    return right
+        _write_certificate(certificate, found.certificate, quiet=as_json)
+        answer["certificate"] = str(certificate)
+    if as_json:
+        print_answer("explain", **answer)
+    return code
 
 
-def _explain_fully(explainer: Explainer, x: Any, request: Request, *, verify: bool, certificate: Path | None) -> bool:
-    """Print all explanations of a row, each as soon as it is found; whether nothing was found wrong."""
-    if verify:
-        raise DataError("--verify is for one explanation: --certificate proves an enumeration")
+def _verified(found: Explanation, seconds: float | None, *, quiet: bool) -> dict[str, Any]:
+    """What a second look says of an explanation; printed unless ``quiet``."""
+    checked = found.verify(seconds=seconds)
+    if not quiet:
+        said = "confirmed by a second look" if checked.ok else "; ".join(checked.problems) or "not confirmed"
+        print_line("verified", said + "".join(f"; {doubt}" for doubt in checked.doubts))
+    return {"confirmed": checked.ok, "problems": checked.problems, "doubts": checked.doubts}
+
+
+def _explain_fully(
+    explainer: Explainer, x: Any, row: int, request: Request, *, certificate: Path | None, as_json: bool
+) -> int:
+    """Print all explanations of a row, each as soon as it is found; the exit code."""
     counted: Counter[str] = Counter()
+    listed = []
     listing = explainer.enumerate(x, target=request.targets(explainer))
     for found in listing:
         counted[found.kind] += 1
-        print_line(found.kind, found.rule())
-    status = "complete: there are no others" if listing.complete else "stopped by the time limit: there may be others"
-    if listing.complete and not listing.exact:
-        status += ", where rounding is given the doubt"
-    print_line("found", f"{counted['abductive']:,} abductive, {counted['contrastive']:,} contrastive")
-    print_line("status", status)
+        if as_json:
+            listed.append({"kind": found.kind, "features": list(found.names), "rule": found.rule(None)})
+        else:
+            print_line(found.kind, found.rule())
     if certificate is not None:
-        _write_certificate(certificate, explainer.enumeration_certificate(x))
-    return True
+        proof = explainer.enumeration_certificate(x)
+    if as_json:
+        enumeration = {"row": row, "complete": listing.complete, "exact": listing.exact, "explanations": listed}
+    else:
+        status = (
+            "complete: there are no others" if listing.complete else "stopped by the time limit: there may be others"
+        )
+        if listing.complete and not listing.exact:
+            status += ", where rounding is given the doubt"
+        print_line("found", f"{counted['abductive']:,} abductive, {counted['contrastive']:,} contrastive")
+        print_line("status", status)
+    if certificate is not None:
+        _write_certificate(certificate, proof, quiet=as_json)
+    if as_json:
+        saved = None if certificate is None else str(certificate)
+        answer = {**NOTHING, "kind": str(request.kind), "enumeration": enumeration, "certificate": saved}
+        print_answer("explain", **answer)
+    return 0 if listing.complete or counted.total() else NO_ANSWER
 
 
-def _write_certificate(path: Path, content: Mapping[str, Any]) -> None:
+def _write_certificate(path: Path, content: Mapping[str, Any], *, quiet: bool) -> None:
     from proofwood.explain.proofs.certificate import write_certificate
 
     with writing(path):
         write_certificate(path, content)
-    print_line("certificate", f"{path}; check it with: proofwood verify {path}")
+    if not quiet:
+        print_line("certificate", f"{path}; check it with: proofwood verify {path}")
 
 
-def explain_all(explainer: Explainer, rows: pl.DataFrame, request: Request, out: Path) -> None:
+def explain_all(explainer: Explainer, rows: pl.DataFrame, request: Request, out: Path, *, as_json: bool) -> None:
     """Write one line of JSON per row as rows are done, and print how many there are of each status.
 
     A file of the same call that was stopped is continued.
@@ -199,28 +324,43 @@ def explain_all(explainer: Explainer, rows: pl.DataFrame, request: Request, out:
         rows, kind=str(request.kind), path=out, verbose=int(sys.stderr.isatty()), **request.options(explainer)
     )
     counted = Counter(str(record["status"]) for record in found.records)
+    if as_json:
+        done = {"number": rows.height, "by_status": dict(counted), "saved": str(out)}
+        print_answer("explain", **{**NOTHING, "kind": str(request.kind), "rows": done})
+        return
     for status, count in counted.most_common():
         print_line(status, f"{count:,} of {rows.height:,} rows")
 
 
+def _answer(found: Explanation, row: int) -> dict[str, Any]:
+    """An explanation in the form that is registered."""
+    said = found.to_dict()
+    same = ("prediction", "status", "exact", "rule", "ranges", "targets", "distance", "lower_bound", "engine", "calls")
+    return {
+        "row": row,
+        **{name: said[name] for name in same},
+        "meaning": _meaning(found),
+        "features": said["names"],
+        "witness": None if found.witness is None else plain(found.witness),
+        "seconds": found.seconds,
+    }
+
+
+def _meaning(found: Explanation) -> str:
+    status, rounding, _ = found.status.partition(" up to rounding")
+    return MEANING[status] + (", where rounding is given the doubt" if rounding else "")
+
+
 def _report(found: Explanation, row: int) -> Mapping[str, str]:
-    plain, rounding, _ = found.status.partition(" up to rounding")
     report = {
         "row": str(row),
         "prediction": str(found.prediction),
         "rule" if found.kind == "abductive" else "change": found.rule(),
         "features": f"{len(found.features)} of {len(found.model.feature_names)}",
-        "status": f"{found.status}: {MEANING[plain]}" + (", where rounding is given the doubt" if rounding else ""),
+        "status": f"{found.status}: {_meaning(found)}",
     }
     if found.ranges:
         report["ranges"] = found.ranges
     if found.distance == found.distance:
         report["distance"] = f"{found.distance:.6g}, at least {found.lower_bound:.6g}"
     return {**report, "effort": f"{found.calls:,} questions to engine {found.engine}, {found.seconds:.2f} s"}
-
-
-def _label(text: str, labels: Sequence[Any]) -> Any:
-    for label in labels:
-        if str(label) == text:
-            return label
-    raise DataError(f"--target {text!r} is no class of the model: expected one of {', '.join(map(str, labels))}")

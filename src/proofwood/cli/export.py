@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from proofwood.cli.answers import INTEGER, TEXT, AsJson, choice, nullable, print_answer, register
 from proofwood.cli.files import existing_model, require_out, writing
 from proofwood.exceptions import DataError
 from proofwood.files import write_whole
@@ -28,6 +29,26 @@ class To(StrEnum):
     RULES = "rules"
 
 
+EXAMPLES = """
+proofwood data iris --out iris.csv
+proofwood fit iris.csv --target species --max-depth 2 --out tree.json
+proofwood export tree.json --to sql --table flowers
+proofwood export tree.json --to python --out tree.py
+proofwood export tree.json --to rules
+"""
+
+register(
+    "export",
+    "A model as a program or file.",
+    {
+        "to": choice(*To),
+        "content": nullable(TEXT, "null if saved to a file"),
+        "bytes": INTEGER,
+        "saved": nullable(TEXT, "the file"),
+    },
+)
+
+
 def export(
     model: Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")],
     to: Annotated[To, typer.Option(help="What to write; rules are a CSV table.", show_default=False)],
@@ -36,10 +57,11 @@ def export(
         str | None, typer.Option(metavar="NAME", help="sql: the table; without it, the bare expression.")
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="sql: add the probability of each class.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Export a saved model as a program or file that needs no proofwood.
+    """Export a saved model as SQL, a program, ONNX, PMML or rules.
 
-    Example: proofwood export tree.json --to sql --table applicants
+    What is written needs no proofwood.
     """
     from proofwood.estimators.saving import load
 
@@ -51,11 +73,14 @@ def export(
         raise DataError("an ONNX model is no text: add --out model.onnx")
     require_out(out, model)
     content = _content(load(existing_model(model)), to, table, proba=proba)
-    if out is None:
+    if out is not None:
+        with writing(out):
+            write_whole(out, content)
+    if as_json:
+        text, saved = (content.decode(), None) if out is None else (None, str(out))
+        print_answer("export", to=str(to), content=text, bytes=len(content), saved=saved)
+    elif out is None:
         typer.echo(content.decode(), nl=False)
-        return
-    with writing(out):
-        write_whole(out, content)
 
 
 def _content(estimator: Any, to: To, table: str | None, *, proba: bool) -> bytes:

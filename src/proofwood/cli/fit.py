@@ -10,68 +10,138 @@ from typing import Annotated, Any
 
 import typer
 
+from proofwood.cli.answers import TEXT, AsJson, nullable, print_answer, register
+from proofwood.cli.choosing import SIZE, choose_size, size_answer
+from proofwood.cli.completion import columns, learners
+from proofwood.cli.corrections import one_of
 from proofwood.cli.files import require_out, writing
 from proofwood.cli.learners import chosen, settings_from_table, settings_of
 from proofwood.cli.learners.assembled import with_learner_options
 from proofwood.cli.learning import learn
-from proofwood.cli.options import Jobs, MemoryLimit, TimeLimit, amount_of_memory, seconds
-from proofwood.cli.report import print_report
-from proofwood.estimators.registry import LEARNERS
+from proofwood.cli.options import TABLE_HELP, Jobs, MemoryLimit, Sheet, Target, TimeLimit, amount_of_memory, seconds
+from proofwood.cli.pictures import Plot, require_picture, save_picture
+from proofwood.cli.report import FITTED, fitted_answer, print_report
+from proofwood.cli.weights import as_settings, class_weight
+from proofwood.estimators.registry import LEARNERS, learner
 from proofwood.exceptions import DataError
 from proofwood.printable import printable
+
+EXAMPLES = """
+proofwood data iris --out iris.csv
+proofwood fit iris.csv --target species --max-depth 2 --out tree.json --plot tree.pdf
+proofwood fit iris.csv --target species --cv 5 --out tree.json
+proofwood fit iris.csv --target species --model minimal --minimize nodes
+proofwood fit iris.csv --target species --model bdd --max-features 3 --time-limit 10
+proofwood fit iris.csv --target species --model odd --widths 1,2 --alpha 0.02 --time-limit 10
+proofwood fit iris.csv --target species --class-weight virginica=2 --json
+"""
+UNSEEN = ("majority", "error")
+
+register(
+    "fit",
+    "A model, what is proved of it, and the rows it was learned from.",
+    {
+        **FITTED,
+        "cross_validation": SIZE,
+        "saved": nullable(TEXT, "the model file"),
+        "plot": nullable(TEXT, "the file with the picture"),
+    },
+)
 
 
 @with_learner_options
 def fit(
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet file with a header.")],
-    target: Annotated[str, typer.Option(metavar="COL", help="Column of labels.")],
+    data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}, with a header.")],
+    target: Target,
     # Eager, so that it is known when --help after it is shown.
-    model: Annotated[str, typer.Option(is_eager=True, help=f"What to learn: {', '.join(LEARNERS)}.")] = "tree",
+    model: Annotated[
+        str, typer.Option(is_eager=True, help=f"What to learn: {', '.join(LEARNERS)}.", autocompletion=learners)
+    ] = "tree",
     time_limit: TimeLimit = "60",
     memory_limit: MemoryLimit = None,
     n_jobs: Jobs = 1,
-    drop: Annotated[list[str], typer.Option(metavar="COL", help="Column to leave out; may be repeated.")] = [],  # noqa: B006 - typer copies it
+    drop: Annotated[
+        list[str],
+        typer.Option(metavar="COL", help="Column to leave out; may be repeated.", autocompletion=columns),
+    ] = [],  # noqa: B006 - typer copies it
     categorical: Annotated[
         list[str],
         typer.Option(
             metavar="COL",
             help="Column of codes, or of text with many levels, to test by sets of levels; may be repeated.",
+            autocompletion=columns,
         ),
     ] = [],  # noqa: B006 - typer copies it
-    unseen: Annotated[str, typer.Option(help="New rows with unknown levels: majority (of the rows) or error.")] = (
-        "majority"
-    ),
+    class_weights: Annotated[
+        list[str],
+        typer.Option(
+            "--class-weight",
+            metavar="LABEL=WEIGHT",
+            help="What a row of this class counts, may be repeated; or 'balanced', for equal totals of all classes.",
+        ),
+    ] = [],  # noqa: B006 - typer copies it
+    unseen: Annotated[
+        str,
+        typer.Option(
+            help="New rows with unknown levels: majority (of the rows) or error.", autocompletion=lambda: list(UNSEEN)
+        ),
+    ] = "majority",
+    sheet: Sheet = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model here (JSON).")] = None,
+    plot: Plot = None,
+    as_json: AsJson = False,
     **own: Any,
 ) -> None:
     """Learn a proved model from a table, and print it with its proof.
 
     Each model has options of its own; 'fit --model odd --help' lists those of one model alone.
     """
-    from proofwood.data.tables import drop_columns, read_table, require_column, split_target
+    from proofwood.data.tables import drop_columns, read_table, require_columns, split_target
 
     require_out(out, data)
+    require_out(plot, data, option="--plot")
+    require_picture(plot)
+    estimator = learner(model)
     given = chosen(own)
     settings = {
         **settings_of(model, given),
         "time_limit": seconds(time_limit),
         "memory_limit": amount_of_memory(memory_limit),
         "n_jobs": n_jobs,
+        "unseen": one_of(unseen, UNSEEN, f"unseen={unseen!r}"),
     }
-    features, labels = split_target(read_table(data), target)
+    table = read_table(data, sheet=sheet)
+    require_columns(table.columns, [target, *drop, *categorical])
+    features, labels = split_target(table, target)
     more = settings_from_table(model, given, features, labels)
+    weights, of_rows = as_settings(
+        estimator.estimator(), class_weight(class_weights, sorted(set(labels.tolist()))), labels
+    )
     drop = [*drop, *(column for column in more.drop if column not in drop)]
     if target in drop:
         raise DataError(f"--drop {shlex.quote(target)} would drop the target: drop features only")
     features = drop_columns(features, drop)
-    for name in categorical:
-        require_column(features.columns, name)
-    settings |= {"categorical_features": categorical or None, "unseen": unseen}
-    fitted = learn(model, {**settings, **more.settings}, features, labels, **more.fit)
+    require_columns(features.columns, categorical)
+    settings |= {"categorical_features": categorical or None, **weights, **more.settings}
+    told = {**more.fit, **of_rows}
+    folds = settings.pop("cv", None)
+    if folds is None:
+        fitted = learn(model, settings, features, labels, **told)
+    else:
+        fitted = choose_size(folds, settings, features, labels, **told)
     if out is not None:
         # Before anything is printed: a closed pipe must not cost the model.
         with writing(out):
             fitted.save(out)
-    print_report(fitted, features, labels, **more.fit)
-    if out is not None:
-        typer.echo(f"\nsaved to {printable(str(out))}", err=True)
+    if plot is not None:
+        save_picture(fitted.plot, plot)
+    if as_json:
+        files = {"saved": None if out is None else str(out), "plot": None if plot is None else str(plot)}
+        scores = None if folds is None else size_answer(fitted)
+        tree = fitted if folds is None else fitted.best_estimator_
+        print_answer("fit", **fitted_answer(tree, features, labels, **told), cross_validation=scores, **files)
+        return
+    print_report(fitted, features, labels, **told)
+    for path in (out, plot):
+        if path is not None:
+            typer.echo(f"{chr(10) if path is out else ''}saved to {printable(str(path))}", err=True)

@@ -9,15 +9,25 @@ from typing import Annotated, Any
 
 import typer
 
+from proofwood.cli.answers import INTEGER, TEXT, AsJson, print_answer, register
 from proofwood.cli.files import existing_model, require_out, writing
-from proofwood.exceptions import DataError
+from proofwood.cli.labelled import labelled_rows
+from proofwood.cli.options import TABLE_HELP, Sheet, Target
 from proofwood.printable import printable
+
+EXAMPLES = """
+proofwood data iris --out iris.csv
+proofwood fit iris.csv --target species --max-depth 2 --out tree.json
+proofwood report tree.json iris.csv --target species --row 70 --out report.html
+"""
+
+register("report", "Where the report is.", {"saved": TEXT, "bytes": INTEGER, "rows": INTEGER})
 
 
 def report(
     model: Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")],
-    table: Annotated[Path, typer.Argument(help="CSV or Parquet file with the training rows.")],
-    target: Annotated[str, typer.Option(metavar="COL", help="Column of labels.")],
+    table: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}, with the training rows.")],
+    target: Target,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Write the HTML file here.")] = Path("report.html"),
     validation: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Rows that the model has not seen, with the same columns.")
@@ -27,35 +37,27 @@ def report(
     ] = [],  # noqa: B006 - typer copies it
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     explain_seconds: Annotated[float, typer.Option(help="Limit of the formal explanations; 0 for none.")] = 2.0,
+    sheet: Sheet = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Write a model, its proof, its errors and explained rows as one HTML file, which needs no network."""
+    """Write model, proof, errors and explained rows as one HTML file.
+
+    The file needs no network.
+    """
     from proofwood.estimators.saving import load
     from proofwood.report import write_report
 
     require_out(out, model, table, *([] if validation is None else [validation]))
     fitted = load(existing_model(model))
-    features, labels = _rows(fitted, table, target)
+    features, labels = labelled_rows(fitted, table, target, sheet)
     more: dict[str, Any] = {}
     if validation is not None:
-        more["X_val"], more["y_val"] = _rows(fitted, validation, target)
+        more["X_val"], more["y_val"] = labelled_rows(fitted, validation, target, None)
     with writing(out):
         write_report(
             fitted, out, features, labels, rows=row or None, title=title, explain_seconds=explain_seconds, **more
         )
-    typer.echo(f"saved to {printable(str(out))}", err=True)
-
-
-def _rows(model: Any, path: Path, target: str) -> tuple[Any, Any]:
-    """The columns that a model takes, and the labels."""
-    from proofwood.data.tables import read_table, select_columns, split_target
-
-    features, labels = split_target(read_table(path), target)
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None:
-        return select_columns(features, [str(name) for name in names]), labels
-    if features.width != model.n_features_in_:
-        raise DataError(
-            f"the model was learned from {model.n_features_in_} columns without names, and {path} has "
-            f"{features.width} beside the target: pass a table with exactly these columns, in the same order"
-        )
-    return features.to_numpy(), labels
+    if as_json:
+        print_answer("report", saved=str(out), bytes=out.stat().st_size, rows=len(labels))
+    else:
+        typer.echo(f"saved to {printable(str(out))}", err=True)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from proofwood.cli.completion import columns
 from proofwood.exceptions import DataError
 from proofwood.memory import bytes_of
 
@@ -18,11 +19,16 @@ class Vote(StrEnum):
     MAJORITY = "majority"
 
 
+TABLE_HELP = "Table: CSV, TSV, Parquet, Arrow or Excel"
+"""What a command reads, before what it does with it."""
+
 TimeLimit = Annotated[str, typer.Option(metavar="SECONDS", help="Seconds for the search, or 'none'.")]
 MemoryLimit = Annotated[
     str | None, typer.Option(metavar="BYTES", help="Memory that may be added, such as 4GB; a share of what is free.")
 ]
 Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
+Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="Sheet of an Excel workbook that has several.")]
+Target = Annotated[str, typer.Option(metavar="COL", help="Column of labels.", autocompletion=columns)]
 TrustPickle = Annotated[
     bool,
     typer.Option(
@@ -32,7 +38,13 @@ TrustPickle = Annotated[
 ]
 Votes = Annotated[Vote, typer.Option(help="auto: what the model predicts; majority: the class most trees predict.")]
 Integers = Annotated[
-    list[str], typer.Option(metavar="COL", help="Column that holds integers only; may be repeated.", show_default=False)
+    list[str],
+    typer.Option(
+        metavar="COL",
+        help="Column that holds integers only; may be repeated.",
+        show_default=False,
+        autocompletion=columns,
+    ),
 ]
 
 

@@ -1,91 +1,145 @@
-"""The command ``proofwood predict``: the class of each row of a table."""
+"""The command ``proofwood predict``: the class of each row of a table, and how likely each class is."""
 
 # Imports inside functions are of modules that load numpy and polars, so that --help starts at once.
 
 from __future__ import annotations
 
 import sys
-from io import BytesIO
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from proofwood.cli.errors import warn
-from proofwood.cli.files import existing_model, require_out, writing
+from proofwood.cli.answers import CELL, INTEGER, LABEL, TEXT, AsJson, listing, mapping, nullable, print_answer, register
+from proofwood.cli.completion import columns
+from proofwood.cli.files import existing_model, require_out
+from proofwood.cli.options import TABLE_HELP, Sheet
+from proofwood.cli.writing import ENDINGS, content_of, format_of, records, write_table
 from proofwood.exceptions import DataError
-from proofwood.files import write_whole
 from proofwood.printable import printable
 
 if TYPE_CHECKING:
     import polars as pl
 
+EXAMPLES = """
+proofwood data iris --out iris.csv
+proofwood fit iris.csv --target species --max-depth 2 --out tree.json
+proofwood predict tree.json iris.csv
+proofwood predict tree.json iris.csv --proba --keep species --out predicted.csv
+proofwood predict tree.json iris.csv --json
+"""
+PREDICTION = "prediction"
+
+register(
+    "predict",
+    "The class of each row.",
+    {
+        "rows": INTEGER,
+        "classes": listing(LABEL),
+        "columns": listing(TEXT),
+        "predictions": nullable(listing(mapping(CELL)), "a value for each column; null if saved to a file"),
+        "saved": nullable(TEXT, "the file with the predictions"),
+    },
+)
+
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")],
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet file; columns are matched by name.")],
+    data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}; columns are matched by name.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write here (.csv or .parquet), not to standard output.")
+        Path | None, typer.Option(metavar="FILE", help=f"Write here ({', '.join(ENDINGS)}), not to standard output.")
     ] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
+    keep: Annotated[
+        list[str],
+        typer.Option(
+            metavar="COL", help="Column to pass through, such as an id; may be repeated.", autocompletion=columns
+        ),
+    ] = [],  # noqa: B006 - typer copies it
+    keep_all: Annotated[bool, typer.Option("--keep-all", help="Pass all columns of the table through.")] = False,
     safe_cells: Annotated[
-        bool, typer.Option("--safe-cells", help="CSV: put ' before labels that a spreadsheet would run as formulas.")
+        bool, typer.Option("--safe-cells", help="CSV: put ' before texts that a spreadsheet would run as formulas.")
     ] = False,
+    sheet: Sheet = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Predict the class of each row of a table."""
+    """Predict the class of each row of a table.
+
+    Columns may stand in any order, and others may stand between them. A level or a gap that training did not have goes
+    the way that the model was fitted with (--unseen).
+    """
     import polars as pl
 
-    require_out(out, model, data)
-    predictions = pl.DataFrame({"prediction": _column(_predicted(model, data))})
-    as_text = out is None or out.suffix.lower() not in (".parquet", ".pq")
-    if as_text:
-        predictions = predictions.with_columns(_cells(predictions["prediction"], safe=safe_cells))
-    if out is None:
-        text = predictions.write_csv()
-        typer.echo(printable(text, keep="\n") if sys.stdout.isatty() else text, nl=False)
-        return
-    content = BytesIO()
-    if as_text:
-        predictions.write_csv(content)
-    else:
-        predictions.write_parquet(content)
-    with writing(out):
-        write_whole(out, content.getvalue())
-
-
-def _predicted(model: Path, data: Path) -> Any:
-    """The labels that the model of one file gives the rows of the other."""
-    from proofwood.data.columns import read_columns
-    from proofwood.data.tables import read_table, select_columns
+    from proofwood.data.tables import read_table, require_columns
     from proofwood.estimators.saving import load
 
+    require_out(out, model, data)
+    ending = format_of(out)
     estimator = load(existing_model(model))
-    table = read_table(data)
-    if hasattr(estimator, "feature_names_in_"):
-        features = select_columns(table, estimator.feature_names_in_.tolist())
-        return estimator.predict(features)
-    if table.width != estimator.n_features_in_:
-        raise DataError(
-            f"{model} was learned from {estimator.n_features_in_} columns without names, and {data} has "
-            f"{table.width}: pass a table with exactly these columns, in the same order"
+    table = read_table(data, sheet=sheet)
+    require_columns(table.columns, keep)
+    kept = table.columns if keep_all else list(dict.fromkeys(keep))
+    predicted = _predicted(estimator, table, model, data, () if keep_all else kept, proba=proba)
+    _require_free(kept, predicted.columns)
+    frame = pl.DataFrame([*(table.get_column(name) for name in kept), *predicted.get_columns()])
+    if out is not None:
+        write_table(frame, out, safe_cells=safe_cells)
+    if as_json:
+        rows = None if out is not None else records(frame)
+        saved = None if out is None else str(out)
+        print_answer(
+            "predict",
+            rows=frame.height,
+            classes=estimator.classes_,
+            columns=frame.columns,
+            predictions=rows,
+            saved=saved,
         )
-    return estimator.predict(read_columns(table).values)
+    elif out is None:
+        text = content_of(frame, ending, safe_cells=safe_cells).decode("utf-8")
+        typer.echo(printable(text, keep="\n") if sys.stdout.isatty() else text, nl=False)
 
 
-def _cells(labels: pl.Series, *, safe: bool) -> pl.Series:
-    """Text labels as cells of CSV; with ``safe``, none is a formula to a spreadsheet, else a warning says so."""
+def _require_free(kept: Sequence[str], added: Sequence[str]) -> None:
+    """Refuse columns that are called as those that are added."""
+    both = [name for name in kept if name in added]
+    if both:
+        raise DataError(
+            f"the table has a column {both[0]!r}, and the predictions have one of this name: rename it, or keep only "
+            "others with --keep"
+        )
+
+
+def _predicted(
+    estimator: Any, table: pl.DataFrame, model: Path, data: Path, kept: Sequence[str], *, proba: bool
+) -> pl.DataFrame:
+    """What the model says of each row: a column of labels, and of the probability of each class if asked for."""
     import polars as pl
 
-    if labels.dtype != pl.String:
-        return labels
-    if safe:
-        return labels.str.replace(r"^([=+\-@\t\r])", "'${1}")
-    odd = labels.filter(labels.str.contains(r"^[=+\-@\t\r].") & labels.cast(pl.Float64, strict=False).is_null())
-    if len(odd):
-        warn(
-            f"labels such as {odd[0]!r} may be run as formulas by a spreadsheet: add --safe-cells if the file is for "
-            "one"
-        )
-    return labels
+    from proofwood.data.columns import read_columns
+    from proofwood.data.tables import select_columns
+
+    rows: Any
+    if hasattr(estimator, "feature_names_in_"):
+        rows = select_columns(table, estimator.feature_names_in_.tolist())
+    else:
+        features = table.drop(list(kept))
+        if features.width != estimator.n_features_in_:
+            raise DataError(
+                f"{model} was learned from {estimator.n_features_in_} columns without names, and {data} has "
+                f"{features.width}: pass a table with exactly these columns, in the same order"
+                + (", beside those of --keep" if kept else "")
+            )
+        rows = read_columns(features).values
+    found = [_column(estimator.predict(rows)).alias(PREDICTION)]
+    if proba:
+        shares = estimator.predict_proba(rows)
+        found += [
+            pl.Series(f"probability of {label}", shares[:, code])
+            for code, label in enumerate(estimator.classes_.tolist())
+        ]
+    return pl.DataFrame(found)
 
 
 def _column(labels: Any) -> pl.Series:

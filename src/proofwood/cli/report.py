@@ -9,6 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from proofwood.cli.answers import (
+    INTEGER,
+    MODEL,
+    NUMBER,
+    PROOF,
+    TEXT,
+    listing,
+    model_answer,
+    nullable,
+    proof_answer,
+    record,
+)
+from proofwood.cli.colours import STATUS, painted
 from proofwood.printable import printable
 
 if TYPE_CHECKING:
@@ -16,6 +29,38 @@ if TYPE_CHECKING:
 
     from proofwood.estimators.proof_report import ProofReport
     from proofwood.result import Part, Result
+
+
+FITTED = {
+    "model": MODEL,
+    "proof": PROOF,
+    "training": record(
+        {
+            "rows": INTEGER,
+            "columns": INTEGER,
+            "recounted": {**NUMBER, "description": "what the model costs, counted row by row without the search"},
+            "cart_errors": nullable(INTEGER, "of scikit-learn's greedy tree, where it can be compared"),
+            "left_out": listing(record({"column": TEXT, "reason": TEXT})),
+        }
+    ),
+}
+"""Fields of the answer of a command that learns."""
+
+
+def fitted_answer(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -> dict[str, Any]:
+    """What :func:`print_report` says, in the form :data:`FITTED`; see there."""
+    schema = model.schema_
+    return {
+        "model": model_answer(model),
+        "proof": proof_answer(model),
+        "training": {
+            "rows": features.height,
+            "columns": features.width,
+            "recounted": _recounted(model, features, labels, **more),
+            "cart_errors": _cart_errors(model, features, labels),
+            "left_out": [{"column": schema.columns[j].name, "reason": why} for j, why in schema.left_out.items()],
+        },
+    }
 
 
 def print_report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -> None:
@@ -35,14 +80,12 @@ def print_report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -
     from proofwood.estimators.proof_report import proof_report
 
     result = model.result_
-    recounted = model.recount(features, labels, **more)
-    if recounted != result.objective:
-        raise AssertionError(f"the model costs {recounted}, but the search reported {result.objective}")
+    recounted = _recounted(model, features, labels, **more)
     typer.echo(tree_text(model, features))
     typer.echo(f"\n{printable(model.summary().splitlines()[0])}\n")
     proof = proof_report(model)
+    print_line("status", _meaning(result, proof), said=str(result.status))
     lines = [
-        ("status", f"{result.status}: {_meaning(result, proof)}"),
         ("objective", f"{_number(result.objective)} {result.unit}"),
         ("lower bound", _number(result.lower_bound)),
         ("gap", _number(result.gap)),
@@ -59,9 +102,17 @@ def print_report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -
         print_line(name, text)
 
 
-def print_line(name: str, text: str) -> None:
-    """Print a short name and what there is to say under it."""
-    typer.echo(printable(f"{name:<12} {text}"))
+def _recounted(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -> float:
+    recounted: float = model.recount(features, labels, **more)
+    if recounted != model.result_.objective:
+        raise AssertionError(f"the model costs {recounted}, but the search reported {model.result_.objective}")
+    return recounted
+
+
+def print_line(name: str, text: str, *, said: str = "") -> None:
+    """Print a short name and what there is to say under it; first ``said``, a status, in its colour."""
+    status = painted(printable(said), STATUS.get(said), bold=True) + ": " if said else ""
+    typer.echo(f"{painted(printable(f'{name:<12}'), dim=True)} {status}{printable(text)}")
 
 
 def tree_text(model: Any, features: pl.DataFrame | None = None) -> str:
@@ -100,6 +151,8 @@ def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:
 
     if not isinstance(model, OptimalTreeClassifier) or model.max_depth == 0 or not model.schema_.plain:
         return None
+    if model.class_weight is not None:
+        return None  # the objective is a weight, and these are errors
     from sklearn.tree import DecisionTreeClassifier
 
     cart = DecisionTreeClassifier(max_depth=model.max_depth, min_samples_leaf=model.min_samples_leaf, random_state=0)

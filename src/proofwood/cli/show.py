@@ -1,21 +1,41 @@
 """The command ``proofwood show``: a saved model as text, Graphviz or a picture."""
 
-# Imports inside functions are of modules that load numpy, and of matplotlib, which may be absent.
+# Imports inside functions are of modules that load numpy, so that --help starts at once.
 
 from __future__ import annotations
 
 from enum import StrEnum
-from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from proofwood.cli.answers import (
+    MODEL,
+    PROOF,
+    TEXT,
+    AsJson,
+    model_answer,
+    nullable,
+    print_answer,
+    proof_answer,
+    register,
+)
+from proofwood.cli.corrections import one_of
 from proofwood.cli.files import existing_model, require_out, writing
+from proofwood.cli.pictures import drawn
 from proofwood.cli.report import tree_text
 from proofwood.exceptions import DataError
 from proofwood.files import write_whole
 from proofwood.printable import printable
+
+EXAMPLES = """
+proofwood data iris --out iris.csv
+proofwood fit iris.csv --target species --max-depth 2 --out tree.json
+proofwood show tree.json
+proofwood show tree.json --out tree.pdf
+proofwood show tree.json --format dot
+"""
 
 
 class Format(StrEnum):
@@ -25,44 +45,66 @@ class Format(StrEnum):
     DOT = "dot"
     PNG = "png"
     SVG = "svg"
+    PDF = "pdf"
+
+
+ENDINGS = {
+    ".txt": Format.TEXT,
+    ".dot": Format.DOT,
+    ".gv": Format.DOT,
+    ".png": Format.PNG,
+    ".svg": Format.SVG,
+    ".pdf": Format.PDF,
+}
+BINARY = (Format.PNG, Format.PDF)
+
+register(
+    "show",
+    "A saved model and its proof.",
+    {"model": MODEL, "proof": PROOF, "saved": nullable(TEXT, "the file with the text or picture")},
+)
 
 
 def show(
     model: Annotated[Path, typer.Argument(help="Model file written by 'fit --out' or save().")],
-    format: Annotated[Format, typer.Option(help="How to show it.")] = Format.TEXT,  # noqa: A002 - the option's name
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write here, not to standard output.")] = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        Format | None, typer.Option(help="How to show it; by default as the ending of --out says, or text.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=f"Write here ({', '.join(ENDINGS)}), not to standard output.")
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show a saved model: text with its proof, Graphviz, or a picture."""
     from proofwood.estimators.saving import load
 
     require_out(out, model)
+    kind = format or _by_ending(out)
+    if as_json and out is None and format is not None:
+        raise DataError("--json and --format exclude each other, unless --out says where the picture goes")
     estimator = load(existing_model(model))
-    if format is Format.PNG and out is None:
-        raise DataError("a PNG picture needs a file: add --out tree.png")
-    if format is Format.TEXT:
-        content: str | bytes = printable(f"{tree_text(estimator)}\n\n{estimator.summary()}\n", keep="\n")
-    elif format is Format.DOT:
-        content = estimator.export_graphviz().rstrip() + "\n"
-    else:
-        content = _picture(estimator, format)
-    if out is not None:
-        with writing(out):
-            write_whole(out, content.encode() if isinstance(content, str) else content)
-    else:
-        typer.echo(content.decode() if isinstance(content, bytes) else content, nl=False)
+    if kind in BINARY and out is None:
+        raise DataError(f"a {kind.upper()} picture needs a file: add --out tree.{kind}")
+    if out is not None or not as_json:
+        if kind is Format.TEXT:
+            content = printable(f"{tree_text(estimator)}\n\n{estimator.summary()}\n", keep="\n").encode()
+        elif kind is Format.DOT:
+            content = (estimator.export_graphviz().rstrip() + "\n").encode()
+        else:
+            content = drawn(estimator.plot, str(kind))
+        if out is None:
+            typer.echo(content.decode(), nl=False)
+        else:
+            with writing(out):
+                write_whole(out, content)
+    if as_json:
+        saved = None if out is None else str(out)
+        print_answer("show", model=model_answer(estimator), proof=proof_answer(estimator), saved=saved)
 
 
-def _picture(estimator: Any, format: Format) -> bytes:  # noqa: A002
-    try:
-        import matplotlib as mpl
-
-        mpl.use("Agg")
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise DataError("pictures need matplotlib: pip install 'proofwood[plot]'") from error
-    buffer = BytesIO()
-    figure = estimator.plot().get_figure()
-    with mpl.rc_context({"svg.fonttype": "none"}):  # text that can be searched, copied and read aloud
-        figure.savefig(buffer, format=str(format), bbox_inches="tight", dpi=150)
-    plt.close(figure)
-    return buffer.getvalue()
+def _by_ending(out: Path | None) -> Format:
+    """The format that a file asks for by its ending; text without one."""
+    if out is None or not out.suffix:
+        return Format.TEXT
+    ending = out.suffix.lower()
+    return ENDINGS[one_of(ending, ENDINGS, f"{out}: what to write as {ending}, without --format")]

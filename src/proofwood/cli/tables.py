@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def read_rows(path: Path, model: Any, drop: Sequence[str]) -> tuple[pl.DataFrame, list[str] | None]:
+def read_rows(
+    path: Path, model: Any, drop: Sequence[str], sheet: str | None = None
+) -> tuple[pl.DataFrame, list[str] | None]:
     """The columns of a table that a model takes, and their names if the model does not know them itself."""
     from proofwood.data.tables import drop_columns, read_table, select_columns
 
-    table = drop_columns(read_table(path), drop)
+    table = drop_columns(read_table(path, sheet=sheet), drop)
     names = getattr(model, "feature_names_in_", None)
     if names is None or [str(name) for name in names] == [f"Column_{j}" for j in range(len(names))]:
         wanted = getattr(model, "n_features_in_", table.width)

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from proofwood.cli.answers import BOOLEAN, TEXT, AsJson, listing, nullable, print_answer, record, register
+from proofwood.cli.colours import FAILED, PASSED, painted
 from proofwood.cli.errors import NOT_CONFIRMED
 from proofwood.cli.foreign import convert, load_model
 from proofwood.cli.options import Integers, TrustPickle, Vote, Votes
@@ -17,6 +19,32 @@ from proofwood.printable import printable
 
 if TYPE_CHECKING:
     from proofwood.explain.proofs.recheck import RealModel
+
+EXAMPLES = """
+proofwood data iris --out iris.csv
+proofwood fit iris.csv --target species --max-depth 2 --out tree.json
+proofwood explain tree.json iris.csv --row 70 --certificate why.json
+proofwood verify why.json --model tree.json
+"""
+
+register(
+    "verify",
+    "Whether certificates hold.",
+    {
+        "confirmed": BOOLEAN,
+        "files": listing(
+            record(
+                {
+                    "file": TEXT,
+                    "proved": BOOLEAN,
+                    "of_model": {**BOOLEAN, "description": "whether it was compared with a model"},
+                    "error": nullable(TEXT, "why it is no certificate"),
+                    "checks": listing(record({"name": TEXT, "passed": BOOLEAN, "detail": TEXT})),
+                }
+            )
+        ),
+    },
+)
 
 
 def verify(
@@ -27,8 +55,9 @@ def verify(
     integer: Integers = [],  # noqa: B006 - typer copies it
     vote: Votes = Vote.AUTO,
     trust_pickle: TrustPickle = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Check certificates of explanations, without the search that found them.
+    """Check certificates of explanations, without any search.
 
     Exit code 1 if a check fails. Give --vote and --integer as for 'explain'.
     """
@@ -36,47 +65,44 @@ def verify(
     if model is not None:
         fitted = load_model(model, trust_pickle=trust_pickle)
         converted = convert(fitted, vote=str(vote), integer=integer)
-    if not verify_files(files, converted):
+    found = [_checked(path, converted) for path in files]  # a file that fails does not hide the next
+    confirmed = all(one["proved"] for one in found)
+    if as_json:
+        print_answer("verify", confirmed=confirmed, files=found)
+    else:
+        for one in found:
+            _print(one)
+    if not confirmed:
         raise typer.Exit(NOT_CONFIRMED)
 
 
-def verify_files(paths: Sequence[Path], model: RealModel | None = None) -> bool:
-    """Check certificates and print what was found.
-
-    Parameters
-    ----------
-    paths : JSON files
-    model : the model that was explained, in its vote; None to check the files alone
-
-    Returns
-    -------
-    bool
-        Whether every check of every file passed.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read.
-    """
-    return all([_verify_file(path, model) for path in paths])  # noqa: C419 - a file that fails does not hide the next
-
-
-def _verify_file(path: Path, model: RealModel | None) -> bool:
+def _checked(path: Path, model: RealModel | None) -> dict[str, Any]:
+    """What the checks of a certificate say; of ``model`` in its vote, or of the file alone."""
     from proofwood.explain.proofs.recheck import check_certificate
     from proofwood.solvers.proof import CertificateError
 
+    head = {"file": str(path), "of_model": model is not None}
     try:
         checks = check_certificate(path, model)
     except CertificateError as error:
-        typer.echo(printable(f"{path}: FAILED   {error}"))
-        return False
-    for check in checks:
-        typer.echo(printable(f"{path}: {'passed' if check.passed else 'FAILED'}   {check.name}: {check.detail}"))
-    passed = all(check.passed for check in checks)
-    if not passed:
-        typer.echo(f"{path}: NOT proved")
-    elif model is None:
-        typer.echo(f"{path}: proved for the trees in the file; --model compares them with a model")
+        return {**head, "proved": False, "error": str(error), "checks": []}
+    listed = [{"name": check.name, "passed": bool(check.passed), "detail": check.detail} for check in checks]
+    return {**head, "proved": all(check["passed"] for check in listed), "error": None, "checks": listed}
+
+
+def _print(found: Mapping[str, Any]) -> None:
+    """A line for each check of a file, and what they say together."""
+    path = printable(found["file"])
+    if found["error"] is not None:
+        typer.echo(f"{path}: {painted('FAILED', FAILED)}   {printable(found['error'])}")
+        return
+    for check in found["checks"]:
+        mark = painted("passed", PASSED) if check["passed"] else painted("FAILED", FAILED)
+        typer.echo(f"{path}: {mark}   {printable(check['name'])}: {printable(check['detail'])}")
+    if not found["proved"]:
+        typer.echo(f"{path}: {painted('NOT proved', FAILED, bold=True)}")
+    elif found["of_model"]:
+        typer.echo(f"{path}: {painted('proved', PASSED, bold=True)} for the model")
     else:
-        typer.echo(f"{path}: proved for the model")
-    return passed
+        said = painted("proved", PASSED, bold=True)
+        typer.echo(f"{path}: {said} for the trees in the file; --model compares them with a model")

@@ -129,7 +129,7 @@ class Binarizer:
         if np.any(tested == OBLIQUE):
             raise ValueError("an oblique test has no single bit to lift: expected tests of one bit each")
         if table.levels is not None and any(low is not None for low in table.levels):
-            raise ValueError("a level test is no test of a bit: expected thresholds")
+            raise ValueError("a level test is not a test of a bit: expected thresholds")
         if np.any(tested >= self.n_tests):
             raise ValueError(f"the model tests bit {int(tested.max())}, but there are {self.n_tests}")
         if np.any(table.threshold[inner] < 0) or np.any(table.threshold[inner] >= 1):

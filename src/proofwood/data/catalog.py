@@ -58,7 +58,16 @@ class Entry:
 
 
 def load_dataset(name: str) -> Dataset:
-    """The data set ``name`` of :data:`CATALOG`; no network is used.
+    """A bundled data set; no network is used.
+
+    Parameters
+    ----------
+    name : {"breast_cancer", "wine", "iris", "checkerboard", "credit"}
+
+    Returns
+    -------
+    Dataset
+        With ``X``, ``y`` and ``feature_names``.
 
     Raises
     ------
@@ -92,7 +101,7 @@ def load_file(path: str | Path, target: str, *, sha256: str | None = None) -> Da
         if found != sha256.lower():
             raise DataError(
                 f"{path} is not the expected file: its SHA-256 is {found}, expected {sha256.lower()}. "
-                "Get the file again, or leave sha256 away to read it as it is."
+                "Get the file again, or leave out sha256 to read it as it is."
             )
     frame, labels = split_target(read_table(path), target)
     columns = read_columns(frame)

@@ -180,7 +180,7 @@ def read_columns(
     for what, given in (("units", units), ("levels", levels or {})):
         unknown = sorted(set(given) - set(labels))
         if unknown:
-            raise ValueError(f"{what} names {_listed(unknown)}, which is no column of the data")
+            raise ValueError(f"{what} names {_listed(unknown)}, which is not a column of the data")
     for name, texts in (levels or {}).items():
         like[name] = Column(name, Kind.NOMINAL, levels=tuple(str(text) for text in texts))
     n_rows = int(data.shape[0]) if hasattr(data, "shape") else len(data)

@@ -89,7 +89,7 @@ class Scaling:
             If rounding makes weighted sums equal that must differ, whatever the threshold.
         """
         if np.any(table.feature >= 0):
-            raise ValueError("a test of a single column is no weighted sum: expected oblique tests only")
+            raise ValueError("a test of a single column is not a weighted sum: expected oblique tests only")
         if table.normals is None:
             return table
         scaled = self.transform(X)

@@ -1,4 +1,4 @@
-"""CSV and Parquet files as polars frames with a header, and the split into features and labels."""
+"""Files of tables as polars frames with a header, and the split into features and labels."""
 
 from __future__ import annotations
 
@@ -19,10 +19,15 @@ from typing import Any
 import numpy.typing as npt
 import polars as pl
 
+from proofwood.data.workbook import read_sheet
 from proofwood.exceptions import DataError
 from proofwood.files import read_bounded, read_stream
 
 PARQUET = (".parquet", ".pq")
+ARROW = (".arrow", ".feather", ".ipc")
+EXCEL = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
+FORMS = "CSV or TSV (also gzipped), Parquet, Arrow or Excel"
+"""What can be read."""
 SEPARATORS = ",;\t|"
 """Candidates for the separator of a text table, tried in this order; the one that makes most columns wins."""
 MAX_BYTES = 2**32
@@ -36,6 +41,8 @@ MAX_CELL = 2**20
 """Most bytes of a text in a cell."""
 MAX_NAME = 1000
 """Most characters of a column name."""
+MAX_OPENED = 2**29
+"""Most bytes that the parts of an Excel workbook may unpack to."""
 FOREIGN = {
     b"PK\x03\x04": "an Excel workbook or ZIP archive",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
@@ -44,41 +51,86 @@ FOREIGN = {
     b"\xff\xfe": "text in UTF-16",
     b"\xfe\xff": "text in UTF-16",
     b"ARROW1": "an Arrow file",
+    b"PAR1": "a Parquet file",
 }
 """Beginnings of files that are often renamed to .csv."""
+ENDINGS = {b"PK\x03\x04": ".xlsx", b"\xd0\xcf\x11\xe0": ".xls", b"ARROW1": ".arrow", b"PAR1": ".parquet"}
+"""What those of them that can be read should be called."""
+MOST_NAMED = 50
+"""Missing columns that a message names."""
 MISSING_MARKS = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "-", "."})
 
 
-def read_table(path: str | Path) -> pl.DataFrame:
-    """Read a CSV (also .tsv, also gzipped) or Parquet file with a header.
+def read_table(path: str | Path, *, sheet: str | None = None) -> pl.DataFrame:
+    """Read a table with a header: CSV (also .tsv, also gzipped), Parquet, Arrow (Feather), or a sheet of a workbook.
 
-    The separator of a text table is found from its header. Columns of numbers that are padded with spaces become
-    numbers; everything else that is no number stays text.
+    The ending of the file says what it is. The separator of a text table is found from its header. Columns of numbers
+    that are padded with spaces become numbers; everything else that is no number stays text.
+
+    Parameters
+    ----------
+    path : file
+    sheet : name of the sheet of an Excel workbook; None where one alone holds something
 
     Raises
     ------
     DataError
         If the file is missing, empty, without a header, or not readable; the message names the file and what to do.
+    ImportError
+        If the file is a workbook, and the package that reads these is not installed.
     """
     path = Path(path)
-    if path.is_dir():
-        raise DataError(f"{path} is a folder: expected a CSV or Parquet file")
-    if not path.exists():
-        near = get_close_matches(path.name, _siblings(path), n=1)
-        raise DataError(f"no file {path}" + (f": did you mean {path.with_name(near[0])}?" if near else ""))
+    _require_file(path)
+    ending = path.suffix.lower()
+    if sheet is not None and ending not in EXCEL:
+        raise DataError(f"{path} has no sheets, so there is no sheet {sheet!r}: leave the sheet out")
     try:
-        if path.suffix.lower() in PARQUET:
+        if ending in EXCEL:
+            return _read_excel(path, sheet)
+        if ending in PARQUET:
             return _read_parquet(path)
+        if ending in ARROW:
+            return _read_arrow(path)
         return _read_text(path)
     except PermissionError as error:
         raise DataError(f"cannot read {path}: permission denied") from error
 
 
+def column_names(path: str | Path) -> list[str]:
+    """Names of the columns of a file that :func:`read_table` takes; of text and Parquet without reading its rows.
+
+    Raises
+    ------
+    DataError
+        As :func:`read_table` does.
+    """
+    path = Path(path)
+    _require_file(path)
+    ending = path.suffix.lower()
+    if ending in (*EXCEL, *ARROW):
+        return read_table(path).columns
+    if ending in PARQUET:
+        return list(pl.read_parquet_schema(path))
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    with gzip.open(path) if packed else path.open("rb") as file:
+        line = file.readline(MAX_CELL).decode("utf-8-sig", errors="replace").rstrip("\r\n")
+    _, header = _separated(line, path)
+    return header
+
+
+def _require_file(path: Path) -> None:
+    if path.is_dir():
+        raise DataError(f"{path} is a folder: expected the file of a table ({FORMS})")
+    if not path.exists():
+        near = get_close_matches(path.name, _siblings(path), n=1)
+        raise DataError(f"no file {path}" + (f": did you mean {path.with_name(near[0])}?" if near else ""))
+
+
 def drop_columns(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
-    """``frame`` without the columns ``names``; DataError with a suggestion if one does not exist."""
+    """``frame`` without the columns ``names``; DataError with suggestions if some do not exist."""
     names = list(names)
-    for name in names:
-        require_column(frame.columns, name)
+    require_columns(frame.columns, names)
     return frame.drop(names)
 
 
@@ -108,7 +160,7 @@ def _labels(labels: pl.Series) -> npt.NDArray[Any]:
     dtype = labels.dtype
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
         raise DataError(
-            f"column {labels.name!r} holds values of type {dtype}, which are no labels: expected integers, booleans, "
+            f"column {labels.name!r} holds values of type {dtype}, which are not labels: expected integers, booleans, "
             "text or dates"
         )
     simple = dtype in (pl.Boolean, pl.Float32, pl.Float64, pl.Date, pl.Duration) or (
@@ -130,8 +182,8 @@ def select_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     missing = [name for name in names if name not in frame.columns]
     if missing:
         spare = [name for name in frame.columns if name not in names]
-        parts = [repr(name) + _suggestion(name, spare, " (is it {}?)") for name in missing[:5]]
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        parts = [repr(name) + _suggestion(name, spare, " (is it {}?)") for name in missing[:MOST_NAMED]]
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         raise DataError(
             f"the model needs {len(missing)} column{'s' if len(missing) > 1 else ''} that the table does not have: "
             f"{', '.join(parts)}{more}. Columns are matched by name: rename them to predict."
@@ -141,29 +193,33 @@ def select_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 
 def require_column(columns: Sequence[str], name: str) -> None:
     """Raise DataError unless ``name`` is one of ``columns``; the message suggests the nearest, or lists them."""
-    if name not in columns:
-        near = _suggestion(name, columns, " Did you mean {}?")
-        if not near:
-            near = f" The columns are {', '.join(columns[:20])}{', ...' if len(columns) > 20 else ''}."
-        raise DataError(f"no column {name!r} in the table.{near}")
+    require_columns(columns, [name])
+
+
+def require_columns(columns: Sequence[str], names: Iterable[str]) -> None:
+    """Raise DataError unless all ``names`` are ``columns``; one message for all, with the nearest ones or a list."""
+    absent = [name for name in dict.fromkeys(names) if name not in columns]
+    if not absent:
+        return
+    listed = f" The columns are {', '.join(columns[:20])}{', ...' if len(columns) > 20 else ''}."
+    if len(absent) == 1:
+        near = _suggestion(absent[0], columns, " Did you mean {}?")
+        raise DataError(f"no column {absent[0]!r} in the table.{near or listed}")
+    parts = [repr(name) + _suggestion(name, columns, " (did you mean {}?)") for name in absent]
+    without = all(part == repr(name) for part, name in zip(parts, absent, strict=True))
+    raise DataError(f"no columns {', '.join(parts)} in the table.{listed if without else ''}")
 
 
 # ----------------------------------------------------------------------------------------------------- reading
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
+    data = _whole(path)
     try:
-        data = read_bounded(path, MAX_BYTES)
-        if data is None:
-            raise DataError(f"{path} has more than {MAX_BYTES:,} bytes: expected a smaller table")
         with _silent_natively():
             rows = int(pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item())
             cells = rows * len(pl.read_parquet_schema(BytesIO(data)))
-        if 8 * cells > min(MAX_CELLS * 8, max(SMALL, MAX_PACKED * 10 * len(data))):
-            raise DataError(
-                f"{path} has {len(data):,} bytes and says that it holds {cells:,} values: that is no table that can be "
-                "read. If it is one, write it without compression"
-            )
+        _require_read(path, len(data), cells)
         with _silent_natively():
             frame = pl.read_parquet(BytesIO(data))
     except DataError:
@@ -173,6 +229,49 @@ def _read_parquet(path: Path) -> pl.DataFrame:
             raise
         raise DataError(f"cannot read {path} as Parquet: {_first_line(error)}") from error
     return _checked(frame, path)
+
+
+def _read_arrow(path: Path) -> pl.DataFrame:
+    data = _whole(path)
+    if not data.startswith(b"ARROW1"):
+        raise DataError(
+            f"{path} is no Arrow file by its content: a stream, or another format, has to be written as an Arrow "
+            "(Feather) file first, for example with write_ipc of polars"
+        )
+    try:
+        with _silent_natively():
+            rows = int(pl.scan_ipc(path).select(pl.len()).collect().item())
+            _require_read(path, len(data), rows * len(pl.read_ipc_schema(BytesIO(data))))
+            frame = pl.read_ipc(BytesIO(data), use_pyarrow=False)
+    except DataError:
+        raise
+    except BaseException as error:
+        if not _is_read_error(error):
+            raise
+        raise DataError(f"cannot read {path} as Arrow (Feather): {_first_line(error)}") from error
+    return _checked(frame, path)
+
+
+def _require_read(path: Path, size: int, cells: int) -> None:
+    """Refuse a packed table of more values than its bytes can hold."""
+    if 8 * cells > min(MAX_CELLS * 8, max(SMALL, MAX_PACKED * 10 * size)):
+        raise DataError(
+            f"{path} has {size:,} bytes and says that it holds {cells:,} values: that is no table that can be read. If "
+            "it is one, write it without compression"
+        )
+
+
+def _whole(path: Path) -> bytes:
+    data = read_bounded(path, MAX_BYTES)
+    if data is None:
+        raise DataError(f"{path} has more than {MAX_BYTES:,} bytes: expected a smaller table")
+    return data
+
+
+def _read_excel(path: Path, sheet: str | None) -> pl.DataFrame:
+    data = _whole(path)
+    frame = read_sheet(data, path, sheet, most=min(MAX_OPENED, max(SMALL, MAX_PACKED * len(data))))
+    return _checked(frame.with_columns([_typed(column) for column in frame.get_columns()]), path)
 
 
 @contextmanager
@@ -199,11 +298,7 @@ def _read_text(path: Path) -> pl.DataFrame:
     first = text[start:].partition("\n")[0].rstrip("\r") if text.strip() else None
     if first is None:
         raise DataError(f"{path} is empty: expected a header line and one line per row")
-    try:
-        separator = max(SEPARATORS, key=lambda mark: len(next(csv.reader([first], delimiter=mark))))
-        header = [name.strip() for name in next(csv.reader([first], delimiter=separator))]
-    except csv.Error as error:
-        raise DataError(f"{path}: the first line is no header ({error}): expected the column names") from error
+    separator, header = _separated(first, path)
     _check_header(header, path)
     try:
         content = text[start:].encode()
@@ -219,6 +314,15 @@ def _read_text(path: Path) -> pl.DataFrame:
     if frame.width == len(header):
         frame.columns = header
     return _checked(frame.with_columns([_typed(column) for column in frame.get_columns()]), path)
+
+
+def _separated(first: str, path: Path) -> tuple[str, list[str]]:
+    """The separator of a text table, and the names in its first line."""
+    try:
+        separator = max(SEPARATORS, key=lambda mark: len(next(csv.reader([first], delimiter=mark))))
+        return separator, [name.strip() for name in next(csv.reader([first], delimiter=separator))]
+    except csv.Error as error:
+        raise DataError(f"{path}: the first line is no header ({error}): expected the column names") from error
 
 
 def _with_leading_zeros(frame: pl.DataFrame, content: bytes, separator: str) -> pl.DataFrame:
@@ -239,9 +343,7 @@ def _without_blank_end(text: str) -> str:
 
 def _bytes(path: Path) -> bytes:
     """The content of a file, unpacked: no more than the limits allow is ever held."""
-    data = read_bounded(path, MAX_BYTES)
-    if data is None:
-        raise DataError(f"{path} has more than {MAX_BYTES:,} bytes: expected a smaller table")
+    data = _whole(path)
     if data[:2] != b"\x1f\x8b":
         return data
     most = min(MAX_BYTES, max(SMALL, MAX_PACKED * len(data)))
@@ -252,8 +354,8 @@ def _bytes(path: Path) -> bytes:
         raise DataError(f"cannot unpack {path}: {error}") from error
     if unpacked is None:
         raise DataError(
-            f"{path} has {len(data):,} bytes and unpacks to more than {most:,}: that is no table. If it is one, unpack "
-            "it first"
+            f"{path} has {len(data):,} bytes and unpacks to more than {most:,}: that is not a table. If it is one, "
+            "unpack it first"
         )
     return unpacked
 
@@ -262,12 +364,12 @@ def _text(path: Path) -> str:
     data = _bytes(path)
     for begins, what in FOREIGN.items():
         if data.startswith(begins):
-            raise DataError(f"{path} is {what} by its content: save it as CSV in UTF-8")
-    if data[:4] == b"PAR1":
-        raise DataError(f"{path} is a Parquet file by its content: give it the ending .parquet")
+            ending = ENDINGS.get(begins)
+            todo = f"give it the ending {ending}, or save it as CSV" if ending else "save it as CSV in UTF-8"
+            raise DataError(f"{path} is {what} by its content: {todo}")
     nul = data.find(b"\0")
     if nul >= 0:
-        raise DataError(f"{path} is no text: byte {nul} is NUL. Expected CSV in UTF-8, or a file ending in .parquet")
+        raise DataError(f"{path} is not text: byte {nul} is NUL. Expected CSV in UTF-8, or a file ending in .parquet")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

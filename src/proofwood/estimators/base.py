@@ -67,7 +67,7 @@ def fit_within(memory_limit: int | str | None) -> Iterator[None]:
             yield
         except MemoryError as error:
             raise memory.MemoryLimitError(
-                f"fit ended without a model for want of memory ({str(error) or 'an allocation failed'}): raise "
+                f"memory ended before fit had a model ({str(error) or 'an allocation failed'}): raise "
                 "memory_limit or the limits of the process, take fewer rows or columns, or set n_jobs=1"
             ) from error
 

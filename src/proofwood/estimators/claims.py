@@ -122,7 +122,7 @@ def _require_limits(estimator: ProvedClassifier) -> None:
         if most is not None and found > most:
             raise ValueError(f"the model has {what} {found}, and its parameters permit {most}")
     if {"minimize", "min_samples_leaf"} & given.keys() and not table.is_tree:
-        raise ValueError(f"the model is no tree, and {type(estimator).__name__} learns trees")
+        raise ValueError(f"the model is not a tree, and {type(estimator).__name__} learns trees")
     least = given.get("min_samples_leaf")
     if least is not None and table.n_splits and table.rows[table.feature == LEAF].min() < least:
         raise ValueError(f"a leaf holds fewer rows than min_samples_leaf={least}")

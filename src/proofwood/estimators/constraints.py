@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from proofwood.data.columns import is_frame
 from proofwood.estimators.parameters import is_integer
+from proofwood.estimators.shared_docs import documented
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.problem.layered import Rate
 from proofwood.problem.objectives import decimal, integer_weights, share_of
@@ -173,6 +174,7 @@ class MinSamples(Constraint):
 # ------------------------------------------------------------------------------------------------------- fairness
 
 
+@documented
 @dataclass(frozen=True, repr=False)
 class FairnessConstraint(Constraint):
     r"""Rates of two groups differ by no more than a ratio, in both directions, for every pair of groups.
@@ -190,14 +192,7 @@ class FairnessConstraint(Constraint):
 
     Parameters
     ----------
-    groups : values of ``sensitive_features`` to be compared, at least two; None for all that occur. Rows of other
-        groups are free.
-    ratio : float in [0, 1]
-        The rate of each group is at least ``ratio`` times that of each other: 0.8 is the four-fifths rule, 1 asks for
-        equal rates.
-    pos_label : label of the favourable class; ``classes_[1]`` by default, if there are two
-    penalty : float from 0, or None
-        None: the ratio must be met. A number: what a row that lacks costs, where a wrong row costs 1; 0 only measures.
+    groups, ratio, pos_label, penalty : as in every constraint on rates
     """
 
     groups: Sequence[Any] | None = None
@@ -356,7 +351,7 @@ class FairnessConstraint(Constraint):
     def _positive(self, labels: list[Any], what: str) -> int:
         if self.pos_label is not None:
             if self.pos_label not in labels:
-                raise ValueError(f"{self!r}: pos_label={self.pos_label!r} is no label; {what} are {labels}")
+                raise ValueError(f"{self!r}: pos_label={self.pos_label!r} is not a label; {what} are {labels}")
             return labels.index(self.pos_label)
         if len(labels) != 2:
             raise ValueError(
@@ -403,41 +398,53 @@ class FairnessConstraint(Constraint):
         return [groups.values.index(value) for value in self.groups]
 
 
+@documented
 @dataclass(frozen=True, repr=False)
 class DemographicParity(FairnessConstraint):
     """Groups are predicted to be of the positive class equally often, within a ratio (eq. 19, in rates).
 
-    ``groups``, ``ratio``, ``pos_label`` and ``penalty`` are explained at :class:`FairnessConstraint`.
+    Parameters
+    ----------
+    groups, ratio, pos_label, penalty : as in every constraint on rates
     """
 
     _rates = ("selection",)
 
 
+@documented
 @dataclass(frozen=True, repr=False)
 class EqualOpportunity(FairnessConstraint):
     """Rows of the positive class are recognised equally often in all groups: true positive rates, within a ratio.
 
-    ``groups``, ``ratio``, ``pos_label`` and ``penalty`` are explained at :class:`FairnessConstraint`.
+    Parameters
+    ----------
+    groups, ratio, pos_label, penalty : as in every constraint on rates
     """
 
     _rates = ("true positive",)
 
 
+@documented
 @dataclass(frozen=True, repr=False)
 class PredictiveEquality(FairnessConstraint):
     """Other rows are taken to be positive equally often in all groups: false positive rates, within a ratio.
 
-    ``groups``, ``ratio``, ``pos_label`` and ``penalty`` are explained at :class:`FairnessConstraint`.
+    Parameters
+    ----------
+    groups, ratio, pos_label, penalty : as in every constraint on rates
     """
 
     _rates = ("false positive",)
 
 
+@documented
 @dataclass(frozen=True, repr=False)
 class EqualizedOdds(FairnessConstraint):
     """True positive rates and false positive rates are equal in all groups, within a ratio.
 
-    ``groups``, ``ratio``, ``pos_label`` and ``penalty`` are explained at :class:`FairnessConstraint`.
+    Parameters
+    ----------
+    groups, ratio, pos_label, penalty : as in every constraint on rates
     """
 
     _rates = ("true positive", "false positive")
@@ -480,6 +487,6 @@ def checked(constraints: Any) -> tuple[Constraint, ...]:
                 f"{constraint.__name__}(...)"
             )
         if not isinstance(constraint, Constraint):
-            raise ValueError(f"constraints holds {constraint!r}, which is no constraint: {what}")
+            raise ValueError(f"constraints holds {constraint!r}, which is not a constraint: {what}")
         constraint.check()
     return checked

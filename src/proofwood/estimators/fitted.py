@@ -213,7 +213,14 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     def plot_trace(
         self, ax: Any = None, *, figsize: tuple[float, float] | None = None, title: str | None = None
     ) -> Any:
-        """Draw objective and lower bound over time with matplotlib, in a new figure if ``ax`` is None; the axes."""
+        """Draw objective and lower bound over time with matplotlib; a new figure if ``ax`` is None. Returns the axes.
+
+        Parameters
+        ----------
+        ax : where to draw
+        figsize : inches of a new figure
+        title : line above the picture
+        """
         check_is_fitted(self)
         return plot_trace(self.result_, ax, figsize=figsize, title=title)
 

@@ -52,8 +52,8 @@ class MinimalTreeClassifier(ClassifierOverTests):
     on_conflict : {"error", "majority"}, default "error"
         What to do with rows of equal values and different labels, which no tree can get right. ``"error"`` counts
         and shows them. ``"majority"`` gives all rows of a contradictory group the label of largest weight (ties: the
-        first in sorted order) and learns the smallest tree that is right on these labels; ``max_errors`` is then
-        permitted on top.
+        first in sorted order) and learns the smallest tree that is right on these labels. ``max_errors`` then counts
+        errors against these labels.
     engine : {"auto", "search", "sat", "inferdt"}, default "auto"
         ``"search"`` is dynamic programming over row sets, ``"sat"`` incremental satisfiability. ``"auto"`` is the
         search, which was faster at every width measured. ``"inferdt"`` is Algorithm 3 of Avellaneda (2020) with its
@@ -172,9 +172,9 @@ class MinimalTreeClassifier(ClassifierOverTests):
             minority = max(Fraction(0), minority - rows.rounding.above)
         return (
             f"{int(np.isin(group, torn).sum())} rows in {torn.size} groups have {same} and different labels, such as "
-            f"rows {', '.join(shown)}: at least {float(minority):g} of their weight is wrong in every tree, and "
-            f"max_errors={self.max_errors} are permitted. To learn the smallest tree that is right on the majority of "
-            f"each group, {thresholds}pass on_conflict='majority'; or raise max_errors, or correct the rows."
+            f"rows {', '.join(shown)}. Every tree gets at least {float(minority):g} of them wrong (counted by weight), "
+            f"but max_errors={self.max_errors}. To learn the smallest tree that is right on the majority of each "
+            f"group, {thresholds}pass on_conflict='majority'; or raise max_errors, or correct the rows."
         )
 
     def _solve(self, problem: Posed[MinimalTreeProblem], limits: Limits, progress: Progress | None) -> Result:
@@ -187,12 +187,12 @@ class MinimalTreeClassifier(ClassifierOverTests):
         if result.model is None:
             depth = f"no tree of depth at most {self.max_depth} is right on all rows"
             if result.status is Status.INFEASIBLE:
-                raise ValueError(f"{depth}, which is proved: raise max_depth, or permit errors with max_errors")
+                raise ValueError(f"{depth} (proved): raise max_depth, or allow errors with max_errors")
             if result.stats.stopped_by == "memory_limit":
-                raise MemoryLimitError("no tree without too many errors was found")
+                raise MemoryLimitError("memory ended before a tree within max_errors was found")
             raise_ended(result.stats.stopped_by)
             raise TimeoutError(
-                f"the time limit ended the search before it was known whether {depth}: raise either limit"
+                f"the time limit ended the search before it was known whether {depth}: raise time_limit or max_depth"
             )
         lifted = canonical_thresholds(problem.binarizer.lift(result.model), problem.X)
         model = refresh(lifted, problem.X, problem.codes, problem.problem.rows.n_classes, problem.weights)
@@ -218,9 +218,9 @@ class MinimalTreeClassifier(ClassifierOverTests):
                 return result
         if result is None or result.model is None:
             raise DataError(
-                f"max_errors={self.max_errors} is so close to the weight that trees get wrong that the weights of "
-                "sample_weight have too many digits to decide: round sample_weight, for example to six digits, or "
-                "choose another max_errors"
+                f"max_errors={self.max_errors} cannot be decided: the best trees get almost exactly this weight wrong, "
+                "and sample_weight has too many digits to tell which side they are on. Round sample_weight, for "
+                "example to six digits, or choose another max_errors"
             )
         lower = relaxed.lower_bound
         if self.minimize == "nodes" and result.part("depth").objective != relaxed.part("depth").objective:

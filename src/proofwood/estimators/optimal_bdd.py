@@ -32,10 +32,10 @@ OBJECTIVES = ("errors", "features")
 class OptimalBDDClassifier(ClassifierOverTests):
     r"""Binary decision diagram with provably the fewest training errors over at most ``max_features`` tests.
 
-    The diagram is ordered and reduced: every path asks its tests in one order, no two nodes are equal and no test is
-    idle [1]_. Its training errors depend on the set of tests alone, so that ``engine="search"`` is branch and bound
-    over such sets; the order, and what to predict where no training row goes, are then chosen for the smallest
-    diagram.
+    The diagram is ordered and reduced [1]_: all paths ask their tests in the same order, no two nodes are equal, and
+    both answers to a test lead to different nodes. Its training errors depend on the set of tests alone, so
+    ``engine="search"`` is branch and bound over such sets. The order, and what to predict where no training row goes,
+    are then chosen for the smallest diagram.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class OptimalBDDClassifier(ClassifierOverTests):
         ``"errors"``: fewest errors within ``max_features`` tests. ``"features"``: fewest tests with no error that any
         diagram could avoid; ``max_features`` is then no limit.
     unknown : {"smallest", "parent", "merge", "solver"}, default "smallest"
-        What combinations of answers predict that no training row gives. ``"smallest"``: whatever makes the diagram
-        smallest, over all orders of the tests. ``"parent"``: the majority of the branch (BDD-P). ``"merge"``:
+        What to predict for combinations of answers that no training row gives. ``"smallest"``: whatever makes the
+        diagram smallest, over all orders of the tests. ``"parent"``: the majority of the branch (BDD-P). ``"merge"``:
         whatever merges subtrees, level by level (BDD-C). ``"solver"``: the values of the SAT or MaxSAT solver
         (BDD-S), for the engines that have one.
     tie_break : {None, "size"}, default None

@@ -46,7 +46,7 @@ def check_shared(
         if not number or not time_limit > 0:  # NaN is not above 0
             or_auto = f", {AUTO!r}" if fits_table else ""
             raise ValueError(
-                f"time_limit={time_limit!r} is no time: expected seconds above 0{or_auto}, or None for no limit"
+                f"time_limit={time_limit!r} is not a time: expected seconds above 0{or_auto}, or None for no limit"
             )
     memory.bytes_of(memory_limit)
     require_jobs(n_jobs)

@@ -59,7 +59,7 @@ def schema_of(saved: Mapping[str, Any], n_columns: int, names: Any) -> Schema:
             or not all(isinstance(text, str) for text in levels)
             or len(set(levels)) < len(levels)
         ):
-            raise ValueError(f"levels of column {index!r} are no distinct texts")
+            raise ValueError(f"levels of column {index!r} are not distinct texts")
         if levels and kind not in CATEGORIES:
             raise ValueError(f"column {index!r} of kind {kind} has levels")
         if not isinstance(missing, (int, np.integer)) or isinstance(missing, bool) or missing < 0:

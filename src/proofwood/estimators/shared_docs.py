@@ -104,7 +104,24 @@ time_limit : float, "auto" or None, default "auto"
 }
 """Entries of the learners of diagrams."""
 
+FAIRNESS = {
+    "groups": """\
+groups : values of ``sensitive_features`` to be compared, at least two; None for all that occur. Rows of other groups
+    are free.""",
+    "ratio": """\
+ratio : float in [0, 1], default 0.8
+    The rate of each group is at least ``ratio`` times that of each other: 0.8 is the four-fifths rule, 1 asks for
+    equal rates, 0 only measures.""",
+    "pos_label": """\
+pos_label : label of the favourable class; ``classes_[1]`` by default, if there are two""",
+    "penalty": """\
+penalty : float from 0, or None
+    None: the ratio must be met. A number: what a row that lacks costs, where a wrong row costs 1; 0 only measures.""",
+}
+"""Parameters of the constraints that compare groups."""
+
 
 def documented(thing: Documented) -> Documented:
     """A class or function, each line "names : as in every learner", or diagram, of its docstring put in full."""
+    filled_in(thing, FAIRNESS, "as in every constraint on rates")
     return filled_in(filled_in(thing, SHARED, "as in every learner"), DIAGRAMS, "as in every diagram")

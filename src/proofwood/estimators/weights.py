@@ -71,7 +71,7 @@ def class_factors(class_weight: ClassWeight, classes: npt.NDArray[Any], totals: 
     unknown = [label for label in class_weight if label not in position]
     unnamed = [label for label in position if label not in class_weight]
     if unknown and unnamed:  # some folds of a cross-validation may lack a class, so unknown alone is no error
-        raise ValueError(f"class_weight names {unknown[0]!r}, which is no label; the labels are {list(position)}")
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a label; the labels are {list(position)}")
     factors = [Fraction(1)] * classes.size
     for label, factor in class_weight.items():
         number = finite(factor)

@@ -60,7 +60,7 @@ def _within_memory(method: Callable[P, R]) -> Callable[P, R]:
                 explainer.forget()
                 why = str(error) or "an allocation failed"
                 raise memory.MemoryLimitError(
-                    f"{method.__name__} ended without an answer for want of memory ({why}): raise memory_limit or the "
+                    f"memory ended before {method.__name__} had an answer ({why}): raise memory_limit or the "
                     "limits of the process"
                 ) from error
         if memory.lacked():
@@ -352,35 +352,61 @@ class Explainer:
         return enumeration_certificate(self._case(x, None, time_limit))
 
     def explain(self, X: Any, **options: Any) -> Explanations:
-        """Explain every row of a table; see :func:`proofwood.explain.table.batch.explain_rows` for the options."""
+        """Explain every row of a table.
+
+        Parameters
+        ----------
+        X : rows, as the model takes them
+        options : those of :func:`proofwood.explain.table.batch.explain_rows`: ``kind``, ``n_jobs``, ``path``, ...
+        """
         return explain_rows(self, X, **options)
 
     # -------------------------------------------------------------------------------------------------------- questions
 
     @_within_memory
+    @documented
     def is_sufficient(
         self, x: Any, features: Features, *, target: Any = None, time_limit: float | None = None
     ) -> bool | None:
         """Whether the class stays as long as these features stay.
 
-        None if the time was too short to know, or if a change of the class is possible only up to rounding, and the
-        model itself shows none.
+        Parameters
+        ----------
+        x : as in every method
+        features : names or indices of the features that stay
+        target, time_limit : as in every method
+
+        Returns
+        -------
+        bool or None
+            None if the time was too short to know, or if a change of the class is possible only up to rounding, and
+            the model itself shows none.
         """
         return is_sufficient(self._case(x, target, time_limit), features)
 
     @_within_memory
+    @documented
     def necessary(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
         """By name of feature: whether it is in every abductive explanation of the row; None where time ran out.
 
         Of those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
+
+        Parameters
+        ----------
+        x, target, time_limit : as in every method
         """
         return by_name(self._case(x, target, time_limit), relevance.necessary)
 
     @_within_memory
+    @documented
     def relevant(self, x: Any, *, target: Any = None, time_limit: float | None = None) -> dict[str, bool | None]:
         """By name of feature: whether it is in some abductive explanation of the row; None where time ran out.
 
         Of those that :meth:`enumerate` lists: a change that only rounding might allow counts as one.
+
+        Parameters
+        ----------
+        x, target, time_limit : as in every method
         """
         return by_name(self._case(x, target, time_limit), relevance.relevant)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from proofwood.data.kinds import Kind
+from proofwood.data.moments import text_of
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.regions import group_values
 from proofwood.model.node_table import FloatArray, IntArray
@@ -29,6 +31,7 @@ class Condition:
     low, low_open, high, high_open : permitted interval of numbers, in original units; infinite where there is no end
     missing : whether a missing value is permitted
     only_missing : whether nothing else is
+    moment : kind of the dates, times or durations that the numbers stand for; else None
     """
 
     feature: int
@@ -40,6 +43,7 @@ class Condition:
     high_open: bool = True
     missing: bool = False
     only_missing: bool = False
+    moment: Kind | None = None
 
     def text(self, digits: int | None = DIGITS) -> str:
         """In words; ``digits`` are significant digits of thresholds, None for all."""
@@ -52,23 +56,31 @@ class Condition:
             if len(self.values) == 1:
                 return f"{self.name} = {self.values[0]}"
             return f"{self.name} in {{{', '.join(self.values)}}}"
-        low, high = number_text(self.low, digits), number_text(self.high, digits)
-        below, above = "<" if self.low_open else "<=", "<" if self.high_open else "<="
+        low, high = (number_text(end, digits, self.moment) for end in (self.low, self.high))
+        low_open = self.low_open or self._between(self.low)
+        high_open = self.high_open and not self._between(self.high)
+        below, above = "<" if low_open else "<=", "<" if high_open else "<="
         if math.isfinite(self.low) and math.isfinite(self.high):
             text = f"{self.name} = {low}" if self.low == self.high else f"{low} {below} {self.name} {above} {high}"
         elif math.isfinite(self.low):
-            text = f"{self.name} {'>' if self.low_open else '>='} {low}"
+            text = f"{self.name} {'>' if low_open else '>='} {low}"
         elif math.isfinite(self.high):
             text = f"{self.name} {above} {high}"
         else:
             return f"{self.name} is not missing"
         return f"({text} or missing)" if self.missing else text
 
+    def _between(self, end: float) -> bool:
+        """Whether an end lies between two dates: its text is the earlier one, which lies below the end."""
+        return self.moment is not None and math.isfinite(end) and end != math.floor(end)
 
-def number_text(value: float, digits: int | None = DIGITS) -> str:
-    """A number with few digits, or with as many as tell it from all others."""
+
+def number_text(value: float, digits: int | None = DIGITS, moment: Kind | None = None) -> str:
+    """A number with few digits, or with as many as tell it from all others; a date, time or duration as such."""
     if math.isnan(value):
         return "missing"
+    if moment is not None:
+        return text_of(value, moment)
     if math.isfinite(value) and value == int(value) and abs(value) < 1e15:
         return str(int(value))
     return repr(float(value)) if digits is None else f"{value:.{digits}g}"
@@ -104,7 +116,7 @@ def value_text(model: Explained, row: FloatArray, feature: int, digits: int | No
     for j in columns:
         given, value = model.inputs[j], float(row[j])
         known = bool(given.levels) and not math.isnan(value) and 0 <= value < len(given.levels)
-        text = given.levels[int(value)] if known else number_text(value, digits)
+        text = given.levels[int(value)] if known else number_text(value, digits, given.moment)
         texts.append(text if len(columns) == 1 else f"{given.name} {text}")
     return ", ".join(texts)
 
@@ -157,7 +169,11 @@ def _of_input(model: Explained, low: IntArray, high: IntArray, feature: int, j: 
     unlimited = not math.isfinite(ends[0]) and not math.isfinite(ends[2])
     if unlimited and (missing or not flags):
         return []
-    return [Condition(feature, given.name, None, ends[0], bool(ends[1]), ends[2], bool(ends[3]), missing)]
+    return [
+        Condition(
+            feature, given.name, None, ends[0], bool(ends[1]), ends[2], bool(ends[3]), missing, moment=given.moment
+        )
+    ]
 
 
 def _categories(model: Explained, low: IntArray, high: IntArray, mine: Collection[int]) -> list[str]:

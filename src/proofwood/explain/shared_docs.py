@@ -14,6 +14,7 @@ SHARED = {
     "immutable": """immutable : features that do not change""",
     "certificate": """\
 certificate : whether to add a proof that can be checked without this package's search""",
+    "target": """target : a class or list of classes that matter; all others by default""",
     "time_limit": """time_limit : seconds; that of the explainer by default""",
 }
 """Entries by name, as they stand in a docstring."""

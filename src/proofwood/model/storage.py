@@ -181,7 +181,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> SavedModel:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ModelFileError(
-            f"{name!r} is not a proofwood model: it is no text. Expected a JSON file written by save()."
+            f"{name!r} is not a proofwood model: it is not text. Expected a JSON file written by save()."
         ) from None
     return from_json(text, check=check, name=name)
 
@@ -315,7 +315,7 @@ def _classes_out(classes: npt.NDArray[Any]) -> dict[str, Any]:
         return {"dtype": f"U{classes.dtype.itemsize // 4}", "values": classes.tolist()}
     if kind in "mM" and _DATES.fullmatch(classes.dtype.name):
         if np.isnat(classes).any():
-            raise TypeError("classes holds NaT, which is no label: leave out the rows without a label")
+            raise TypeError("classes holds NaT, which is not a label: leave out the rows without a label")
         return {"dtype": classes.dtype.name, "values": classes.astype(np.int64).tolist()}
     if kind in "OT":
         dtype = "object" if kind == "O" else "StringDType"

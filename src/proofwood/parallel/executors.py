@@ -38,7 +38,7 @@ LOSSES = 3
 
 
 class WorkersLostError(RuntimeError):
-    """Workers died again and again, most often for want of memory."""
+    """Workers died again and again, most often because memory ran out."""
 
 
 class Executor(Protocol):

@@ -71,7 +71,7 @@ class LayeredCost(Prices):
         number = share_of(alpha)
         if number is None or not 0 <= number <= 1:
             raise ValueError(
-                f"alpha={alpha!r} is no price: expected a number from 0 (nodes are free) to 1 (all nodes of the "
+                f"alpha={alpha!r} is not a price: expected a number from 0 (nodes are free) to 1 (all nodes of the "
                 "skeleton together cost as much as all rows)"
             )
         slots = sum(widths) - 1
@@ -103,7 +103,7 @@ class LayeredCost(Prices):
     def of_diagram(self, wrong: int, n_splits: int) -> int:
         """Integer cost of a diagram that gets ``wrong`` integer weight wrong; a lone leaf costs what a root does.
 
-        Penalties come on top.
+        Penalties are added to it.
         """
         return self.error_price * wrong + self.node_price * max(0, n_splits - 1)
 
@@ -326,7 +326,7 @@ def check_widths(widths: tuple[int, ...]) -> None:
     what = "expected positive integers that begin with 1 and at most double from layer to layer, such as (1, 2, 4, 4)"
     whole = all(isinstance(w, (int, np.integer)) and not isinstance(w, (bool, np.bool_)) for w in widths)
     if not widths or not whole or min(widths) < 1 or widths[0] != 1:
-        raise ValueError(f"widths={widths!r} are no widths of layers: {what}")
+        raise ValueError(f"widths={widths!r} are not widths of layers: {what}")
     for layer, (above, below) in enumerate(pairwise(widths), start=1):
         if below > 2 * above:
             raise ValueError(

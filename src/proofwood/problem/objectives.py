@@ -182,7 +182,7 @@ class TreeCost(Prices):
         number = alpha if isinstance(alpha, Fraction) else share_of(alpha)
         if number is None or not 0 <= number <= 1:
             raise ValueError(
-                f"alpha={alpha!r} is no price: expected a share of the total weight from 0 (size is free) to 1 "
+                f"alpha={alpha!r} is not a price: expected a share of the total weight from 0 (size is free) to 1 "
                 f"(one of the {priced} must save everything). 0.01 asks one training row in a hundred."
             )
         price = number * (total * unit if rounding is None else rounding.total)
@@ -255,7 +255,7 @@ class TreeCost(Prices):
             number = decimal(max_gap)
             if isinstance(max_gap, (bool, np.bool_)) or number is None or not 0 <= number < 1:
                 raise ValueError(
-                    f"max_gap={max_gap!r} is no gap: expected an int that counts errors, or a float in [0, 1) "
+                    f"max_gap={max_gap!r} is not a gap: expected an int that counts errors, or a float in [0, 1) "
                     "that is a share of the total weight"
                 )
             permitted = number * self.real_total
@@ -270,7 +270,7 @@ class TreeCost(Prices):
         number = share_of(share)
         if number is None or not 0 <= number <= Fraction(1, 2):
             raise ValueError(
-                f"min_weight_fraction_leaf={share!r} is no share of a leaf: expected a number from 0 to 0.5, "
+                f"min_weight_fraction_leaf={share!r} is not a share of a leaf: expected a number from 0 to 0.5, "
                 "the share of the total weight that every leaf must hold"
             )
         return least_integer(number * self.real_total, self, surely=surely)

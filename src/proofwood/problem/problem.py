@@ -35,6 +35,7 @@ class TreeProblem:
     min_samples_leaf : rows (unweighted) that every leaf must hold
     min_leaf_weight : integer weight that every leaf must hold
     max_gap : permitted difference between the reported tree and the optimum, in the integer unit of ``cost``
+    kept : indices of the rows that were kept, those of positive weight
     rounding : the real weights, if 64-bit integers do not hold them
     by_sets : columns of ``X`` that hold levels without order; a test of them is a set of levels
     sets_anywhere : levels of such a column up to which it is tested at every node; one of more is tested where the
@@ -76,8 +77,11 @@ class TreeProblem:
         ----------
         X : (n_samples, n_features), without NaN
         codes : (n_samples,) class codes
+        n_classes : number of classes; None for those that occur
         sample_weight : (n_samples,), not negative, or None for ones
+        max_depth : most tests on a path
         alpha : price of a leaf beyond the first as a share of the total weight, in [0, 1]
+        min_samples_leaf : rows, unweighted, that every leaf must hold
         min_weight_fraction_leaf : share of the total weight that every leaf must hold, in [0, 0.5]
         max_gap : an int counts weight of wrong rows, a float in [0, 1) is a share of the total weight
         by_sets : columns that are tested by sets of their values, at most 64 of them; leaves have no minimum then

@@ -86,7 +86,7 @@ def parsed(colour: Any) -> Colour:
     except (TypeError, ValueError):
         parts = ()
     if len(parts) != 3 or not all(0 <= part <= 1 for part in parts):
-        raise ValueError(f"{colour!r} is no colour: expected such as '#0072b2', or three numbers from 0 to 1")
+        raise ValueError(f"{colour!r} is not a colour: expected such as '#0072b2', or three numbers from 0 to 1")
     return parts[0], parts[1], parts[2]
 
 
@@ -95,11 +95,13 @@ def _named(name: str) -> Colour:
         from matplotlib.colors import to_rgb
     except ImportError:
         raise ValueError(
-            f"{name!r} is no colour without matplotlib, which knows names: expected such as '#0072b2', or run "
+            f"{name!r} is not a colour without matplotlib, which knows names: expected such as '#0072b2', or run "
             'pip install "proofwood[plot]"'
         ) from None
     try:
         red, green, blue = to_rgb(name)
     except ValueError:
-        raise ValueError(f"{name!r} is no colour: expected such as '#0072b2', or a name such as 'tab:blue'") from None
+        raise ValueError(
+            f"{name!r} is not a colour: expected such as '#0072b2', or a name such as 'tab:blue'"
+        ) from None
     return red, green, blue

@@ -8,6 +8,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.data.kinds import MOMENTS
+from proofwood.data.moments import text_of
 from proofwood.model.evaluate import path
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.show.labels import (
@@ -126,6 +128,9 @@ def _step(
     if column == OBLIQUE:
         return f"{question(table, node, labels, numbers)} is {'true' if low else 'false'}"
     name, value, short = labels.feature(column), float(row[column]), numbers.threshold
+    kind = labels.kinds.get(column)
+    if kind in MOMENTS:
+        short = text_of(float(table.threshold[node]), kind)
     if asks_missing(table, node):
         return f"{name} is {'' if np.isnan(value) else 'not '}missing"
     if asks_false(table, node, labels):
@@ -143,6 +148,8 @@ def _step(
     if column in labels.levels and value == int(value) and value >= 0:
         highest = labels.level(column, math.floor(table.threshold[node]))
         return f"{name} = {labels.level(column, int(value))} {'<=' if low else '>'} {highest}"
+    if kind in MOMENTS:
+        return f"{name} = {text_of(value, kind)} {'<=' if low else '>'} {short}"
     text = short if (value <= float(short)) == low else exact_text(table.threshold[node])
     return f"{name} = {exact_text(value)} {'<=' if low else '>'} {text}"
 

@@ -78,7 +78,7 @@ def run(
     Raises
     ------
     WorkerError
-        If the child raises, or dies without an answer (a crash, or killed for want of memory).
+        If the child raises, or dies without an answer (a crash, or killed because memory ran out).
     """
     take = None if on_message is None else lambda _, message: on_message(message)
     return race([(function, arguments)], seconds=seconds, on_message=take)
@@ -280,7 +280,7 @@ def _cause_of_death(child: BaseProcess) -> str:
             name = signal.Signals(-code).name
         except ValueError:
             name = f"signal {-code}"
-        hint = " (often for want of memory)" if name == "SIGKILL" else ""
+        hint = " (often because memory ran out)" if name == "SIGKILL" else ""
         return f"the worker process was ended by {name}{hint} and left no answer"
     return f"the worker process ended with exit code {code} and left no answer"
 

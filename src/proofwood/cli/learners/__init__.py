@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from proofwood.cli.corrections import one_of
 from proofwood.cli.learners.bdd import BDD
 from proofwood.cli.learners.minimal import MINIMAL
 from proofwood.cli.learners.odd import ODD
@@ -60,10 +61,13 @@ def settings_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If options are given and there is no such learner, or one of them belongs to others.
+        If options are given and there is no such learner, one of them belongs to others, or has none of its values.
     """
-    for option in given:
+    for option, value in given.items():
         _require_option(name, option)
+        known = OPTIONS[name].by_name[option].values
+        if known:
+            one_of(value, known, f"{option}={value!r}")
     return {option: value for option, value in given.items() if not OPTIONS[name].by_name[option].needs_table}
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from proofwood.cli.command import Command
+from proofwood.cli.completion import beginning, columns
 from proofwood.cli.learners import OPTIONS, all_options
 from proofwood.cli.learners.option import Option
 
@@ -25,8 +26,21 @@ def with_learner_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def values_of(option: str) -> Callable[[typer.Context, str], list[str]]:
+    """A function that completes the values of an option: by the learner that stands on the line, or else by all."""
+
+    def values(ctx: typer.Context, incomplete: str) -> list[str]:
+        named = OPTIONS.get(ctx.params.get("model") or "")
+        asked = [named] if named is not None and option in named.by_name else OPTIONS.values()
+        found = [value for own in asked if option in own.by_name for value in own.by_name[option].values]
+        return beginning(dict.fromkeys(found), incomplete)
+
+    return values
+
+
 def _parameter(option: Option) -> inspect.Parameter:
-    declared = typer.Option(option.flag, metavar=option.metavar, help=option.help)
+    complete = values_of(option.name) if option.values else columns if option.needs_table else None
+    declared = typer.Option(option.flag, metavar=option.metavar, help=option.help, autocompletion=complete)
     kind: Any = bool if option.kind is bool else option.kind | None
     return inspect.Parameter(
         option.name,
@@ -36,7 +50,7 @@ def _parameter(option: Option) -> inspect.Parameter:
     )
 
 
-class LearnersCommand(TyperCommand):
+class LearnersCommand(Command):
     """A command whose help lists the options of each learner under its name, in the words of that learner.
 
     After ``--model NAME`` the help is about this learner alone.

@@ -7,11 +7,33 @@ from proofwood.cli.learners.option import LearnerOptions, Option
 BDD = LearnerOptions(
     (
         Option("max_features", int, "Most tests of the diagram; 4 by default."),
-        Option("objective", str, "errors or features."),
-        Option("unknown", str, "smallest, parent, merge or solver, for cells that no row reaches."),
-        Option("tie_break", str, "size, for the smallest diagram among sets of equal errors."),
+        Option("objective", str, "errors or features.", values=("errors", "features")),
+        Option(
+            "unknown",
+            str,
+            "smallest, parent, merge or solver, for cells that no row reaches.",
+            values=("smallest", "parent", "merge", "solver"),
+        ),
+        Option("tie_break", str, "size, for the smallest diagram among sets of equal errors.", values=("size",)),
         Option("alpha", float, "Price per node, as a share of all rows; 0 by default."),
         Option("max_thresholds", int, "At most so many thresholds per column."),
-        Option("engine", str, "Which engine searches."),
+        Option(
+            "engine",
+            str,
+            "Which engine searches.",
+            values=(
+                "auto",
+                "search",
+                "sat",
+                "maxsat",
+                "rc2",
+                "cpsat",
+                "bdd1",
+                "bdd2",
+                "maxsat-bdd",
+                "heuristic",
+                "greedy",
+            ),
+        ),
     )
 )

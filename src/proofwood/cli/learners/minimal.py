@@ -6,11 +6,26 @@ from proofwood.cli.learners.option import LearnerOptions, Option
 
 MINIMAL = LearnerOptions(
     (
-        Option("minimize", str, "depth, nodes (least depth first) or nodes-any-depth."),
+        Option(
+            "minimize",
+            str,
+            "depth, nodes (least depth first) or nodes-any-depth.",
+            values=("depth", "nodes", "nodes-any-depth"),
+        ),
         Option("max_depth", int, "Most tests on a path; no limit by default."),
         Option("max_errors", int, "Rows that may be wrong; 0 by default."),
-        Option("on_conflict", str, "error or majority, for equal rows of different labels."),
+        Option(
+            "on_conflict",
+            str,
+            "error or majority, for equal rows of different labels.",
+            values=("error", "majority"),
+        ),
         Option("max_thresholds", int, "At most so many thresholds per column."),
-        Option("engine", str, "Which engine searches."),
+        Option(
+            "engine",
+            str,
+            "Which engine searches.",
+            values=("auto", "search", "sat", "inferdt"),
+        ),
     )
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from proofwood.cli.corrections import label_of
 from proofwood.cli.learners.option import FromTable, LearnerOptions, Option
 from proofwood.cli.options import count_or_share
 from proofwood.exceptions import DataError
@@ -75,7 +76,7 @@ def _constraints(
         made.append(kinds.MinSamples(_number(given["min_samples"])))
     named: dict[str, str] = {}
     positive = given.get("positive")
-    pos_label = None if positive is None else _label(positive, labels)
+    pos_label = None if positive is None else label_of(positive, labels, f"--positive {positive!r} is no label")
     for option, kind in FAIRNESS.items():
         if option not in given:
             continue
@@ -125,21 +126,19 @@ def _number(text: str) -> float:
     return number
 
 
-def _label(text: str, labels: Sequence[Any]) -> Any:
-    for label in labels:
-        if str(label) == text:
-            return label
-    raise DataError(f"--positive {text!r} is no label; the labels are {', '.join(map(str, labels[:20]))}")
-
-
 ODD = LearnerOptions(
     (
         Option("widths", str, "Most splits of each layer, such as 1,2,4,4.", "N,N,...", read=widths),
         Option("alpha", float, "Price per node, as a share of all nodes; 0.1 by default."),
-        Option("splits", str, "univariate or oblique."),
-        Option("topology", str, "diagram or tree."),
+        Option("splits", str, "univariate or oblique.", values=("univariate", "oblique")),
+        Option("topology", str, "diagram or tree.", values=("diagram", "tree")),
         Option("max_thresholds", int, "At most so many thresholds per column."),
-        Option("engine", str, "Which engine searches."),
+        Option(
+            "engine",
+            str,
+            "Which engine searches.",
+            values=("auto", "search", "cpsat", "milp", "odd", "scip", "highs", "gurobi", "heuristic"),
+        ),
         Option("random_state", int, "Seed of the constructions."),
         Option("max_splits", int, "Most splits in all.", needs_table=True),
         Option("min_samples", str, "Rows through every split: a number (20) or a share (0.05).", "N", needs_table=True),

@@ -22,6 +22,7 @@ class Option:
     metavar : what stands for the value in the help; None for the name of its type
     read : makes the value of the parameter from what was typed; ValueError if it cannot
     needs_table : whether the value names columns or labels, so that :attr:`LearnerOptions.with_table` reads it
+    values : all that may be given, of an option that takes one of a few words; else empty
     """
 
     name: str
@@ -30,6 +31,7 @@ class Option:
     metavar: str | None = None
     read: Callable[[Any], Any] = lambda value: value
     needs_table: bool = False
+    values: tuple[str, ...] = ()
 
     @property
     def flag(self) -> str:

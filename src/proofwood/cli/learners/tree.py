@@ -20,6 +20,7 @@ TREE = LearnerOptions(
         Option("max_depth", int, "Most tests on a path; 3 by default."),
         Option("alpha", float, "Price per leaf, as a share of all rows; 0 by default."),
         Option("min_samples_leaf", int, "Rows that every leaf must hold."),
+        Option("cv", int, "Folds: choose depth, up to --max-depth, and price of leaves by cross-validation.", "FOLDS"),
         Option("max_gap", str, "Permitted distance to the optimum: errors (5) or a share (0.01).", "GAP", read=max_gap),
     )
 )

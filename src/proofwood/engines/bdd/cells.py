@@ -83,7 +83,7 @@ class CellTable:
         """The same tests in another order: ``order[i]`` is the present place of the new test ``i``."""
         places = list(order)
         if sorted(places) != list(range(self.n_tests)):
-            raise ValueError(f"order {places} is no permutation of 0..{self.n_tests - 1}")
+            raise ValueError(f"order {places} is not a permutation of 0..{self.n_tests - 1}")
         cube = self.weights.reshape((2,) * self.n_tests + (self.n_classes,))
         turned = cube.transpose(*places, self.n_tests).reshape(self.weights.shape)
         return CellTable(tuple(self.tests[place] for place in places), np.ascontiguousarray(turned))

@@ -56,9 +56,9 @@ def construct(
     .. [1] Florio, Martins, Schiffer, Serra, Vidal (2023), Optimal Decision Diagrams for Classification, AAAI.
     """
     if not 0 < feature_share <= 1:
-        raise ValueError(f"feature_share={feature_share!r} is no share: expected a number above 0, at most 1")
+        raise ValueError(f"feature_share={feature_share!r} is not a share: expected a number above 0, at most 1")
     if n_starts is not None and n_starts < 0:
-        raise ValueError(f"n_starts={n_starts!r} is no number of starts: expected an integer from 0")
+        raise ValueError(f"n_starts={n_starts!r} is not a number of starts: expected an integer from 0")
     kernel = kernel_of(problem, costs, random_state)
     starts = n_starts if n_starts is not None else 100 if seconds is None else _MOST
     found = _native.construct_layered(

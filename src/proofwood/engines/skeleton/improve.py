@@ -59,7 +59,7 @@ def improve(
         On Ctrl-C; it holds the diagram.
     """
     if max_rounds is not None and max_rounds < 0:
-        raise ValueError(f"max_rounds={max_rounds!r} is no number of rounds: expected an integer from 0")
+        raise ValueError(f"max_rounds={max_rounds!r} is not a number of rounds: expected an integer from 0")
     kernel = kernel_of(problem, costs, random_state)
     check_skeleton(problem, diagram)
     rounds = max_rounds if max_rounds is not None else 1000 if seconds is None else _MOST

@@ -104,7 +104,7 @@ def kernel_of(problem: LayeredProblem, costs: npt.ArrayLike | None, random_state
     if problem.oblique:
         raise ValueError("the problem is oblique: this search is over univariate splits")
     if random_state < 0:
-        raise ValueError(f"random_state={random_state!r} is no seed: expected an integer from 0")
+        raise ValueError(f"random_state={random_state!r} is not a seed: expected an integer from 0")
     prices = error_prices(problem) if costs is None else np.asarray(costs)
     if prices.shape != (rows.n_rows, rows.n_classes):
         raise ValueError(f"costs have shape {prices.shape}, expected {(rows.n_rows, rows.n_classes)}")

@@ -81,7 +81,7 @@ def solve(
     """
     rows = problem.rows
     if start is not None and not problem.admits(start):
-        raise ValueError("start is no tree within max_depth and max_errors of the problem")
+        raise ValueError("start is not a tree within max_depth and max_errors of the problem")
     slack = problem.max_errors - rows.unavoidable
     if slack < 0 or (problem.max_depth is not None and problem.max_depth < 0):
         return _infeasible(problem)

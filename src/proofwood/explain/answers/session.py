@@ -82,7 +82,7 @@ class Session:
         codes = []
         for name in arguments.classes_of(target):
             if not isinstance(name, Hashable) or name not in classes:
-                raise ValueError(f"target={name!r} is no class of the model: expected one of {classes}")
+                raise ValueError(f"target={name!r} is not a class of the model: expected one of {classes}")
             codes.append(classes.index(name))
         if label in codes:
             raise ValueError(f"target={target!r}: the model predicts {classes[label]!r} for this row already")

@@ -112,7 +112,7 @@ def encode(scores: ScoreModel, label: int) -> Encoding:
     """
     votes = require_majority(scores)
     if not 0 <= label < scores.n_classes:
-        raise ValueError(f"label={label} is no class: expected 0 to {scores.n_classes - 1}")
+        raise ValueError(f"label={label} is not a class: expected 0 to {scores.n_classes - 1}")
     encoding = Encoding(label, n_variables=int(scores.first[-1]))
     _columns(encoding, scores)
     encoding.clauses.extend([literal(coded) for coded in clause] for clause in scores.clauses)

@@ -51,7 +51,7 @@ def integer_scores(forest: Forest) -> IntegerScores:
     numbers = np.concatenate([forest.base, *(table.ravel() for table in tables)])
     if not np.all(np.isfinite(numbers)):
         raise ValueError(
-            "a leaf of the model has a score that is no finite number: its predictions cannot be explained"
+            "a leaf of the model has a score that is not a finite number: its predictions cannot be explained"
         )
     largest = float(np.abs(numbers).max(initial=0.0))
     exponent = SCORE_BITS - math.frexp(largest)[1] if largest > 0 else 0

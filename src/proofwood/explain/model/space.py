@@ -54,6 +54,7 @@ class Input:
     missing : whether a missing value is part of the space
     levels : texts of the codes, for nominal and ordered columns
     other : whether codes outside ``levels`` are part of the space (nominal columns)
+    moment : kind of the dates, times or durations that the numbers stand for, to be shown as such; else None
     """
 
     name: str
@@ -63,6 +64,7 @@ class Input:
     missing: bool = False
     levels: tuple[str, ...] = ()
     other: bool = False
+    moment: Kind | None = None
 
     @property
     def whole(self) -> bool:
@@ -154,7 +156,7 @@ def position(key: Key, names: Sequence[str], what: str) -> int:
     """Index of a column given by name or index; ValueError if there is none."""
     if isinstance(key, str):
         if key not in names:
-            raise ValueError(f"{what} names {key!r}, which is no column: the columns are {shown(names)}")
+            raise ValueError(f"{what} names {key!r}, which is not a column: the columns are {shown(names)}")
         return list(names).index(key)
     if isinstance(key, bool) or not isinstance(key, numbers.Integral):
         raise ValueError(f"{what} names {key!r}: expected the name of a column, or its index")

@@ -157,7 +157,7 @@ def _others(scores: ScoreModel, label: int, targets: Sequence[int] | None) -> tu
     wanted = range(scores.n_classes) if targets is None else sorted({int(target) for target in targets})
     for code in (label, *wanted):
         if not 0 <= code < scores.n_classes:
-            raise ValueError(f"{code} is no class: expected codes from 0 to {scores.n_classes - 1}")
+            raise ValueError(f"{code} is not a class: expected codes from 0 to {scores.n_classes - 1}")
     return tuple(target for target in wanted if target != label)
 
 

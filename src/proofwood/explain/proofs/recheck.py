@@ -107,9 +107,9 @@ def _read(certificate: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
                 raise CertificateError(f"{certificate} has more than {MAX_BYTES:,} bytes: no certificate is that large")
             content = json.loads(read.decode("utf-8"))
         except (ValueError, RecursionError) as error:
-            raise CertificateError(f"{certificate} is no certificate: {error}") from error
+            raise CertificateError(f"{certificate} is not a certificate: {error}") from error
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-        raise CertificateError(f"this is no certificate: expected the format {FORMAT!r}")
+        raise CertificateError(f"this is not a certificate: expected the format {FORMAT!r}")
     if content.get("version") != VERSION:
         raise CertificateError(
             f"the certificate has version {content.get('version')!r}, this program reads version {VERSION}: "

@@ -179,7 +179,7 @@ class Trees:
     def row(self, cells: Sequence[int]) -> Cells:
         """Cells as an array; CertificateError if they are none."""
         if not all(type(cell) is int for cell in cells):
-            raise CertificateError("a cell is no integer")
+            raise CertificateError("a cell is not an integer")
         row = np.array(cells, dtype=np.int64)
         if row.shape != self.q.shape or np.any(row < 0) or np.any(row > self.q):
             raise CertificateError("a row has not one cell of the grid per column")

@@ -343,4 +343,4 @@ class _Verification:
 
 
 def _unanswered() -> str:
-    return "no answer for want of memory" if memory.lacked() else "no answer in time"
+    return "no answer within the memory" if memory.lacked() else "no answer in time"

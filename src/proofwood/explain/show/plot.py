@@ -130,7 +130,7 @@ def plot_explanation(
                 ax.plot([left, right], [line, line], color=tint(own, 0.6), linewidth=8, zorder=2, solid_capstyle="butt")
                 for at, end_value in ((left, condition.low), (right, condition.high)):
                     if math.isfinite(end_value):
-                        _number(ax, at, line, end_value)
+                        _number(ax, at, line, number_text(end_value, moment=condition.moment))
         if math.isfinite(value):
             ax.plot([place(value)], [line], "o", color=own, zorder=4)
         if explanation.kind != "abductive" and witness is not None and math.isfinite(value):
@@ -159,6 +159,6 @@ def plot_explanation(
     return ax
 
 
-def _number(ax: Axes, x: float, line: int, value: float) -> None:
+def _number(ax: Axes, x: float, line: int, text: str) -> None:
     """A number below the end of a bar."""
-    ax.text(x, line - 0.14, number_text(value), ha="center", va="top", fontsize="small", color=GREY)
+    ax.text(x, line - 0.14, text, ha="center", va="top", fontsize="small", color=GREY)

@@ -75,6 +75,8 @@ struct Kernels {
   void (*two_classes_levels)(const SortedRows&, const RowValues&, StumpState&);
   void (*many_classes_levels)(const SortedRows&, const RowValues&, StumpState&);
   void (*finish)(const StumpState&, bool two_classes, int lane, LaneResult&);
+  // Sum of the lesser of a[i] and b[i]; n is a multiple of 8.
+  std::int32_t (*sum_of_lesser)(std::uint32_t n, const std::int32_t* a, const std::int32_t* b);
   // mask[row] |= 1 << bit[c] where column[c][row] <= limit[c]
   void (*make_mask)(std::uint32_t n, int candidates, const std::uint32_t* const* column, const std::uint32_t* limit,
                     const int* bit, std::uint32_t* mask);

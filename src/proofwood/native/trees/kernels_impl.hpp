@@ -379,6 +379,19 @@ void make_mask(std::uint32_t n, int candidates, const std::uint32_t* const* colu
   }
 }
 
+std::int32_t sum_of_lesser(std::uint32_t n, const std::int32_t* a, const std::int32_t* b) {
+  constexpr std::uint32_t bytes = kBytes < 32 ? kBytes : 32, step = bytes / 4;
+  typedef std::int32_t Vector __attribute__((vector_size(bytes), aligned(4), may_alias));
+  Vector sum{};
+  for (std::uint32_t i = 0; i < n; i += step) {
+    const Vector one = *reinterpret_cast<const Vector*>(a + i), other = *reinterpret_cast<const Vector*>(b + i);
+    sum += one < other ? one : other;
+  }
+  std::int32_t total = 0;
+  for (std::uint32_t lane = 0; lane < step; ++lane) total += sum[lane];
+  return total;
+}
+
 template <class T>
 constexpr Kernels table(const char* name) {
   return {name,
@@ -391,6 +404,7 @@ constexpr Kernels table(const char* name) {
           &two_classes_levels<T>,
           &many_classes_levels<T>,
           &finish<T>,
+          &sum_of_lesser,
           &make_mask};
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "trees/level_ends.hpp"
@@ -15,9 +16,10 @@ namespace {
 template <class T>
 class PairSearch {
  public:
-  PairSearch(const Table& table, const Rows& rows, u32 c, const Prices& prices, const LevelQuestion& question,
-             const std::atomic<int>& stop)
+  PairSearch(const Table& table, const Rows& rows, u32 c, const Kernels& kernels, const Prices& prices,
+             const LevelQuestion& question, const std::atomic<int>& stop)
       : ends_(table, rows, c, stop),
+        kernels_(kernels),
         prices_(prices),
         limit_(question.limit),
         first_(question.first),
@@ -56,7 +58,10 @@ class PairSearch {
     const T* const of_a = ends_.least(a);
     const T* const of_b = ends_.least(b);
     T sum = 0;
-    for (u32 l = 0; l < ends_.width(); ++l) sum += std::min(of_a[l], of_b[l]);
+    if constexpr (std::is_same_v<T, std::int32_t>)
+      sum = kernels_.sum_of_lesser(ends_.width(), of_a, of_b);
+    else
+      for (u32 l = 0; l < ends_.width(); ++l) sum += std::min(of_a[l], of_b[l]);
     return {prices_.error * static_cast<i64>(sum) + prices_.leaf * (1 + ends_.splits(a) + ends_.splits(b)), a, b};
   }
 
@@ -93,8 +98,9 @@ class PairSearch {
       parts = {{bounded(one, one), bounded(two, two), bounded(one, two)}, 3};
     else
       parts = {{bounded(one, other), bounded(two, other)}, 2};
-    std::stable_sort(parts.pair.begin(), parts.pair.begin() + static_cast<std::ptrdiff_t>(parts.n),
-                     [](const Pair& x, const Pair& y) { return x.bound < y.bound; });
+    for (std::size_t i = 1; i < parts.n; ++i)  // two or three: no call of a sort
+      for (std::size_t j = i; j > 0 && parts.pair[j].bound < parts.pair[j - 1].bound; --j)
+        std::swap(parts.pair[j], parts.pair[j - 1]);
     return parts;
   }
 
@@ -108,6 +114,7 @@ class PairSearch {
   }
 
   LevelEnds<T> ends_;
+  const Kernels& kernels_;
   const Prices prices_;
   i64 limit_;
   const bool first_;
@@ -118,11 +125,12 @@ class PairSearch {
 
 }  // namespace
 
-LevelSplit best_level_pair(const Table& table, const Rows& rows, u32 c, const Prices& prices,
+LevelSplit best_level_pair(const Table& table, const Rows& rows, u32 c, const Kernels& kernels, const Prices& prices,
                            const LevelQuestion& question, const std::atomic<int>& stop) {
   constexpr i64 kNarrow = i64{1} << 30;  // sums of this size fit 32 bits
-  if (rows.counts.weight < kNarrow) return PairSearch<std::int32_t>(table, rows, c, prices, question, stop).run();
-  return PairSearch<i64>(table, rows, c, prices, question, stop).run();
+  if (rows.counts.weight < kNarrow)
+    return PairSearch<std::int32_t>(table, rows, c, kernels, prices, question, stop).run();
+  return PairSearch<i64>(table, rows, c, kernels, prices, question, stop).run();
 }
 
 }  // namespace proofwood::trees

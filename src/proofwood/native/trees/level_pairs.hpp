@@ -14,6 +14,7 @@
 #include <atomic>
 #include <vector>
 
+#include "trees/kernels.hpp"
 #include "trees/rows.hpp"
 #include "trees/settings.hpp"
 
@@ -35,7 +36,7 @@ struct LevelQuestion {
 };
 
 // The best split of `rows` by a set of levels of column `c` with stumps or leaves on its sides.
-LevelSplit best_level_pair(const Table& table, const Rows& rows, u32 c, const Prices& prices,
+LevelSplit best_level_pair(const Table& table, const Rows& rows, u32 c, const Kernels& kernels, const Prices& prices,
                            const LevelQuestion& question, const std::atomic<int>& stop);
 
 }  // namespace proofwood::trees

@@ -57,7 +57,8 @@ LevelSplit Solver::level_root(Subproblem& subproblem, u32 c) {
 
 LevelSplit Solver::level_pair(Subproblem& subproblem, u32 c, const LevelQuestion& question) {
   const LevelSplit split =
-      best_level_pair(shared.table, *subproblem.rows, c, shared.settings.prices, question, shared.stop);
+      best_level_pair(shared.table, *subproblem.rows, c, *select_kernels(shared.settings.isa, 0, 0),
+                      shared.settings.prices, question, shared.stop);
   if (split.low != 0)
     subproblem.offer(split.cost,
                      level_plan(shared.table.n_features + c, split.low, split.low_stump ? stump_plan() : leaf_plan(),
@@ -91,8 +92,9 @@ i64 Solver::level_bound(const Neighbours& neighbours, u32 c) {
 LevelSet Solver::first_level_split(Rows& rows, int depth, u32 c, i64 optimum) {
   if (!shared.table.levels[c].tested_at(depth)) return 0;
   if (depth == 2) {
-    const LevelSplit split = best_level_pair(shared.table, rows, c, shared.settings.prices,
-                                             {optimum + 1, true, steps_for(rows, c)}, shared.stop);
+    const LevelSplit split =
+        best_level_pair(shared.table, rows, c, *select_kernels(shared.settings.isa, 0, 0), shared.settings.prices,
+                        {optimum + 1, true, steps_for(rows, c)}, shared.stop);
     if (!split.stopped || shared.stopped()) return split.low;
   }
   return LevelBranching(*this, begin(rows, depth, optimum + 1, 0), c, optimum).run().low;

@@ -57,7 +57,7 @@ def as_oblique(problem: LayeredProblem, diagram: Diagram) -> Diagram:
         if column >= columns.shape[1] or (
             high.any() and not high.all() and columns[high, column].min() <= columns[~high, column].max()
         ):
-            raise ValueError(f"test {test} is no threshold of scaled column {column}: nominal columns have no order")
+            raise ValueError(f"test {test} is not a threshold of scaled column {column}: nominal columns have no order")
         normals[node, column] = 1.0
         sides = (~high & there, high & there) if (high & there).any() and (~high & there).any() else (~high, high)
         below = columns[sides[0], column].max(initial=-1.0)

@@ -75,7 +75,7 @@ def solve(
         return run.result(None, infeasible=True)
     if start is not None:
         if not problem.admits(start):
-            raise ValueError("start is no tree within max_depth and max_errors of the problem")
+            raise ValueError("start is not a tree within max_depth and max_errors of the problem")
         run.offer(start)
     infeasible, stopped_by = False, None
     try:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.data.kinds import Kind
+from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.schema import Schema
 from proofwood.explain.model.adapters.categories import as_codes, predict_numbers
 from proofwood.explain.model.adapters.reading import Adapted, column_names, numbers
@@ -92,7 +92,13 @@ def from_classifier(model: Any, feature_names: Sequence[str] | None) -> Adapted:
         takes_missing=np.array([j in schema.gaps for j in range(len(names))], dtype=bool),
     )
     texts = {j: (column.levels or None, column.kind is Kind.ORDERED) for j, column in schema.categories.items()}
-    return _adapted(forest, names, texts, model._rows)
+    adapted = _adapted(forest, names, texts, model._rows)
+    kinds = [column.kind for column in schema.columns]
+    inputs = tuple(
+        replace(given, moment=kind) if kind in MOMENTS else given
+        for given, kind in zip(adapted.inputs, kinds, strict=True)
+    )
+    return replace(adapted, inputs=inputs)
 
 
 def from_tables(model: NodeTable | Ensemble, feature_names: Sequence[str] | None) -> Adapted:

@@ -77,7 +77,7 @@ def numbers(X: Any, names: Sequence[str]) -> FloatArray:
             X = np.ma.filled(X.astype(np.float64), np.nan)
         array = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise DataError(f"X holds something that is no number: {error}") from error
+        raise DataError(f"X holds something that is not a number: {error}") from error
     if array.ndim != 2:
         raise DataError(f"X has shape {array.shape}: expected (n_rows, n_columns). For one row, pass X.reshape(1, -1).")
     if array.shape[1] != len(names):
@@ -128,7 +128,7 @@ def mixed(
         try:
             result[:, j] = [np.nan if _absent(value) else float(value) for value in values]
         except (TypeError, ValueError) as error:
-            raise DataError(f"column {names[j]!r} holds something that is no number: {error}") from error
+            raise DataError(f"column {names[j]!r} holds something that is not a number: {error}") from error
     return result
 
 

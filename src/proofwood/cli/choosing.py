@@ -1,0 +1,82 @@
+"""``proofwood fit --cv``: the size of a tree by cross-validation."""
+
+# Imports inside functions are of modules that load numpy and scikit-learn, so that --help starts at once.
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from proofwood.cli.answers import INTEGER, NUMBER, listing, nullable, record, told
+from proofwood.exceptions import DataError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_DEPTH = 3
+"""Greatest depth that is tried by default."""
+
+_PARAMETERS = {"max_depth": INTEGER, "alpha": NUMBER, "min_samples_leaf": INTEGER}
+SIZE = nullable(
+    record(
+        {
+            "folds": INTEGER,
+            "chosen": told(INTEGER, "place in candidates"),
+            "best": told(INTEGER, "place of the candidate with the greatest mean accuracy"),
+            "standard_error": nullable(NUMBER, "of the greatest mean accuracy"),
+            "candidates": listing(
+                record(
+                    {
+                        **_PARAMETERS,
+                        "accuracy": told(NUMBER, "mean over the folds"),
+                        "leaves": told(NUMBER, "mean over the folds"),
+                        "proved": told(INTEGER, "folds in which the tree is proved optimal"),
+                    }
+                )
+            ),
+        }
+    ),
+    "what the folds say with --cv; else null",
+)
+
+
+def choose_size(folds: int, settings: Mapping[str, Any], features: pl.DataFrame, labels: Any, **told: Any) -> Any:
+    """An :class:`OptimalTreeCV` that is fitted, with a line for each candidate on standard error.
+
+    Parameters
+    ----------
+    folds : of the cross-validation
+    settings : parameters of the tree; ``max_depth`` is the greatest depth to try, and ``alpha`` the one price
+    features, labels : the training rows
+    told : more for ``fit``
+    """
+    from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
+    from proofwood.problem.problem import check_depth
+
+    if folds < 2:
+        raise DataError(f"--cv {folds}: expected a number of folds from 2")
+    deepest = settings.get("max_depth", MOST_DEPTH)
+    check_depth(deepest)
+    given = {**settings, "max_depth": tuple(range(min(1, deepest), deepest + 1))}
+    return OptimalTreeCV(cv=folds, verbose=1, **given).fit(features, labels, **told)
+
+
+def size_answer(tree: Any) -> dict[str, Any]:
+    """What the folds of an :class:`OptimalTreeCV` say, in the form :data:`SIZE`."""
+    found = tree.cv_results_
+    candidates = [
+        {
+            **params,
+            "accuracy": found["mean_test_score"][k],
+            "leaves": found["mean_n_leaves"][k],
+            "proved": found["n_optimal"][k],
+        }
+        for k, params in enumerate(found["params"])
+    ]
+    return {
+        "folds": tree.n_splits_,
+        "chosen": tree.best_index_,
+        "best": tree.top_index_,
+        "standard_error": tree.standard_error_,
+        "candidates": candidates,
+    }

@@ -1,0 +1,134 @@
+"""The command ``proofwood compare``: optimal trees beside other classifiers, on the same folds of a table."""
+
+# Imports inside functions are of modules that load numpy, polars and scikit-learn, so that --help starts at once.
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proofwood.cli.answers import (
+    INTEGER,
+    NUMBER,
+    TEXT,
+    AsJson,
+    listing,
+    nullable,
+    print_answer,
+    record,
+    register,
+    told,
+)
+from proofwood.cli.completion import columns
+from proofwood.cli.corrections import one_of
+from proofwood.cli.files import require_out
+from proofwood.cli.options import TABLE_HELP, Jobs, Sheet, Target, seconds
+from proofwood.cli.pictures import Plot, require_picture, save_picture
+from proofwood.printable import printable
+
+EXAMPLES = """
+proofwood data iris --out iris.csv
+proofwood compare iris.csv --target species --cv 2 --time-limit 2
+proofwood compare iris.csv --target species --cv 2 --time-limit 2 --scoring balanced_accuracy --json
+"""
+
+_END = nullable(NUMBER, "of the 95 % interval; null with one fold")
+register(
+    "compare",
+    "Classifiers on the same folds.",
+    {
+        "rows": INTEGER,
+        "folds": INTEGER,
+        "score": told(TEXT, "more is better"),
+        "reference": told(TEXT, "the model that the others are compared with"),
+        "models": listing(
+            record(
+                {
+                    "model": TEXT,
+                    "score": NUMBER,
+                    "score_low": _END,
+                    "score_high": _END,
+                    "difference": told(NUMBER, "to the reference, fold by fold"),
+                    "difference_low": _END,
+                    "difference_high": _END,
+                    "leaves": nullable(NUMBER, "mean over the folds, of all trees together"),
+                    "seconds": told(NUMBER, "mean of a fit"),
+                    "proof": told(TEXT, "what is proved of the fits; empty for learners that prove nothing"),
+                }
+            )
+        ),
+        "plot": nullable(TEXT, "the file with the picture"),
+    },
+)
+
+
+def compare(
+    data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}, with a header.")],
+    target: Target,
+    cv: Annotated[int, typer.Option(metavar="FOLDS", help="Folds of the cross-validation.")] = 5,
+    scoring: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Score of scikit-learn, such as balanced_accuracy or roc_auc.")
+    ] = None,
+    time_limit: Annotated[
+        str, typer.Option(metavar="SECONDS", help="Seconds for each fit of an optimal tree, or 'none'.")
+    ] = "10",
+    n_jobs: Jobs = 1,
+    drop: Annotated[
+        list[str], typer.Option(metavar="COL", help="Column to leave out; may be repeated.", autocompletion=columns)
+    ] = [],  # noqa: B006 - typer copies it
+    categorical: Annotated[
+        list[str],
+        typer.Option(
+            metavar="COL", help="Column of codes to read as categories; may be repeated.", autocompletion=columns
+        ),
+    ] = [],  # noqa: B006 - typer copies it
+    sheet: Sheet = None,
+    plot: Plot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare optimal trees with CART, a random forest and boosted trees on the same folds.
+
+    What a readable tree costs in accuracy is the difference between its line and those of the forest and the boosted
+    trees; an interval of differences that holds 0 says that the folds do not tell them apart.
+    """
+    from sklearn.metrics import get_scorer_names
+
+    from proofwood.comparison import compare as compared
+    from proofwood.data.tables import drop_columns, read_table, require_columns, split_target
+
+    require_out(plot, data, option="--plot")
+    require_picture(plot)
+    if scoring is not None:
+        one_of(scoring, get_scorer_names(), f"scoring={scoring!r}")
+    table = read_table(data, sheet=sheet)
+    require_columns(table.columns, [target, *drop, *categorical])
+    features, labels = split_target(table, target)
+    features = drop_columns(features, drop)
+    require_columns(features.columns, categorical)
+    found = compared(
+        features,
+        labels,
+        cv=cv,
+        scoring=scoring,
+        time_limit=seconds(time_limit),
+        categorical_features=categorical or None,
+        n_jobs=n_jobs,
+    )
+    if plot is not None:
+        save_picture(found.plot, plot)
+    if as_json:
+        print_answer(
+            "compare",
+            rows=found.n_rows,
+            folds=found.models[0].scores.size,
+            score=found.score,
+            reference=found.reference,
+            models=found.table(),
+            plot=None if plot is None else str(plot),
+        )
+        return
+    typer.echo(str(found))
+    if plot is not None:
+        typer.echo(f"saved to {printable(str(plot))}", err=True)

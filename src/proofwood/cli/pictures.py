@@ -1,0 +1,72 @@
+"""Pictures that commands write: the ending of the file says the format."""
+
+# Imports inside functions are of matplotlib, which may be absent.
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from proofwood.cli.corrections import meant
+from proofwood.cli.files import writing
+from proofwood.exceptions import DataError
+from proofwood.files import write_whole
+
+FORMATS = ("png", "svg", "pdf")
+
+Plot = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE", help="Draw a picture into this file (.png, .svg or .pdf).")
+]
+
+
+def require_picture(path: Path | None) -> None:
+    """Refuse, before the work begins, a picture that could not be made in the end."""
+    if path is not None:
+        format_of(path)
+        require_matplotlib()
+
+
+def require_matplotlib() -> None:
+    """DataError with the install command, unless matplotlib is there; it draws without a display from now on."""
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise DataError("pictures need matplotlib: pip install 'proofwood[plot]'") from error
+    mpl.use("Agg")
+
+
+def format_of(path: Path) -> str:
+    """Format of a picture by the ending of its file; DataError if it is none."""
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in FORMATS:
+        raise DataError(
+            f"{path}: the ending of a picture says its format: expected .{', .'.join(FORMATS)}"
+            + meant(f".{ending}", [f".{name}" for name in FORMATS], "; ")
+        )
+    return ending
+
+
+def drawn(draw: Callable[[], Any], kind: str) -> bytes:
+    """The picture whose axes ``draw`` makes, in a format."""
+    require_matplotlib()
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    buffer = BytesIO()
+    figure = draw().get_figure()
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "proofwood"}):  # text that can be searched and copied
+        figure.savefig(buffer, format=kind, bbox_inches="tight", dpi=150, metadata=undated)
+    plt.close(figure)
+    return buffer.getvalue()
+
+
+def save_picture(draw: Callable[[], Any], path: Path) -> None:
+    """Write the picture whose axes ``draw`` makes, in the format of the ending."""
+    content = drawn(draw, format_of(path))
+    with writing(path):
+        write_whole(path, content)

@@ -1,0 +1,72 @@
+"""What classes weigh: ``--class-weight balanced``, or ``--class-weight LABEL=WEIGHT``, again and again."""
+
+# Imports inside functions are of modules that load numpy, so that --help starts at once.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from proofwood.cli.corrections import label_of
+from proofwood.exceptions import DataError
+
+BALANCED = "balanced"
+
+
+def class_weight(texts: Sequence[str], labels: Sequence[Any]) -> str | dict[Any, float] | None:
+    """What is typed as the estimators take it.
+
+    Parameters
+    ----------
+    texts : as typed
+    labels : distinct labels of the table
+
+    Raises
+    ------
+    DataError
+        If a text is neither, names no label, or a label occurs twice.
+    """
+    if not texts:
+        return None
+    if list(texts) == [BALANCED]:
+        return BALANCED
+    found: dict[Any, float] = {}
+    for text in texts:
+        label, equals, number = text.rpartition("=")  # a label may hold the sign, too
+        if not equals:
+            more = " alone, without other weights" if text == BALANCED else ""
+            raise DataError(
+                f"--class-weight {text!r}: expected 'balanced'{more}, or a class and its weight, such as {labels[0]}=2"
+            )
+        try:
+            weight = float(number)
+        except ValueError:
+            raise DataError(f"--class-weight {text!r}: {number!r} is no weight, expected a number from 0") from None
+        one = label_of(label, labels, f"--class-weight {text!r}: {label!r} is no class")
+        if one in found:
+            raise DataError(f"--class-weight names the class {label!r} twice: give it one weight")
+        found[one] = weight
+    return found
+
+
+def as_settings(estimator: type[Any], weight: Any, labels: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters of a learner, and arguments of its ``fit``, that give classes their weights.
+
+    A learner without the parameter takes the weight of each row.
+
+    Parameters
+    ----------
+    estimator : class of the learner
+    weight : as :func:`class_weight` gives it
+    labels : (n_rows,) of the table
+    """
+    if weight is None:
+        return {}, {}
+    if "class_weight" in estimator().get_params():
+        return {"class_weight": weight}, {}
+    import numpy as np
+
+    from proofwood.estimators.weights import row_weights
+
+    classes, codes = np.unique(labels, return_inverse=True)
+    return {}, {"sample_weight": row_weights(weight, None, classes, codes)}

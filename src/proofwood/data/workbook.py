@@ -1,0 +1,92 @@
+"""Sheets of Excel workbooks as polars frames."""
+
+from __future__ import annotations
+
+import zipfile
+from difflib import get_close_matches
+from io import BytesIO
+from pathlib import Path
+
+import polars as pl
+
+from proofwood.exceptions import DataError
+
+PACKED = b"PK"
+"""How workbooks begin that are ZIP archives; older ones are not packed."""
+
+
+def read_sheet(data: bytes, path: Path, sheet: str | None, *, most: int) -> pl.DataFrame:
+    """The sheet called ``sheet``, or the only one that holds something; its first row has the names of the columns.
+
+    Parameters
+    ----------
+    data : content of the file
+    path : its name, for messages
+    sheet : name, or None
+    most : bytes that the parts of the workbook may unpack to
+
+    Raises
+    ------
+    DataError
+        If it is no workbook, has no such sheet, or has several and none is named.
+    ImportError
+        If fastexcel is not installed.
+    """
+    if not data:
+        raise DataError(f"{path} is empty: expected an Excel workbook")
+    _require_opens(data, path, most)
+    try:
+        import fastexcel
+    except ImportError:
+        raise ImportError(
+            f'{path} is an Excel workbook, which needs fastexcel: run pip install "proofwood[excel]", or save the '
+            "sheet as CSV"
+        ) from None
+    try:
+        book = fastexcel.read_excel(data)
+        names = list(book.sheet_names)
+        if sheet is not None and sheet not in names:
+            near = get_close_matches(sheet, names, n=1)
+            hint = f": did you mean {near[0]!r}?" if near else ""
+            raise DataError(f"{path} has no sheet {sheet!r}, it has {', '.join(map(repr, names))}{hint}")
+        frames = {name: book.load_sheet(name).to_polars() for name in (names if sheet is None else [sheet])}
+    except fastexcel.FastExcelError as error:
+        why = (str(error).strip().splitlines() or ["unknown"])[0]
+        raise DataError(f"cannot read {path} as an Excel workbook: {why}") from error
+    full = [name for name, frame in frames.items() if frame.width]
+    if len(full) > 1:
+        raise DataError(
+            f"{path} has the sheets {', '.join(map(repr, full))}: name one of them (--sheet on the command line)"
+        )
+    if not full:
+        raise DataError(f"{path} is empty: expected a row of names and one row per sample")
+    frame: pl.DataFrame = frames[full[0]]
+    frame.columns = [name.strip() for name in frame.columns]
+    return frame.with_columns([_as_meant(column) for column in frame.get_columns()])
+
+
+def _require_opens(data: bytes, path: Path, most: int) -> None:
+    """Refuse a workbook whose parts unpack to more than a table has."""
+    if not data.startswith(PACKED):
+        return
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as parts:
+            unpacked = sum(part.file_size for part in parts.infolist())
+    except (zipfile.BadZipFile, ValueError, OSError) as error:
+        raise DataError(f"cannot read {path} as an Excel workbook: {error}") from error
+    if unpacked > most:
+        raise DataError(
+            f"{path} has {len(data):,} bytes and unpacks to {unpacked:,}: that is no table. If it is one, save it as "
+            "CSV"
+        )
+
+
+def _as_meant(column: pl.Series) -> pl.Series:
+    """A column of a workbook, which knows only floats and moments, as integers or dates where all values are such."""
+    present = column.drop_nulls()
+    if len(present) and column.dtype == pl.Float64:
+        whole = ((present == present.floor()) & (present.abs() <= 2**53)).all()
+        return column.cast(pl.Int64) if whole else column
+    if len(present) and isinstance(column.dtype, pl.Datetime):
+        return column.cast(pl.Date) if (present == present.dt.truncate("1d")).all() else column
+    return column

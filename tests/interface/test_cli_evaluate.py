@@ -1,0 +1,136 @@
+"""``proofwood evaluate``, ``proofwood compare`` and ``proofwood fit --cv``."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import balanced_accuracy_score, confusion_matrix, precision_score, recall_score
+
+import proofwood
+from proofwood import OptimalTreeCV
+from tests.command_line import failed, worked
+from tests.interface.test_cli_json import answer
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evaluate")
+    worked("data", "iris", "--out", folder / "iris.csv")
+    worked("fit", folder / "iris.csv", "--target", "species", "--max-depth", 2, "--out", folder / "tree.json")
+    return folder
+
+
+# -------------------------------------------------------------------------------------------------------- evaluate
+
+
+def test_measures_are_those_of_scikit_learn(folder):
+    found = answer("evaluate", folder / "tree.json", folder / "iris.csv", "--target", "species")
+    table = pl.read_csv(folder / "iris.csv")
+    tree = proofwood.load(folder / "tree.json")
+    y, predicted = table["species"].to_numpy(), tree.predict(table.drop("species"))
+    assert found["rows"] == 150
+    assert found["wrong"] == np.sum(y != predicted) == 6
+    assert found["accuracy"] == pytest.approx(0.96)
+    assert found["accuracy_interval"][0] < 0.96 < found["accuracy_interval"][1]
+    assert found["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(y, predicted))
+    assert found["confusion"] == [*confusion_matrix(y, predicted).tolist(), [0, 0, 0]]
+    recalls, precisions = recall_score(y, predicted, average=None), precision_score(y, predicted, average=None)
+    assert [one["recall"] for one in found["classes"]] == pytest.approx(recalls.tolist())
+    assert [one["precision"] for one in found["classes"]] == pytest.approx(precisions.tolist())
+    assert sum(one["rows"] for one in found["calibration"]) == 150
+
+
+def test_what_is_printed(folder):
+    text = worked("evaluate", folder / "tree.json", folder / "iris.csv", "--target", "species")
+    assert "6 of 150 rows" in text
+    assert "is \\ predicted" in text
+    assert len([line for line in text.splitlines() if line.startswith("virginica")]) == 2
+
+
+def test_classes_that_training_did_not_have_are_wrong(folder):
+    table = pl.read_csv(folder / "iris.csv").head(4)
+    table = table.with_columns(pl.Series("species", ["setosa", "setosa", "lily", "lily"])).select(
+        reversed(table.columns)
+    )
+    table.write_csv(folder / "new.csv")
+    found = answer("evaluate", folder / "tree.json", folder / "new.csv", "--target", "species")
+    assert (found["rows"], found["wrong"], found["unknown_classes"], found["brier"]) == (4, 2, 2, None)
+    assert found["balanced_accuracy"] == 0.5
+    assert found["classes"][1]["recall"] is None
+    text = worked("evaluate", folder / "tree.json", folder / "new.csv", "--target", "species")
+    assert "2 rows of classes that training did not have" in text
+    assert "(unknown)" in text
+
+
+def test_a_table_without_the_columns_is_refused(folder):
+    pl.read_csv(folder / "iris.csv").drop("petal width (cm)").write_csv(folder / "narrow.csv")
+    said = failed("evaluate", folder / "tree.json", folder / "narrow.csv", "--target", "species")
+    assert "petal width (cm)" in said
+    assert "Did you mean 'species'?" in failed(
+        "evaluate", folder / "tree.json", folder / "iris.csv", "--target", "specis"
+    )
+
+
+# --------------------------------------------------------------------------------------------------------- compare
+
+
+def test_a_comparison(folder):
+    given = ("compare", folder / "iris.csv", "--target", "species", "--cv", 2, "--time-limit", 2)
+    found = answer(*given)
+    assert (found["rows"], found["folds"], found["score"]) == (150, 2, "accuracy")
+    names = [model["model"] for model in found["models"]]
+    assert found["reference"] == names[0] == "optimal tree, size chosen"
+    assert {"random forest", "boosted trees", "CART, depth 2", "most frequent class"} < set(names)
+    assert all(0.3 < model["score"] <= 1 for model in found["models"])
+    assert found["models"][0]["difference"] == 0
+
+
+def test_a_comparison_as_a_table_and_a_picture(folder):
+    pytest.importorskip("matplotlib")
+    picture = folder / "compared.svg"
+    given = ("--cv", 2, "--time-limit", 2, "--scoring", "balanced_accuracy", "--drop", "petal width (cm)")
+    text = worked("compare", folder / "iris.csv", "--target", "species", *given, "--plot", picture)
+    assert text.splitlines()[0].split()[:3] == ["model", "balanced", "accuracy"]
+    assert "boosted trees" in picture.read_text()
+
+
+def test_scores_that_do_not_exist_are_refused(folder):
+    said = failed("compare", folder / "iris.csv", "--target", "species", "--scoring", "acuracy")
+    assert "Did you mean 'accuracy'?" in said
+
+
+# -------------------------------------------------------------------------------------------------------- fit --cv
+
+
+def test_the_size_by_cross_validation(folder):
+    tree = folder / "chosen.json"
+    found = answer("fit", folder / "iris.csv", "--target", "species", "--cv", 3, "--max-depth", 2, "--out", tree)
+    table = pl.read_csv(folder / "iris.csv")
+    expected = OptimalTreeCV((1, 2), cv=3).fit(table.drop("species"), table["species"])
+    folds = found["cross_validation"]
+    assert [one["accuracy"] for one in folds["candidates"]] == pytest.approx(
+        expected.cv_results_["mean_test_score"].tolist()
+    )
+    assert (folds["chosen"], folds["best"], folds["folds"]) == (expected.best_index_, expected.top_index_, 3)
+    assert {key: found["model"]["parameters"][key] for key in expected.best_params_} == expected.best_params_
+    assert proofwood.load(tree).get_params()["max_depth"] == expected.best_params_["max_depth"]
+
+
+def test_the_choice_is_printed(folder):
+    text = worked("fit", folder / "iris.csv", "--target", "species", "--cv", 3, "--alpha", 0.01)
+    (line,) = [line for line in text.splitlines() if line.startswith("chosen")]
+    assert "alpha 0.01: accuracy" in line
+    assert answer("fit", folder / "iris.csv", "--target", "species")["cross_validation"] is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--cv", 1), "--cv 1: expected a number of folds from 2"),
+        (("--cv", 3, "--max-depth", -1), "is not a depth"),
+        (("--cv", 3, "--model", "bdd"), "--cv is no option of --model bdd"),
+    ],
+)
+def test_folds_that_make_no_sense_are_refused(folder, given, said):
+    assert said in failed("fit", folder / "iris.csv", "--target", "species", *given)
