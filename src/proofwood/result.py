@@ -12,13 +12,20 @@ from proofwood.model.node_table import NodeTable
 
 
 class Status(StrEnum):
-    """What is proved. Members compare equal to their strings."""
+    """What is proved. Members compare equal to their strings.
 
-    OPTIMAL = "optimal"  # objective == lower_bound, proved
-    WITHIN_GAP = "within_gap"  # finished: proved to be within the permitted gap, or the rounding of the weights
-    FEASIBLE = "feasible"  # a model, not proved best: a limit was reached
-    INFEASIBLE = "infeasible"  # proved: no model meets the constraints
-    UNKNOWN = "unknown"  # a limit was reached before the first model
+    - ``"optimal"``: the objective equals the lower bound, proved
+    - ``"within_gap"``: finished, and proved to be within the permitted gap, or the rounding of the weights
+    - ``"feasible"``: a model, not proved best: a limit was reached
+    - ``"infeasible"``: proved: no model meets the constraints
+    - ``"unknown"``: a limit was reached before the first model
+    """
+
+    OPTIMAL = "optimal"
+    WITHIN_GAP = "within_gap"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)

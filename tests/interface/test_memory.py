@@ -29,12 +29,12 @@ def test_a_memory_limit_is_bytes_or_text(limit: object, expected: int | None) ->
 
 @pytest.mark.parametrize("limit", [0, -1, True, "", "four", "4XB", 2**62, 1.5, "1e9"])
 def test_what_is_no_amount_of_memory_is_refused(limit: object) -> None:
-    with pytest.raises(ValueError, match="no amount of memory"):
+    with pytest.raises(ValueError, match="not an amount of memory"):
         memory.bytes_of(limit)
     X, y = table(20, 2, 0)
-    with pytest.raises(ValueError, match="no amount of memory"):
+    with pytest.raises(ValueError, match="not an amount of memory"):
         OptimalTreeClassifier(memory_limit=limit).fit(X, y)
-    with pytest.raises(ValueError, match="no amount of memory"):
+    with pytest.raises(ValueError, match="not an amount of memory"):
         Explainer(OptimalTreeClassifier(max_depth=1).fit(X, y), memory_limit=limit)
 
 

@@ -27,7 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 SECONDS = re.compile(r"\b\d+(?:\.\d+)? s\b")
 OUTSIDE = ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")
-PAGES = [*(ROOT / name for name in OUTSIDE), *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*(ROOT / name for name in OUTSIDE if (ROOT / name).exists()), *sorted((ROOT / "docs").rglob("*.md"))]
+"""Of the repository; the tests of a wheel have the README only."""
 RUNS_COMMANDS = {
     "docs/index.md",
     "docs/tutorial/messy-table.md",

@@ -98,7 +98,7 @@ def test_what_cannot_be_written_is_told_in_words(tmp_path: Path, ask) -> None:
         (tmp_path / "file" / "a", OSError, "no folder"),
         ("", OSError, "a folder"),
         (tmp_path / ("n" * 300), OSError, "too long"),
-        (str(tmp_path / "a\0b"), OSError, "no name of a file"),
+        (str(tmp_path / "a\0b"), OSError, "not the name of a file"),
     ):
         with pytest.raises(kind, match=says):
             ask(path)

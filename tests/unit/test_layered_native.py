@@ -249,7 +249,7 @@ def test_arguments_out_of_range_are_refused() -> None:
         construct(problem, random_state=0, n_starts=-1)
     with pytest.raises(ValueError, match="number of rounds"):
         improve(problem, Diagram.leaf(0), max_rounds=-1)
-    with pytest.raises(ValueError, match="no seed"):
+    with pytest.raises(ValueError, match="not a seed"):
         construct(problem, random_state=-1)
     with pytest.raises(ValueError, match="have shape"):
         construct(problem, random_state=0, costs=np.zeros((3, 2), dtype=np.int64))

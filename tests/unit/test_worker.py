@@ -156,7 +156,7 @@ def test_an_answer_that_cannot_be_sent_is_an_error() -> None:
     ("number", "message"),
     [
         (signal.SIGSEGV, "ended by SIGSEGV and left no answer"),
-        (signal.SIGKILL, r"ended by SIGKILL \(often for want of"),
+        (signal.SIGKILL, r"ended by SIGKILL \(often because memory"),
     ],
 )
 def test_a_child_that_dies_is_told_with_the_cause(number: int, message: str) -> None:

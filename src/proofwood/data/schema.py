@@ -30,7 +30,7 @@ from proofwood.model.node_table import BoolArray, FloatArray
 MOST_LEVELS = 255
 """Levels of a column of text above which it is left out, unless it is named."""
 ROWS_PER_LEVEL = 30
-"""Rows that a level must have in the mean; a column of text with fewer is left out, unless it is named,"""
+"""Rows that a level must have on average; a column of text with fewer is left out, unless it is named,"""
 FEW_LEVELS = 32
 """or has no more levels than this."""
 FEW_ROWS = 60
@@ -221,7 +221,7 @@ def _too_many_levels(
         if n_levels > 0.9 * present:
             found[j] = f"an identifier: {n_levels:,} different texts in {present:,} rows"
         elif n_levels > MOST_LEVELS or (n_levels > FEW_LEVELS and n_levels * ROWS_PER_LEVEL > present):
-            found[j] = f"{n_levels:,} levels, {present / n_levels:.0f} rows each in the mean"
+            found[j] = f"{n_levels:,} levels, {present / n_levels:.0f} rows each on average"
     return found
 
 

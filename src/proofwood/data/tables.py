@@ -256,8 +256,8 @@ def _require_read(path: Path, size: int, cells: int) -> None:
     """Refuse a packed table of more values than its bytes can hold."""
     if 8 * cells > min(MAX_CELLS * 8, max(SMALL, MAX_PACKED * 10 * size)):
         raise DataError(
-            f"{path} has {size:,} bytes and says that it holds {cells:,} values: that is no table that can be read. If "
-            "it is one, write it without compression"
+            f"{path} has {size:,} bytes and says that it holds {cells:,} values: that is not a table that can be read. "
+            "If it is one, write it without compression"
         )
 
 
@@ -322,7 +322,7 @@ def _separated(first: str, path: Path) -> tuple[str, list[str]]:
         separator = max(SEPARATORS, key=lambda mark: len(next(csv.reader([first], delimiter=mark))))
         return separator, [name.strip() for name in next(csv.reader([first], delimiter=separator))]
     except csv.Error as error:
-        raise DataError(f"{path}: the first line is no header ({error}): expected the column names") from error
+        raise DataError(f"{path}: the first line is not a header ({error}): expected the column names") from error
 
 
 def _with_leading_zeros(frame: pl.DataFrame, content: bytes, separator: str) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proofwood.data.kinds import Kind
+from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.regions import group_values
@@ -31,7 +31,7 @@ class Condition:
     low, low_open, high, high_open : permitted interval of numbers, in original units; infinite where there is no end
     missing : whether a missing value is permitted
     only_missing : whether nothing else is
-    moment : kind of the dates, times or durations that the numbers stand for; else None
+    shown_as : kind of what the numbers stand for: dates, times or durations, true or false; else None
     """
 
     feature: int
@@ -43,7 +43,7 @@ class Condition:
     high_open: bool = True
     missing: bool = False
     only_missing: bool = False
-    moment: Kind | None = None
+    shown_as: Kind | None = None
 
     def text(self, digits: int | None = DIGITS) -> str:
         """In words; ``digits`` are significant digits of thresholds, None for all."""
@@ -56,7 +56,10 @@ class Condition:
             if len(self.values) == 1:
                 return f"{self.name} = {self.values[0]}"
             return f"{self.name} in {{{', '.join(self.values)}}}"
-        low, high = (number_text(end, digits, self.moment) for end in (self.low, self.high))
+        if self.shown_as is Kind.BOOLEAN and (self._is_true or self._is_false):
+            text = self.name if self._is_true else f"not {self.name}"
+            return f"({text} or missing)" if self.missing else text
+        low, high = (number_text(end, digits, self.shown_as) for end in (self.low, self.high))
         low_open = self.low_open or self._between(self.low)
         high_open = self.high_open and not self._between(self.high)
         below, above = "<" if low_open else "<=", "<" if high_open else "<="
@@ -70,17 +73,29 @@ class Condition:
             return f"{self.name} is not missing"
         return f"({text} or missing)" if self.missing else text
 
+    @property
+    def _is_true(self) -> bool:
+        """Of a column of 0 and 1: whether 0 is not permitted, and 1 is."""
+        return self.low > 0 or (self.low == 0 and self.low_open)
+
+    @property
+    def _is_false(self) -> bool:
+        """Of a column of 0 and 1: whether 1 is not permitted, and 0 is."""
+        return self.high < 1 or (self.high == 1 and self.high_open)
+
     def _between(self, end: float) -> bool:
         """Whether an end lies between two dates: its text is the earlier one, which lies below the end."""
-        return self.moment is not None and math.isfinite(end) and end != math.floor(end)
+        return self.shown_as in MOMENTS and math.isfinite(end) and end != math.floor(end)
 
 
-def number_text(value: float, digits: int | None = DIGITS, moment: Kind | None = None) -> str:
-    """A number with few digits, or with as many as tell it from all others; a date, time or duration as such."""
+def number_text(value: float, digits: int | None = DIGITS, shown_as: Kind | None = None) -> str:
+    """A number with few digits, or with as many as tell it from all others; what it is shown as."""
     if math.isnan(value):
         return "missing"
-    if moment is not None:
-        return text_of(value, moment)
+    if shown_as in MOMENTS:
+        return text_of(value, shown_as)
+    if shown_as is Kind.BOOLEAN and value in (0, 1):
+        return "true" if value else "false"
     if math.isfinite(value) and value == int(value) and abs(value) < 1e15:
         return str(int(value))
     return repr(float(value)) if digits is None else f"{value:.{digits}g}"
@@ -116,7 +131,7 @@ def value_text(model: Explained, row: FloatArray, feature: int, digits: int | No
     for j in columns:
         given, value = model.inputs[j], float(row[j])
         known = bool(given.levels) and not math.isnan(value) and 0 <= value < len(given.levels)
-        text = given.levels[int(value)] if known else number_text(value, digits, given.moment)
+        text = given.levels[int(value)] if known else number_text(value, digits, given.shown_as)
         texts.append(text if len(columns) == 1 else f"{given.name} {text}")
     return ", ".join(texts)
 
@@ -171,7 +186,7 @@ def _of_input(model: Explained, low: IntArray, high: IntArray, feature: int, j: 
         return []
     return [
         Condition(
-            feature, given.name, None, ends[0], bool(ends[1]), ends[2], bool(ends[3]), missing, moment=given.moment
+            feature, given.name, None, ends[0], bool(ends[1]), ends[2], bool(ends[3]), missing, shown_as=given.shown_as
         )
     ]
 

@@ -149,8 +149,8 @@ class Words:
             return f"{name} is {_any_of([shorten(value, LONGEST) for value in condition.values])}"
         end = " or missing" if condition.missing else ""
         low, high = condition.low, condition.high
-        if self.labels.kinds.get(column) is Kind.BOOLEAN and (low >= 0) != (high < 1):
-            return f"{'' if low >= 0 else 'not '}{name}{end}"
+        if self.labels.kinds.get(column) is Kind.BOOLEAN and (low > 0) != (high < 1):
+            return f"{'' if low > 0 else 'not '}{name}{end}"
         ends = []
         if low == high:
             return f"{name} is {self.value(column, low)}{end}"

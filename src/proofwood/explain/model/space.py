@@ -54,7 +54,7 @@ class Input:
     missing : whether a missing value is part of the space
     levels : texts of the codes, for nominal and ordered columns
     other : whether codes outside ``levels`` are part of the space (nominal columns)
-    moment : kind of the dates, times or durations that the numbers stand for, to be shown as such; else None
+    shown_as : kind of what the numbers stand for: dates, times or durations, true or false; else None
     """
 
     name: str
@@ -64,7 +64,7 @@ class Input:
     missing: bool = False
     levels: tuple[str, ...] = ()
     other: bool = False
-    moment: Kind | None = None
+    shown_as: Kind | None = None
 
     @property
     def whole(self) -> bool:

@@ -130,7 +130,7 @@ def plot_explanation(
                 ax.plot([left, right], [line, line], color=tint(own, 0.6), linewidth=8, zorder=2, solid_capstyle="butt")
                 for at, end_value in ((left, condition.low), (right, condition.high)):
                     if math.isfinite(end_value):
-                        _number(ax, at, line, number_text(end_value, moment=condition.moment))
+                        _number(ax, at, line, number_text(end_value, shown_as=condition.shown_as))
         if math.isfinite(value):
             ax.plot([place(value)], [line], "o", color=own, zorder=4)
         if explanation.kind != "abductive" and witness is not None and math.isfinite(value):

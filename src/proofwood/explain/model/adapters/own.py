@@ -94,11 +94,17 @@ def from_classifier(model: Any, feature_names: Sequence[str] | None) -> Adapted:
     texts = {j: (column.levels or None, column.kind is Kind.ORDERED) for j, column in schema.categories.items()}
     adapted = _adapted(forest, names, texts, model._rows)
     kinds = [column.kind for column in schema.columns]
-    inputs = tuple(
-        replace(given, moment=kind) if kind in MOMENTS else given
-        for given, kind in zip(adapted.inputs, kinds, strict=True)
-    )
+    inputs = tuple(_shown(given, kind) for given, kind in zip(adapted.inputs, kinds, strict=True))
     return replace(adapted, inputs=inputs)
+
+
+def _shown(given: Input, kind: Kind) -> Input:
+    """An input with what its numbers stand for: dates, times and durations, and true or false."""
+    if kind in MOMENTS:
+        return replace(given, shown_as=kind)
+    if kind is Kind.BOOLEAN and given.kind is Kind.NUMERIC:
+        return replace(given, kind=kind, low=0.0, high=1.0, shown_as=kind)
+    return given
 
 
 def from_tables(model: NodeTable | Ensemble, feature_names: Sequence[str] | None) -> Adapted:
