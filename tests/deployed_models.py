@@ -97,7 +97,7 @@ def oblique() -> Any:
     frame['the "debt"'] *= 1000
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return OptimalDiagramClassifier((1, 2), alpha=0.01, splits="oblique", time_limit=2).fit(
+        return OptimalDiagramClassifier((1, 2), alpha=0.01, splits="oblique", time_limit=6).fit(
             frame, labels(table(120))
         )
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from proofwood.cli import app
 from tests.command_line import failed, invoke, worked
 
 
@@ -115,6 +116,6 @@ def test_a_choice_in_a_file_is_corrected(folder):
 
 def test_every_command_takes_a_file(folder):
     (folder / "empty.toml").write_text("")
-    for name in ("demo", "data", "fit", "predict", "show", "export", "report", "explain", "verify", "schema"):
+    for name in (command.callback.__name__ for command in app.registered_commands):
         assert "--config FILE" in " ".join(worked(name, "--help").split())
     assert invoke("data", "--config", "empty.toml").exit_code == 0

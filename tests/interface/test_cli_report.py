@@ -1,9 +1,11 @@
 """The command ``proofwood report``."""
 
+import polars as pl
 import pytest
 
 from tests import report_models
 from tests.command_line import failed, invoke, worked
+from tests.workbooks import write_workbook
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +46,15 @@ def test_wrong_input_is_refused(folder, tmp_path):
     )
     assert "cannot write" in failed("report", model, table, "--target", "paid", "--out", tmp_path / "no" / "r.html")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.needs("fastexcel")
+def test_rows_from_two_sheets_of_a_workbook(folder, tmp_path):
+    book, out = tmp_path / "rows.xlsx", tmp_path / "r.html"
+    sheets = {name: pl.read_csv(folder / f"{name}.csv") for name in ("train", "fresh")}
+    write_workbook(book, {name: [frame.columns, *frame.rows()] for name, frame in sheets.items()})
+    call = ("report", folder / "m.json", book, "--target", "paid", "--explain-seconds", 0, "--out", out)
+    assert "has the sheets 'train', 'fresh': name one of them" in failed(*call)
+    worked(*call, "--sheet", "train", "--validation", book, "--validation-sheet", "fresh")
+    assert "Validation rows" in out.read_text()
+    assert "and none is given" in failed(*call, "--sheet", "train", "--validation-sheet", "fresh")

@@ -60,7 +60,7 @@ def test_fewest_features_without_error(majority, engine):
 )
 def test_engines_agree_on_the_errors(engine):
     X, y = load_iris(return_X_y=True)
-    diagram = OptimalBDDClassifier(2, max_thresholds=3, engine=engine).fit(X, y)
+    diagram = OptimalBDDClassifier(2, max_thresholds=3, engine=engine, time_limit=60).fit(X, y)
     assert diagram.status_ == "optimal"
     assert diagram.objective_ == OptimalBDDClassifier(2, max_thresholds=3).fit(X, y).objective_
 

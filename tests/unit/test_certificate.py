@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from proofwood.cli.verify import verify_files
 from proofwood.explain.encodings.bound import LeafBoxes, bound_formula
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Answer
@@ -23,6 +22,7 @@ from proofwood.explain.proofs.certificate_content import digest
 from proofwood.explain.proofs.verify import verify
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.solvers import CertificateError
+from tests.command_line import invoke, worked
 from tests.explain_models import agreeing, beats, grid, random_model, running_example
 
 PATIENT = np.array([1, 0, 1, 0])
@@ -103,7 +103,7 @@ def failures(content: dict[str, Any], model: Any = None, *, sign: bool = True) -
     return [check.name for check in check_certificate(content, model) if not check.passed]
 
 
-def test_running_example_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_running_example_is_proved(tmp_path: Path) -> None:
     made = patient()
     write_certificate(tmp_path / "patient.json", made)
     model = Real(running_example())
@@ -112,19 +112,17 @@ def test_running_example_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture
     assert made["claim"] == (
         "every row that agrees with this one on column 0, column 2 has class 1, and none of these features can go"
     )
-    assert verify_files([tmp_path / "patient.json"], model)
-    assert verify_files([tmp_path / "patient.json"])
-    out = capsys.readouterr().out.splitlines()
+    out = worked("verify", tmp_path / "patient.json").splitlines()
     assert out[-1] == (
         f"{tmp_path / 'patient.json'}: proved for the trees in the file; --model compares them with a model"
     )
     (tmp_path / "other.json").write_text("[]")
     made["label"] = 0
     write_certificate(tmp_path / "patient.json", made)
-    assert not verify_files([tmp_path / "patient.json", tmp_path / "other.json"])
-    out = capsys.readouterr().out
-    assert "patient.json: NOT proved" in out
-    assert "other.json: FAILED   this is not a certificate" in out
+    result = invoke("verify", tmp_path / "patient.json", tmp_path / "other.json")
+    assert result.exit_code == 1
+    assert "patient.json: NOT proved" in result.stdout
+    assert "other.json: FAILED   this is not a certificate" in result.stdout
 
 
 @pytest.mark.parametrize("majority", [True, False])

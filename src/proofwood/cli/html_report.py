@@ -13,6 +13,7 @@ from proofwood.cli.answers import INTEGER, TEXT, AsJson, print_answer, register
 from proofwood.cli.files import existing_model, require_out, writing
 from proofwood.cli.labelled import labelled_rows
 from proofwood.cli.options import TABLE_HELP, Sheet, Target
+from proofwood.exceptions import DataError
 from proofwood.printable import printable
 
 EXAMPLES = """
@@ -38,6 +39,9 @@ def report(
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     explain_seconds: Annotated[float, typer.Option(help="Limit of the formal explanations; 0 for none.")] = 2.0,
     sheet: Sheet = None,
+    validation_sheet: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Sheet of the workbook of --validation.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write model, proof, errors and explained rows as one HTML file.
@@ -51,8 +55,10 @@ def report(
     fitted = load(existing_model(model))
     features, labels = labelled_rows(fitted, table, target, sheet)
     more: dict[str, Any] = {}
+    if validation is None and validation_sheet is not None:
+        raise DataError("--validation-sheet is the sheet of the workbook of --validation, and none is given")
     if validation is not None:
-        more["X_val"], more["y_val"] = labelled_rows(fitted, validation, target, None)
+        more["X_val"], more["y_val"] = labelled_rows(fitted, validation, target, validation_sheet)
     with writing(out):
         write_report(
             fitted, out, features, labels, rows=row or None, title=title, explain_seconds=explain_seconds, **more

@@ -98,5 +98,5 @@ def _live_line(limit: float | None) -> Iterator[Line]:
 
     line = Line(limit)
     console = Console(stderr=True, no_color=not has_colours(sys.stderr))
-    with Live(line, console=console, transient=True, refresh_per_second=TICKS):
+    with Live(line, console=console, transient=True, refresh_per_second=TICKS, redirect_stdout=False):
         yield line
