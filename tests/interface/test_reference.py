@@ -89,6 +89,8 @@ METHODS = [
     method
     for owner in (
         proofwood.OptimalTreeClassifier,
+        proofwood.OptimalTreeCV,
+        proofwood.Comparison,
         proofwood.MinimalTreeClassifier,
         proofwood.OptimalBDDClassifier,
         proofwood.OptimalDiagramClassifier,

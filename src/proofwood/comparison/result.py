@@ -111,7 +111,13 @@ class Comparison:
         return Interval(found.mean, max(least, found.low), min(most, found.high))
 
     def difference(self, name: str, other: str | None = None) -> Interval:
-        """Mean score of a model minus that of another one, by default the reference, fold by fold; its interval."""
+        """Mean score of a model minus that of another one, fold by fold, with its interval.
+
+        Parameters
+        ----------
+        name : of the model
+        other : name of the other one; None for the reference
+        """
         return corrected_interval(
             self[name].scores - self[self.reference if other is None else other].scores, self.share
         )

@@ -294,7 +294,13 @@ class OptimalTreeCV(FittedClassifier):
     # --------------------------------------------------------------------------------------------- asked of the tree
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """The score of ``scoring`` on rows ``X`` with labels ``y``."""
+        """The score of ``scoring`` on rows ``X`` with labels ``y``.
+
+        Parameters
+        ----------
+        X, y : rows and their labels
+        sample_weight : weight of each row
+        """
         check_is_fitted(self)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(self.scorer_(self.best_estimator_, X, y, **weights))
@@ -305,7 +311,12 @@ class OptimalTreeCV(FittedClassifier):
         self.best_estimator_.save(path)
 
     def recount(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Objective of ``model_`` counted row by row, as :meth:`OptimalTreeClassifier.recount` does."""
+        """Objective of ``model_`` counted row by row, as :meth:`OptimalTreeClassifier.recount` does.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as given to :meth:`fit`
+        """
         check_is_fitted(self)
         return self.best_estimator_.recount(X, y, sample_weight)
 
