@@ -21,7 +21,14 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_digits
 
-from proofwood import OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier, load_dataset
+from proofwood import (
+    OptimalBDDClassifier,
+    OptimalDiagramClassifier,
+    OptimalTreeClassifier,
+    OptimalTreeCV,
+    compare,
+    load_dataset,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 DPI = 110
@@ -52,6 +59,19 @@ def first_tree() -> Any:
     """The tree of the first tutorial, and of the README."""
     made = page("tutorial/first-tree.md")
     return made["tree"].plot(X=made["X"], figsize=(9.0, 4.4))
+
+
+def choose_size() -> Any:
+    """Candidates of a cross-validation."""
+    data = load_dataset("breast_cancer")
+    X = pd.DataFrame(data.X, columns=data.feature_names)
+    return OptimalTreeCV(alpha=(0.0, 0.002, 0.005, 0.01, 0.02)).fit(X, data.y).plot_cv(title="How many leaves?")
+
+
+def compared() -> Any:
+    """Optimal trees beside other classifiers."""
+    data = load_dataset("breast_cancer")
+    return compare(pd.DataFrame(data.X, columns=data.feature_names), data.y).plot(title="Breast cancer")
 
 
 def explanation() -> Any:
@@ -94,6 +114,8 @@ def many_classes() -> Any:
 PICTURES: dict[str, Callable[[], Any]] = {
     "loans-tree": loans_tree,
     "first-tree": first_tree,
+    "choose-size": choose_size,
+    "compare": compared,
     "explanation": explanation,
     "trace": trace,
     "bdd": bdd,

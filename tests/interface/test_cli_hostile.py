@@ -14,7 +14,7 @@ TABLES = {
     "blank.csv": (b"\n\n", "is empty"),
     "no-header.csv": (b"1,2,3\n4,5,6\n", "the first line holds only numbers"),
     "no-rows.csv": (b"sl,sw,y\n", "0 rows"),
-    "binary.csv": (bytes(range(256)) * 4, "is no text"),
+    "binary.csv": (bytes(range(256)) * 4, "byte 0 is NUL"),
     "folder": (None, "is a folder"),
     "absent.csv": (None, "no file"),
     "empty.parquet": (b"", "as Parquet"),

@@ -88,10 +88,11 @@ def compare(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare optimal trees with CART, a random forest and boosted trees on the same folds.
+    """Compare optimal trees with CART, forests and boosted trees.
 
-    What a readable tree costs in accuracy is the difference between its line and those of the forest and the boosted
-    trees; an interval of differences that holds 0 says that the folds do not tell them apart.
+    All of them are fitted on the same folds. What a readable tree costs in accuracy is the difference between its line
+    and those of the forest and the boosted trees; an interval of differences that holds 0 says that the folds do not
+    tell them apart.
     """
     from sklearn.metrics import get_scorer_names
 

@@ -1,6 +1,7 @@
 """An optimal tree beside other classifiers, on the same folds: what a readable model costs in accuracy."""
 
 from proofwood.comparison.comparing import compare, default_models
-from proofwood.comparison.result import ComparedModel, Comparison
+from proofwood.comparison.one_hot import OneHotTable
+from proofwood.comparison.result import ComparedModel, Comparison, Interval
 
-__all__ = ["ComparedModel", "Comparison", "compare", "default_models"]
+__all__ = ["ComparedModel", "Comparison", "Interval", "OneHotTable", "compare", "default_models"]
