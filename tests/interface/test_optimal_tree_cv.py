@@ -211,7 +211,7 @@ def test_ctrl_c_ends_the_trying_and_keeps_what_was_tried(monkeypatch):
         ({"min_samples_leaf": (1, 0)}, "min_samples_leaf=0 is not a number of rows"),
         ({"min_samples_leaf": "some"}, "min_samples_leaf='some'"),
         ({"rule": "least"}, "rule='least': expected one of 'one_se', 'best'"),
-        ({"time_limit": 0}, "time_limit=0 is no time"),
+        ({"time_limit": 0}, "time_limit=0 is not a time"),
         ({"cv": 1}, "n_splits=1"),
         ({"scoring": "acuracy"}, "acuracy"),
     ],
