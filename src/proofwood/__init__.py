@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         MinSamples,
         PredictiveEquality,
     )
+    from proofwood.estimators.date_parts import DateParts
     from proofwood.estimators.minimal_tree import MinimalTreeClassifier
     from proofwood.estimators.optimal_bdd import OptimalBDDClassifier
     from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
@@ -84,6 +85,7 @@ __all__ = [
     "Comparison",
     "DataError",
     "DataWarning",
+    "DateParts",
     "DemographicParity",
     "EqualOpportunity",
     "EqualizedOdds",
@@ -126,6 +128,7 @@ _HOME = {
     "Comparison": "comparison",
     "compare": "comparison",
     "DataError": "exceptions",
+    "DateParts": "estimators.date_parts",
     "DemographicParity": "estimators.constraints",
     "EqualOpportunity": "estimators.constraints",
     "EqualizedOdds": "estimators.constraints",
