@@ -259,10 +259,12 @@ def test_svg_holds_text(tree, tmp_path):
 def test_explanations_show_the_numbers_of_their_ranges(tree, people):
     row = people[0][:1]
     found = Explainer(tree).abductive(row, inflate=True)
-    ends = [end for c in found.conditions for end in (c.low, c.high) if np.isfinite(end) and c.values is None]
+    numbers = [c for c in found.conditions if c.values is None and c.shown_as is None]
+    ends = [end for c in numbers for end in (c.low, c.high) if np.isfinite(end)]
     ax = found.plot(palette={"good": "#123456"}, figsize=(5, 3))
     assert ends
     assert {f"{end:.6g}" for end in ends} <= set(texts(ax))
+    assert "true" in texts(ax)  # of married, a boolean
 
 
 def test_a_diagram_in_layers_has_title_and_proof(people):

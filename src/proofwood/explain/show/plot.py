@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from proofwood.data.kinds import Kind
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.rule import Condition, number_text, value_text
 from proofwood.model.node_table import FloatArray
@@ -110,7 +111,8 @@ def plot_explanation(
         grid = model.grid.columns[columns[0]] if len(columns) == 1 else None
         now = value_text(model, explanation.row, feature)
         ax.plot([0, 1], [line, line], color="0.85", linewidth=1, zorder=1)
-        if grid is None or grid.role != "value" or grid.thresholds.size == 0:
+        named = grid is not None and model.inputs[grid.column].shown_as is Kind.BOOLEAN  # false and true are no range
+        if grid is None or named or grid.role != "value" or grid.thresholds.size == 0:
             if explanation.kind != "abductive" and witness is not None:
                 now = f"{now} → {value_text(model, witness, feature)}"
             ax.text(0.5, line, printable(now), ha="center", va="bottom", parse_math=False)
