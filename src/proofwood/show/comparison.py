@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from proofwood.printable import printable
 from proofwood.show.palette import class_colours
-from proofwood.show.plot import GREY, checked_size, need_matplotlib
+from proofwood.show.plot import GREY, axes_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,14 +47,7 @@ def plot_intervals(
     ImportError
         If matplotlib is not installed.
     """
-    need_matplotlib()
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        size = checked_size(figsize) or (7.0, 0.9 + 0.36 * len(names))
-        _, ax = plt.subplots(figsize=size, layout="constrained")
-    elif figsize is not None:
-        raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
+    ax = axes_for(ax, figsize, (7.0, 0.9 + 0.36 * len(names)))
     blue, orange = class_colours(2)
     seen: set[bool] = set()
     for place, ((mean, low, high), note, proved) in enumerate(zip(intervals, notes, marked, strict=True)):

@@ -10,7 +10,7 @@ import numpy as np
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import printable
 from proofwood.show.palette import class_colours, tint
-from proofwood.show.plot import GREY, INK, checked_size, need_matplotlib
+from proofwood.show.plot import GREY, INK, axes_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,13 +50,7 @@ def plot_scores(
     ImportError
         If matplotlib is not installed.
     """
-    need_matplotlib()
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=checked_size(figsize) or (6.5, 3.6), layout="constrained")
-    elif figsize is not None:
-        raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
+    ax = axes_for(ax, figsize, (6.5, 3.6))
     n_folds = scores.shape[1]
     means = scores.mean(axis=1)
     errors = scores.std(axis=1, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else np.zeros_like(means)

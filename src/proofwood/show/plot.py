@@ -227,6 +227,26 @@ def need_matplotlib() -> None:
         raise ImportError('pictures need matplotlib: run pip install "proofwood[plot]"') from None
 
 
+def axes_for(ax: Axes | None, figsize: Any, default: tuple[float, float]) -> Axes:
+    """``ax``, or those of a new figure of ``figsize`` or of the ``default`` size, through pyplot.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If there are axes and a size, or the size is none.
+    """
+    need_matplotlib()
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=checked_size(figsize) or default, layout="constrained")
+    elif figsize is not None:
+        raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
+    return ax
+
+
 # ----------------------------------------------------------------- compose
 
 

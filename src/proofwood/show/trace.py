@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from proofwood.printable import printable
 from proofwood.result import ProgressEvent, Result, Status
 from proofwood.show.palette import class_colours, tint
-from proofwood.show.plot import GREY, checked_size, need_matplotlib
+from proofwood.show.plot import GREY, axes_for, need_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,12 +50,7 @@ def plot_trace(
     trace = finite(result.trace)
     if not trace:
         raise ValueError("this result has no trace: it tells of no moment at which there was a model")
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=checked_size(figsize) or (6.5, 3.2), layout="constrained")
-    elif figsize is not None:
-        raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
+    ax = axes_for(ax, figsize, (6.5, 3.2))
     end = max(result.stats.seconds, trace[-1].seconds)
     times = [event.seconds for event in trace] + [end]
     objective = [event.objective for event in trace] + [trace[-1].objective]
