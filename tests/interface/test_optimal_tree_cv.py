@@ -47,6 +47,15 @@ def test_the_scores_are_those_of_a_grid_search(iris, scoring):
         assert found["rank_test_score"][k] == expected["rank_test_score"][other]
 
 
+def test_candidates_without_a_score_come_last(iris):
+    def scores(tree, X, y):
+        return np.nan if tree.max_depth == 1 else tree.score(X, y)
+
+    tree = OptimalTreeCV((1, 2), alpha=0.0, cv=3, scoring=scores).fit(*iris)
+    assert tree.cv_results_["rank_test_score"].tolist() == [2, 1]
+    assert tree.best_params_["max_depth"] == 2
+
+
 def test_a_tree_that_serves_two_prices_serves_those_between(monkeypatch):
     prices = [k / 50 for k in range(12)]
     X, y = noisy()

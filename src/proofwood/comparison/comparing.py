@@ -16,14 +16,13 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, check_cv
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import _safe_indexing
 
 from proofwood.comparison.one_hot import OneHotTable
 from proofwood.comparison.result import ComparedModel, Comparison
-from proofwood.data.columns import as_frame, is_frame
-from proofwood.data.sparse import as_dense
+from proofwood.estimators.choice import score_name
 from proofwood.estimators.fitted import FittedClassifier
-from proofwood.estimators.input import labels_of
+from proofwood.estimators.input import labels_of, with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
 from proofwood.exceptions import DataWarning, OptimalityWarning
@@ -156,7 +155,7 @@ def compare(
     reference = names[0] if reference is None else reference
     if reference not in models:
         raise ValueError(f"reference={reference!r} is no model; there are {', '.join(map(repr, names))}")
-    X = as_frame(X) if is_frame(X) else indexable(as_dense(X))[0]
+    X = with_row_index(X)
     labels = np.asarray(labels_of(y)).reshape(-1)
     weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
     folds = list(check_cv(cv, labels, classifier=True).split(X, labels, groups))
@@ -198,7 +197,7 @@ def compare(
             stacklevel=2,
         )
     share = float(np.mean([len(test) / len(train) for train, test in folds]))
-    score = "accuracy" if scoring is None else scoring.replace("_", " ") if isinstance(scoring, str) else "score"
+    score = score_name(scoring)
     return Comparison(tuple(found), reference, score, share, labels.size, SHARES.get(score, UNBOUNDED))
 
 

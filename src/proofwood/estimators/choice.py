@@ -75,6 +75,13 @@ def sizes(max_depths: Sequence[int], minima: Sequence[int]) -> list[Size]:
     return [Size(depth, minimum) for depth, minimum in product(max_depths, minima)]
 
 
+def score_name(scoring: Any) -> str:
+    """What ``scoring``, as scikit-learn takes it, is called in texts and pictures."""
+    if scoring is None:
+        return "accuracy"
+    return scoring.replace("_", " ") if isinstance(scoring, str) else "score"
+
+
 def choose(scores: FloatArray, leaves: FloatArray, rule: Rule) -> Choice:
     """Choose one of the candidates.
 

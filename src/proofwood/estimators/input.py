@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import sklearn
 from sklearn.base import BaseEstimator
+from sklearn.utils import indexable
 from sklearn.utils.validation import check_array, validate_data
 
 from proofwood.data.columns import as_frame, is_frame, is_pandas, require_no_infinity
+from proofwood.data.sparse import as_dense
 from proofwood.model.node_table import FloatArray, IntArray
 
 _NAMES_BY_PROTOCOL = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 9)
@@ -65,6 +67,11 @@ def new_rows(estimator: BaseEstimator, X: Any, read: Callable[[Any], Any]) -> Fl
         values = validate_data(estimator, read(X), reset=False, dtype=np.float64, ensure_all_finite=False)
     require_no_infinity(values)
     return np.asarray(values)
+
+
+def with_row_index(X: Any) -> Any:
+    """``X`` in a form whose rows scikit-learn can take by their numbers: a frame, an array or a list of rows."""
+    return as_frame(X) if is_frame(X) else indexable(as_dense(X))[0]
 
 
 class _Names:

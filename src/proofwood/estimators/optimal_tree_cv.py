@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,15 +16,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.data.columns import as_frame, is_frame
-from proofwood.data.sparse import as_dense
 from proofwood.estimators import reporting
 from proofwood.estimators.base import TrainingRows, fit_within
-from proofwood.estimators.choice import AUTO, Choice, Rule, Size, choose, leaf_minimum, sizes, values_of
+from proofwood.estimators.choice import AUTO, Choice, Rule, Size, choose, leaf_minimum, score_name, sizes, values_of
 from proofwood.estimators.fitted import FittedClassifier
+from proofwood.estimators.input import with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.parameters import check_shared, finite, seconds_of
 from proofwood.estimators.shared_docs import documented
@@ -178,7 +178,7 @@ class OptimalTreeCV(FittedClassifier):
         rule = self._check()
         learner = OptimalTreeClassifier(**self._common(), unseen=self.unseen, verbose=self.verbose)
         with fit_within(self.memory_limit):
-            X = as_frame(X) if is_frame(X) else indexable(as_dense(X))[0]
+            X = with_row_index(X)
             with warnings.catch_warnings(record=True) as notes:
                 warnings.simplefilter("always")
                 rows = learner._read_rows(X, y, sample_weight)
@@ -350,9 +350,7 @@ class OptimalTreeCV(FittedClassifier):
         )
 
     def _score_name(self) -> str:
-        if self.scoring is None:
-            return "accuracy"
-        return self.scoring.replace("_", " ") if isinstance(self.scoring, str) else "score"
+        return score_name(self.scoring)
 
     def _chosen(self) -> str:
         """What was chosen, in words."""
@@ -462,8 +460,8 @@ class _Tried:
     def results(self) -> dict[str, Any]:
         """A table by columns, as that of scikit-learn's searches."""
         scores, means = self.scores, self.scores.mean(axis=1)
-        ranks = np.array([1 + int(np.sum(means > mean)) for mean in means], dtype=np.int32)
-
+        known = np.where(np.isnan(means), -np.inf, means)  # candidates without a score come last
+        ranks = np.array([1 + int(np.sum(known > mean)) for mean in known], dtype=np.int32)
         return {
             "params": [candidate.params for candidate in self.candidates],
             "param_max_depth": np.array([candidate.size.max_depth for candidate in self.candidates]),
@@ -551,11 +549,7 @@ class _Trial:
                 raise _OutOfTime
             seconds = (self._end - started) / self._left
         self._left -= 1
-        tree = OptimalTreeClassifier(**fold.reader.get_params(deep=False))
-        tree.set_params(**_Candidate(size, price).params, time_limit=seconds)
-        for name in ("schema_", "n_features_in_", "feature_names_in_"):
-            if hasattr(fold.reader, name):
-                setattr(tree, name, getattr(fold.reader, name))
+        tree = copy(fold.reader).set_params(**_Candidate(size, price).params, time_limit=seconds)
         tree._finish(tree._learn_rows(fold.rows, started))
         if tree.result_.stats.stopped_by == "interrupt":
             raise KeyboardInterrupt
