@@ -23,6 +23,7 @@ class SearchOptions:
     depth_two : subtrees of depth two by the batched routine (Algorithm 2); off: by recursion
     cache : solved subproblems are kept by row set and depth
     feature_bounds : what a feature cost in the neighbouring subproblem bounds it in the next
+    packed : tables of few tests are searched over packed words, all pairs of tests at once
     affordable : a subtree is not searched deeper than the number of splits that its limit pays for
     merge_rows : rows of equal values and class become one weighted row; of two classes, opposite rows cancel
     simd : instruction set of the kernels
@@ -37,6 +38,7 @@ class SearchOptions:
     depth_two: bool = True
     cache: bool = True
     feature_bounds: bool = True
+    packed: bool = True
     affordable: bool = True
     merge_rows: bool = True
     simd: Literal["auto", "baseline", "avx2", "avx512"] = "auto"

@@ -58,6 +58,7 @@ trees::Settings read_settings(const nb::dict& given, bool& merge, trees::LevelTe
   settings.rules.feature_bounds = rule("feature_bounds");
   settings.rules.depth_two = rule("depth_two");
   settings.rules.cache = rule("cache");
+  settings.rules.packed = rule("packed");
   settings.rules.affordable = rule("affordable");
   merge = rule("merge_rows");
   if (reader.has("by_sets")) by_sets.columns = reader.list<proofwood::u32>("by_sets");

@@ -37,6 +37,14 @@ std::vector<TreeRun::Event> Search::events_since(std::size_t first) const {
 }
 
 void Search::run() {
+  if (settings_.rules.packed)
+    if (auto tests = packed::pack_table(table_, settings_)) {
+      packed_ = std::make_unique<packed::PackedSearch>(shared_, *std::move(tests));
+      packed_->run();
+      canonical_ = packed_->canonical();
+      add_to(totals_, packed_->counters());
+      return;
+    }
   root_.start(table_);
   shared_.run.offer(shared_.leaf_cost(root_), leaf_plan());
   if (settings_.max_depth <= 2 || needs_no_split())
@@ -112,7 +120,7 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   }
   if (last || shared_.stopped()) return true;
   shallow = root.solution(shared_.leaf_cost(root_), false, false);
-  if (settings_.rules.cache) main_.shared.cache.store(root_, depth, shallow);
+  if (settings_.rules.cache) main_.shared.cache.store(root_.hash, depth, shallow);
   if (!settings_.bound_only) build_first_trees(depth);
   return true;
 }
@@ -125,9 +133,10 @@ void Search::build_first_trees(int exact_depth) {
   }
 }
 
-std::vector<TreeNode> Search::tree() const {
-  const PlanPtr plan = shared_.run.answer();
+std::vector<TreeNode> Search::tree() {
+  PlanPtr plan = shared_.run.answer();
   if (!plan) return {};
+  if (packed_ && !canonical_) plan = packed_->complete(*plan);
   return write_out(*plan, table_, root_, settings_);
 }
 

@@ -13,8 +13,10 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <vector>
 
+#include "trees/packed/search.hpp"
 #include "trees/shared.hpp"
 #include "trees/solver.hpp"
 #include "trees/write_out.hpp"
@@ -32,7 +34,7 @@ class Search {
   std::vector<TreeRun::Event> events_since(std::size_t first) const;
 
   // After run().
-  std::vector<TreeNode> tree() const;
+  std::vector<TreeNode> tree();
   void forget() { shared_.cache.forget(); }  // gives back the memory of the cache
   bool canonical() const { return canonical_; }
   i64 constant_cost() const { return settings_.prices.error * table_.constant; }
@@ -52,6 +54,7 @@ class Search {
   Rows root_;
   Shared shared_;
   Solver main_;
+  std::unique_ptr<packed::PackedSearch> packed_;  // where it was the one to search
   bool canonical_ = false;
   Counters totals_{};
 };

@@ -33,6 +33,7 @@ struct Rules {
   bool feature_bounds = true;  // start from what the same feature cost in neighbouring subproblems
   bool depth_two = true;       // batched depth-two routine (Algorithm 2)
   bool cache = true;
+  bool packed = true;      // tables of few tests by packed words, all pairs of tests at once
   bool affordable = true;  // no deeper than the number of splits that the limit pays for
 };
 

@@ -10,14 +10,14 @@ constexpr std::size_t kSolutions = 2'000'000;
 constexpr std::size_t kWithKnownSplits = 1'000;  // the first ones
 }  // namespace
 
-std::optional<Solution> SolutionCache::find(const Rows& rows, int depth) {
+std::optional<Solution> SolutionCache::find(const Hash& rows, int depth) {
   const std::lock_guard lock(mutex_);
   const auto found = solutions_.find(key_of(rows, depth));
   if (found == solutions_.end()) return std::nullopt;
   return found->second;
 }
 
-void SolutionCache::store(const Rows& rows, int depth, const Solution& solution) {
+void SolutionCache::store(const Hash& rows, int depth, const Solution& solution) {
   const Key key = key_of(rows, depth);
   const std::lock_guard lock(mutex_);
   if (memory_is_short()) solutions_.clear();

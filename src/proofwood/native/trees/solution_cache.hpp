@@ -12,8 +12,9 @@ namespace proofwood::trees {
 
 class SolutionCache {
  public:
-  std::optional<Solution> find(const Rows& rows, int depth);
-  void store(const Rows& rows, int depth, const Solution& solution);
+  using Hash = u64[2];  // of a set of rows
+  std::optional<Solution> find(const Hash& rows, int depth);
+  void store(const Hash& rows, int depth, const Solution& solution);
   void forget() { decltype(solutions_)().swap(solutions_); }  // gives back the memory
 
  private:
@@ -21,7 +22,7 @@ class SolutionCache {
   struct KeyHash {
     std::size_t operator()(const Key& key) const { return key[0] ^ (key[2] * 0x9e3779b97f4a7c15u); }
   };
-  static Key key_of(const Rows& rows, int depth) { return {rows.hash[0], rows.hash[1], static_cast<u64>(depth)}; }
+  static Key key_of(const Hash& rows, int depth) { return {rows[0], rows[1], static_cast<u64>(depth)}; }
 
   std::mutex mutex_;
   std::unordered_map<Key, Solution, KeyHash> solutions_;

@@ -30,7 +30,7 @@ Solution Solver::solve(Rows& rows, int depth, const Request& request) {
 
   Solution earlier;
   if (settings.rules.cache) {
-    if (auto found = shared.cache.find(rows, depth)) {
+    if (auto found = shared.cache.find(rows.hash, depth)) {
       if (found->lower >= request.limit || found->upper - request.gap <= found->lower) {
         ++counters[kCacheHits];
         return *std::move(found);
@@ -45,7 +45,7 @@ Solution Solver::solve(Rows& rows, int depth, const Request& request) {
                                        : solve_general(rows, depth, request);
   solution.join(earlier);
   solution.clamp();
-  if (settings.rules.cache && !affordable && !solution.stopped) shared.cache.store(rows, depth, solution);
+  if (settings.rules.cache && !affordable && !solution.stopped) shared.cache.store(rows.hash, depth, solution);
   return solution;
 }
 

@@ -1,0 +1,142 @@
+// The search over packed tests from the root (docs/theory/optimal-trees.md, "Packed tests").
+#include "trees/packed/search.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "common/threads.hpp"
+
+namespace proofwood::trees::packed {
+
+PackedSearch::PackedSearch(Shared& shared, TestTable table)
+    : shared_(shared),
+      table_(std::move(table)),
+      kernels_(*select_kernels(shared.settings.isa, table_.largest)) {
+  solvers_.push_back(std::make_unique<Solver>(shared_, table_, kernels_));
+}
+
+Counters PackedSearch::counters() const {
+  Counters total{};
+  for (const auto& solver : solvers_) add_to(total, solver->counters);
+  return total;
+}
+
+bool PackedSearch::needs_no_split() const {
+  const Settings& settings = shared_.settings;
+  return root_.n < 2 || !settings.minimum.may_split(root_.counts) ||
+         solvers_.front()->leaf_cost(root_) <= settings.prices.leaf;
+}
+
+void PackedSearch::run() {
+  const Settings& settings = shared_.settings;
+  Solver& solver = *solvers_.front();
+  root_.start(table_);
+  shared_.run.offer(solver.leaf_cost(root_), leaf_plan());
+  Solution shallow = solver.solve(root_, std::min(settings.max_depth, 2), kInfinite);
+  shared_.run.offer(shallow.upper, shallow.plan);
+  bool closed = settings.max_depth <= 2 || needs_no_split();
+  for (int d = 3; d <= settings.max_depth && !closed && !shared_.stopped(); ++d) closed = !deepen(shallow, d);
+  if (shared_.stopped()) return;
+  if (closed) shared_.run.prove(shallow.lower);
+  if (!settings.canonical || settings.gap != 0) return;
+  const PlanPtr first = find(root_, settings.max_depth, shared_.run.upper(), searched_);
+  if (!first) return;  // stopped
+  shared_.run.replace(first);
+  canonical_ = true;
+}
+
+// False if trees of this depth or more, which have a split a level, are known to cost no less than the best.
+bool PackedSearch::deepen(Solution& shallow, int depth) {
+  const Settings& settings = shared_.settings;
+  const i64 price = settings.prices.leaf;
+  if (shallow.upper == 0 || (settings.rules.affordable && shared_.run.upper() < price * depth)) {
+    shallow.lower = std::min(shallow.lower, std::max(price * depth, shallow.upper));
+    return false;
+  }
+  const bool last = depth == settings.max_depth;
+  const i64 limit = settings.bound_only ? settings.start_upper : kInfinite;
+  Solver& solver = *solvers_.front();
+  if (depth == 3) solver.two(root_);  // its sums
+  Roots& roots = solver.begin_roots(root_, depth, limit, last ? settings.gap : 0, shallow);
+  if (last && !settings.bound_only) roots.offer(shared_.run.upper(), nullptr);
+  while (static_cast<int>(solvers_.size()) < settings.threads)
+    solvers_.push_back(std::make_unique<Solver>(shared_, table_, kernels_));
+  const auto job = [&](int t) { work(*solvers_[static_cast<std::size_t>(t)], roots, depth, last); };
+  // out of memory, or a broken invariant: all stop, the caller hears of it
+  run_workers(settings.threads, job, [&] { shared_.stop = -1; });
+  if (shared_.stopped()) return true;
+  if (last) shared_.run.prove(roots.lower());
+  shallow = Solution::exact(roots.upper, roots.plan);
+  shallow.lower = shallow.relaxed = roots.lower();
+  if (settings.rules.cache && !last) shared_.cache.store(root_.hash, depth, shallow);
+  searched_ = {depth, roots.bound};
+  return true;
+}
+
+void PackedSearch::work(Solver& solver, Roots& roots, int depth, bool last) {
+  if (depth == 3 && &solver != solvers_.front().get()) solver.two(root_);  // its sums
+  Roots::Candidate candidate;
+  std::unique_lock lock(mutex_);
+  while (!shared_.stopped() && roots.upper > 0 && roots.take(candidate)) {
+    const i64 cutoff = roots.cutoff(), upper = roots.upper;
+    lock.unlock();
+    Roots::Found found;
+    solver.evaluate(root_, depth, candidate, cutoff, upper, found);
+    ++solver.counters[kRootSplits];
+    lock.lock();
+    if (found.stopped) break;
+    roots.record(candidate, found);
+    shared_.run.update(roots.upper, roots.plan, last ? roots.lower() : 0);
+  }
+}
+
+// ------------------------------------------------------------------ the canonical tree
+
+PlanPtr PackedSearch::find(RowSet& rows, int most, i64 optimum, const Searched& searched) {
+  Solver& solver = *solvers_.front();
+  int depth = 0;
+  for (; depth < most; ++depth) {
+    const Solution solution = solver.solve(rows, depth, optimum + 1);
+    if (solution.stopped) return nullptr;
+    if (solution.upper == optimum) break;
+  }
+  if (depth == 0) return leaf_plan();
+  const bool known = depth == searched.depth;
+  const std::optional<u32> test = solver.first_root(rows, depth, optimum, known ? searched.bound : std::vector<i64>{});
+  if (shared_.stopped()) return nullptr;
+  if (!test) throw std::logic_error("no split attains the optimum");
+  RowSet side[2];
+  PlanPtr plan[2];
+  solver.split(rows, *test, side[0], side[1]);
+  for (const int s : {0, 1}) {
+    const Solution solution = solver.solve(side[s], depth - 1, kInfinite);
+    if (solution.stopped) return nullptr;
+    plan[s] = find(side[s], depth - 1, solution.upper, {});
+    if (!plan[s]) return nullptr;
+  }
+  return solver.plan_of(rows, *test, std::move(plan[0]), std::move(plan[1]));
+}
+
+// ------------------------------------------------------------------ ends of plans
+
+PlanPtr PackedSearch::complete(const Plan& plan) {
+  root_.start(table_);
+  return complete(root_, plan);
+}
+
+// A stump is the best one; a split into stumps or leaves is the best tree of depth two.
+PlanPtr PackedSearch::complete(RowSet& rows, const Plan& plan) {
+  Solver& solver = *solvers_.front();
+  if (plan.kind == Plan::kLeaf) return leaf_plan();
+  if (plan.kind == Plan::kSplit && (plan.low->kind == Plan::kSplit || plan.high->kind == Plan::kSplit)) {
+    solver.open(rows);
+    RowSet holds, fails;
+    solver.split(rows, solver.test_of(rows, plan), holds, fails);
+    return split_plan(plan.feature, plan.key, complete(fails, *plan.low), complete(holds, *plan.high));
+  }
+  const int depth = plan.kind == Plan::kStump ? 1 : 2;
+  return solver.best_of_few(rows, depth);
+}
+
+}  // namespace proofwood::trees::packed

@@ -1,0 +1,44 @@
+// The search over packed tests from the root: depth after depth, then the canonical tree
+// (docs/theory/optimal-trees.md, "Packed tests").
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "trees/packed/solver.hpp"
+
+namespace proofwood::trees::packed {
+
+class PackedSearch {
+ public:
+  PackedSearch(Shared& shared, TestTable table);
+  void run();  // until done or stopped
+
+  // The tree of a plan of this search, its ends as splits and leaves.
+  PlanPtr complete(const Plan& plan);
+  bool canonical() const { return canonical_; }
+  Counters counters() const;
+
+ private:
+  struct Searched {
+    int depth = 0;
+    std::vector<i64> bound;  // of the tests at the root of trees of this depth
+  };
+  bool needs_no_split() const;
+  bool deepen(Solution& shallow, int depth);
+  void work(Solver& solver, Roots& roots, int depth, bool last);
+  PlanPtr complete(RowSet& rows, const Plan& plan);
+  PlanPtr find(RowSet& rows, int most, i64 optimum, const Searched& searched);
+
+  Shared& shared_;
+  const TestTable table_;
+  const Kernels& kernels_;
+  RowSet root_;
+  std::vector<std::unique_ptr<Solver>> solvers_;  // one a thread, the first is ours
+  std::mutex mutex_;
+  Searched searched_;
+  bool canonical_ = false;
+};
+
+}  // namespace proofwood::trees::packed

@@ -1,0 +1,258 @@
+// Solves sets of rows over packed tests, depth by depth (docs/theory/optimal-trees.md, "Packed tests").
+#include "trees/packed/solver.hpp"
+
+#include <algorithm>
+
+namespace proofwood::trees::packed {
+
+namespace {
+
+Solution nothing_proved(i64 leaf) {
+  Solution solution = Solution::exact(leaf, leaf_plan());
+  solution.lower = solution.relaxed = 0;
+  solution.stopped = true;
+  return solution;
+}
+
+}  // namespace
+
+Solver::Solver(Shared& of, const TestTable& table, const Kernels& kernels)
+    : shared(of), table_(table), stumps_(table, kernels, of.settings) {
+  for (int depth = 0; depth <= of.settings.max_depth; ++depth) levels_.push_back(std::make_unique<Level>());
+}
+
+Solution Solver::solve(RowSet& rows, int depth, i64 limit) {
+  ++counters[kSubproblems];
+  const Settings& settings = shared.settings;
+  const i64 leaf = leaf_cost(rows), price = settings.prices.leaf;
+  if (leaf <= price || depth == 0 || rows.n < 2 || !settings.minimum.may_split(rows.counts))
+    return Solution::exact(leaf, leaf_plan());
+  Solution earlier;
+  if (settings.rules.cache) {
+    if (auto found = shared.cache.find(rows.hash, depth)) {
+      if (found->lower >= limit || found->upper <= found->lower) {
+        ++counters[kCacheHits];
+        return *std::move(found);
+      }
+      earlier = *std::move(found);
+    }
+  }
+  const bool few = settings.rules.affordable && price > 0 && limit <= price * depth;
+  open(rows);
+  Solution solution = few          ? affordable(rows, limit)
+                      : depth == 1 ? one(rows)
+                      : depth == 2 ? two(rows)
+                                   : deep(rows, depth, limit);
+  solution.join(earlier);
+  solution.clamp();
+  if (settings.rules.cache && !few && !solution.stopped) shared.cache.store(rows.hash, depth, solution);
+  return solution;
+}
+
+// Only trees whose splits the limit pays for are of interest: they are no deeper than their number of splits.
+Solution Solver::affordable(RowSet& rows, i64 limit) {
+  const i64 price = shared.settings.prices.leaf, splits = std::max<i64>(0, (limit - 1) / price);
+  Solution solution = solve(rows, static_cast<int>(splits), limit);
+  ++counters[kAffordable];
+  solution.lower = std::min(solution.lower, (splits + 1) * price);
+  solution.relaxed = std::min(solution.relaxed, solution.lower);
+  return solution;
+}
+
+Solution Solver::one(RowSet& rows) {
+  ++counters[kStumps];
+  stumps_.count_single(rows);
+  Solution solution = Solution::exact(leaf_cost(rows), leaf_plan());
+  for (u32 test = 0; test < rows.n_tests(); ++test) {
+    const i64 cost = stumps_.stump(stumps_.whole, rows.stride, test);
+    if (cost < solution.upper) solution = Solution::exact(cost, stump_plan());
+  }
+  return solution;
+}
+
+Solution Solver::two(RowSet& rows) {
+  ++counters[kBatches];
+  stumps_.count(rows);
+  const i64 leaf = leaf_cost(rows), cost = stumps_.least(stumps_.whole, rows.n_tests(), rows.stride);
+  return cost < leaf ? Solution::exact(cost, plan_of_two(rows, stumps_.whole)) : Solution::exact(leaf, leaf_plan());
+}
+
+// The best tree of depth two of sums: a leaf, or the first root that is best.
+PlanPtr Solver::plan_of_two(const RowSet& rows, const StumpSums& sums) {
+  stumps_.costs(sums, rows.n_tests(), rows.stride, costs_);
+  const auto best = std::min_element(costs_.begin(), costs_.end());
+  if (best == costs_.end() || *best >= stumps_.leaf(sums)) return leaf_plan();
+  return plan_of(rows, static_cast<u32>(best - costs_.begin()), stump_plan(), stump_plan());
+}
+
+PlanPtr Solver::plan_of(const RowSet& rows, u32 test, PlanPtr holds, PlanPtr fails) const {
+  const Test& of = table_.tests[rows.tests[test]];
+  return split_plan(of.feature, of.key(), std::move(fails), std::move(holds));
+}
+
+void Solver::split(const RowSet& rows, u32 test, RowSet& holds, RowSet& fails) const {
+  holds.take_side(table_, stumps_.kernels(), rows, test, true);
+  fails.take_side(table_, stumps_.kernels(), rows, test, false);
+}
+
+// ------------------------------------------------------------------ depth three and more
+
+Roots& Solver::begin_roots(const RowSet& rows, int depth, i64 limit, i64 gap, i64 whole) {
+  const Settings& settings = shared.settings;
+  Level& at = level(depth);
+  const bool similar = settings.rules.similarity && !settings.minimum.any();
+  if (similar) at.similar.begin(table_, stumps_.kernels(), rows, settings.prices.error, whole);
+  at.roots.begin(rows.n_tests(), limit, gap, settings.prices.leaf, rank_, similar ? &at.similar : nullptr);
+  return at.roots;
+}
+
+Roots& Solver::begin_roots(const RowSet& rows, int depth, i64 limit, i64 gap, const Solution& shallow) {
+  if (depth == 3)
+    stumps_.costs(stumps_.whole, rows.n_tests(), rows.stride, rank_);
+  else
+    rank_ = level(depth - 1).roots.bound;
+  Roots& roots = begin_roots(rows, depth, limit, gap, shallow.lower);
+  roots.offer(leaf_cost(rows), leaf_plan());
+  roots.offer(shallow.upper, shallow.plan);
+  return roots;
+}
+
+// Best tree of one level less first: it is one of this depth, orders the roots and bounds their sides.
+Solution Solver::deep(RowSet& rows, int depth, i64 limit) {
+  const Solution shallow = depth == 3 ? two(rows) : deep(rows, depth - 1, kInfinite);
+  if (shallow.stopped) return shallow;
+  if (shared.settings.rules.cache) shared.cache.store(rows.hash, depth - 1, shallow);
+  Roots& roots = begin_roots(rows, depth, limit, 0, shallow);
+  Roots::Candidate candidate;
+  while (roots.upper > 0 && roots.take(candidate)) {
+    Roots::Found found;
+    evaluate(rows, depth, candidate, roots.cutoff(), roots.upper, found);
+    if (found.stopped) return nothing_proved(leaf_cost(rows));
+    roots.record(candidate, found);
+  }
+  Solution solution = Solution::exact(roots.upper, roots.plan);
+  solution.lower = solution.relaxed = roots.upper > 0 ? roots.lower() : 0;
+  return solution;
+}
+
+void Solver::evaluate(RowSet& rows, int depth, const Roots::Candidate& candidate, i64 cutoff, i64 upper,
+                      Roots::Found& found) {
+  if (depth == 3)
+    evaluate_three(rows, candidate, upper, found);
+  else
+    evaluate_deep(rows, depth, candidate, cutoff, upper, found);
+  found.stopped |= shared.stopped();
+}
+
+// Both sides by the sums of all pairs: `stumps_.whole` are those of the set.
+void Solver::evaluate_three(RowSet& rows, const Roots::Candidate& candidate, i64 upper, Roots::Found& found) {
+  ++counters[kCandidates];
+  const u32 n_tests = rows.n_tests(), stride = rows.stride;
+  if (!stumps_.permitted(stumps_.whole, stride, candidate.test)) {
+    found.lower = kInfinite;
+    return;
+  }
+  const bool part_holds = stumps_.divide(rows, candidate.test);
+  const i64 part = stumps_.least(stumps_.part, n_tests, stride), rest = stumps_.least(stumps_.rest, n_tests, stride);
+  found.holds = part_holds ? part : rest;
+  found.fails = part_holds ? rest : part;
+  found.lower = found.upper = part + rest + shared.settings.prices.leaf;
+  if (found.upper >= upper) return;
+  PlanPtr of_part = plan_of_two(rows, stumps_.part), of_rest = plan_of_two(rows, stumps_.rest);
+  found.plan = part_holds ? plan_of(rows, candidate.test, std::move(of_part), std::move(of_rest))
+                          : plan_of(rows, candidate.test, std::move(of_rest), std::move(of_part));
+}
+
+// The heavier side first, the other one with what is left.
+void Solver::evaluate_deep(RowSet& rows, int depth, const Roots::Candidate& candidate, i64 cutoff, i64 upper,
+                           Roots::Found& found) {
+  const i64 price = shared.settings.prices.leaf;
+  Level& at = level(depth);
+  split(rows, candidate.test, at.holds, at.fails);
+  if (!permitted(at.holds) || !permitted(at.fails)) {
+    found.lower = kInfinite;
+    return;
+  }
+  RowSet* const side[2] = {&at.holds, &at.fails};
+  i64 lower[2] = {candidate.holds, candidate.fails}, cost[2] = {kInfinite, kInfinite};
+  PlanPtr plan[2];
+  for (int s = 0; s < 2; ++s)
+    if (shared.settings.rules.cache)
+      if (const auto known = shared.cache.find(side[s]->hash, depth - 1)) lower[s] = std::max(lower[s], known->lower);
+  const int first = at.holds.counts.weight >= at.fails.counts.weight ? 0 : 1;
+  for (const int s : {first, 1 - first}) {
+    if (lower[0] + lower[1] + price >= cutoff) break;
+    // one more than needed: a side that fails excludes a tie too, which is asked about in the end
+    Solution solution = solve(*side[s], depth - 1, cutoff + 1 - price - lower[1 - s]);
+    if (solution.stopped) {
+      found.stopped = true;
+      return;
+    }
+    lower[s] = std::max(lower[s], solution.lower);
+    cost[s] = solution.upper;
+    plan[s] = std::move(solution.plan);
+  }
+  found.holds = lower[0];
+  found.fails = lower[1];
+  found.lower = lower[0] + lower[1] + price;
+  if (cost[0] == kInfinite || cost[1] == kInfinite) return;
+  found.upper = cost[0] + cost[1] + price;
+  if (found.upper < upper) found.plan = plan_of(rows, candidate.test, std::move(plan[0]), std::move(plan[1]));
+}
+
+// ------------------------------------------------------------------ the first of the best
+
+std::optional<u32> Solver::first_root(RowSet& rows, int depth, i64 optimum, const std::vector<i64>& bound) {
+  open(rows);
+  if (depth == 1) {
+    stumps_.count_single(rows);
+    for (u32 test = 0; test < rows.n_tests(); ++test)
+      if (stumps_.stump(stumps_.whole, rows.stride, test) == optimum) return test;
+    return std::nullopt;
+  }
+  if (depth <= 3) stumps_.count(rows);
+  if (depth == 2) {
+    stumps_.costs(stumps_.whole, rows.n_tests(), rows.stride, costs_);
+    const auto first = std::find(costs_.begin(), costs_.end(), optimum);
+    if (first == costs_.end()) return std::nullopt;
+    return static_cast<u32>(first - costs_.begin());
+  }
+  rank_.assign(rows.n_tests(), 0);  // in their order
+  Roots& roots = begin_roots(rows, depth, optimum + 1, 0, optimum);
+  if (!bound.empty()) roots.bound = bound;
+  Roots::Candidate candidate;
+  while (roots.take(candidate)) {
+    Roots::Found found;
+    evaluate(rows, depth, candidate, optimum + 1, optimum + 1, found);
+    ++counters[kCanonicalSplits];
+    if (found.stopped) break;
+    if (found.upper == optimum) return candidate.test;
+    roots.record(candidate, found);
+  }
+  return std::nullopt;
+}
+
+// ------------------------------------------------------------------ ends of plans
+
+u32 Solver::test_of(const RowSet& rows, const Plan& split) const {
+  const auto at = std::find_if(rows.tests.begin(), rows.tests.end(), [&](u32 test) {
+    return table_.tests[test].feature == split.feature && table_.tests[test].key() == split.key;
+  });
+  if (at == rows.tests.end()) throw std::logic_error("a split of a plan does not part the rows");
+  return static_cast<u32>(at - rows.tests.begin());
+}
+
+// The best tree of depth one or two, with all its splits.
+PlanPtr Solver::best_of_few(RowSet& rows, int depth) {
+  const i64 cost = solve(rows, depth, kInfinite).upper;
+  if (cost >= leaf_cost(rows)) return leaf_plan();
+  const std::optional<u32> test = first_root(rows, depth, cost, {});
+  if (!test) throw std::logic_error("no split attains the cost of a plan");
+  RowSet holds, fails;
+  split(rows, *test, holds, fails);
+  if (depth == 1) return plan_of(rows, *test, leaf_plan(), leaf_plan());
+  PlanPtr of_holds = best_of_few(holds, 1), of_fails = best_of_few(fails, 1);
+  return plan_of(rows, *test, std::move(of_holds), std::move(of_fails));
+}
+
+}  // namespace proofwood::trees::packed

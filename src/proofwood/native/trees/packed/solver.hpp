@@ -1,0 +1,69 @@
+// Solves one set of rows over packed tests, and those below it (docs/theory/optimal-trees.md, "Packed tests").
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "trees/packed/roots.hpp"
+#include "trees/packed/row_set.hpp"
+#include "trees/packed/stumps.hpp"
+#include "trees/shared.hpp"
+
+namespace proofwood::trees::packed {
+
+// Memory and methods of one thread.
+class Solver {
+ public:
+  Solver(Shared& shared, const TestTable& table, const Kernels& kernels);
+
+  // Best tree of a set of rows, if cheaper than `limit`; bounds in any case.
+  Solution solve(RowSet& rows, int depth, i64 limit);
+  // Trees of an opened set and a depth from three, whose best tree of one level less is known: `begin_roots` and then
+  // `evaluate` for each root that `Roots::take` gives.
+  Roots& begin_roots(const RowSet& rows, int depth, i64 limit, i64 gap, const Solution& shallow);
+  Solution two(RowSet& rows);  // of an opened set; leaves its sums for roots of depth three
+  void evaluate(RowSet& rows, int depth, const Roots::Candidate& candidate, i64 cutoff, i64 upper,
+                Roots::Found& found);
+  // The first test, in their order, at the root of a tree of cost `optimum`, the least of this depth. `bound`: of
+  // roots that are known, else empty. Nothing if stopped.
+  std::optional<u32> first_root(RowSet& rows, int depth, i64 optimum, const std::vector<i64>& bound);
+
+  void open(RowSet& rows) {
+    if (!rows.is_open()) rows.open(table_, stumps_.kernels(), scratch_);
+  }
+  u32 test_of(const RowSet& rows, const Plan& split) const;
+  PlanPtr best_of_few(RowSet& rows, int depth);
+  // Both sides of a test of an opened set.
+  void split(const RowSet& rows, u32 test, RowSet& holds, RowSet& fails) const;
+  PlanPtr plan_of(const RowSet& rows, u32 test, PlanPtr holds, PlanPtr fails) const;
+  i64 leaf_cost(const RowSet& rows) const { return trees::leaf_cost(shared.settings.prices, rows.counts); }
+
+  Shared& shared;
+  Counters counters{};
+
+ private:
+  struct Level {
+    RowSet holds, fails;
+    Similar similar;
+    Roots roots;
+  };
+  Level& level(int depth) { return *levels_[static_cast<std::size_t>(depth)]; }
+  Solution affordable(RowSet& rows, i64 limit);
+  Solution one(RowSet& rows);
+  Solution deep(RowSet& rows, int depth, i64 limit);
+  void evaluate_three(RowSet& rows, const Roots::Candidate& candidate, i64 upper, Roots::Found& found);
+  void evaluate_deep(RowSet& rows, int depth, const Roots::Candidate& candidate, i64 cutoff, i64 upper,
+                     Roots::Found& found);
+  Roots& begin_roots(const RowSet& rows, int depth, i64 limit, i64 gap, i64 whole);
+  PlanPtr plan_of_two(const RowSet& rows, const StumpSums& sums);
+  bool permitted(const RowSet& side) const { return shared.settings.minimum.met(side.counts.count, side.counts.mass); }
+
+  const TestTable& table_;
+  Stumps stumps_;
+  std::vector<std::unique_ptr<Level>> levels_;
+  std::vector<i64> rank_, costs_;  // of the tests as roots
+  Scratch scratch_;
+};
+
+}  // namespace proofwood::trees::packed
