@@ -39,6 +39,7 @@ RULES = {
     "cache": Rule("solved subproblems are kept", {"cache": False}),
     "merge_rows": Rule("rows of equal values become one", {"merge_rows": False}),
     "exact sides": Rule("sides of depth two are solved to their end (eta = 1 instead)", {"eta": 1.0}),
+    "packed": Rule("tables of few tests over packed words", {"packed": False}),
     "affordable": Rule("no deeper than the splits that a limit pays for", {"affordable": False}, alpha=0.001),
 }
 """Rules by name, one for every switch of ``SearchOptions``."""

@@ -167,8 +167,11 @@ def _streed() -> Fit:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             learner.fit(X, y.astype(np.int32))
-        # optimal for its ten tests per feature, which is no bound for all thresholds
-        return Fitted(learner.predict, "optimal for its tests")
+        if not learner.fit_result.is_optimal():
+            return Fitted(learner.predict, "time_limit")
+        # optimal for its ten tests per feature, which is no bound for all thresholds unless there are no others
+        bits = bool(np.isin(X, (0, 1)).all())
+        return Fitted(learner.predict, "optimal" if bits else "optimal for its tests")
 
     return fit
 

@@ -1,7 +1,8 @@
-"""Seconds against pycontree: one thread each, CPU time, runs in turn, median ratio of five pairs.
+"""Seconds against another exact learner: one thread each, CPU time, runs in turn, median ratio of five pairs.
 
-``python -m benchmarks.speed --depth 2 3`` measures all sixteen sets and goes on where it was broken off; ``--sets`` and
-``--seconds`` narrow it. A set on which pycontree takes more than ``--slow`` CPU seconds is run once by it.
+``python -m benchmarks.speed --depth 2 3`` measures all sixteen numeric sets against pycontree and goes on where it was
+broken off; ``--rival streed`` measures the sixteen sets of 0/1 columns against pystreed. ``--sets`` and ``--seconds``
+narrow it. A set on which the rival takes more than ``--slow`` CPU seconds is run once by it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import cases
@@ -24,12 +26,28 @@ from benchmarks.harness import (
     write_page,
 )
 
-OURS, THEIRS = "proofwood", "pycontree"
+OURS = "proofwood"
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """Who is compared with, on which sets, and where the runs are stored."""
+
+    package: str
+    sets: Sequence[str]
+    page: str
+
+
+RIVALS = {
+    "pycontree": Rival("pycontree", cases.QUANTBNB, "speed"),
+    "streed": Rival("pystreed", tuple(f"cp4im/{name}" for name in cases.BITS), "speed-bits"),
+}
 
 
 def compare(
     *,
-    sets: Sequence[str] = cases.QUANTBNB,
+    rival: str = "pycontree",
+    sets: Sequence[str] | None = None,
     depths: Sequence[int] = (2, 3),
     pairs: int = 5,
     seconds: float = 1800.0,
@@ -38,15 +56,16 @@ def compare(
     fresh: bool = False,
     isolate: bool = True,
 ) -> Path:
-    """Measure what is missing in ``speed.csv`` and write ``speed.md``; returns the page."""
-    table = _table(out, fresh=fresh)
+    """Measure what is missing in the rival's table and write its page; returns the page."""
+    against = RIVALS[rival]
+    table = _table(out / f"{against.page}.csv", fresh=fresh)
     for depth in depths:
-        for case in sets:
+        for case in against.sets if sets is None else sets:
             if table.find(depth=depth, set=case) is not None:
                 continue
             values = {
                 "ours": {"learner": OURS, "seconds": seconds},
-                "theirs": {"learner": THEIRS, "seconds": seconds},
+                "theirs": {"learner": rival, "seconds": seconds},
                 "case": case,
                 "depth": depth,
                 "count": pairs,
@@ -58,11 +77,10 @@ def compare(
                 stored = {name: one.get(name) for name in ("side", "pair", *table.columns)}
                 table.add({"depth": depth, "set": case, **stored})
             print(_line(table, depth, case), flush=True)
-    return render(table, out / "speed.md")
+    return render(table, out / f"{against.page}.md", against.package)
 
 
-def _table(out: Path, *, fresh: bool) -> Table:
-    path = out / "speed.csv"
+def _table(path: Path, *, fresh: bool) -> Table:
     if fresh:
         path.unlink(missing_ok=True)
     columns = ("cpu", "wall", "errors", "lower_bound", "status", "error")
@@ -79,10 +97,10 @@ def ratios(table: Table, depth: int, case: str) -> list[float]:
     return [theirs[pair] / ours[pair] for pair in ours if pair in theirs]
 
 
-def render(table: Table, page: Path) -> Path:
+def render(table: Table, page: Path, package: str = "pycontree") -> Path:
     """The page of a table of runs."""
     blocks = [
-        "CPU seconds of `fit`, one thread each, runs of both sides in turn in one process; the ratio is pycontree over "
+        f"CPU seconds of `fit`, one thread each, runs of both sides in turn in one process; the ratio is {package} over "
         "proofwood, the median of the pairs with quartiles. Errors are recounted from the predictions; *capped* means "
         "that the rival stopped at its time limit without a proof, so that the ratio is a lower bound."
     ]
@@ -110,10 +128,10 @@ def render(table: Table, page: Path) -> Path:
                     theirs[0]["errors"],
                 ]
             )
-        header = ("set", "proofwood, s", "pycontree, s", "ratio (quartiles)", "our errors", "its errors")
+        header = ("set", "proofwood, s", f"{package}, s", "ratio (quartiles)", "our errors", "its errors")
         blocks.append(f"## Depth {depth}\n\n{markdown_table(header, rows)}")
-        blocks.append(f"Geometric mean of the ratios: {geometric_mean(medians):.3g}.")
-    return write_page(page, "Speed against pycontree", *blocks, rows=shown)
+        blocks.append(f"Geometric mean of the ratios: {geometric_mean(medians):.3g}, least {min(medians):.3g}.")
+    return write_page(page, f"Speed against {package}", *blocks, rows=shown)
 
 
 def _line(table: Table, depth: int, case: str) -> str:
@@ -129,7 +147,8 @@ def _line(table: Table, depth: int, case: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Command line of this comparison."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
-    parser.add_argument("--sets", nargs="+", default=list(cases.QUANTBNB), metavar="NAME")
+    parser.add_argument("--rival", choices=sorted(RIVALS), default="pycontree")
+    parser.add_argument("--sets", nargs="+", metavar="NAME", help="data sets, those of the rival by default")
     parser.add_argument("--depth", nargs="+", type=int, default=[2, 3], dest="depths")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1800.0, help="time limit of one fit")

@@ -35,6 +35,9 @@ CP4IM = (
 )  # fmt: skip
 """The fifteen sets of MaxSAT-BDD: 0/1 features, two classes; as cases they are named ``cp4im/anneal`` and so on."""
 
+BITS = (*CP4IM[:3], "breast-wisconsin-120", *CP4IM[3:])
+"""All sets of 0/1 columns: ``breast-wisconsin-120`` is ``breast-wisconsin`` by other tests."""
+
 FOLDED = ("iris", "monks-1", "monks-2", "monks-3", "wine", "balance-scale")
 """The sets of InferDT that come with five train-test splits; as cases, ``inferdt/folds/iris.train0`` and so on."""
 
@@ -176,7 +179,7 @@ _CASES: dict[str, Case] = {
     case.name: case
     for case in (
         *(_from_file("quantbnb", name) for name in QUANTBNB),
-        *(_from_file("cp4im", name, full_name=True) for name in CP4IM),
+        *(_from_file("cp4im", name, full_name=True) for name in BITS),
         *(_from_file("inferdt", name, full_name=True) for name in INFERDT),
         *(_from_file("uci", name, full_name=True) for name in UCI),
         *(_from_file("rfxpl", name, full_name=True) for name in RFXPL),

@@ -112,6 +112,16 @@ def test_speed_against_pycontree(tmp_path: Path) -> None:
     assert again.read_text() == text  # nothing was measured again
 
 
+@needs("pystreed")
+def test_speed_against_pystreed(tmp_path: Path) -> None:
+    page = speed.compare(rival="streed", sets=["generated-bits"], depths=[2], pairs=2, out=tmp_path, isolate=False)
+    assert page.name == "speed-bits.md"
+    with (tmp_path / "speed-bits.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len({row["errors"] for row in rows}) == 1
+    assert {row["status"] for row in rows} == {"optimal"}
+
+
 def test_threads(tmp_path: Path) -> None:
     page = threads.compare(sets=TINY, depth=2, threads=[1, 2], rounds=2, seconds=10, out=tmp_path, isolate=False)
     assert "| equal |" in page.read_text()
@@ -124,21 +134,23 @@ def test_every_switch_of_the_tree_search_has_a_row_in_the_ablation() -> None:
 
 
 def test_ablation_switches_each_rule_off_and_resumes(tmp_path: Path) -> None:
-    page = ablation.compare(sets=["generated-tiny", "generated-bits"], depth=3, seconds=30, out=tmp_path, isolate=False)
+    sets = ["generated-two-class", "generated-bits"]
+    page = ablation.compare(sets=sets, depth=2, seconds=30, out=tmp_path, isolate=False)
     with (tmp_path / "ablation.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert {row["status"] for row in rows} == {"optimal"}
-    for case in ("generated-tiny", "generated-bits"):
+    for case in sets:
         found = {row["off"]: row for row in rows if row["set"] == case and row["alpha"] == "0"}
         assert set(found) == {"", *(name for name, rule in ablation.RULES.items() if rule.alpha == 0)}
         assert len({row["objective"] for row in found.values()}) == 1
         assert int(found["sub_interval"]["batches"]) >= int(found[""]["batches"]) > 0
-        assert int(found["depth_two"]["subproblems"]) > int(found[""]["subproblems"])
-        assert int(found["depth_two"]["batches"]) == 0
+        if case == "generated-two-class":  # the other one is searched over packed words
+            assert int(found["depth_two"]["subproblems"]) > int(found[""]["subproblems"])
+            assert int(found["depth_two"]["batches"]) == 0
     text = page.read_text()
-    assert "## Depth 3" in text
+    assert "## Depth 2" in text
     before = (tmp_path / "ablation.csv").read_text()
-    ablation.compare(sets=["generated-tiny"], depth=3, seconds=30, out=tmp_path, isolate=False)
+    ablation.compare(sets=["generated-bits"], depth=2, seconds=30, out=tmp_path, isolate=False)
     assert (tmp_path / "ablation.csv").read_text() == before  # nothing was measured again
     assert page.read_text() == text
 

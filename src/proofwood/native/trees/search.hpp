@@ -8,6 +8,7 @@
 //   solver              one subproblem: cache, depth one; general_case: Algorithm 1; depth_two: Algorithm 2, in batches
 //   stump_batch, kernels   many stumps in one walk over the rows
 //   first_trees, canonical_tree, pool, write_out   around the search
+//   packed/             another way for tables of few tests: all pairs of tests at once
 //   sized               another search: trees of a limited number of splits
 #pragma once
 

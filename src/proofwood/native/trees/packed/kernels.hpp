@@ -28,9 +28,9 @@ constexpr u32 kScratchVectors = 8;
 // Words of a set of rows: word w of the test at lane l is bits[w * stride + l].
 struct Words {
   const std::uint16_t* bits;
-  u32 stride;                 // tests, filled up to whole blocks
-  u32 n_tests;                // of which the first are tests
-  const u32* group;           // (n_groups + 1,) first word of each group
+  u32 stride;        // tests, filled up to whole blocks
+  u32 n_tests;       // of which the first are tests
+  const u32* group;  // (n_groups + 1,) first word of each group
 };
 
 // What is summed over the groups.

@@ -16,9 +16,9 @@ namespace proofwood::trees::packed::PROOFWOOD_ISA {
 namespace {
 
 constexpr u32 kBytes = PROOFWOOD_VECTOR_BYTES;
-constexpr u32 kWordLanes = kBytes / 2;                  // tests of a vector of words
-constexpr u32 kParts = kTogether / kWordLanes;          // vectors of words of a block
-constexpr u32 kRowsTogether = 4;                        // tests whose pairs are counted in one walk over the words
+constexpr u32 kWordLanes = kBytes / 2;          // tests of a vector of words
+constexpr u32 kParts = kTogether / kWordLanes;  // vectors of words of a block
+constexpr u32 kRowsTogether = 4;                // tests whose pairs are counted in one walk over the words
 
 #define PROOFWOOD_INLINE [[gnu::always_inline]] inline  // parts of a loop whose values stay in registers
 
@@ -518,7 +518,11 @@ void stumps(const Layers& layers, u32 n_tests, u32 stride, const Sums& sums, con
 
 template <class M>
 constexpr Kernels table(const char* name) {
-  return {name,    static_cast<int>(sizeof(M)), &lane_of, &Cells<M>::cell_of, &pack, &extract, &print, &sum_singles<M>, &count<M>, &stumps<M>,
+  return {name,      static_cast<int>(sizeof(M)),
+          &lane_of,  &Cells<M>::cell_of,
+          &pack,     &extract,
+          &print,    &sum_singles<M>,
+          &count<M>, &stumps<M>,
           &both<M>};
 }
 

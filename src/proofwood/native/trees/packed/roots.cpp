@@ -1,8 +1,8 @@
 // The tests of a set of rows as roots (docs/theory/optimal-trees.md, "Packed tests").
+#include "trees/packed/roots.hpp"
+
 #include <algorithm>
 #include <numeric>
-
-#include "trees/packed/roots.hpp"
 
 namespace proofwood::trees::packed {
 

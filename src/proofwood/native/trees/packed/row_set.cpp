@@ -125,14 +125,14 @@ void RowSet::open(const TestTable& table, const Kernels& kernels, Scratch& scrat
   scratch.valid.resize(n_words);
   for (u32 g = 0; g < table.n_groups(); ++g) {
     const u32 size = group_[g + 1] - group_[g];
-    kernels.pack(of_bits, of_stride, position_.data() + group_[g], size, wide + std::size_t{word_group_[g]} * of_stride);
+    kernels.pack(of_bits, of_stride, position_.data() + group_[g], size,
+                 wide + std::size_t{word_group_[g]} * of_stride);
     for (u32 first = 0, w = word_group_[g]; first < size; first += kWordRows, ++w)
       scratch.valid[w] = static_cast<u16>(size - first >= kWordRows ? 0xffffu : (1u << (size - first)) - 1);
   }
   distinct_tests({wide, of_stride, of_tests, word_group_.data()}, n_words, kernels, scratch);
   tests.resize(scratch.kept.size());
-  for (std::size_t k = 0; k < tests.size(); ++k)
-    tests[k] = parent_ ? parent_->tests[scratch.kept[k]] : scratch.kept[k];
+  for (std::size_t k = 0; k < tests.size(); ++k) tests[k] = parent_ ? parent_->tests[scratch.kept[k]] : scratch.kept[k];
   stride = (n_tests() + kTogether - 1) / kTogether * kTogether;
   const u32 of_blocks = of_stride / kTogether, blocks = stride / kTogether;
   scratch.mask.assign(of_blocks, 0);

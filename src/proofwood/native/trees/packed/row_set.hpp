@@ -48,7 +48,7 @@ class RowSet {
 
   const RowSet* parent_ = nullptr;  // none: the table itself
   bool open_ = false;
-  std::vector<u32> group_;  // (n_groups + 1,) first entry of each group
+  std::vector<u32> group_;             // (n_groups + 1,) first entry of each group
   std::vector<u32> entry_, position_;  // in the table, in the parent
   Buffer<u32> row_bits_;
   std::vector<u32> word_group_;

@@ -10,9 +10,7 @@
 namespace proofwood::trees::packed {
 
 PackedSearch::PackedSearch(Shared& shared, TestTable table)
-    : shared_(shared),
-      table_(std::move(table)),
-      kernels_(*select_kernels(shared.settings.isa, table_.largest)) {
+    : shared_(shared), table_(std::move(table)), kernels_(*select_kernels(shared.settings.isa, table_.largest)) {
   solvers_.push_back(std::make_unique<Solver>(shared_, table_, kernels_));
 }
 

@@ -28,7 +28,8 @@ void Similar::begin(const TestTable& table, const Kernels& kernels, const RowSet
   whole_ = static_cast<std::int32_t>(whole / error_price);
   const std::size_t cell = static_cast<std::size_t>(kernels.cell_bytes);
   std::int32_t unused = 0;
-  const Sums sums{pairs_.resize(std::size_t{n_tests_} * rows.stride * cell), single_.resize(rows.stride * cell), &unused};
+  const Sums sums{pairs_.resize(std::size_t{n_tests_} * rows.stride * cell), single_.resize(rows.stride * cell),
+                  &unused};
   kernels.count(rows.words, table.weight_layer, sums, scratch_.resize(kScratchVectors * kVectorBytes));
   weight_.resize(std::size_t{n_tests_} * n_tests_);
   if (cell == 2)

@@ -23,8 +23,7 @@ class Solver {
   // `evaluate` for each root that `Roots::take` gives.
   Roots& begin_roots(const RowSet& rows, int depth, i64 limit, i64 gap, const Solution& shallow);
   Solution two(RowSet& rows);  // of an opened set; leaves its sums for roots of depth three
-  void evaluate(RowSet& rows, int depth, const Roots::Candidate& candidate, i64 cutoff, i64 upper,
-                Roots::Found& found);
+  void evaluate(RowSet& rows, int depth, const Roots::Candidate& candidate, i64 cutoff, i64 upper, Roots::Found& found);
   // The first test, in their order, at the root of a tree of cost `optimum`, the least of this depth. `bound`: of
   // roots that are known, else empty. Nothing if stopped.
   std::optional<u32> first_root(RowSet& rows, int depth, i64 optimum, const std::vector<i64>& bound);

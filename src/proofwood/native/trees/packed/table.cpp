@@ -2,8 +2,8 @@
 #include "trees/packed/table.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "trees/mix.hpp"
@@ -12,100 +12,123 @@ namespace proofwood::trees::packed {
 
 namespace {
 
-constexpr std::size_t kMostTests = 1024;
+constexpr std::size_t kAlways = 400;       // tests up to which all pairs cost less than intervals of thresholds,
+constexpr std::size_t kMost = 1024;        // and up to which they do if no column has many of them
+constexpr std::size_t kFewOfAColumn = 8;   //
+constexpr double kMostWork = 4e11;         // rows times pairs: more take the kernels about a second
+constexpr i64 kMostWeight = i64{1} << 29;  // cells are of 32 bits, and differences of sums must fit
 
-struct Entry {
-  u32 row;
-  Group group;
+using Kind = std::tuple<u32, i64, u32, i64>;  // label, weight, count, mass
+Group group_of(const Kind& kind) {
+  return {std::get<0>(kind), std::get<1>(kind), std::get<2>(kind), std::get<3>(kind)};
+}
+
+struct Kinds {
+  std::vector<Kind> kinds;
+  std::vector<u32> of_row, size;
 };
 
-// As many words as the entries of the groups fill.
-std::size_t words_of(const std::vector<Entry>& entries) {
-  std::map<std::tuple<u32, i64, u32, i64>, std::size_t> size;
-  for (const auto& [row, g] : entries) ++size[{g.label, g.weight, g.count, g.mass}];
+Kinds kinds_of(const Table& table, bool minimum) {
+  Kinds found;
+  std::map<Kind, u32> number;
+  found.of_row.resize(table.n_rows);
+  for (u32 r = 0; r < table.n_rows; ++r) {
+    const Kind kind{table.label[r], table.weight[r], minimum ? table.count[r] : 0, minimum ? table.mass[r] : 0};
+    const auto [at, is_new] = number.try_emplace(kind, static_cast<u32>(found.kinds.size()));
+    if (is_new) {
+      found.kinds.push_back(kind);
+      found.size.push_back(0);
+    }
+    found.of_row[r] = at->second;
+    ++found.size[at->second];
+  }
+  return found;
+}
+
+// A row's entries, for each of its kinds: one, or one for each bit of its weight. The first has its count and mass.
+std::vector<Kind> entries_of(const Kind& kind, bool apart) {
+  const auto& [label, weight, count, mass] = kind;
+  if (weight == 0 && count == 0) return {};
+  if (!apart || weight == 0) return {kind};
+  std::vector<Kind> entries;
+  for (i64 left = weight; left > 0; left &= left - 1) {
+    const bool first = left == weight;
+    entries.emplace_back(label, left & -left, first ? count : 0, first ? mass : 0);
+  }
+  return entries;
+}
+
+// Sizes of the groups where weights are taken apart, or are not.
+std::map<Kind, u32> sizes(const Kinds& kinds, bool apart) {
+  std::map<Kind, u32> size;
+  for (std::size_t k = 0; k < kinds.kinds.size(); ++k)
+    for (const Kind& entry : entries_of(kinds.kinds[k], apart)) size[entry] += kinds.size[k];
+  return size;
+}
+
+std::size_t words_of(const std::map<Kind, u32>& size) {
   std::size_t words = 0;
-  for (const auto& [group, n] : size) words += (n + kWordRows - 1) / kWordRows;
+  for (const auto& [kind, n] : size) words += (n + kWordRows - 1) / kWordRows;
   return words;
 }
 
-// One entry a row, or one for each bit of its weight: whichever fills fewer words.
-std::vector<Entry> entries_of(const Table& table, bool minimum) {
-  std::vector<Entry> whole, apart;
-  for (u32 r = 0; r < table.n_rows; ++r) {
-    const i64 weight = table.weight[r];
-    const u32 count = minimum ? table.count[r] : 0;
-    const i64 mass = minimum ? table.mass[r] : 0;
-    if (weight == 0 && count == 0) continue;
-    whole.push_back({r, {table.label[r], weight, count, mass}});
-    bool first = true;
-    for (i64 left = weight; left > 0 || first; left &= left - 1) {
-      const i64 bit = left & -left;
-      apart.push_back({r, {table.label[r], bit, first ? count : 0, first ? mass : 0}});
-      first = false;
-    }
+void place_entries(TestTable& packed, const Table& table, bool minimum) {
+  const Kinds kinds = kinds_of(table, minimum);
+  const auto whole = sizes(kinds, false), in_bits = sizes(kinds, true);
+  const bool apart = words_of(in_bits) < words_of(whole);
+  const auto& size = apart ? in_bits : whole;
+  std::map<Kind, u32> next;
+  u32 total = 0;
+  for (const auto& [kind, n] : size) {
+    packed.group.push_back(total);
+    packed.groups.push_back(group_of(kind));
+    next[kind] = static_cast<u32>(packed.groups.size()) - 1;
+    total += n;
   }
-  return words_of(apart) < words_of(whole) ? apart : whole;
+  std::vector<u32> place = packed.group;
+  packed.group.push_back(total);
+  packed.row.resize(total);
+  std::vector<std::vector<u32>> groups_of_kind;
+  for (const Kind& kind : kinds.kinds) {
+    groups_of_kind.emplace_back();
+    for (const Kind& entry : entries_of(kind, apart)) groups_of_kind.back().push_back(next[entry]);
+  }
+  for (u32 r = 0; r < table.n_rows; ++r)
+    for (const u32 group : groups_of_kind[kinds.of_row[r]]) packed.row[place[group]++] = r;
 }
 
-}  // namespace
-
-std::optional<TestTable> pack_table(const Table& table, const Settings& settings) {
-  const bool minimum = settings.minimum.any();
-  if (!table.levels.empty() || table.n_rows == 0) return std::nullopt;
-  TestTable packed;
-  for (u32 f = 0; f < table.n_features; ++f) {
-    const std::size_t ranks = table.value[f].size();
-    if (packed.tests.size() + ranks - 1 > kMostTests) return std::nullopt;
-    for (u32 rank = 0; rank + 1 < ranks; ++rank) packed.tests.push_back({f, rank});
+// Sets the bits from `first` to before `last`.
+void set_bits(u32* bits, u32 first, u32 last) {
+  for (u32 at = first; at < last;) {
+    const u32 end = std::min(last, (at / kTogether + 1) * kTogether), n = end - at;
+    bits[at / kTogether] |= (n == kTogether ? ~0u : (1u << n) - 1) << (at % kTogether);
+    at = end;
   }
-  const u32 extra = minimum ? 2 : 0;
-  packed.layers.two = table.n_classes <= 2;
-  packed.layers.n_layers = (packed.layers.two ? 1 : table.n_classes) + extra;
-  if (packed.tests.empty() || packed.layers.n_layers > kMostLayers) return std::nullopt;
+}
 
-  i64 weight = 0, mass = 0, count = 0;
-  for (u32 r = 0; r < table.n_rows; ++r) {
-    constexpr i64 kMost = i64{1} << 29;
-    weight += table.weight[r];
-    mass += table.mass[r];
-    count += table.count[r];
-    if (std::max({weight, mass, count}) >= kMost) return std::nullopt;
-  }
-  packed.largest = minimum ? std::max({weight, mass, count, i64{settings.minimum.rows}, settings.minimum.mass}) : weight;
-  if (packed.largest >= i64{1} << 29) return std::nullopt;
-
-  std::vector<Entry> entries = entries_of(table, minimum);
-  const auto kind = [](const Entry& e) { return std::tuple(e.group.label, e.group.weight, e.group.count, e.group.mass); };
-  std::stable_sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) { return kind(a) < kind(b); });
+void pack_rows(TestTable& packed, const Table& table) {
   packed.stride = static_cast<u32>((packed.tests.size() + kTogether - 1) / kTogether * kTogether);
   const u32 blocks = packed.stride / kTogether;
-  packed.row.reserve(entries.size());
-  packed.row_bits.assign(entries.size() * blocks, 0);
-  for (std::size_t e = 0; e < entries.size(); ++e) {
-    if (e == 0 || kind(entries[e]) != kind(entries[e - 1])) {
-      packed.group.push_back(static_cast<u32>(e));
-      packed.groups.push_back(entries[e].group);
-    }
-    packed.row.push_back(entries[e].row);
-    u32* const bits = packed.row_bits.data() + e * blocks;
-    u32 first = 0;
-    for (u32 f = 0; f < table.n_features; ++f) {
-      const u32 rank = table.key[f][entries[e].row] >> kLabelBits;
-      for (u32 t = first; t < first + rank; ++t) bits[t / kTogether] |= 1u << (t % kTogether);
-      first += static_cast<u32>(table.value[f].size()) - 1;
-    }
+  packed.row_bits.assign(std::size_t{packed.n_entries()} * blocks, 0);
+  u32 first = 0;
+  for (u32 f = 0; f < table.n_features; ++f) {
+    const u32* const keys = table.key[f].data();
+    for (std::size_t e = 0; e < packed.row.size(); ++e)
+      set_bits(packed.row_bits.data() + e * blocks, first, first + (keys[packed.row[e]] >> kLabelBits));
+    first += static_cast<u32>(table.value[f].size()) - 1;
   }
-  packed.group.push_back(packed.n_entries());
-  packed.n_classes = table.n_classes;
-  packed.hash.resize(2 * entries.size());
+  packed.hash.resize(2 * packed.row.size());
   for (std::size_t h = 0; h < packed.hash.size(); ++h) packed.hash[h] = mix(h + 1);
+}
 
+void set_layers(TestTable& packed, const Table& table, const Minimum& least) {
   Layers& layers = packed.layers;
+  const bool minimum = least.any();
   layers.n_groups = packed.n_groups();
   layers.n_classes = table.n_classes;
   layers.minimum = minimum;
-  layers.min_rows = settings.minimum.rows;
-  layers.min_mass = settings.minimum.mass;
+  layers.min_rows = least.rows;
+  layers.min_mass = least.mass;
   packed.factor.assign(std::size_t{layers.n_layers} * layers.n_groups, 0);
   packed.weights.resize(layers.n_groups);
   for (u32 g = 0; g < layers.n_groups; ++g) {
@@ -123,8 +146,43 @@ std::optional<TestTable> pack_table(const Table& table, const Settings& settings
     }
     packed.weights[g] = static_cast<std::int32_t>(group.weight);
   }
-  layers.factor = packed.factor.data();  // the moves that follow leave it where it is
+  layers.factor = packed.factor.data();  // moves leave it where it is
   packed.weight_layer = {layers.n_groups, 1, 1, true, false, packed.weights.data(), 0, 0};
+}
+
+}  // namespace
+
+std::optional<TestTable> pack_table(const Table& table, const Settings& settings) {
+  const bool minimum = settings.minimum.any();
+  std::size_t n_tests = 0, most_of_a_column = 0;
+  for (const auto& values : table.value) {
+    n_tests += values.size() - 1;
+    most_of_a_column = std::max(most_of_a_column, values.size() - 1);
+  }
+  const bool few = n_tests <= kAlways || (n_tests <= kMost && most_of_a_column <= kFewOfAColumn);
+  const double work = static_cast<double>(table.n_rows) * static_cast<double>(n_tests) * static_cast<double>(n_tests);
+  if (!table.levels.empty() || table.n_rows == 0 || n_tests == 0 || !few || work > kMostWork) return std::nullopt;
+  const bool two = table.n_classes <= 2;
+  const u32 n_layers = (two ? 1 : table.n_classes) + (minimum ? 2 : 0);
+  if (n_layers > kMostLayers) return std::nullopt;
+  i64 weight = 0, mass = 0, count = 0;
+  for (u32 r = 0; r < table.n_rows; ++r) {
+    weight += table.weight[r];
+    mass += table.mass[r];
+    count += table.count[r];
+    if (std::max({weight, mass, count}) >= kMostWeight) return std::nullopt;
+  }
+  TestTable packed;
+  packed.largest = minimum ? std::max({mass, count, i64{settings.minimum.rows}, settings.minimum.mass}) : weight;
+  if (packed.largest >= kMostWeight) return std::nullopt;
+  packed.n_classes = table.n_classes;
+  packed.layers.two = two;
+  packed.layers.n_layers = n_layers;
+  for (u32 f = 0; f < table.n_features; ++f)
+    for (u32 rank = 0; rank + 1 < table.value[f].size(); ++rank) packed.tests.push_back({f, rank});
+  place_entries(packed, table, minimum);
+  pack_rows(packed, table);
+  set_layers(packed, table, settings.minimum);
   return packed;
 }
 

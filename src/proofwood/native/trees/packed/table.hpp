@@ -31,18 +31,18 @@ struct Group {
 
 struct TestTable {
   std::vector<Test> tests;
-  u32 stride = 0;               // tests, filled up to whole blocks
+  u32 stride = 0;  // tests, filled up to whole blocks
   std::vector<Group> groups;
-  std::vector<u32> group;       // (n_groups + 1,) first entry of each
-  std::vector<u32> row;         // (n_entries,) of the table
-  std::vector<u32> row_bits;    // (n_entries, stride / 32)
-  std::vector<u64> hash;        // (n_entries, 2)
+  std::vector<u32> group;     // (n_groups + 1,) first entry of each
+  std::vector<u32> row;       // (n_entries,) of the table
+  std::vector<u32> row_bits;  // (n_entries, stride / 32)
+  std::vector<u64> hash;      // (n_entries, 2)
   u32 n_classes = 0;
-  std::vector<std::int32_t> factor;      // of Layers
-  std::vector<std::int32_t> weights;     // per group
+  std::vector<std::int32_t> factor;   // of Layers
+  std::vector<std::int32_t> weights;  // per group
   Layers layers{};
-  Layers weight_layer{};        // of weights alone
-  i64 largest = 0;              // sum of anything that is counted
+  Layers weight_layer{};  // of weights alone
+  i64 largest = 0;        // sum of anything that is counted
 
   u32 n_groups() const { return static_cast<u32>(groups.size()); }
   u32 n_entries() const { return static_cast<u32>(row.size()); }
