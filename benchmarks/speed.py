@@ -100,9 +100,10 @@ def ratios(table: Table, depth: int, case: str) -> list[float]:
 def render(table: Table, page: Path, package: str = "pycontree") -> Path:
     """The page of a table of runs."""
     blocks = [
-        f"CPU seconds of `fit`, one thread each, runs of both sides in turn in one process; the ratio is {package} over "
-        "proofwood, the median of the pairs with quartiles. Errors are recounted from the predictions; *capped* means "
-        "that the rival stopped at its time limit without a proof, so that the ratio is a lower bound."
+        "CPU seconds of `fit`, one thread each, runs of both sides in turn in one process; the ratio is "
+        f"{package} over proofwood, the median of the pairs with quartiles. Errors are recounted from the "
+        "predictions; *capped* means that the rival stopped at its time limit without a proof, so that the ratio is a "
+        "lower bound."
     ]
     shown = []
     for depth in sorted({int(row["depth"]) for row in table.rows}):

@@ -47,7 +47,8 @@ def table(seed: int) -> tuple[dict[str, Any], int]:
 
 
 def same_tree(one: Result, other: Result) -> bool:
-    assert one.model is not None and other.model is not None
+    assert one.model is not None
+    assert other.model is not None
     names = ("feature", "threshold", "low", "high", "label")
     return all(
         np.array_equal(getattr(one.model, name), getattr(other.model, name), equal_nan=name == "threshold")
@@ -59,7 +60,8 @@ def assert_same(problem: TreeProblem, options: SearchOptions, threads: int = 1) 
     """Proved by both, with the same tree. Returns the answer of the packed search."""
     known = solve(problem, options=SearchOptions(packed=False))
     found = solve(problem, options=options, limits=Limits(threads=threads))
-    assert known.model is not None and found.model is not None
+    assert known.model is not None
+    assert found.model is not None
     assert recount.integer_cost(found.model, problem) == recount.integer_cost(known.model, problem)
     assert (found.objective, found.lower_bound, found.status) == (known.objective, known.lower_bound, known.status)
     assert same_tree(found, known)
