@@ -119,7 +119,7 @@ Roots& Solver::begin_roots(const RowSet& rows, int depth, i64 limit, i64 gap, co
 
 // Best tree of one level less first: it is one of this depth, orders the roots and bounds their sides.
 Solution Solver::deep(RowSet& rows, int depth, i64 limit) {
-  const Solution shallow = depth == 3 ? two(rows) : deep(rows, depth - 1, kInfinite);
+  Solution shallow = depth == 3 ? two(rows) : deep(rows, depth - 1, kInfinite);
   if (shallow.stopped) return shallow;
   if (shared.settings.rules.cache) shared.cache.store(rows.hash, depth - 1, shallow);
   Roots& roots = begin_roots(rows, depth, limit, 0, shallow);
