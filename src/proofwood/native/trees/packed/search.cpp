@@ -49,7 +49,7 @@ bool PackedSearch::deepen(Solution& shallow, int depth) {
   const Settings& settings = shared_.settings;
   const i64 price = settings.prices.leaf;
   if (shallow.upper == 0 || (settings.rules.affordable && shared_.run.upper() < price * depth)) {
-    shallow.lower = std::min(shallow.lower, std::max(price * depth, shallow.upper));
+    shallow.lower = std::min(shallow.lower, price * depth);
     return false;
   }
   const bool last = depth == settings.max_depth;
