@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from benchmarks import ablation, cases, harness, limits_explain, rivals, speed, threads
+from benchmarks import ablation, anytime, cases, harness, limits_explain, rivals, speed, threads
 from benchmarks.papers import contree, contree_published
 from proofwood.engines.trees.options import RULES as search_rules
 
@@ -125,6 +125,16 @@ def test_speed_against_pystreed(tmp_path: Path) -> None:
 def test_threads(tmp_path: Path) -> None:
     page = threads.compare(sets=TINY, depth=2, threads=[1, 2], rounds=2, seconds=10, out=tmp_path, isolate=False)
     assert "| equal |" in page.read_text()
+
+
+def test_anytime_shows_the_errors_of_each_second(tmp_path: Path) -> None:
+    page = anytime.compare(sets=TINY, depths=[3], seconds=5, out=tmp_path, isolate=False)
+    with (tmp_path / "anytime.csv").open(newline="") as stream:
+        (row,) = csv.DictReader(stream)
+    assert row["status"] == "optimal"
+    assert anytime.errors_at(row["trace"], 60) == float(row["errors"])
+    assert np.isinf(anytime.errors_at(row["trace"], -1))
+    assert f"**{row['errors']}**" in page.read_text()
 
 
 def test_every_switch_of_the_tree_search_has_a_row_in_the_ablation() -> None:

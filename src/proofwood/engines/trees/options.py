@@ -25,6 +25,10 @@ class SearchOptions:
     feature_bounds : what a feature cost in the neighbouring subproblem bounds it in the next
     packed : tables of few tests are searched over packed words, all pairs of tests at once
     affordable : a subtree is not searched deeper than the number of splits that its limit pays for
+    greedy_tree : the first tree is grown by least Gini impurity, a level in each walk over the rows
+    polish : every early tree is improved node by node, its two last levels exactly
+    beam : good roots of trees of depth two are tried, with trees below them
+    local_search : from depth four on, splits of the best tree are replaced and what is below them is built anew
     merge_rows : rows of equal values and class become one weighted row; of two classes, opposite rows cancel
     simd : instruction set of the kernels
     lanes : bits of a vector lane, 0 for the narrowest that holds the counts
@@ -40,6 +44,10 @@ class SearchOptions:
     feature_bounds: bool = True
     packed: bool = True
     affordable: bool = True
+    greedy_tree: bool = True
+    polish: bool = True
+    beam: bool = True
+    local_search: bool = True
     merge_rows: bool = True
     simd: Literal["auto", "baseline", "avx2", "avx512"] = "auto"
     lanes: Literal[0, 16, 32, 64] = 0

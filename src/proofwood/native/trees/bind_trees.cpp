@@ -60,6 +60,10 @@ trees::Settings read_settings(const nb::dict& given, bool& merge, trees::LevelTe
   settings.rules.cache = rule("cache");
   settings.rules.packed = rule("packed");
   settings.rules.affordable = rule("affordable");
+  settings.rules.greedy_tree = rule("greedy_tree");
+  settings.rules.polish = rule("polish");
+  settings.rules.beam = rule("beam");
+  settings.rules.local_search = rule("local_search");
   merge = rule("merge_rows");
   if (reader.has("by_sets")) by_sets.columns = reader.list<proofwood::u32>("by_sets");
   by_sets.anywhere = number("sets_anywhere", by_sets.anywhere);

@@ -2,6 +2,7 @@
 // hands back what it learned (ConTree, Algorithm 1, by several hands; docs/theory/optimal-trees.md, "The search").
 #include "trees/pool.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <vector>
@@ -36,6 +37,11 @@ void Pool::work(Solver& solver, Subproblem& root, bool last) {
     lock.lock();
     hand_back(candidate, evaluated, root, last);
     changed_.notify_all();
+    if (&solver != &main_ || !between_) continue;
+    lock.unlock();
+    between_();
+    lock.lock();
+    if (last) root.upper = std::min(root.upper, shared_.run.upper());  // a better tree, which the root need not know
   }
   changed_.notify_all();
 }

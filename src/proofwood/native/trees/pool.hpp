@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 
 #include "trees/solver.hpp"
@@ -10,7 +11,8 @@ namespace proofwood::trees {
 
 class Pool {
  public:
-  explicit Pool(Solver& main) : main_(main), shared_(main.shared) {}
+  // `between`: what the first thread does after each candidate.
+  Pool(Solver& main, std::function<void()> between) : main_(main), shared_(main.shared), between_(std::move(between)) {}
 
   // Until nothing is open or the search is stopped. `last`: its bound is that of the whole search.
   void run(Subproblem& root, bool last);
@@ -23,6 +25,7 @@ class Pool {
 
   Solver& main_;
   Shared& shared_;
+  const std::function<void()> between_;
   std::mutex mutex_;  // of the root subproblem
   std::condition_variable changed_;
 };

@@ -7,6 +7,7 @@
 
 #include "trees/canonical_tree.hpp"
 #include "trees/first_trees.hpp"
+#include "trees/improve.hpp"
 #include "trees/pool.hpp"
 
 namespace proofwood::trees {
@@ -78,10 +79,16 @@ void Search::run_shallow() {
 
 // Each depth starts with the tree of the depth before, and a bound of what splitting off nothing costs.
 void Search::run_deep() {
-  const std::vector<u32> rank = FirstTrees(main_).rank_features(root_);
+  Improver improver(main_, root_);
+  improver_ = settings_.bound_only ? nullptr : &improver;
+  const std::vector<u32> rank = improver.start();
   Solution shallow = main_.solve(root_, 2);
   shared_.run.offer(shallow.upper, shallow.plan);
-  if (!settings_.bound_only) build_first_trees(2);
+  if (improver_) {
+    improver.note_front();
+    build_first_trees(2);
+    improver.begin_depth(3);
+  }
   for (u32 f = 0; f < root_.n_features; ++f) {  // made now: threads only read
     root_.weight_before(table_, f, 1);
     if (settings_.minimum.any()) root_.held_before(table_, f, 1);
@@ -89,6 +96,8 @@ void Search::run_deep() {
   const int depth = settings_.max_depth;
   bool closed = false;  // whether deeper trees are known to cost more than the best
   for (int d = 3; d <= depth && !closed && !shared_.stopped(); ++d) closed = !deepen(shallow, rank, d);
+  main_.counters[kRowVisits] += improver.visits();
+  improver_ = nullptr;
   if (shared_.stopped()) return;
   Subproblem& root = main_.level(depth).subproblem;
   if (!closed) shared_.run.prove(root.checked_lower(shared_.leaf_cost(root_)));
@@ -111,7 +120,7 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   if (last && !settings_.bound_only) root.upper = std::min(root.upper, shared_.run.upper());
   main_.open(root);
   root.set_base(shallow.relaxed, leaf_price);
-  Pool pool(main_);
+  Pool pool(main_, improver_ ? [this] { improver_->run(); } : std::function<void()>());
   pool.run(root, last);
   add_to(totals_, pool.counters);
   if (!shared_.stopped() && root.levels_lower < kInfinite) {
@@ -121,15 +130,24 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   if (last || shared_.stopped()) return true;
   shallow = root.solution(shared_.leaf_cost(root_), false, false);
   if (settings_.rules.cache) main_.shared.cache.store(root_.hash, depth, shallow);
-  if (!settings_.bound_only) build_first_trees(depth);
+  if (improver_) {
+    improver_->begin_depth(depth + 1);  // what follows is work for the next depth
+    build_first_trees(depth);
+  }
   return true;
 }
 
 void Search::build_first_trees(int exact_depth) {
   FirstTrees first_trees(main_);
   for (const auto top : {FirstTrees::Top::kLookahead, FirstTrees::Top::kGini}) {
+    const Rules& rules = settings_.rules;
+    if (exact_depth == 2 && top == FirstTrees::Top::kGini && rules.greedy_tree && rules.polish) {
+      improver_->take_grown();  // its ends become exact
+      continue;
+    }
     const Solution first = first_trees.build(root_, settings_.max_depth, exact_depth, top);
     shared_.run.offer(first.upper, first.plan);
+    improver_->take(first.plan);
   }
 }
 

@@ -7,7 +7,8 @@
 //   neighbour_bounds    bounds between neighbouring subproblems
 //   solver              one subproblem: cache, depth one; general_case: Algorithm 1; depth_two: Algorithm 2, in batches
 //   stump_batch, kernels   many stumps in one walk over the rows
-//   first_trees, canonical_tree, pool, write_out   around the search
+//   improve             trees before and beside the proof: first_trees, polish (draft, row_walk), local_search
+//   canonical_tree, pool, write_out   around the search
 //   packed/             another way for tables of few tests: all pairs of tests at once
 //   sized               another search: trees of a limited number of splits
 #pragma once
@@ -17,6 +18,7 @@
 #include <memory>
 #include <vector>
 
+#include "trees/improve.hpp"
 #include "trees/packed/search.hpp"
 #include "trees/shared.hpp"
 #include "trees/solver.hpp"
@@ -56,6 +58,7 @@ class Search {
   Shared shared_;
   Solver main_;
   std::unique_ptr<packed::PackedSearch> packed_;  // where it was the one to search
+  Improver* improver_ = nullptr;  // while there is one
   bool canonical_ = false;
   Counters totals_{};
 };

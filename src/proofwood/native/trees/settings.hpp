@@ -35,6 +35,8 @@ struct Rules {
   bool cache = true;
   bool packed = true;      // tables of few tests by packed words, all pairs of tests at once
   bool affordable = true;  // no deeper than the number of splits that the limit pays for
+  // Trees before and beside the proof: a grown one, others made better, good roots, and a search around the best one.
+  bool greedy_tree = true, polish = true, beam = true, local_search = true;
 };
 
 struct Settings {

@@ -25,6 +25,7 @@ enum Counter {
   kAffordable,
   kLevelRoots,
   kLevelSets,
+  kRowVisits,  // rows split or walked over, once per feature
   kCounters
 };
 extern const char* const kCounterNames[kCounters];

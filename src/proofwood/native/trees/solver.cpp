@@ -8,9 +8,9 @@
 
 namespace proofwood::trees {
 
-const char* const kCounterNames[kCounters] = {"subproblems", "cache_hits",      "batches",   "depth_two_splits",
-                                              "root_splits", "imported_bounds", "stumps",    "canonical_splits",
-                                              "affordable",  "level_roots",     "level_sets"};
+const char* const kCounterNames[kCounters] = {"subproblems", "cache_hits",      "batches",    "depth_two_splits",
+                                              "root_splits", "imported_bounds", "stumps",     "canonical_splits",
+                                              "affordable",  "level_roots",     "level_sets", "row_visits"};
 
 Solver::Solver(Shared& of) : shared(of) {
   for (int depth = 0; depth <= shared.settings.max_depth; ++depth) levels_.push_back(std::make_unique<Level>());

@@ -49,6 +49,7 @@ class Solver {
     return split(rows, plan.feature, rows.position_of(plan.feature, plan.key, 0, rows.n), depth);
   }
   bool split(Rows& rows, u32 feature, u32 position, int depth) {
+    counters[kRowVisits] += i64{rows.n} * rows.n_features;
     return rows.split(shared.table, feature, position, level(depth).low, level(depth).high, scratch_, shared.stop);
   }
 

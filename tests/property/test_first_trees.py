@@ -1,0 +1,81 @@
+"""Trees made before and beside the proof: each has the cost that was claimed, whenever the search ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import naive
+from proofwood.engines.trees import SearchOptions, solve
+from proofwood.problem.problem import TreeProblem
+from proofwood.problem.recount import integer_cost
+from proofwood.result import Limits, ProgressEvent
+
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "weights": {"sample_weight": True},
+    "min_samples_leaf": {"min_samples_leaf": 7},
+    "alpha": {"alpha": 0.004},
+}
+PARTS = ("greedy_tree", "polish", "beam", "local_search")
+
+
+def noisy(seed: int, kind: str, max_depth: int, n: int = 900) -> TreeProblem:
+    """A problem whose proof takes longer than the test waits."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6)).round(2)
+    codes = ((X[:, 0] * X[:, 1] > 0).astype(int) + (X[:, 2] > X[:, 3])) % (2 + seed % 2)
+    codes = np.where(rng.random(n) < 0.25, rng.integers(0, 2 + seed % 2, n), codes)
+    limits = dict(KINDS[kind])
+    if limits.pop("sample_weight", False):
+        limits["sample_weight"] = rng.integers(1, 9, n)
+    return TreeProblem.from_arrays(X, codes, max_depth=max_depth, **limits)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_stopped_search_returns_a_permitted_tree_of_the_cost_it_claims(kind: str, seed: int) -> None:
+    problem = noisy(seed, kind, 4 + seed)
+    reports: list[ProgressEvent] = []
+
+    def stop(event: ProgressEvent) -> None:
+        reports.append(event)
+        if event.seconds > 0.15 * (1 + seed):
+            raise KeyboardInterrupt
+
+    result = solve(problem, limits=Limits(threads=1), progress=stop)
+    assert result.model is not None
+    naive.check_table(result.model, problem)
+    cost, _ = problem.cost.reported(integer_cost(result.model, problem), 0)
+    assert cost == result.objective == result.trace[-1].objective
+    objectives = [event.objective for event in result.trace]
+    assert objectives == sorted(objectives, reverse=True)
+    assert all(event.lower_bound <= event.objective for event in reports)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_part_changes_the_answer(kind: str) -> None:
+    problem = noisy(2, kind, 4, n=40)
+    whole = solve(problem)
+    for part in (*PARTS, None):
+        off = PARTS if part is None else (part,)
+        other = solve(problem, options=SearchOptions(**dict.fromkeys(off, False)))
+        assert (other.objective, other.lower_bound) == (whole.objective, whole.lower_bound)
+        assert other.model is not None
+        assert whole.model is not None
+        assert naive.as_tuple(other.model) == naive.as_tuple(whole.model)
+
+
+def test_the_grown_tree_is_no_worse_than_splits_by_gini() -> None:
+    problem = noisy(0, "plain", 4)
+    cart = DecisionTreeClassifier(max_depth=4, random_state=0).fit(problem.X, problem.codes)
+    errors = np.count_nonzero(cart.predict(problem.X) != problem.codes)
+
+    def stop(_: ProgressEvent) -> None:
+        raise KeyboardInterrupt
+
+    result = solve(problem, limits=Limits(threads=1), progress=stop)
+    assert result.objective <= errors
