@@ -37,6 +37,7 @@ RULES = {
     "feature_bounds": Rule("bounds between neighbouring subproblems", {"feature_bounds": False}),
     "depth_two": Rule("the batched routine (Algorithm 2)", {"depth_two": False}),
     "cache": Rule("solved subproblems are kept", {"cache": False}),
+    "blocks": Rule("bounds by blocks of rows, which a proof does not need", {"blocks": False}),
     "merge_rows": Rule("rows of equal values become one", {"merge_rows": False}),
     "greedy_tree": Rule("the first tree is grown by least Gini impurity", {"greedy_tree": False}),
     "polish": Rule("early trees are improved node by node", {"polish": False}),

@@ -170,8 +170,8 @@ def render(table: Table, page: Path) -> Path:
         "the sorting of the columns included. The trace of a search has wall seconds; a second thread notes the CPU "
         "seconds of the process every 4 ms, and each event is set to the CPU second that belongs to it. *CART* is "
         "scikit-learn's of the same depth with its CPU seconds; *then* are our errors at that second. *Best known*: "
-        "the fewest errors of any run on this page; in bold where this is proved. In *italics*: more than 1 % of the rows "
-        "above the best known after a second or later. A dash: no tree yet, or the run had ended before."
+        "the fewest errors of any run on this page; in bold where this is proved. In *italics*: more than 1 % of the "
+        "rows above the best known after a second or later. A dash: no tree yet, or the run had ended before."
     ]
     for depth in sorted({int(row["depth"]) for row in table.rows}):
         header = ("set", "version", *(f"{mark:g} s" for mark in MARKS), "best known", "CART", "CART, s", "then")

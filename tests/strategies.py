@@ -133,7 +133,8 @@ def search_options() -> st.SearchStrategy[SearchOptions]:
     switches: dict[str, st.SearchStrategy[Any]] = {rule: st.sampled_from([True, False]) for rule in RULES}
     simd = st.deferred(lambda: st.sampled_from(usable_simd()))
     eta = st.sampled_from([math.inf, 0.0, 0.5, 1.0])
-    return st.builds(SearchOptions, **switches, simd=simd, lanes=st.sampled_from(LANES), eta=eta)
+    block_work = st.sampled_from([0, 1, 100_000])
+    return st.builds(SearchOptions, **switches, simd=simd, lanes=st.sampled_from(LANES), eta=eta, block_work=block_work)
 
 
 def thread_counts() -> st.SearchStrategy[int]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from benchmarks import ablation, anytime, cases, harness, limits_explain, rivals, speed, threads
+from benchmarks import ablation, anytime, bounds, cases, harness, limits_explain, rivals, speed, threads
 from benchmarks.papers import contree, contree_published
 from proofwood.engines.trees.options import RULES as search_rules
 
@@ -135,6 +135,17 @@ def test_anytime_shows_the_errors_of_each_second(tmp_path: Path) -> None:
     assert anytime.errors_at(row["trace"], 60) == float(row["errors"])
     assert np.isinf(anytime.errors_at(row["trace"], -1))
     assert f"**{row['errors']}**" in page.read_text()
+
+
+def test_bounds_are_noted_with_and_without_blocks(tmp_path: Path) -> None:
+    page = bounds.compare(sets=["generated-tiny"], depth=4, seconds=20, out=tmp_path, isolate=False)
+    with (tmp_path / "bounds.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["blocks"] for row in rows] == ["False", "True"]
+    assert all(float(row["bound_120"]) == float(row["objective"]) for row in rows if row["status"] == "optimal")
+    assert "generated-tiny" in page.read_text()
+    bounds.compare(sets=["generated-tiny"], depth=4, proofs=1, out=tmp_path, isolate=False)
+    assert "Time to the proof" in page.read_text()
 
 
 def test_every_switch_of_the_tree_search_has_a_row_in_the_ablation() -> None:

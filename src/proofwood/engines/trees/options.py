@@ -29,10 +29,13 @@ class SearchOptions:
     polish : every early tree is improved node by node, its two last levels exactly
     beam : good roots of trees of depth two are tried, with trees below them
     local_search : from depth four on, splits of the best tree are replaced and what is below them is built anew
+    blocks : lower bounds by blocks of rows, at depths of four and more
     merge_rows : rows of equal values and class become one weighted row; of two classes, opposite rows cancel
     simd : instruction set of the kernels
     lanes : bits of a vector lane, 0 for the narrowest that holds the counts
     canonical : finish with the optimal tree of least depth, then smallest (feature, threshold), at every node
+    block_work : work that the bounds by blocks get at least before the search, at depth three too: rows times features
+        walked over
     eta : share of the distance to the interval's edges added to the bound of a side (Algorithm 1)
     """
 
@@ -48,17 +51,21 @@ class SearchOptions:
     polish: bool = True
     beam: bool = True
     local_search: bool = True
+    blocks: bool = True
     merge_rows: bool = True
     simd: Literal["auto", "baseline", "avx2", "avx512"] = "auto"
     lanes: Literal[0, 16, 32, 64] = 0
     canonical: bool = True
     eta: float = float("inf")
+    block_work: int = 0
 
     def __post_init__(self) -> None:
         if self.simd not in INSTRUCTION_SETS:
             raise ValueError(f"simd={self.simd!r}: expected one of {', '.join(INSTRUCTION_SETS)}")
         if self.lanes not in LANE_BITS:
             raise ValueError(f"lanes={self.lanes!r}: expected one of {LANE_BITS}")
+        if not 0 <= self.block_work < 2**62:
+            raise ValueError(f"block_work={self.block_work!r}: expected an integer from 0 to 2**62 - 1")
         if not self.eta >= 0:
             raise ValueError(f"eta={self.eta!r}: expected a factor from 0")
 

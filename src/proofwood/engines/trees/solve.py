@@ -174,6 +174,7 @@ def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> d
         "isa": INSTRUCTION_SETS[options.simd],
         "lane_bits": options.lanes,
         "eta": min(options.eta, 1e9),
+        "block_work": options.block_work,
         "by_sets": list(problem.by_sets),
         "sets_anywhere": problem.sets_anywhere,
         **{name: getattr(options, name) for name in _SWITCHES},

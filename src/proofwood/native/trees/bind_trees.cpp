@@ -52,6 +52,7 @@ trees::Settings read_settings(const nb::dict& given, bool& merge, trees::LevelTe
   settings.lane_bits = number("lane_bits", settings.lane_bits);
   settings.canonical = rule("canonical");
   settings.eta = number("eta", settings.eta);
+  settings.block_work = number("block_work", settings.block_work);
   settings.rules.similarity = rule("similarity");
   settings.rules.interval_shrinking = rule("interval_shrinking");
   settings.rules.sub_interval = rule("sub_interval");
@@ -64,6 +65,7 @@ trees::Settings read_settings(const nb::dict& given, bool& merge, trees::LevelTe
   settings.rules.polish = rule("polish");
   settings.rules.beam = rule("beam");
   settings.rules.local_search = rule("local_search");
+  settings.rules.blocks = rule("blocks");
   merge = rule("merge_rows");
   if (reader.has("by_sets")) by_sets.columns = reader.list<proofwood::u32>("by_sets");
   by_sets.anywhere = number("sets_anywhere", by_sets.anywhere);

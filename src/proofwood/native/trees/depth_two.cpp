@@ -114,6 +114,7 @@ bool DepthTwo::fill_batch(IntervalQueue& queue, std::size_t room, i64 limit, u32
 
 bool DepthTwo::run(Rows& rows) {
   ++counters_[kBatches];
+  counters_[kWork] += i64{rows.n} * rows.n_features;
   counters_[kCandidates] += static_cast<i64>(lanes.size());
   counters_[kRowVisits] += i64{rows.n} * rows.n_features;
   return run_batch(rows);

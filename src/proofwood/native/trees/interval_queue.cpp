@@ -19,6 +19,17 @@ struct Later {  // order of a heap with the smallest bound on top
 
 }  // namespace
 
+i64 least_floor(const std::vector<Floor>& floors, u32 first, u32 last) {
+  i64 least = kInfinite;
+  for (auto floor = std::lower_bound(floors.begin(), floors.end(), first,
+                                     [](const Floor& f, u32 position) { return f.until < position; });
+       floor != floors.end(); ++floor) {
+    least = std::min(least, floor->bound);
+    if (floor->until >= last) break;
+  }
+  return least == kInfinite ? 0 : least;
+}
+
 void IntervalQueue::begin(const Table& table, Rows& rows, const Prices& prices, const Rules& rules) {
   table_ = &table;
   rows_ = &rows;
@@ -26,6 +37,7 @@ void IntervalQueue::begin(const Table& table, Rows& rows, const Prices& prices, 
   rules_ = rules;
   points.clear();
   heap_.clear();
+  floors.clear();
   least_pruned = kInfinite;
 }
 
@@ -57,6 +69,8 @@ bool IntervalQueue::prune(Interval& interval, i64 limit, bool shrink) {
   const bool shrunk = shrink && interval.bound < limit && interval_shrinking(interval, limit);
   sub_interval_pruning(interval);
   cross_bound(interval, apart);
+  if (!floors.empty())
+    interval.bound = std::max(interval.bound, least_floor(floors[interval.feature], interval.first, interval.last));
   if (interval.bound >= limit) {
     note_pruned(interval.bound);
     return false;
@@ -153,6 +167,19 @@ void IntervalQueue::add(Interval interval, i64 limit) {
 void IntervalQueue::put_back(const Interval& interval) {
   heap_.push_back(interval);
   std::push_heap(heap_.begin(), heap_.end(), Later{});
+}
+
+u64 IntervalQueue::open_thresholds() const {
+  u64 open = 0;
+  for (const Interval& interval : heap_) open += interval.last - interval.first + 1;
+  return open;
+}
+
+void IntervalQueue::raise_floors(const Floors& higher) {
+  floors = higher;
+  for (Interval& interval : heap_)
+    interval.bound = std::max(interval.bound, least_floor(floors[interval.feature], interval.first, interval.last));
+  std::make_heap(heap_.begin(), heap_.end(), Later{});
 }
 
 void IntervalQueue::add_part(const Interval& taken, int below, int above, i64 limit) {

@@ -42,16 +42,27 @@ struct Interval {
   bool is_point() const { return below == above; }  // a threshold that is known in part
 };
 
+// Bounds of a feature's thresholds from elsewhere: of those up to a position, from the one before.
+struct Floor {
+  u32 until;
+  i64 bound;
+};
+using Floors = std::vector<std::vector<Floor>>;                          // per feature
+i64 least_floor(const std::vector<Floor>& floors, u32 first, u32 last);  // of the thresholds first..last
+
 class IntervalQueue {
  public:
+  Floors floors;  // none, or of every feature (docs/theory/optimal-trees.md, "Blocks")
   std::vector<Point> points;
   std::vector<u32> rank;         // of features; none: their number
   i64 least_pruned = kInfinite;  // bound of all that was pruned
 
   void begin(const Table& table, Rows& rows, const Prices& prices, const Rules& rules);
+  void raise_floors(const Floors& higher);  // for open intervals, too
   void forget_intervals() { heap_.clear(); }
 
   bool empty() const { return heap_.empty(); }
+  u64 open_thresholds() const;  // at most so many
   i64 open_bound() const { return heap_.empty() ? kInfinite : heap_.front().bound; }
 
   // The open interval of least bound, pruned by the newest limit; false if no interval is left that may hold a tree

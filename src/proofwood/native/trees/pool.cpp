@@ -23,6 +23,7 @@ void Pool::run(Subproblem& root, bool last) {
 void Pool::work(Solver& solver, Subproblem& root, bool last) {
   Candidate candidate;
   Evaluated evaluated;
+  const double thresholds = static_cast<double>(root.rows->n) * root.rows->n_features;
   std::unique_lock lock(mutex_);
   while (!shared_.stopped()) {
     if (!root.take(candidate)) {
@@ -32,10 +33,15 @@ void Pool::work(Solver& solver, Subproblem& root, bool last) {
     }
     root.busy.push_back(candidate.interval);
     lock.unlock();
+    const i64 before = solver.counters[kWork];
     solver.evaluate(*root.rows, root.depth, candidate, root.gap, evaluated);
     ++solver.counters[kRootSplits];
+    Floors floors;
+    if (blocks_) floors = blocks_->keep_pace(static_cast<u64>(solver.counters[kWork] - before), closed_);
     lock.lock();
+    if (!floors.empty()) root.queue.raise_floors(floors);
     hand_back(candidate, evaluated, root, last);
+    closed_ = last ? 1 - static_cast<double>(root.queue.open_thresholds()) / thresholds : 1.0;
     changed_.notify_all();
     if (&solver != &main_ || !between_) continue;
     lock.unlock();

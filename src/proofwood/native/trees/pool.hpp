@@ -1,18 +1,23 @@
 // Threads that search the root together (docs/theory/optimal-trees.md, "The search").
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <utility>
 
+#include "trees/block_search.hpp"
 #include "trees/solver.hpp"
 
 namespace proofwood::trees {
 
 class Pool {
  public:
-  // `between`: what the first thread does after each candidate.
-  Pool(Solver& main, std::function<void()> between) : main_(main), shared_(main.shared), between_(std::move(between)) {}
+  // `between`: what the first thread does after each candidate. `blocks` keeps pace with the search, if there is one,
+  // and its bounds are those of the root, too.
+  Pool(Solver& main, std::function<void()> between, BlockSearch* blocks)
+      : main_(main), shared_(main.shared), between_(std::move(between)), blocks_(blocks) {}
 
   // Until nothing is open or the search is stopped. `last`: its bound is that of the whole search.
   void run(Subproblem& root, bool last);
@@ -26,7 +31,9 @@ class Pool {
   Solver& main_;
   Shared& shared_;
   const std::function<void()> between_;
-  std::mutex mutex_;  // of the root subproblem
+  BlockSearch* blocks_;
+  std::atomic<double> closed_{1.0};  // share of the thresholds of the root, of the last depth
+  std::mutex mutex_;                 // of the root subproblem
   std::condition_variable changed_;
 };
 

@@ -38,6 +38,15 @@ class Rows {
   bool split_levels(const Table& table, const LevelColumn& column, LevelSet set, Rows& low, Rows& high,
                     Buffer<u32>& scratch, const std::atomic<int>& stop) const;
 
+  // The rows at the positions of each stretch, in the order of `feature`; stretches ascend and do not overlap
+  // (row_stretches.cpp). False if stopped.
+  struct Stretch {
+    u32 first, last;  // positions, one past the last
+    Rows* rows;
+  };
+  bool take(const Table& table, u32 feature, const std::vector<Stretch>& stretches, Buffer<u32>& scratch,
+            const std::atomic<int>& stop) const;
+
   const u32* order(u32 feature) const { return order_.data() + std::size_t{feature} * n; }
   const u32* key(u32 feature) const { return key_.data() + std::size_t{feature} * n; }
   u32 row(u32 local) const { return row_[local]; }

@@ -59,6 +59,34 @@ bool Search::needs_no_split() const {
   return root_.n < 2 || !settings_.minimum.may_split(root_.counts) || shared_.leaf_cost(root_) <= settings_.prices.leaf;
 }
 
+// Bounds by blocks do not shorten the search, so their work is a share of what that will probably take: each depth
+// takes at least twice as many times the work of the depth before as that did
+// (docs/decisions/0022-block-bounds.md has what was measured).
+void Search::begin_blocks() {
+  constexpr double kWhileShallow = 0.5, kLarge = 3e6, kManyFeatures = 10;
+  const bool deep = settings_.max_depth > 4;
+  const double times = deep ? 400 : 20, most = deep ? 4e9 : 3e8;  // at most about 20 and 2 seconds
+  blocks_ = std::make_unique<BlockSearch>(shared_, root_, settings_.max_depth);
+  searched_ = main_.counters[kWork];
+  const double known = static_cast<double>(searched_);
+  const double small = std::min(1.0, known / kLarge) * std::min(1.0, root_.n_features / kManyFeatures);
+  const double first = std::min(times * known * small, most);
+  blocks_->allow(std::max(settings_.block_work, static_cast<i64>(first)), 0, kWhileShallow);
+  blocks_->keep_pace(0, 1.0);
+}
+
+// After a depth that took so much work. A search that will probably be short goes on alone.
+void Search::pace_blocks(i64 work) {
+  constexpr double kShare = 0.05, kLong = 1e9;
+  const double growth = 2 * static_cast<double>(work) / static_cast<double>(std::max<i64>(searched_, 1));
+  const double expected = growth * static_cast<double>(work);
+  searched_ = work;
+  if (expected < kLong)
+    blocks_->allow(0, 0, 0);
+  else
+    blocks_->allow(0, static_cast<i64>(std::min(1e18, kShare * expected)), kShare);
+}
+
 void Search::settle(const PlanPtr& canonical) {
   if (!canonical) return;  // stopped
   shared_.run.replace(canonical);
@@ -94,10 +122,13 @@ void Search::run_deep() {
     if (settings_.minimum.any()) root_.held_before(table_, f, 1);
   }
   const int depth = settings_.max_depth;
+  if (settings_.rules.blocks && (depth > 3 || settings_.block_work > 0) && table_.levels.empty()) begin_blocks();
   bool closed = false;  // whether deeper trees are known to cost more than the best
   for (int d = 3; d <= depth && !closed && !shared_.stopped(); ++d) closed = !deepen(shallow, rank, d);
   main_.counters[kRowVisits] += improver.visits();
   improver_ = nullptr;
+  if (blocks_) totals_[kBlockWork] = static_cast<i64>(blocks_->work());
+  blocks_.reset();  // gives back its memory
   if (shared_.stopped()) return;
   Subproblem& root = main_.level(depth).subproblem;
   if (!closed) shared_.run.prove(root.checked_lower(shared_.leaf_cost(root_)));
@@ -120,9 +151,12 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   if (last && !settings_.bound_only) root.upper = std::min(root.upper, shared_.run.upper());
   main_.open(root);
   root.set_base(shallow.relaxed, leaf_price);
-  Pool pool(main_, improver_ ? [this] { improver_->run(); } : std::function<void()>());
+  if (blocks_) root.queue.raise_floors(blocks_->floors());
+  Pool pool(main_, improver_ ? [this] { improver_->run(); } : std::function<void()>(), blocks_.get());
+  const i64 before = main_.counters[kWork];
   pool.run(root, last);
   add_to(totals_, pool.counters);
+  if (blocks_ && !last) pace_blocks(main_.counters[kWork] - before + pool.counters[kWork]);
   if (!shared_.stopped() && root.levels_lower < kInfinite) {
     main_.level_roots(root, shallow.relaxed, {});
     shared_.run.update(root.upper, root.plan, last ? root.checked_lower(shared_.leaf_cost(root_)) : 0);

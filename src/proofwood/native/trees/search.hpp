@@ -6,6 +6,7 @@
 //   subproblem          what is open and what was found for one set of rows and one depth
 //   neighbour_bounds    bounds between neighbouring subproblems
 //   solver              one subproblem: cache, depth one; general_case: Algorithm 1; depth_two: Algorithm 2, in batches
+//   block_node, block_search   lower bounds by blocks of rows, soon and beside the search
 //   stump_batch, kernels   many stumps in one walk over the rows
 //   improve             trees before and beside the proof: first_trees, polish (draft, row_walk), local_search
 //   canonical_tree, pool, write_out   around the search
@@ -18,6 +19,7 @@
 #include <memory>
 #include <vector>
 
+#include "trees/block_search.hpp"
 #include "trees/improve.hpp"
 #include "trees/packed/search.hpp"
 #include "trees/shared.hpp"
@@ -50,6 +52,8 @@ class Search {
   void run_deep();
   void build_first_trees(int exact_depth);
   bool deepen(Solution& shallow, const std::vector<u32>& rank, int depth);
+  void begin_blocks();
+  void pace_blocks(i64 work);
   void settle(const PlanPtr& canonical);
 
   Table table_;
@@ -58,7 +62,9 @@ class Search {
   Shared shared_;
   Solver main_;
   std::unique_ptr<packed::PackedSearch> packed_;  // where it was the one to search
-  Improver* improver_ = nullptr;  // while there is one
+  Improver* improver_ = nullptr;                  // while there is one
+  std::unique_ptr<BlockSearch> blocks_;
+  i64 searched_ = 0;  // work of the depth before
   bool canonical_ = false;
   Counters totals_{};
 };

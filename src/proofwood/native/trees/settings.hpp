@@ -34,6 +34,7 @@ struct Rules {
   bool depth_two = true;       // batched depth-two routine (Algorithm 2)
   bool cache = true;
   bool packed = true;      // tables of few tests by packed words, all pairs of tests at once
+  bool blocks = true;      // bounds by blocks of rows, at depths of four and more
   bool affordable = true;  // no deeper than the number of splits that the limit pays for
   // Trees before and beside the proof: a grown one, others made better, good roots, and a search around the best one.
   bool greedy_tree = true, polish = true, beam = true, local_search = true;
@@ -48,6 +49,7 @@ struct Settings {
   bool bound_only = false;      // no trees are wanted but those cheaper than `start_upper`, at no depth
   int threads = 1;
   Rules rules;
+  i64 block_work = 0;  // what bounds by blocks get at least before the search, at depth three too
   int isa = kBaseline, lane_bits = 0;
   bool canonical = true;
   double eta = 1e9;  // sides of depth two: how much of the distance to the interval's edges their bound allows

@@ -26,6 +26,8 @@ enum Counter {
   kLevelRoots,
   kLevelSets,
   kRowVisits,  // rows split or walked over, once per feature
+  kWork,
+  kBlockWork,
   kCounters
 };
 extern const char* const kCounterNames[kCounters];

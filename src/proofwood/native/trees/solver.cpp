@@ -10,7 +10,8 @@ namespace proofwood::trees {
 
 const char* const kCounterNames[kCounters] = {"subproblems", "cache_hits",      "batches",    "depth_two_splits",
                                               "root_splits", "imported_bounds", "stumps",     "canonical_splits",
-                                              "affordable",  "level_roots",     "level_sets", "row_visits"};
+                                              "affordable",  "level_roots",     "level_sets", "row_visits",
+                                              "work",        "block_work"};
 
 Solver::Solver(Shared& of) : shared(of) {
   for (int depth = 0; depth <= shared.settings.max_depth; ++depth) levels_.push_back(std::make_unique<Level>());
@@ -110,6 +111,7 @@ void Solver::open(Subproblem& subproblem, const Neighbours& neighbours) {
 
 Solution Solver::solve_depth_two(Rows& rows, const Request& request, bool report) {
   Subproblem& subproblem = begin(rows, 2, request.limit, request.gap);
+  subproblem.gap_shift = request.gap_shift;
   counters[kImported] += bounds_.place_points(subproblem, request.neighbours, shared.settings.prices,
                                               shared.settings.rules.feature_bounds);
   const i64 leaf = subproblem.upper;

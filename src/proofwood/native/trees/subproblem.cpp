@@ -9,6 +9,7 @@ void Subproblem::begin(Rows& of, int depth_, i64 leaf, i64 limit_, i64 gap_) {
   depth = depth_;
   limit = limit_;
   gap = gap_;
+  gap_shift = 0;
   upper = leaf;
   plan = leaf_plan();
   evaluated_lower = evaluated_relaxed = kInfinite;

@@ -18,6 +18,7 @@ struct Request {
   i64 limit = kInfinite;  // only trees cheaper than this are wanted
   i64 gap = 0;            // what the tree may cost more than the best
   Neighbours neighbours{};
+  int gap_shift = 0;   // more than 0: that it may cost more than the best by its cost / 2^gap_shift, too
   bool teach = false;  // neighbours will want what was learned
 };
 
@@ -71,6 +72,7 @@ struct Subproblem {
   IntervalQueue queue;
   i64 limit = kInfinite;  // only trees cheaper than this are wanted
   i64 gap = 0;
+  int gap_shift = 0;      // as in Request
   i64 upper = kInfinite;  // cost of `plan`
   PlanPtr plan;
   i64 evaluated_lower = kInfinite, evaluated_relaxed = kInfinite;
@@ -85,7 +87,8 @@ struct Subproblem {
   void set_base(i64 base, i64 leaf_price);
   void offer(i64 cost, PlanPtr tree);
 
-  i64 cutoff() const { return std::min(limit, upper - gap); }  // UB of the paper: cheaper trees are of interest
+  // UB of the paper: cheaper trees are of interest.
+  i64 cutoff() const { return std::min(limit, upper - (gap_shift > 0 ? gap + (upper >> gap_shift) : gap)); }
   i64 lower(i64 leaf) const { return bound_with(leaf, evaluated_lower); }
   i64 relaxed(i64 leaf) const { return bound_with(leaf, evaluated_relaxed); }
   i64 checked_lower(i64 leaf) const;

@@ -1,0 +1,78 @@
+// The search for lower bounds by blocks of rows (docs/theory/optimal-trees.md, "Blocks"): what to do next at a node,
+// and doing it. The bounds themselves are in block_node.hpp.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "trees/block_node.hpp"
+#include "trees/shared.hpp"
+#include "trees/solver.hpp"
+
+namespace proofwood::trees {
+
+class BlockSearch {
+ public:
+  // `rows` stay where they are; trees have up to `depth` levels, three or more, and no minimum of leaves.
+  BlockSearch(Shared& outer, Rows& rows, int depth);
+
+  // Work is rows times features walked over, as in Counter::kWork. `free` is allowed now; `extra` of it for as much
+  // work of the main search, and `share` of what that does beyond.
+  void allow(i64 free, i64 extra, double share);
+  // Does what is allowed after so much more work of the main search, which has closed this share of its thresholds,
+  // and reports each higher bound. Any thread may call. Returns what is known then, or nothing if there was nothing to
+  // do or another thread is at it.
+  Floors keep_pace(u64 searched, double closed);
+  // What is known of each threshold of `rows`; for when no other thread is at work.
+  Floors floors() const;
+  u64 work() const { return work_.load(std::memory_order_relaxed); }
+
+ private:
+  // What could be done at the weakest place of a node.
+  struct Step {
+    enum Kind { kNone, kRaise, kJoin, kCut } kind = kNone;
+    int piece = -1, other = -1;
+    double gain = 0, work = 1;
+    double rate() const { return gain / work; }
+  };
+  // What steps of a kind have gained, as a share of what they began with.
+  struct Learned {
+    double raise = 0.25, join = 0.12, cut = 0.35;
+  };
+
+  void begin(BlockNode& node, const Rows& rows, int depth) const;
+  void work_on(BlockNode& node, Rows& rows, u64 until, bool report);
+  void refresh(BlockNode& node) const;
+  int weakest_feature(const BlockNode& node) const;
+  bool begin_feature(BlockNode& node, Rows& rows, u32 feature);
+  Step choose(const BlockNode& node, const Rows& rows, const Blocks& blocks) const;
+  Step cut_step(const BlockNode& node, const Rows& rows, const Blocks& blocks) const;
+  void take(BlockNode& node, Rows& rows, u32 feature, const Step& step);
+  bool cut(BlockNode& node, Rows& rows, u32 feature);
+  void join(BlockNode& node, Rows& rows, u32 feature, const Step& step);
+  void solve_pieces(BlockNode& node, Rows& rows, u32 feature, const std::vector<int>& pieces, u64 work);
+  void solve_piece(int depth, Piece& piece, Rows& rows, u64 work);
+  i64 share_of_price(const Rows& rows) const;
+  bool ended() const { return full_ || work_ >= limit_ || outer_.stopped(); }
+
+  Shared& outer_;
+  Settings settings_;  // of the bottom: no minimum of leaves, the share of the price
+  Shared shared_;
+  Solver solver_;
+  Rows& rows_;
+  BlockNode root_;
+  std::vector<std::vector<std::unique_ptr<Rows>>> buffers_;  // per depth: rows of pieces
+  std::vector<Learned> learned_;                             // per depth of the node
+  Buffer<u32> scratch_;
+  std::mutex busy_;
+  std::atomic<u64> work_{0};
+  u64 limit_ = 0;  // work at which all ends, also the first pass over the features of a piece
+  u64 pieces_ = 0;
+  bool full_ = false;  // the memory, or what may be used of it
+  std::mutex pace_;    // of these three
+  double allowed_ = 0, extra_ = 0, share_ = 0, searched_ = 0;
+};
+
+}  // namespace proofwood::trees
