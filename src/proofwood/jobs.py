@@ -45,6 +45,8 @@ def jobs_of(n_jobs: int | None, worker: str = "thread") -> int:
         If it is 0, below -1024, or no integer.
     """
     require_jobs(n_jobs, worker)
+    if n_jobs == 1 or (n_jobs is None and int(effective_n_jobs(None)) == 1):  # without counting the cores
+        return 1
     most = max(8, 2 * int(cpu_count()))
     asked = None if n_jobs is None else min(int(n_jobs), most)
     return max(1, min(most, int(effective_n_jobs(asked))))

@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ EARLY = 0.75
 """Share of the limit at which caches stop growing."""
 LATE = 0.95
 """Share of the limit at which a search ends: what it allocates between two looks must still fit."""
+
+LOOK = 0.05
+"""Seconds between two looks at what the system has free; a search looks at the memory of its process as often."""
 
 ASKED = 2**20
 """Bytes from which :func:`require` looks."""
@@ -135,7 +139,7 @@ def lacked() -> bool:
 
 def _set_ceiling(wanted: int | None) -> None:
     now = _Use(*_native.memory_use())
-    free = available() if wanted is None else None
+    free = _free(now.resident) if wanted is None else None
     added = wanted if free is None else int(SHARE * free)
     rooms = [added, _limit_room("RLIMIT_AS", now.addresses), _limit_room("RLIMIT_DATA", now.data)]
     used = (now.resident, now.addresses, now.data)
@@ -229,6 +233,20 @@ def stepwise(memory_limit: int | str | None, items: Iterator[T]) -> Iterator[T]:
 # ------------------------------------------------------------------------------------------------------- the process
 
 
+_looked: tuple[float, int | None, int] | None = None
+"""When :func:`available` was asked by :func:`_free`, what it said, and what the process held."""
+
+
+def _free(resident: int) -> int | None:
+    """What :func:`available` says, or said a moment ago, less what the process, which holds ``resident``, took."""
+    global _looked
+    now = time.monotonic()
+    if _looked is None or not 0 <= now - _looked[0] < LOOK:
+        _looked = (now, available(), resident)
+    _, free, held = _looked
+    return None if free is None else max(0, free - max(0, resident - held))
+
+
 def available() -> int | None:
     """Bytes that this process may still take into memory: free memory, and what its control groups leave.
 
@@ -315,7 +333,8 @@ def _group_room(folder: Path, limit_name: str, used_name: str, cache_name: str) 
 
 
 def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="ascii")
+    try:  # unbuffered: these files are short, and read at many fits
+        with path.open("rb", buffering=0) as file:
+            return file.read().decode("ascii")
     except (OSError, UnicodeDecodeError):
         return None

@@ -21,6 +21,7 @@ from proofwood.data import moments
 from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray
+from proofwood.model.sums import holds_infinity
 
 EXACT_INTEGERS = 2**53
 """Every integer up to this magnitude is a float64; beyond it only some are."""
@@ -237,8 +238,8 @@ def require_numbers(columns: Columns, *, drop: Callable[[str], str] | None = Non
 
 def require_no_infinity(X: FloatArray) -> None:
     """Raise DataError if ``X`` holds infinity; the message names the column and the row."""
-    infinite = np.isinf(X)
-    if infinite.any():
+    if holds_infinity(X):
+        infinite = np.isinf(X)
         column = int(np.flatnonzero(infinite.any(axis=0))[0])
         _raise_infinite(int(np.flatnonzero(infinite[:, column])[0]), f"column {column} of X")
 

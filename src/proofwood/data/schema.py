@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from proofwood.data.columns import (
 from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import BoolArray, FloatArray
+from proofwood.model.sums import holds_infinity, holds_nan
 
 MOST_LEVELS = 255
 """Levels of a column of text above which it is left out, unless it is named."""
@@ -54,17 +56,17 @@ class Schema:
     left_out: Mapping[int, str] = field(default_factory=dict)
     named: frozenset[int] = frozenset()
 
-    @property
+    @cached_property
     def categories(self) -> dict[int, Column]:
         """The columns of categories, by index."""
         return {j: column for j, column in enumerate(self.columns) if column.kind in CATEGORIES}
 
-    @property
+    @cached_property
     def nominal(self) -> tuple[int, ...]:
         """The columns of categories without order."""
         return tuple(j for j, column in enumerate(self.columns) if column.kind is Kind.NOMINAL)
 
-    @property
+    @cached_property
     def gaps(self) -> frozenset[int]:
         """The columns with gaps in training."""
         return frozenset(j for j, column in enumerate(self.columns) if column.missing and j not in self.left_out)
@@ -164,7 +166,7 @@ def _numbers(array: Any) -> Any:
     if array.dtype.kind == "O":
         array = np.where(_is_none(array), np.nan, array)
     try:
-        return array.astype(np.float64)
+        return array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         return array
 
@@ -176,6 +178,8 @@ def _is_none(array: npt.NDArray[Any]) -> BoolArray:
 def _plain_columns(values: Any, names: Sequence[str]) -> list[Column]:
     """Columns of an array of numbers."""
     if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+        return [Column(name) for name in names]
+    if not holds_nan(values):
         return [Column(name) for name in names]
     gaps = np.isnan(values).sum(axis=0).tolist()
     return [Column(name, missing=int(missing)) for name, missing in zip(names, gaps, strict=True)]
@@ -235,7 +239,7 @@ def _without(values: FloatArray, left_out: Collection[int]) -> FloatArray:
 
 def _require_finite(values: Any, schema: Schema) -> None:
     """Refuse infinity; in a frame, all columns with it in one message."""
-    if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or not np.isinf(values).any():
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or not holds_infinity(values):
         return
     problems = []
     for j in np.flatnonzero(np.isinf(values).any(axis=0)).tolist():

@@ -16,12 +16,14 @@ those of the order. :meth:`Views.lift` writes it over the columns.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from proofwood.data.binarize import Binarizer
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray, NodeTable
+from proofwood.model.sums import holds_nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +98,8 @@ class Views:
         left_out : columns that nothing is to test
         """
         given = given or {}
+        if not given and not by_level and not left_out and not holds_nan(X):
+            return cls(_plain(X.shape[1]), X.shape[1])
         views: list[View] = []
         levels = set()
         for j in range(X.shape[1]):
@@ -116,9 +120,9 @@ class Views:
 
     def values(self, X: FloatArray) -> FloatArray:
         """(n_rows, n_views) numbers without NaN; ``X`` itself where nothing changes."""
-        gaps = np.isnan(X)
-        if len(self.views) == self.n_columns and all(view.rank is None for view in self.views) and not gaps.any():
+        if len(self.views) == self.n_columns and all(view.rank is None for view in self.views) and not holds_nan(X):
             return X
+        gaps = np.isnan(X)
         numbers = np.empty((X.shape[0], len(self.views)), dtype=np.float64)
         for v, view in enumerate(self.views):
             column, gap = X[:, view.column], gaps[:, view.column]
@@ -147,7 +151,7 @@ class Views:
             view = self.views[table.feature[node]]
             feature[node] = view.column
             threshold[node], levels[node], missing_low[node] = _seen_by(view, threshold[node], levels[node])
-        return replace(table, feature=feature, threshold=threshold, missing_low=missing_low, levels=tuple(levels))
+        return table.changed(feature=feature, threshold=threshold, missing_low=missing_low, levels=tuple(levels))
 
 
 def _seen_by(view: View, threshold: float, levels: frozenset[int] | None) -> tuple[float, frozenset[int] | None, bool]:
@@ -161,6 +165,12 @@ def _seen_by(view: View, threshold: float, levels: frozenset[int] | None) -> tup
     if view.rank is None:
         return threshold, None, missing_low
     return np.nan, view.codes(view.rank <= threshold), missing_low
+
+
+@lru_cache(maxsize=64)
+def _plain(n_columns: int) -> tuple[View, ...]:
+    """The views of columns of numbers without gaps."""
+    return tuple(View(j) for j in range(n_columns))
 
 
 def level_order(shares: FloatArray, weights: FloatArray) -> IntArray:
@@ -293,7 +303,9 @@ def with_directions(
             low[node], high[node] = high[node], low[node]
             missing_low[node] = not missing_low[node]
             levels[node] = frozenset(seen[column]) - codes
-    return replace(table, low=low, high=high, missing_low=missing_low, levels=tuple(levels))
+    if table.levels is None:
+        return table.changed(missing_low=missing_low)
+    return table.changed(low=low, high=high, missing_low=missing_low, levels=tuple(levels))
 
 
 def _test(table: NodeTable, node: int) -> Hashable:

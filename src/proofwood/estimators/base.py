@@ -18,7 +18,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.multiclass import check_classification_targets
 
 from proofwood import memory
 from proofwood.data.schema import training_table
@@ -26,7 +25,7 @@ from proofwood.data.sparse import as_dense, is_sparse
 from proofwood.data.views import with_directions
 from proofwood.estimators import reporting
 from proofwood.estimators.fitted import FittedClassifier
-from proofwood.estimators.input import known_codes, training_data
+from proofwood.estimators.input import classes_and_codes, known_codes, training_data
 from proofwood.estimators.parameters import check_shared, seconds_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.weights import row_weights
@@ -193,9 +192,7 @@ class ProvedClassifier(FittedClassifier):
     def _read_rows(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> TrainingRows:
         """The training rows as numbers; sets the fitted attributes that the table decides."""
         columns, labels = training_data(self, X, y, self._read_training)
-        check_classification_targets(labels)
-        classes, codes = np.unique(labels, return_inverse=True)
-        codes = codes.astype(np.int64)
+        classes, codes = classes_and_codes(labels)
         return TrainingRows(columns, classes, codes, self._row_weights(classes, codes, sample_weight))
 
     def _learn_rows(

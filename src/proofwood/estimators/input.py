@@ -10,6 +10,7 @@ import numpy.typing as npt
 import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.utils import indexable
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from proofwood.data.columns import as_frame, is_frame, is_pandas, require_no_infinity
@@ -43,11 +44,55 @@ def training_data(
         n, given = len(values), len(labels)
         if np.ndim(values) == 2 and n != given:
             raise ValueError(f"X has {n} rows and y has {given} labels: pass one label for each row")
-    values, labels = validate_data(estimator, values, labels, dtype=np.float64, ensure_all_finite=False)
+    if type(X) is np.ndarray and labels is not None and _needs_no_check(values, labels):
+        vars(estimator).pop("feature_names_in_", None)  # of an earlier fit
+        estimator.n_features_in_ = values.shape[1]
+    else:
+        values, labels = validate_data(estimator, values, labels, dtype=np.float64, ensure_all_finite=False)
     if is_frame(X):
         validate_data(estimator, _with_names(X), reset=True, skip_check_array=True)
     require_no_infinity(values)
     return values, labels
+
+
+def _needs_no_check(values: Any, labels: Any) -> bool:
+    """Whether scikit-learn's check of the training data would find nothing, and change nothing."""
+    return (
+        type(values) is np.ndarray
+        and values.dtype == np.float64
+        and values.ndim == 2
+        and values.size > 0
+        and type(labels) is np.ndarray
+        and labels.dtype.kind in "biu"
+        and labels.shape == values.shape[:1]
+    )
+
+
+def classes_and_codes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], IntArray]:
+    """The distinct labels, sorted, and the index of each label among them.
+
+    Raises
+    ------
+    ValueError
+        If the labels are no classes, such as real numbers.
+    """
+    if labels.dtype.kind not in "biu" or labels.ndim != 1 or labels.size == 0:
+        check_classification_targets(labels)
+        classes, codes = np.unique(labels, return_inverse=True)
+        return classes, codes.astype(np.int64)
+    least, most = int(labels.min()), int(labels.max())
+    if most - least > labels.size + 1000:
+        classes, codes = np.unique(labels, return_inverse=True)
+    else:  # integers close together are counted, not sorted
+        unsigned = labels.dtype.kind == "u"  # such as fit no int64
+        above = labels - labels.dtype.type(least) if unsigned else labels.astype(np.int64) - least
+        seen = np.bincount(above.astype(np.int64)) > 0
+        codes = (np.cumsum(seen) - 1)[above.astype(np.int64)]
+        classes = np.empty(np.count_nonzero(seen), dtype=labels.dtype)
+        classes[codes] = labels
+    if 2 * classes.size >= labels.size:
+        check_classification_targets(labels)  # warns of many classes
+    return classes, codes.astype(np.int64)
 
 
 def new_rows(estimator: BaseEstimator, X: Any, read: Callable[[Any], Any]) -> FloatArray:

@@ -95,25 +95,46 @@ class NodeTable:
     normals: Normals | None = field(default=None)
 
     def __post_init__(self) -> None:
-        kinds: dict[str, Any] = {
-            "feature": np.int64,
-            "threshold": np.float64,
-            "low": np.int64,
-            "high": np.int64,
-            "label": np.int64,
-            "weight": np.float64,
-            "rows": np.int64,
-            "missing_low": np.bool_,
-        }
-        for name, kind in kinds.items():
-            object.__setattr__(self, name, _frozen(getattr(self, name), kind))
-        if self.levels is not None:
-            sets = tuple(None if codes is None else frozenset(map(int, codes)) for codes in self.levels)
-            none = len(sets) == self.feature.size and all(codes is None for codes in sets)
-            object.__setattr__(self, "levels", None if none else sets)
+        for name in _KINDS:
+            self._freeze(name)
+        self._freeze_levels()
         self._check_shapes()
         self._check_tests()
         self._check_order()
+
+    def changed(self, **parts: Any) -> NodeTable:
+        """The table with other ``parts``, named as the parameters are. What stays is neither copied nor checked again.
+
+        Raises
+        ------
+        ValueError
+            As the constructor does.
+        """
+        table = object.__new__(NodeTable)
+        table.__dict__.update(self.__getstate__() | parts)
+        for name in parts.keys() & _KINDS.keys():
+            table._freeze(name)
+        if "levels" in parts:
+            table._freeze_levels()
+        table._check_shapes()
+        if parts.keys() & {"feature", "threshold", "levels", "normals"}:
+            table._check_tests()
+        if parts.keys() & {"feature", "low", "high"}:
+            table._check_order()
+        if parts.keys() <= _COUNTED:
+            for name in _OF_TESTS & self.__dict__.keys():  # the tests are the same
+                table.__dict__[name] = self.__dict__[name]
+        return table
+
+    def _freeze(self, name: str) -> None:
+        object.__setattr__(self, name, _frozen(getattr(self, name), _KINDS[name]))
+
+    def _freeze_levels(self) -> None:
+        if self.levels is None:
+            return
+        sets = tuple(None if codes is None else frozenset(map(int, codes)) for codes in self.levels)
+        none = len(sets) == self.feature.size and all(codes is None for codes in sets)
+        object.__setattr__(self, "levels", None if none else sets)
 
     # ---------------------------------------------------------------- size
 
@@ -265,6 +286,21 @@ class NodeTable:
         reached[self.high[~leaf]] = True
         if not reached.all():
             raise ValueError(f"nodes {np.flatnonzero(~reached).tolist()} cannot be reached from the root")
+
+
+_KINDS: dict[str, type] = {
+    "feature": np.int64,
+    "threshold": np.float64,
+    "low": np.int64,
+    "high": np.int64,
+    "label": np.int64,
+    "weight": np.float64,
+    "rows": np.int64,
+    "missing_low": np.bool_,
+}
+_COUNTED = frozenset({"label", "weight", "rows"})
+_OF_TESTS = frozenset({"by_levels", "walker", "depth", "node_depths", "is_tree", "n_columns"})
+"""Cached properties that no label and no count changes."""
 
 
 def _frozen(values: Sequence[Any] | npt.NDArray[Any], kind: type) -> npt.NDArray[Any]:

@@ -7,7 +7,6 @@ function changes no prediction, for any row.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +25,9 @@ def preorder(table: NodeTable) -> NodeTable:
     In a diagram, a node shared by several parents comes after the last of them: the order is that of a depth-first
     search, and every child still comes after its parents.
     """
-    return _gather(table, depth_first(table.low, table.high))
+    order = depth_first(table.low, table.high)
+    in_order = np.array_equal(order, np.arange(table.n_nodes)) and table.missing_low[table.feature == LEAF].all()
+    return table if in_order else _gather(table, order)
 
 
 def prune(table: NodeTable, *, empty: bool = False) -> NodeTable:
@@ -178,19 +179,9 @@ def refresh(
         X, codes, weights = X[counted], codes[counted], weights[counted]
 
     weight, rows = _visited(table, X, codes, weights, classes)
-    label = np.where(rows > 0, weight.argmax(axis=1), table.label) if relabel else table.label
-    return NodeTable(
-        feature=table.feature,
-        threshold=table.threshold,
-        low=table.low,
-        high=table.high,
-        label=label,
-        weight=weight,
-        rows=rows,
-        missing_low=table.missing_low,
-        levels=table.levels,
-        normals=table.normals,
-    )
+    if not relabel:
+        return table.changed(weight=weight, rows=rows)
+    return table.changed(label=np.where(rows > 0, weight.argmax(axis=1), table.label), weight=weight, rows=rows)
 
 
 def canonical_thresholds(table: NodeTable, X: npt.ArrayLike) -> NodeTable:
@@ -228,7 +219,7 @@ def with_absent_levels(table: NodeTable, X: npt.ArrayLike, weights: npt.ArrayLik
         if codes is not None and 2 * weights[rows[is_low]].sum() > weights[rows].sum():
             absent = np.setdiff1d(X[:, table.feature[node]], values)
             levels[node] = codes | frozenset(absent.astype(np.int64).tolist())
-    return replace(table, levels=tuple(levels))
+    return table.changed(levels=tuple(levels))
 
 
 def midpoints(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
@@ -245,18 +236,7 @@ def midpoints(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
 
 def with_threshold(table: NodeTable, threshold: FloatArray) -> NodeTable:
     """``table`` with other thresholds at its nodes."""
-    return NodeTable(
-        feature=table.feature,
-        threshold=threshold,
-        low=table.low,
-        high=table.high,
-        label=table.label,
-        weight=table.weight,
-        rows=table.rows,
-        missing_low=table.missing_low,
-        levels=table.levels,
-        normals=table.normals,
-    )
+    return table.changed(threshold=threshold)
 
 
 # -------------------------------------------------------------- internals

@@ -63,6 +63,18 @@ def sums_by_digits(
     return [Fraction(total, 2**-_LEAST_EXPONENT) for total in totals]
 
 
+def holds_nan(X: FloatArray) -> bool:
+    """Whether a value is NaN. One sum says that none is, and few values are NaN where the sum is."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.isnan(X.sum())) and bool(np.isnan(X).any())
+
+
+def holds_infinity(X: FloatArray) -> bool:
+    """Whether a value is infinite. One sum that is finite says that none is."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return not np.isfinite(X.sum()) and bool(np.isinf(X).any())
+
+
 def exact_sum(weights: FloatArray) -> Fraction:
     """The exact sum of finite float64 numbers from 0."""
     return exact_sums(weights)[0]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -125,7 +126,7 @@ class Prices:
 
     def in_weight(self, cost: int) -> Fraction:
         """An integer cost as real weight, if nothing is rounded."""
-        return cost * self.unit / self.error_price
+        return Fraction(cost * self.unit.numerator, self.unit.denominator * self.error_price)
 
     def least_weight(self, lower: int) -> Fraction:
         """Real weight that no model undercuts if none undercuts the integer cost ``lower``."""
@@ -225,7 +226,7 @@ class TreeCost(Prices):
 
     def real(self, cost: int) -> float:
         """``cost`` in units of real weight: equal integers give equal floats."""
-        return float(self.in_weight(cost))
+        return cost * self.unit.numerator / (self.unit.denominator * self.error_price)  # integers: rounded once
 
     def real_cost(self, wrong: Fraction, size: int) -> Fraction:
         """Cost of a model of this ``size`` that gets ``wrong`` real weight wrong."""
@@ -569,4 +570,9 @@ def decimal(value: float) -> Fraction | None:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return Fraction(repr(number)) if math.isfinite(number) else None
+    return _shown_by(number) if math.isfinite(number) else None
+
+
+@lru_cache(maxsize=64)
+def _shown_by(number: float) -> Fraction:
+    return Fraction(repr(number))

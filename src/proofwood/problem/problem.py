@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.sums import holds_nan
 from proofwood.problem.objectives import Rounding, TreeCost, integer_weights
 
 MAX_DEPTH = 20
@@ -95,7 +96,7 @@ class TreeProblem:
         codes = np.asarray(codes, dtype=np.int64)
         if X.ndim != 2 or codes.shape != (X.shape[0],):
             raise ValueError(f"X has shape {X.shape} and codes {codes.shape}: expected (n, p) and (n,)")
-        if np.any(np.isnan(X)):
+        if holds_nan(X):
             raise ValueError("X holds NaN: put gaps below or above all values (Views), impute them, or drop these rows")
         check_depth(max_depth)
         check_min_samples_leaf(min_samples_leaf)

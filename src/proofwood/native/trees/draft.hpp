@@ -33,7 +33,7 @@ struct Draft {
   PlanPtr plan(int node = 0) const;
 
   bool goes_low(const Table& table, const Node& node, u32 row) const {
-    if (node.levels == 0) return table.key[node.feature][row] <= node.key;
+    if (node.levels == 0) return table.rank[node.feature][row] <= node.key >> kLabelBits;
     return contains(node.levels, table.levels[node.feature - table.n_features].code[row]);
   }
   int child(const Table& table, int node, u32 row) const {

@@ -10,7 +10,22 @@ namespace proofwood::trees {
 
 namespace {
 constexpr u32 kHigh = 1u << 31;
+
+// The class of all rows of each rank, or kMixed.
+std::vector<u8> labels_of_ranks(const auto& ranks, u32 n_ranks, const std::vector<u16>& labels) {
+  constexpr u8 kNone = kMixed + 1;
+  std::vector<u8> found(n_ranks, kNone);
+  u32 open = n_ranks;  // ranks that are not mixed
+  for (std::size_t r = 0; r < labels.size() && open > 0; ++r) {
+    u8& mark = found[ranks[r]];
+    const u8 label = static_cast<u8>(std::min<u32>(labels[r], kMixed));
+    const u8 now = mark == kNone || mark == label ? label : static_cast<u8>(kMixed);
+    open -= mark != kMixed && now == kMixed;
+    mark = now;
+  }
+  return found;
 }
+}  // namespace
 
 void Rows::forget() {
   sums_.forget(n_features);
@@ -37,16 +52,17 @@ void Rows::start(const Table& table) {
   }
   std::vector<u32> start;
   for (u32 f = 0; f < n_features; ++f) {  // counting sort by rank
-    start.assign(table.value[f].size() + 1, 0);
-    for (const u32 key : table.key[f]) ++start[(key >> kLabelBits) + 1];
-    std::partial_sum(start.begin(), start.end(), start.begin());
+    const u32 n_ranks = table.rank[f].n_values();
     u32* const order = order_.data() + std::size_t{f} * n;
     u32* const keys = key_.data() + std::size_t{f} * n;
-    for (u32 i = 0; i < n; ++i) {
-      const u32 key = table.key[f][i], to = start[key >> kLabelBits]++;
-      order[to] = i;
-      keys[to] = key;
-    }
+    start.assign(n_ranks + 1, 0);
+    table.rank[f].visit([&](const auto& ranks) {
+      for (u32 i = 0; i < n; ++i) ++start[ranks[i] + 1u];
+      std::partial_sum(start.begin(), start.end(), start.begin());
+      const std::vector<u8> label = labels_of_ranks(ranks, n_ranks, table.label);
+      for (u32 r = 0; r < n_ranks; ++r) std::fill(keys + start[r], keys + start[r + 1], (r << kLabelBits) | label[r]);
+      for (u32 i = 0; i < n; ++i) order[start[ranks[i]]++] = i;
+    });
   }
 }
 

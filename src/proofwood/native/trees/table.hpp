@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <cstddef>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "common/integers.hpp"
@@ -13,25 +15,64 @@
 
 namespace proofwood::trees {
 
-// A column's values as integers that keep their order: rank << kLabelBits | label, where label is the class of all
-// rows of that value, or kMixed. Equal keys are equal values.
+// A column's values as integers that keep their order, as sets of rows have them: rank << kLabelBits | label, where
+// label is the class of all rows of that value, or kMixed. Equal keys are equal values.
 constexpr u32 kLabelBits = 6;
 constexpr u32 kMixed = (1u << kLabelBits) - 1;
+
+// The ranks of one column, in as few bytes as the largest needs.
+class Ranks {
+  static decltype(auto) visited(auto& ranks, const auto& work) {
+    if (auto* bytes = std::get_if<std::vector<u8>>(&ranks)) return work(*bytes);
+    if (auto* pairs = std::get_if<std::vector<u16>>(&ranks)) return work(*pairs);
+    return work(*std::get_if<std::vector<u32>>(&ranks));
+  }
+
+ public:
+  Ranks() = default;
+  Ranks(std::size_t n, u32 n_values) : n_values_(n_values) {  // of a column of `n` rows and so many values
+    if (n_values <= 1u << 8)
+      ranks_ = std::vector<u8>(n);
+    else if (n_values <= 1u << 16)
+      ranks_ = std::vector<u16>(n);
+    else
+      ranks_ = std::vector<u32>(n);
+  }
+  Ranks(std::vector<u8> ranks, u32 n_values) : n_values_(n_values), ranks_(std::move(ranks)) {}
+
+  // Calls `work` with the vector of ranks; loops belong inside.
+  decltype(auto) visit(const auto& work) { return visited(ranks_, work); }
+  decltype(auto) visit(const auto& work) const { return visited(ranks_, work); }
+  u32 operator[](std::size_t row) const {
+    return visit([row](const auto& ranks) { return static_cast<u32>(ranks[row]); });
+  }
+  u32 n_values() const { return n_values_; }
+  bool operator==(const Ranks& other) const = default;
+
+ private:
+  u32 n_values_ = 0;
+  std::variant<std::vector<u8>, std::vector<u16>, std::vector<u32>> ranks_;
+};
 
 // Rows of equal values and class are merged to one row, columns that say nothing new are left out. Of two classes,
 // opposite rows cancel.
 struct Table {
   u32 n_rows = 0, n_features = 0, n_classes = 0;
-  std::vector<std::vector<u32>> key;       // per feature, per row
-  std::vector<std::vector<double>> value;  // per feature, per rank: the value itself
-  std::vector<u32> column;                 // per feature: column of the caller
-  std::vector<LevelColumn> levels;         // tested by sets; as a feature, number f is n_features + f
-  std::vector<u16> label;                  // per row
-  std::vector<i64> weight;                 // per row, not negative
-  std::vector<u32> count;                  // per row: rows of the caller
-  std::vector<i64> mass;                   // per row: their weight, before opposite rows cancelled
-  i64 constant = 0;                        // weight that every tree gets wrong: equal rows of opposite classes
-  bool unit = true;                        // all weights and counts are 1
+  std::vector<Ranks> rank;          // per feature, per row
+  std::vector<u32> column;          // per feature: column of the caller
+  std::vector<LevelColumn> levels;  // tested by sets; as a feature, number f is n_features + f
+  std::vector<u16> label;           // per row
+  std::vector<i64> weight;          // per row, not negative
+  std::vector<u32> count;           // per row: rows of the caller
+  std::vector<i64> mass;            // per row: their weight, before opposite rows cancelled
+  i64 constant = 0;                 // weight that every tree gets wrong: equal rows of opposite classes
+  bool unit = true;                 // all weights and counts are 1
+
+  const double* x = nullptr;  // the caller's values, (rows of the caller, n_columns), and a row of the caller per row
+  std::size_t n_columns = 0;
+  std::vector<u32> example;
+
+  double value(u32 feature, u32 of_rank) const;  // that has this rank: a walk over the rows
 };
 
 // Columns whose numbers are levels without order, at most kMostLevels of them.
@@ -40,7 +81,7 @@ struct LevelTests {
   u32 anywhere = kMostLevels;  // levels of a column up to which its sets are tests of every node
 };
 
-// `x` is (n, n_columns), row after row; `labels` in 0..n_classes-1. Returns false if `stop` was set meanwhile.
+// `x` is (n, n_columns), row after row, and must outlive the table; `labels` in 0..n_classes-1. Returns false if `stop` was set meanwhile.
 bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const int* labels, const i64* weights,
              u32 n_classes, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
              const std::atomic<int>& stop);

@@ -61,7 +61,7 @@ class TreeWriter {
   }
 
   bool goes_low(const Plan& plan, u32 row) const {
-    if (plan.levels == 0) return table_.key[plan.feature][row] <= plan.key;
+    if (plan.levels == 0) return table_.rank[plan.feature][row] <= plan.key >> kLabelBits;
     return contains(plan.levels, table_.levels[plan.feature - table_.n_features].code[row]);
   }
 
@@ -135,7 +135,7 @@ class TreeWriter {
 
   TreeNode test(u32 feature, u32 key, LevelSet levels) const {
     if (levels == 0)
-      return {static_cast<int>(table_.column[feature]), table_.value[feature][key >> kLabelBits], -1, -1, {}};
+      return {static_cast<int>(table_.column[feature]), table_.value(feature, key >> kLabelBits), -1, -1, {}};
     const LevelColumn& column = table_.levels[feature - table_.n_features];
     TreeNode node{static_cast<int>(column.column), 0, -1, -1, {}};
     for (u32 level = 0; level < column.n_levels(); ++level)

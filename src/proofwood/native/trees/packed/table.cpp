@@ -112,10 +112,19 @@ void pack_rows(TestTable& packed, const Table& table) {
   packed.row_bits.assign(std::size_t{packed.n_entries()} * blocks, 0);
   u32 first = 0;
   for (u32 f = 0; f < table.n_features; ++f) {
-    const u32* const keys = table.key[f].data();
-    for (std::size_t e = 0; e < packed.row.size(); ++e)
-      set_bits(packed.row_bits.data() + e * blocks, first, first + (keys[packed.row[e]] >> kLabelBits));
-    first += static_cast<u32>(table.value[f].size()) - 1;
+    const u32 block = first / kTogether, shift = first % kTogether;
+    const bool one = table.rank[f].n_values() == 2;  // test
+    table.rank[f].visit([&](const auto& ranks) {
+      for (std::size_t e = 0; e < packed.row.size(); ++e) {
+        u32* const bits = packed.row_bits.data() + e * blocks;
+        const u32 rank = ranks[packed.row[e]];
+        if (one)
+          bits[block] |= rank << shift;
+        else
+          set_bits(bits, first, first + rank);
+      }
+    });
+    first += table.rank[f].n_values() - 1;
   }
   packed.hash.resize(2 * packed.row.size());
   for (std::size_t h = 0; h < packed.hash.size(); ++h) packed.hash[h] = mix(h + 1);
@@ -155,9 +164,9 @@ void set_layers(TestTable& packed, const Table& table, const Minimum& least) {
 std::optional<TestTable> pack_table(const Table& table, const Settings& settings) {
   const bool minimum = settings.minimum.any();
   std::size_t n_tests = 0, most_of_a_column = 0;
-  for (const auto& values : table.value) {
-    n_tests += values.size() - 1;
-    most_of_a_column = std::max(most_of_a_column, values.size() - 1);
+  for (const Ranks& ranks : table.rank) {
+    n_tests += ranks.n_values() - 1;
+    most_of_a_column = std::max<std::size_t>(most_of_a_column, ranks.n_values() - 1);
   }
   const bool few = n_tests <= kAlways || (n_tests <= kMost && most_of_a_column <= kFewOfAColumn);
   const double work = static_cast<double>(table.n_rows) * static_cast<double>(n_tests) * static_cast<double>(n_tests);
@@ -179,7 +188,7 @@ std::optional<TestTable> pack_table(const Table& table, const Settings& settings
   packed.layers.two = two;
   packed.layers.n_layers = n_layers;
   for (u32 f = 0; f < table.n_features; ++f)
-    for (u32 rank = 0; rank + 1 < table.value[f].size(); ++rank) packed.tests.push_back({f, rank});
+    for (u32 rank = 0; rank + 1 < table.rank[f].n_values(); ++rank) packed.tests.push_back({f, rank});
   place_entries(packed, table, minimum);
   pack_rows(packed, table);
   set_layers(packed, table, settings.minimum);

@@ -1,0 +1,100 @@
+"""Columns as the tree search reads them: few or many values, and columns whose splits another column has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from proofwood.engines.trees import SearchOptions, solve
+from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.problem.problem import TreeProblem
+from proofwood.result import Result
+
+
+def learn(X: FloatArray, y: IntArray, depth: int, *, packed: bool = True) -> Result:
+    problem = TreeProblem.from_arrays(X, y, max_depth=depth)
+    return solve(problem, options=SearchOptions(packed=packed))
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("n_values", [2, 3, 40, 300])
+def test_columns_in_the_opposite_order_are_left_out(n_values: int, packed: bool) -> None:
+    rng = np.random.default_rng(n_values)
+    X = rng.integers(0, n_values, (300, 5)).astype(float) - (n_values == 3)  # ties, and values around 0
+    y = (X[:, 0] + X[:, 1] > X[:, 2] + X[:, 3]) ^ (rng.random(300) < 0.2)
+    alone = learn(X, y.astype(np.int64), 3, packed=packed)
+    mirrored = np.hstack([X, (n_values - 1) - X, -3 * X])
+    both = learn(mirrored, y.astype(np.int64), 3, packed=packed)
+    assert both.model == alone.model
+    assert (both.objective, both.lower_bound) == (alone.objective, alone.lower_bound)
+    assert both.stats.counters == alone.stats.counters  # nothing more was searched
+
+
+def test_of_two_opposite_columns_the_first_is_tested() -> None:
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    model = learn(X, np.array([1, 0, 1, 0]), 2).model
+    assert model is not None
+    assert model.feature.tolist() == [0, -1, -1]
+    assert model.label.tolist()[1:] == [0, 1]
+
+
+def test_columns_alike_but_for_a_tie_or_one_row_are_kept() -> None:
+    x = np.arange(8.0)
+    tied, moved = -np.maximum(x, 1), -x.copy()
+    moved[[3, 4]] = moved[[4, 3]]
+    for other in (tied, moved):
+        for y in np.eye(8, dtype=np.int64):
+            together = learn(np.column_stack([x, other]), y, 2)
+            least = min(learn(x[:, None], y, 2).objective, learn(other[:, None], y, 2).objective)
+            assert together.objective <= least
+    only_moved = (moved <= -4).astype(np.int64)  # a threshold of the second column, none of the first
+    assert learn(np.column_stack([x, moved]), only_moved, 1).objective == 0
+    assert learn(x[:, None], only_moved, 1).objective > 0
+
+
+@pytest.mark.parametrize("n_values", [1, 2, 3, 255, 256, 257, 1400, 65_536, 65_537, 80_000])
+def test_a_stump_over_a_column_of_any_number_of_values(n_values: int) -> None:
+    rng = np.random.default_rng(n_values)
+    n = max(2000, n_values)
+    values = np.sort(rng.normal(size=n_values) * 10.0 ** rng.integers(-30, 30, n_values))
+    values[n_values // 2] = 0.0
+    values = np.unique(values)
+    place = rng.permutation(np.arange(n) % values.size)
+    x = values[place]
+    x[(x == 0) & (rng.random(n) < 0.5)] = -0.0  # equal to 0
+    cut = values.size // 3
+    y = ((place > cut) ^ (rng.random(n) < 0.1)).astype(np.int64)
+    result = learn(np.column_stack([x, np.full(n, 7.0)]), y, 1)
+    ones, rows = np.bincount(place, y, values.size), np.bincount(place, minlength=values.size)
+    low, below = np.cumsum(ones), np.cumsum(rows)  # of class 1, of both
+    wrong = np.minimum(low, below - low) + np.minimum(low[-1] - low, (n - below) - (low[-1] - low))
+    assert result.objective == wrong.min()
+    model = result.model
+    assert model is not None
+    if values.size > 1:
+        at = int(np.argmin(wrong))
+        assert values[at] <= model.threshold[0] < values[at + 1]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_columns_of_two_values_among_others(packed: bool) -> None:
+    """Groups of columns that are read together mix both kinds; rare values come late."""
+    rng = np.random.default_rng(5)
+    n = 700
+    tests, numbers = (rng.random((n, 9)) < 0.02).astype(float), rng.normal(size=(n, 8))
+    constant = np.full((n, 2), -2.5)
+    y = ((tests[:, 3] > 0) | (numbers[:, 2] > 1.2)).astype(np.int64)
+    X = np.hstack([constant, tests, numbers])
+    order = rng.permutation(X.shape[1])
+    problem = TreeProblem.from_arrays(X[:, order], y, max_depth=2)
+    result = solve(problem, options=SearchOptions(packed=packed))
+    assert result.objective == 0
+    assert result.model is not None
+    used = {int(order[f]) for f in result.model.feature if f >= 0}
+    assert used == {2 + 3, 11 + 2}
+    swapped = solve(
+        replace(problem, X=np.where(problem.X == 1.0, -1.0, problem.X)), options=SearchOptions(packed=packed)
+    )
+    assert swapped.objective == 0
