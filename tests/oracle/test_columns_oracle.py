@@ -98,3 +98,24 @@ def test_columns_of_two_values_among_others(packed: bool) -> None:
         replace(problem, X=np.where(problem.X == 1.0, -1.0, problem.X)), options=SearchOptions(packed=packed)
     )
     assert swapped.objective == 0
+
+
+def test_a_large_set_keeps_no_columns() -> None:
+    """2**23 values and more: ranks are read in parts, and the tree is that of the same rows, fewer and heavier."""
+    rng = np.random.default_rng(3)
+    few = rng.integers(0, 40, (300, 21)).astype(float)
+    y = ((few[:, 4] > 20) ^ (rng.random(300) < 0.2)).astype(np.int64)
+    repeated = np.tile(few, (1400, 1))
+    many = TreeProblem.from_arrays(repeated, np.tile(y, 1400), max_depth=2)
+    assert many.X.size > 2**23
+    options = SearchOptions(packed=False, merge_rows=False)
+    result = solve(many, options=options)
+    once = solve(TreeProblem.from_arrays(few, y, max_depth=2), options=options)
+    assert result.objective == result.lower_bound == 1400 * once.objective
+    assert result.model is not None
+    assert once.model is not None
+    assert result.model.feature.tolist() == once.model.feature.tolist()
+    assert (
+        result.model.threshold[result.model.feature >= 0].tolist()
+        == once.model.threshold[once.model.feature >= 0].tolist()
+    )

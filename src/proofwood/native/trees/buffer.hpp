@@ -1,4 +1,5 @@
-// Memory of the kernels and sets of rows: it grows, is used again and is never initialised.
+// Memory of the kernels and sets of rows: it is used again and is never initialised. Small memory only grows; large
+// memory fits what it holds, for sets of many rows and columns are made of gigabytes.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +13,15 @@ namespace proofwood::trees {
 template <class T>
 class Buffer {
  public:
+  // What it held stays where `n` is that of the last call.
   T* resize(std::size_t n) {
-    if (n > capacity_) {
-      capacity_ = n + n / 4;
-      data_ = std::make_unique_for_overwrite<T[]>(capacity_);
+    constexpr std::size_t kLarge = (std::size_t{1} << 26) / sizeof(T);
+    if (n > capacity_ || (capacity_ > kLarge && n < capacity_ - capacity_ / 4)) {
+      data_.reset();
+      capacity_ = 0;  // should there be no memory
+      const std::size_t wanted = n + n / (n > kLarge ? 32 : 4);
+      data_ = std::make_unique_for_overwrite<T[]>(wanted);
+      capacity_ = wanted;
     }
     return data_.get();
   }

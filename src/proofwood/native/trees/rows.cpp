@@ -177,10 +177,18 @@ const u32* Rows::column(u32 feature) {
   return column_.data() + std::size_t{feature} * n;
 }
 
+void Rows::ranks(const Table& table, u32 feature, u32 from, u32 to, u32* target) const {
+  table.rank[feature].visit([&](const auto& ranks) {
+    for (u32 local = from; local < to; ++local) target[local - from] = ranks[row_[local]];
+  });
+}
+
 SortedRows Rows::sorted(u32 feature, bool all_boundaries, bool two_classes) {
   constexpr u32 kLong = 8;  // rows per segment from which a branch per segment is cheaper than work at every row
-  u32* const ends = ends_.resize(std::size_t{n} * n_features) + std::size_t{feature} * n;
-  std::int16_t* const is_end = is_end_.resize(std::size_t{n} * n_features) + std::size_t{feature} * n;
+  const bool kept = !is_large();
+  const std::size_t size = std::size_t{n} * (kept ? n_features : 1), start = kept ? std::size_t{feature} * n : 0;
+  u32* const ends = ends_.resize(size) + start;
+  std::int16_t* const is_end = is_end_.resize(size) + start;
   if (!have_ends_[feature]) {
     const u32* const keys = key(feature);
     u32 m = 0;
@@ -198,7 +206,7 @@ SortedRows Rows::sorted(u32 feature, bool all_boundaries, bool two_classes) {
     is_end[n - 1] = -1;
     n_ends_[feature] = m;
     short_[feature] = m > n / kLong ? (mixed ? 1 : 2) : 0;
-    have_ends_[feature] = 1;
+    have_ends_[feature] = kept;
   }
   const unsigned char kind = two_classes ? short_[feature] : 0;
   return {n, order(feature), ends, n_ends_[feature], kind == 2, kind == 1 ? is_end : nullptr};

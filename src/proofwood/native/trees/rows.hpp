@@ -67,8 +67,11 @@ class Rows {
     return sums_.held(table, *this, feature, position);
   }
 
-  // For the kernels: key per local row; order with the ends of its segments.
+  // For the kernels: key per local row; order with the ends of its segments. Of a large set they are not kept: the
+  // next call of `sorted` takes the memory, and ranks are read instead of keys, for some local rows at a time.
+  bool is_large() const { return std::size_t{n} * n_features > std::size_t{1} << 23; }
   const u32* column(u32 feature);
+  void ranks(const Table& table, u32 feature, u32 from, u32 to, u32* target) const;
   SortedRows sorted(u32 feature, bool all_boundaries, bool two_classes);
 
  private:

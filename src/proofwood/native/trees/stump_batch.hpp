@@ -21,7 +21,7 @@ struct StumpBatch {
   const Minimum& minimum;
   const int isa, lane_bits;
   const std::atomic<int>& stop;
-  VectorBuffer mask_buffer, weight_buffer, count_buffer, mass_buffer, lane_buffer;
+  VectorBuffer mask_buffer, rank_buffer, weight_buffer, count_buffer, mass_buffer, lane_buffer;
   Buffer<std::uint16_t> label_buffer;
   LevelGroups groups;
   StumpState state;
@@ -102,17 +102,39 @@ struct StumpBatch {
 
   // One walk over all features for the candidates in `lanes`. False if stopped.
   bool run_batch(Rows& rows) {
+    u32* const mask = static_cast<u32*>(mask_buffer.resize(rows.n * sizeof(u32)));
+    make_mask(rows, mask);
+    return walk(rows, mask, lanes.size());
+  }
+
+  // The bits of the lanes: whether a local row goes low.
+  void make_mask(Rows& rows, u32* mask) {
     std::array<const u32*, kMaxLanes> column;
     std::array<u32, kMaxLanes> limit;
     std::array<int, kMaxLanes> bit;
+    const int n_lanes = static_cast<int>(lanes.size());
+    const bool by_rank = rows.is_large();
     for (std::size_t l = 0; l < lanes.size(); ++l) {
-      column[l] = rows.column(lanes[l].feature);
-      limit[l] = lanes[l].position == rows.n ? ~0u : rows.key(lanes[l].feature)[lanes[l].position - 1];
+      const u32 key = lanes[l].position == rows.n ? ~0u : rows.key(lanes[l].feature)[lanes[l].position - 1];
+      limit[l] = by_rank ? key >> kLabelBits : key;
       bit[l] = kernels->lane_bit(static_cast<int>(l));
     }
-    u32* const mask = static_cast<u32*>(mask_buffer.resize(rows.n * sizeof(u32)));
-    kernels->make_mask(rows.n, static_cast<int>(lanes.size()), column.data(), limit.data(), bit.data(), mask);
-    return walk(rows, mask, lanes.size());
+    if (!by_rank) {
+      for (std::size_t l = 0; l < lanes.size(); ++l) column[l] = rows.column(lanes[l].feature);
+      kernels->make_mask(rows.n, n_lanes, column.data(), limit.data(), bit.data(), mask);
+      return;
+    }
+    constexpr u32 kTogether = 1024;  // rows
+    u32* const ranks = static_cast<u32*>(rank_buffer.resize(lanes.size() * kTogether * sizeof(u32)));
+    for (u32 from = 0; from < rows.n; from += kTogether) {
+      const u32 to = std::min(rows.n, from + kTogether);
+      for (std::size_t l = 0; l < lanes.size(); ++l) {
+        u32* const own = ranks + l * kTogether;
+        column[l] = l > 0 && lanes[l].feature == lanes[l - 1].feature ? column[l - 1] : own;
+        if (column[l] == own) rows.ranks(table, lanes[l].feature, from, to, own);
+      }
+      kernels->make_mask(to - from, n_lanes, column.data(), limit.data(), bit.data(), mask + from);
+    }
   }
 
   // The same for candidates that the bits of `mask` say, per local row.
