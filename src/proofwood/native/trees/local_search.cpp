@@ -51,8 +51,8 @@ Rows* LocalSearch::rows_at(const Draft& draft, const Place& place) {
   return rows;
 }
 
-// Another split in place of `old`: its threshold moved by up to a tenth of the rows, any split, or a good root of a tree
-// of depth two. False if there is none.
+// Another split in place of `old`: its threshold moved by up to a tenth of the rows, any split, or a good root of a
+// tree of depth two. False if there is none.
 bool LocalSearch::choose(Rows& rows, const Draft::Node& old, u32& feature, u32& position) {
   const u64 kind = random(3);
   if (kind == 0 && old.levels == 0) {

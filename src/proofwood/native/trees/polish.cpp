@@ -311,8 +311,8 @@ void Polish::polish(Draft& draft) {
 
 // ------------------------------------------------------------------ growing
 
-// The nodes of `open`, to which the rows have come, are split by least impurity; those of their children that may be split again
-// are open then. False if stopped.
+// The nodes of `open`, to which the rows have come, are split by least impurity; those of their children that may be
+// split again are open then. False if stopped.
 bool Polish::grow_level(Draft& draft, std::vector<int>& open, std::vector<double>* by_feature) {
   std::vector<u32> slot(draft.nodes.size(), static_cast<u32>(open.size()));
   for (std::size_t s = 0; s < open.size(); ++s) slot[index(open[s])] = static_cast<u32>(s);

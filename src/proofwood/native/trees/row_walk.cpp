@@ -49,8 +49,8 @@ bool RowWalk::permitted(const Cell& cell, const Slot& slot) const {
          cell.mass >= slot.low_leaves * minimum_.mass && slot.mass - cell.mass >= slot.high_leaves * minimum_.mass;
 }
 
-// `offer(cell, slot, feature)`: the rows of the slot that were walked over so far may go low. Rows of no interest have a
-// slot too: a branch for each row would cost more than its sum.
+// `offer(cell, slot, feature)`: the rows of the slot that were walked over so far may go low. Rows of no interest have
+// a slot too: a branch for each row would cost more than its sum.
 template <bool kLimited, class Cell, class Offer, class Add>
 bool RowWalk::walk(std::vector<Cell>& cells, const Offer& offer, const Add& add) {
   constexpr u32 kAhead = 24;

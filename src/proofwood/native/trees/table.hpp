@@ -81,7 +81,8 @@ struct LevelTests {
   u32 anywhere = kMostLevels;  // levels of a column up to which its sets are tests of every node
 };
 
-// `x` is (n, n_columns), row after row, and must outlive the table; `labels` in 0..n_classes-1. Returns false if `stop` was set meanwhile.
+// `x` is (n, n_columns), row after row, and must outlive the table; `labels` in 0..n_classes-1. Returns false if
+// `stop` was set meanwhile.
 bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const int* labels, const i64* weights,
              u32 n_classes, const LevelTests& by_sets, bool merge, bool keep_counts, int threads,
              const std::atomic<int>& stop);
