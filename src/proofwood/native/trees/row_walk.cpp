@@ -17,7 +17,7 @@ struct Cell {
   u32 count = 0;
   i64 mass = 0;
 
-  void restart() {
+  void begin() {
     last = kNoKey;
     count = 0;
     mass = 0;
@@ -89,7 +89,7 @@ bool RowWalk::purest_with(std::vector<double>* by_feature) {
     i64 *low = nullptr, *all = nullptr;
     u32 n_classes = 0;
     void restart() {
-      Cell::restart();
+      Cell::begin();
       low_squares = 0;
       high_squares = all_squares;
       low_weight = 0;
@@ -146,7 +146,7 @@ bool RowWalk::stumps_with() {
     i64 most_low = 0, most_high = 0;  // of any class; `most_high` is no less, as the high side only loses rows
     i64 most_all = 0;
     void restart() {
-      Cell::restart();
+      Cell::begin();
       most_low = 0;
       most_high = most_all;
       std::fill(low, low + n_classes, 0);
@@ -210,7 +210,7 @@ bool RowWalk::sides_with() {
     bool found = false;
     u32 feature = 0, key = 0;
     void restart() {
-      Cell::restart();
+      Cell::begin();
       sum = 0;
     }
   };
