@@ -36,7 +36,7 @@ Solution Solver::solve_general(Rows& rows, int depth, const Request& request) {
     }
     if (!stopped && sets) stopped = !level_roots(subproblem, shallow.relaxed, request.neighbours);
   }
-  return subproblem.solution(leaf, stopped, request.teach && settings.rules.feature_bounds);
+  return subproblem.solution(leaf, stopped, request.teach);
 }
 
 // ------------------------------------------------------------------ one threshold
@@ -133,8 +133,8 @@ void Solver::solve_side(Sides& sides, bool is_low, Evaluated& evaluated) {
   i64& relaxed = is_low ? evaluated.point.low_side : evaluated.point.high_side;
   const i64 wanted = std::max(sides.limit - sides.lower[1 - side], sides.eta);  // UB' of Algorithm 1
   if (wanted <= relaxed || evaluated.stopped) return;                           // this side is only bounded
-  Request request{.limit = wanted, .gap = sides.gap, .neighbours = {}, .teach = true};
-  if (!candidate.interval.is_point() && shared.settings.rules.feature_bounds) {
+  Request request{.limit = wanted, .gap = sides.gap, .neighbours = {}, .teach = hands_on(sides.depth)};
+  if (!candidate.interval.is_point() && request.teach) {
     request.neighbours[0] = {is_low ? candidate.below_low_known.get() : candidate.below_high_known.get(), is_low,
                              is_low ? 0 : sides.to_below};
     request.neighbours[1] = {is_low ? candidate.above_low_known.get() : candidate.above_high_known.get(), !is_low,

@@ -122,7 +122,7 @@ Solution Solver::solve_depth_two(Rows& rows, const Request& request, bool report
     subproblem.offer(base, stump_plan());
     stopped = shared.stopped() || !level_roots(subproblem, base, request.neighbours);
   }
-  return subproblem.solution(leaf, stopped, request.teach && shared.settings.rules.feature_bounds);
+  return subproblem.solution(leaf, stopped, request.teach);
 }
 
 }  // namespace proofwood::trees

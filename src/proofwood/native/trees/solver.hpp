@@ -33,6 +33,12 @@ class Solver {
     Rows low, high;  // sides of the split that is evaluated
   };
   Level& level(int depth) { return *levels_[static_cast<std::size_t>(depth)]; }
+  // Whether subproblems of a depth hand their bounds on to their neighbours: at depth two, and with two classes, a walk
+  // over the rows costs less than the bounds that would save it.
+  bool hands_on(int depth) const {
+    const bool walks_are_cheap = depth <= 2 && shared.table.n_classes <= 2 && !shared.settings.minimum.any();
+    return shared.settings.rules.feature_bounds && (!walks_are_cheap || !shared.table.levels.empty());
+  }
   bool batched(int depth) const { return depth == 2 && shared.settings.rules.depth_two; }
   // Sets of levels at the root of a subproblem whose thresholds are done; `base`: bound of trees of depth one less.
   // False if stopped; what is found and its bound hold (level_roots.cpp).
