@@ -20,7 +20,7 @@ EVERYTHING = 2**40  # more work than there is to do on a small table
 
 
 def with_blocks(problem: TreeProblem, work: int = EVERYTHING, threads: int = 1) -> Result:
-    return solve(problem, options=SearchOptions(block_work=work), limits=Limits(threads=threads))
+    return solve(problem, options=SearchOptions(packed=False, block_work=work), limits=Limits(threads=threads))
 
 
 @examples(10)
@@ -68,7 +68,7 @@ def test_every_report_is_below_the_optimum(first: int) -> None:
     used = 0
     for seed in range(first, first + 200):
         problem = random_problem(seed)
-        plain = solve(problem, options=SearchOptions(blocks=False))
+        plain = solve(problem, options=SearchOptions(packed=False, blocks=False))
         result = with_blocks(problem, work=[1, 3_000, 100_000, EVERYTHING][seed % 4])
         assert (result.status, result.objective, result.lower_bound) == (
             plain.status,
@@ -86,7 +86,7 @@ def test_every_report_is_below_the_optimum(first: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_trees_below_a_cost(seed: int) -> None:
     problem = random_problem(1000 + seed)
-    plain, blocks = SearchOptions(blocks=False), SearchOptions(block_work=EVERYTHING)
+    plain, blocks = SearchOptions(packed=False, blocks=False), SearchOptions(packed=False, block_work=EVERYTHING)
     free = bound(problem, below=2**50, options=plain)
     for below in (free.lower, free.lower + 1):
         found = bound(problem, below=below, options=blocks)
@@ -104,7 +104,7 @@ def noisy(n: int, features: int, depth: int) -> TreeProblem:
 def test_a_bound_comes_before_the_search_ends_and_time_is_kept() -> None:
     problem = noisy(3000, 4, 4)
     started = time.perf_counter()
-    result = solve(problem, options=SearchOptions(block_work=EVERYTHING), limits=Limits(seconds=1.0))
+    result = solve(problem, options=SearchOptions(packed=False, block_work=EVERYTHING), limits=Limits(seconds=1.0))
     assert time.perf_counter() - started < 5
     assert result.status is Status.FEASIBLE
     assert result.lower_bound > 0.2 * result.objective
@@ -113,7 +113,7 @@ def test_a_bound_comes_before_the_search_ends_and_time_is_kept() -> None:
 
 def test_blocks_are_off_where_they_are_not_wanted() -> None:
     problem = noisy(60, 2, 4)
-    assert solve(problem, options=SearchOptions(blocks=False)).stats.counters["block_work"] == 0
+    assert solve(problem, options=SearchOptions(packed=False, blocks=False)).stats.counters["block_work"] == 0
     assert solve(noisy(60, 2, 3)).stats.counters["block_work"] == 0
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 5, 60), rng.normal(size=60)]).astype(float)

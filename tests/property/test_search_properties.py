@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -164,9 +165,11 @@ def test_more_depth_is_never_worse_on_medium_problems(case: tuple[Any, ...]) -> 
 @examples(0.5)
 @given(problem=problems())
 def test_a_rule_off_changes_nothing(rule: str, problem: TreeProblem) -> None:
-    with_all, without = solve(problem), solve(problem, options=SearchOptions(**{rule: False}))
-    assert without.objective == with_all.objective
-    assert without.model == with_all.model
+    with_all = solve(problem)
+    for packed in (True, False):  # tables as small as these are searched over packed words
+        without = solve(problem, options=replace(SearchOptions(packed=packed), **{rule: False}))
+        assert without.objective == with_all.objective
+        assert without.model == with_all.model
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unit weights", "weighted"])
@@ -180,7 +183,9 @@ def test_threads_rules_and_instruction_sets_give_one_tree(case: tuple[Any, ...],
     naive.check_table(expected.model, problem)
 
     variants = [(SearchOptions(), threads) for threads in (2, 3, 4)]
-    variants += [(SearchOptions(**{rule: False}), threads) for rule in RULES for threads in (1, 3)]
+    over_thresholds = SearchOptions(packed=False)
+    variants += [(replace(over_thresholds, **{rule: False}), threads) for rule in RULES for threads in (1, 3)]
+    variants += [(over_thresholds, 2)]
     variants += [(SearchOptions(simd=simd, lanes=lanes), 1) for simd in usable_simd() for lanes in (0, 16, 32, 64)]
     for options, threads in variants:
         result = solve(problem, options=options, limits=Limits(threads=threads))
