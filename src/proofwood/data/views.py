@@ -135,11 +135,12 @@ class Views:
 
     def tests(self, over: Binarizer) -> Binarizer:
         """Tests of the columns that do what the tests ``over`` the views do."""
-        feature, threshold, levels = over.feature.copy(), over.threshold.copy(), list(over.levels)
-        missing_low = np.ones(over.n_tests, dtype=np.bool_)
-        for test in range(over.n_tests):
+        feature = np.array([view.column for view in self.views], dtype=np.int64)[over.feature]
+        threshold, levels = over.threshold.copy(), list(over.levels)
+        missing_low = np.array([view.gap for view in self.views])[over.feature] <= threshold
+        ranked = np.array([view.rank is not None for view in self.views], dtype=np.bool_)[over.feature]
+        for test in np.flatnonzero(ranked | np.isnan(threshold)).tolist():  # other thresholds stay what they are
             view = self.views[over.feature[test]]
-            feature[test] = view.column
             threshold[test], levels[test], missing_low[test] = _seen_by(view, threshold[test], levels[test])
         return Binarizer(feature, threshold, tuple(levels), self.n_columns, missing_low)
 
