@@ -186,6 +186,7 @@ bool rank_columns(std::vector<Column>& columns, const double* x, std::size_t n, 
   for (std::size_t i = 0; i < n; ++i) sum += number[i] = static_cast<u32>(mix(i));
   constexpr std::size_t kTogether = 8;  // columns of one cache line are read together
   for_each_parallel((n_columns + kTogether - 1) / kTogether, threads, [&](std::size_t group) {
+    if (stop.load(std::memory_order_relaxed)) return;
     const std::size_t first = group * kTogether, width = std::min(n_columns - first, kTogether);
     const double* const begin = x + first;
     rank_two<kTogether>(begin, n, n_columns, width, columns.data() + first);
@@ -300,7 +301,9 @@ bool number_rows(MergedRows& merged, const std::vector<Column>& columns, const T
   constexpr u32 kEmpty = ~0u;
   std::vector<u32> slot(std::bit_ceil(2 * n + 1), kEmpty);  // open addressing: first row of each merged one
   merged.count = 0;
+  constexpr u32 kBetween = 4096;  // rows
   for (u32 i = 0; i < n; ++i) {
+    if (i % kBetween == 0 && stop.load(std::memory_order_relaxed)) return false;
     std::size_t at = hash[i] & (slot.size() - 1);
     while (slot[at] != kEmpty && !(hash[slot[at]] == hash[i] && same(i, slot[at]))) at = (at + 1) & (slot.size() - 1);
     if (slot[at] == kEmpty) {

@@ -57,6 +57,12 @@ struct Best {
   void* fails;
 };
 
+// Asked between stretches of work of a millisecond or so; where the answer is yes, what was counted is worthless.
+struct Stop {
+  bool (*asked)(const void* of);
+  const void* of;
+};
+
 struct Kernels {
   const char* name;
   int cell_bytes;
@@ -73,12 +79,12 @@ struct Kernels {
                 std::uint16_t* prints);
   void (*count_single)(const Words& words, const Layers& layers, const Sums& sums);
   // Sums of single tests and of all pairs.
-  void (*count)(const Words& words, const Layers& layers, const Sums& sums, void* scratch);
+  void (*count)(const Words& words, const Layers& layers, const Sums& sums, void* scratch, const Stop& stop);
   // Best stumps below every root.
   void (*stumps)(const Layers& layers, u32 n_tests, u32 stride, const Sums& sums, const Best& best);
   // The same for a part of a set and the rest of it: the part by its words, the rest by the sums of the set.
   void (*both)(const Words& part, const Layers& layers, const Sums& whole, const Sums& part_sums, const Sums& rest_sums,
-               const Best& of_part, const Best& of_rest, void* scratch);
+               const Best& of_part, const Best& of_rest, void* scratch, const Stop& stop);
 };
 
 // For an instruction set that `chosen_isa` gave, with cells that hold sums up to `largest`, which is below 2^29.

@@ -267,14 +267,14 @@ void sum_singles(const Words& words, const Layers& layers, const Sums& sums) {
 }
 
 template <class M>
-void count(const Words& words, const Layers& layers, const Sums& sums, void* scratch) {
+void count(const Words& words, const Layers& layers, const Sums& sums, void* scratch, const Stop& stop) {
   using C = Cells<M>;
   using V = typename C::Vector;
   sum_singles<M>(words, layers, sums);
   V* const out = static_cast<V*>(scratch);
   M* const pairs = static_cast<M*>(sums.pairs);
   const std::size_t stride = words.stride, layer_size = words.n_tests * stride;
-  for (u32 i = 0; i < words.n_tests; i += kRowsTogether) {
+  for (u32 i = 0; i < words.n_tests && !stop.asked(stop.of); i += kRowsTogether) {
     const u32 rows = words.n_tests - i < kRowsTogether ? words.n_tests - i : kRowsTogether;
     u32 lanes[kRowsTogether];
     for (u32 r = 0; r < kRowsTogether; ++r) lanes[r] = lane_of(i + (r < rows ? r : 0));
@@ -473,7 +473,7 @@ struct BothSides {
 
 template <class M, bool kTwo, bool kMinimum>
 void both_of(const Words& part, const Layers& layers, const Sums& whole, const Sums& part_sums, const Sums& rest_sums,
-             const Best& of_part, const Best& of_rest, void* scratch) {
+             const Best& of_part, const Best& of_rest, void* scratch, const Stop& stop) {
   using C = Cells<M>;
   BothSides<M, kTwo, kMinimum> sides{part,
                                      layers,
@@ -487,7 +487,7 @@ void both_of(const Words& part, const Layers& layers, const Sums& whole, const S
   for (u32 from = 0; from < part.n_tests; from += kTogether) {
     sides.part_block.clear();
     sides.rest_block.clear();
-    for (u32 i = from; i < part.n_tests && i < from + kTogether; i += kRowsTogether)
+    for (u32 i = from; i < part.n_tests && i < from + kTogether && !stop.asked(stop.of); i += kRowsTogether)
       sides.look_at(i, part.n_tests - i < kRowsTogether ? part.n_tests - i : kRowsTogether);
     sides.part_block.add_to(from, sides.part_judge.holds, sides.part_judge.fails);
     sides.rest_block.add_to(from, sides.rest_judge.holds, sides.rest_judge.fails);
@@ -496,7 +496,7 @@ void both_of(const Words& part, const Layers& layers, const Sums& whole, const S
 
 template <class M>
 void both(const Words& part, const Layers& layers, const Sums& whole, const Sums& part_sums, const Sums& rest_sums,
-          const Best& of_part, const Best& of_rest, void* scratch) {
+          const Best& of_part, const Best& of_rest, void* scratch, const Stop& stop) {
   using C = Cells<M>;
   sum_singles<M>(part, layers, part_sums);
   const std::size_t cells = std::size_t{layers.n_layers} * part.stride;
@@ -506,7 +506,7 @@ void both(const Words& part, const Layers& layers, const Sums& whole, const Sums
   for (std::size_t at = 0; at < cells; at += C::count) C::store(left + at, C::load(all + at) - C::load(taken + at));
   const auto run = layers.two ? (layers.minimum ? &both_of<M, true, true> : &both_of<M, true, false>)
                               : (layers.minimum ? &both_of<M, false, true> : &both_of<M, false, false>);
-  run(part, layers, whole, part_sums, rest_sums, of_part, of_rest, scratch);
+  run(part, layers, whole, part_sums, rest_sums, of_part, of_rest, scratch, stop);
 }
 
 template <class M>

@@ -2,6 +2,7 @@
 #include "trees/packed/search.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -30,9 +31,11 @@ void PackedSearch::run() {
   const Settings& settings = shared_.settings;
   Solver& solver = *solvers_.front();
   root_.start(table_);
-  shared_.run.offer(solver.leaf_cost(root_), leaf_plan());
-  Solution shallow = solver.solve(root_, std::min(settings.max_depth, 2), kInfinite);
-  shared_.run.offer(shallow.upper, shallow.plan);
+  Solution shallow;
+  for (int d = 0; d <= std::min(settings.max_depth, 2); ++d) {  // a stump comes early where rows are many
+    shallow = solver.solve(root_, d, kInfinite);
+    shared_.run.offer(shallow.upper, shallow.plan);
+  }
   bool closed = settings.max_depth <= 2 || needs_no_split();
   for (int d = 3; d <= settings.max_depth && !closed && !shared_.stopped(); ++d) closed = !deepen(shallow, d);
   if (shared_.stopped()) return;
@@ -55,7 +58,7 @@ bool PackedSearch::deepen(Solution& shallow, int depth) {
   const bool last = depth == settings.max_depth;
   const i64 limit = settings.bound_only ? settings.start_upper : kInfinite;
   Solver& solver = *solvers_.front();
-  if (depth == 3) solver.two(root_);  // its sums
+  if (depth == 3 && solver.two(root_).stopped) return true;  // its sums
   Roots& roots = solver.begin_roots(root_, depth, limit, last ? settings.gap : 0, shallow);
   if (last && !settings.bound_only) roots.offer(shared_.run.upper(), nullptr);
   while (static_cast<int>(solvers_.size()) < settings.threads)
@@ -73,7 +76,7 @@ bool PackedSearch::deepen(Solution& shallow, int depth) {
 }
 
 void PackedSearch::work(Solver& solver, Roots& roots, int depth, bool last) {
-  if (depth == 3 && &solver != solvers_.front().get()) solver.two(root_);  // its sums
+  if (depth == 3 && &solver != solvers_.front().get() && solver.two(root_).stopped) return;  // its sums
   Roots::Candidate candidate;
   std::unique_lock lock(mutex_);
   while (!shared_.stopped() && roots.upper > 0 && roots.take(candidate)) {
@@ -119,22 +122,23 @@ PlanPtr PackedSearch::find(RowSet& rows, int most, i64 optimum, const Searched& 
 // ------------------------------------------------------------------ ends of plans
 
 PlanPtr PackedSearch::complete(const Plan& plan) {
-  root_.start(table_);
-  return complete(root_, plan);
+  std::vector<u32> all(table_.n_entries());
+  std::iota(all.begin(), all.end(), 0u);
+  return complete(all, table_.group, plan);
 }
 
-// A stump is the best one; a split into stumps or leaves is the best tree of depth two.
-PlanPtr PackedSearch::complete(RowSet& rows, const Plan& plan) {
-  Solver& solver = *solvers_.front();
+PlanPtr PackedSearch::complete(const std::vector<u32>& entries, const std::vector<u32>& group, const Plan& plan) {
   if (plan.kind == Plan::kLeaf) return leaf_plan();
-  if (plan.kind == Plan::kSplit && (plan.low->kind == Plan::kSplit || plan.high->kind == Plan::kSplit)) {
-    solver.open(rows);
-    RowSet holds, fails;
-    solver.split(rows, solver.test_of(rows, plan), holds, fails);
-    return split_plan(plan.feature, plan.key, complete(fails, *plan.low), complete(holds, *plan.high));
+  if (plan.kind == Plan::kStump) return solvers_.front()->end(entries, group);
+  const u32 test = table_.number(plan.feature, plan.key);
+  std::vector<u32> side[2], side_group[2];
+  for (std::size_t g = 0; g + 1 < group.size(); ++g) {
+    for (const int s : {0, 1}) side_group[s].push_back(static_cast<u32>(side[s].size()));
+    for (u32 i = group[g]; i < group[g + 1]; ++i) side[table_.holds(entries[i], test) ? 1 : 0].push_back(entries[i]);
   }
-  const int depth = plan.kind == Plan::kStump ? 1 : 2;
-  return solver.best_of_few(rows, depth);
+  for (const int s : {0, 1}) side_group[s].push_back(static_cast<u32>(side[s].size()));
+  return split_plan(plan.feature, plan.key, complete(side[0], side_group[0], *plan.low),
+                    complete(side[1], side_group[1], *plan.high));
 }
 
 }  // namespace proofwood::trees::packed

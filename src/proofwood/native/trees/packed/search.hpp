@@ -15,7 +15,7 @@ class PackedSearch {
   PackedSearch(Shared& shared, TestTable table);
   void run();  // until done or stopped
 
-  // The tree of a plan of this search, its ends as splits and leaves.
+  // The tree of a plan of this search, its ends as splits and leaves. Works after a stop.
   PlanPtr complete(const Plan& plan);
   bool canonical() const { return canonical_; }
   Counters counters() const;
@@ -28,7 +28,7 @@ class PackedSearch {
   bool needs_no_split() const;
   bool deepen(Solution& shallow, int depth);
   void work(Solver& solver, Roots& roots, int depth, bool last);
-  PlanPtr complete(RowSet& rows, const Plan& plan);
+  PlanPtr complete(const std::vector<u32>& entries, const std::vector<u32>& group, const Plan& plan);
   PlanPtr find(RowSet& rows, int most, i64 optimum, const Searched& searched);
 
   Shared& shared_;

@@ -21,7 +21,8 @@ void spread(const Kernels& kernels, u32 n, u32 stride, const void* from, std::ve
 
 }  // namespace
 
-void Similar::begin(const TestTable& table, const Kernels& kernels, const RowSet& rows, i64 error_price, i64 whole) {
+void Similar::begin(const TestTable& table, const Kernels& kernels, const RowSet& rows, i64 error_price, i64 whole,
+                    const Stop& stop) {
   error_price_ = error_price;
   n_tests_ = rows.n_tests();
   all_ = static_cast<std::int32_t>(rows.counts.weight);
@@ -30,7 +31,7 @@ void Similar::begin(const TestTable& table, const Kernels& kernels, const RowSet
   std::int32_t unused = 0;
   const Sums sums{pairs_.resize(std::size_t{n_tests_} * rows.stride * cell), single_.resize(rows.stride * cell),
                   &unused};
-  kernels.count(rows.words, table.weight_layer, sums, scratch_.resize(kScratchVectors * kVectorBytes));
+  kernels.count(rows.words, table.weight_layer, sums, scratch_.resize(kScratchVectors * kVectorBytes), stop);
   weight_.resize(std::size_t{n_tests_} * n_tests_);
   if (cell == 2)
     spread<std::int16_t>(kernels, n_tests_, rows.stride, sums.pairs, weight_);

@@ -10,8 +10,9 @@ namespace proofwood::trees::packed {
 
 class Similar {
  public:
-  // `whole`: cost of the set itself, for the trees whose sides are bounded.
-  void begin(const TestTable& table, const Kernels& kernels, const RowSet& rows, i64 error_price, i64 whole);
+  // `whole`: cost of the set itself, for the trees whose sides are bounded. Worthless where stopped.
+  void begin(const TestTable& table, const Kernels& kernels, const RowSet& rows, i64 error_price, i64 whole,
+             const Stop& stop);
   // What the sides of a test cost at least.
   void note(u32 test, i64 holds, i64 fails);
   // Bounds of the sides of a test by all that was noted.

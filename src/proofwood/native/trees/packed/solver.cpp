@@ -17,7 +17,10 @@ Solution nothing_proved(i64 leaf) {
 }  // namespace
 
 Solver::Solver(Shared& of, const TestTable& table, const Kernels& kernels)
-    : shared(of), table_(table), stumps_(table, kernels, of.settings) {
+    : shared(of),
+      table_(table),
+      stop_{[](const void* run) { return static_cast<const Shared*>(run)->stopped(); }, &of},
+      stumps_(table, kernels, of.settings, stop_) {
   for (int depth = 0; depth <= of.settings.max_depth; ++depth) levels_.push_back(std::make_unique<Level>());
 }
 
@@ -73,7 +76,9 @@ Solution Solver::one(RowSet& rows) {
 Solution Solver::two(RowSet& rows) {
   ++counters[kBatches];
   stumps_.count(rows);
-  const i64 leaf = leaf_cost(rows), cost = stumps_.least(stumps_.whole, rows.n_tests(), rows.stride);
+  const i64 leaf = leaf_cost(rows);
+  if (shared.stopped()) return nothing_proved(leaf);
+  const i64 cost = stumps_.least(stumps_.whole, rows.n_tests(), rows.stride);
   return cost < leaf ? Solution::exact(cost, plan_of_two(rows, stumps_.whole)) : Solution::exact(leaf, leaf_plan());
 }
 
@@ -101,7 +106,7 @@ Roots& Solver::begin_roots(const RowSet& rows, int depth, i64 limit, i64 gap, i6
   const Settings& settings = shared.settings;
   Level& at = level(depth);
   const bool similar = settings.rules.similarity && !settings.minimum.any();
-  if (similar) at.similar.begin(table_, stumps_.kernels(), rows, settings.prices.error, whole);
+  if (similar) at.similar.begin(table_, stumps_.kernels(), rows, settings.prices.error, whole, stop_);
   at.roots.begin(rows.n_tests(), limit, gap, settings.prices.leaf, rank_, similar ? &at.similar : nullptr);
   return at.roots;
 }
@@ -130,6 +135,7 @@ Solution Solver::deep(RowSet& rows, int depth, i64 limit) {
     if (found.stopped) return nothing_proved(leaf_cost(rows));
     roots.record(candidate, found);
   }
+  if (shared.stopped()) return nothing_proved(leaf_cost(rows));
   Solution solution = Solution::exact(roots.upper, roots.plan);
   solution.lower = solution.relaxed = roots.upper > 0 ? roots.lower() : 0;
   return solution;
@@ -234,25 +240,11 @@ std::optional<u32> Solver::first_root(RowSet& rows, int depth, i64 optimum, cons
 
 // ------------------------------------------------------------------ ends of plans
 
-u32 Solver::test_of(const RowSet& rows, const Plan& split) const {
-  const auto at = std::find_if(rows.tests.begin(), rows.tests.end(), [&](u32 test) {
-    return table_.tests[test].feature == split.feature && table_.tests[test].key() == split.key;
-  });
-  if (at == rows.tests.end()) throw std::logic_error("a split of a plan does not part the rows");
-  return static_cast<u32>(at - rows.tests.begin());
-}
-
-// The best tree of depth one or two, with all its splits.
-PlanPtr Solver::best_of_few(RowSet& rows, int depth) {
-  const i64 cost = solve(rows, depth, kInfinite).upper;
-  if (cost >= leaf_cost(rows)) return leaf_plan();
-  const std::optional<u32> test = first_root(rows, depth, cost, {});
-  if (!test) throw std::logic_error("no split attains the cost of a plan");
-  RowSet holds, fails;
-  split(rows, *test, holds, fails);
-  if (depth == 1) return plan_of(rows, *test, leaf_plan(), leaf_plan());
-  PlanPtr of_holds = best_of_few(holds, 1), of_fails = best_of_few(fails, 1);
-  return plan_of(rows, *test, std::move(of_holds), std::move(of_fails));
+PlanPtr Solver::end(const std::vector<u32>& entries, const std::vector<u32>& group) {
+  const std::optional<u32> stump = stumps_.best_stump(entries, group);
+  if (!stump) return leaf_plan();
+  const Test& test = table_.tests[*stump];
+  return split_plan(test.feature, test.key(), leaf_plan(), leaf_plan());
 }
 
 }  // namespace proofwood::trees::packed

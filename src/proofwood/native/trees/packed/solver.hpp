@@ -31,8 +31,8 @@ class Solver {
   void open(RowSet& rows) {
     if (!rows.is_open()) rows.open(table_, stumps_.kernels(), scratch_);
   }
-  u32 test_of(const RowSet& rows, const Plan& split) const;
-  PlanPtr best_of_few(RowSet& rows, int depth);
+  // The best stump or leaf of some entries of the table, group by group.
+  PlanPtr end(const std::vector<u32>& entries, const std::vector<u32>& group);
   // Both sides of a test of an opened set.
   void split(const RowSet& rows, u32 test, RowSet& holds, RowSet& fails) const;
   PlanPtr plan_of(const RowSet& rows, u32 test, PlanPtr holds, PlanPtr fails) const;
@@ -59,6 +59,7 @@ class Solver {
   bool permitted(const RowSet& side) const { return shared.settings.minimum.met(side.counts.count, side.counts.mass); }
 
   const TestTable& table_;
+  const Stop stop_;
   Stumps stumps_;
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<i64> rank_, costs_;  // of the tests as roots

@@ -36,7 +36,7 @@ void Stumps::count(const RowSet& rows) {
   reserve(whole, rows.n_tests(), rows.stride, true);
   sum_groups(table_, rows.group(), whole);
   void* const scratch = scratch_.resize(std::size_t{layers.n_layers} * kScratchVectors * kVectorBytes);
-  kernels_.count(rows.words, layers, whole.sums, scratch);
+  kernels_.count(rows.words, layers, whole.sums, scratch, stop_);
   kernels_.stumps(layers, rows.n_tests(), rows.stride, whole.sums, whole.best);
 }
 
@@ -44,6 +44,35 @@ void Stumps::count_single(const RowSet& rows) {
   reserve(whole, rows.n_tests(), rows.stride, false);
   sum_groups(table_, rows.group(), whole);
   kernels_.count_single(rows.words, table_.layers, whole.sums);
+}
+
+std::optional<u32> Stumps::best_stump(const std::vector<u32>& entries, const std::vector<u32>& group) {
+  const u32 n_tests = static_cast<u32>(table_.tests.size());
+  reserve(part, n_tests, table_.stride, false);
+  sum_groups(table_, group, part);
+  kernels_.count_single(pack(table_.row_bits.data(), n_tests, table_.stride, entries, group), table_.layers, part.sums);
+  std::optional<u32> best;
+  i64 least = leaf(part);
+  for (u32 test = 0; test < n_tests; ++test) {
+    const i64 cost = stump(part, table_.stride, test);
+    if (cost >= least) continue;
+    least = cost;
+    best = test;
+  }
+  return best;
+}
+
+// Words of entries at `at`, group by group.
+Words Stumps::pack(const u32* row_bits, u32 n_tests, u32 stride, const std::vector<u32>& at,
+                   const std::vector<u32>& group) {
+  word_group_.assign(group.size(), 0);
+  for (u32 g = 0; g < table_.n_groups(); ++g)
+    word_group_[g + 1] = word_group_[g] + (group[g + 1] - group[g] + kWordRows - 1) / kWordRows;
+  auto* const words = static_cast<u16*>(words_.resize(std::size_t{word_group_.back()} * stride * sizeof(u16)));
+  for (u32 g = 0; g < table_.n_groups(); ++g)
+    kernels_.pack(row_bits, stride, at.data() + group[g], group[g + 1] - group[g],
+                  words + std::size_t{word_group_[g]} * stride);
+  return {words, stride, n_tests, word_group_.data()};
 }
 
 bool Stumps::divide(const RowSet& rows, u32 test) {
@@ -54,13 +83,7 @@ bool Stumps::divide(const RowSet& rows, u32 test) {
     held += static_cast<u32>(std::popcount(rows.words.bits[std::size_t{w} * rows.stride + lane]));
   const bool holds = 2 * held <= rows.n;
   rows.positions(kernels_, test, holds, at_, group_);
-  word_group_.assign(group_.size(), 0);
-  for (u32 g = 0; g < table_.n_groups(); ++g)
-    word_group_[g + 1] = word_group_[g] + (group_[g + 1] - group_[g] + kWordRows - 1) / kWordRows;
-  auto* const words = static_cast<u16*>(words_.resize(std::size_t{word_group_.back()} * rows.stride * sizeof(u16)));
-  for (u32 g = 0; g < table_.n_groups(); ++g)
-    kernels_.pack(rows.row_bits(), rows.stride, at_.data() + group_[g], group_[g + 1] - group_[g],
-                  words + std::size_t{word_group_[g]} * rows.stride);
+  const Words words = pack(rows.row_bits(), rows.n_tests(), rows.stride, at_, group_);
   reserve(part, rows.n_tests(), rows.stride, false);
   reserve(rest, rows.n_tests(), rows.stride, false);
   sum_groups(table_, group_, part);
@@ -69,8 +92,7 @@ bool Stumps::divide(const RowSet& rows, u32 test) {
   rest.sums.all = rest.all.data();
   rest.weight = whole.weight - part.weight;
   void* const scratch = scratch_.resize(std::size_t{layers.n_layers} * kScratchVectors * kVectorBytes);
-  kernels_.both({words, rows.stride, rows.n_tests(), word_group_.data()}, layers, whole.sums, part.sums, rest.sums,
-                part.best, rest.best, scratch);
+  kernels_.both(words, layers, whole.sums, part.sums, rest.sums, part.best, rest.best, scratch, stop_);
   return holds;
 }
 

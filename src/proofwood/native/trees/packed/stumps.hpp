@@ -1,6 +1,7 @@
 // Trees of depth two for all roots at once (docs/theory/optimal-trees.md, "Packed tests").
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "trees/packed/row_set.hpp"
@@ -20,8 +21,9 @@ struct StumpSums {
 // Memory and methods of one thread.
 class Stumps {
  public:
-  Stumps(const TestTable& table, const Kernels& kernels, const Settings& settings)
-      : table_(table), kernels_(kernels), settings_(settings) {}
+  // What a search that stops has counted is worthless.
+  Stumps(const TestTable& table, const Kernels& kernels, const Settings& settings, const Stop& stop)
+      : table_(table), kernels_(kernels), settings_(settings), stop_(stop) {}
 
   const Kernels& kernels() const { return kernels_; }
   StumpSums whole, part, rest;
@@ -31,6 +33,8 @@ class Stumps {
   void count_single(const RowSet& rows);  // for `stump` alone
   // Fills `part` and `rest` with the two sides of a test, `whole` being that of the set. Which side is the part:
   bool divide(const RowSet& rows, u32 test);
+  // The first of the best stumps of some entries, by its number in the table; nothing if a leaf costs no more.
+  std::optional<u32> best_stump(const std::vector<u32>& entries, const std::vector<u32>& group);
   // Whether both sides of a test hold enough, by the sums of its set.
   bool permitted(const StumpSums& of, u32 stride, u32 test) const;
 
@@ -42,6 +46,7 @@ class Stumps {
   i64 stump(const StumpSums& of, u32 stride, u32 test) const;
 
  private:
+  Words pack(const u32* row_bits, u32 n_tests, u32 stride, const std::vector<u32>& at, const std::vector<u32>& group);
   void reserve(StumpSums& of, u32 n_tests, u32 stride, bool with_pairs) const;
   i64 root_cost(const StumpSums& of, u32 stride, u32 test) const;
   i64 side_leaf(const StumpSums& of, u32 stride, std::size_t cell, bool holds) const;
@@ -52,6 +57,7 @@ class Stumps {
   const TestTable& table_;
   const Kernels& kernels_;
   const Settings& settings_;
+  const Stop stop_;
   VectorBuffer words_, scratch_;
   std::vector<u32> at_, group_, word_group_;
 };

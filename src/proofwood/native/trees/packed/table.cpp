@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <stdexcept>
 #include <tuple>
 
 #include "trees/mix.hpp"
@@ -160,6 +161,13 @@ void set_layers(TestTable& packed, const Table& table, const Minimum& least) {
 }
 
 }  // namespace
+
+u32 TestTable::number(u32 feature, u32 key) const {
+  const auto at = std::find_if(tests.begin(), tests.end(),
+                               [&](const Test& test) { return test.feature == feature && test.key() == key; });
+  if (at == tests.end()) throw std::logic_error("a split of a plan is no test of its table");
+  return static_cast<u32>(at - tests.begin());
+}
 
 std::optional<TestTable> pack_table(const Table& table, const Settings& settings) {
   const bool minimum = settings.minimum.any();

@@ -45,6 +45,10 @@ struct TestTable {
   i64 largest = 0;        // sum of anything that is counted
 
   u32 n_groups() const { return static_cast<u32>(groups.size()); }
+  bool holds(u32 entry, u32 test) const {
+    return (row_bits[std::size_t{entry} * (stride / kTogether) + test / kTogether] >> (test % kTogether) & 1) != 0;
+  }
+  u32 number(u32 feature, u32 key) const;  // of the test of a split
   u32 n_entries() const { return static_cast<u32>(row.size()); }
 };
 
