@@ -52,7 +52,7 @@ struct RowValues {
   std::uint32_t n_labels;
   bool minimum;  // leaves must hold at least min_rows rows and min_mass weight
   std::int64_t min_rows, min_mass;
-  void* scratch;  // many classes: kScratchVectors * (n + 2) + 2 * n_labels vectors, and for levels 2 * n_labels of
+  void* scratch;  // many classes: kScratchVectors * (n + 2) + 3 * n_labels vectors, and for levels 2 * n_labels of
                   // them and 2 for each pair of labels
 };
 

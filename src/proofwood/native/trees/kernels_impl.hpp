@@ -175,14 +175,14 @@ PROOFWOOD_INLINE auto walk_freely(const SortedRows& rows, const RowValues& value
       extremes.note(end_low, end_all - end_low);
     }
   } else {
+    T sum = 0;
     for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
       for (const std::uint32_t end = rows.ends[segment]; i < end; ++i) {
         const std::uint32_t row = order[i];
-        const V w = L::splat(weight[row]);
-        s += L::low(mask[row], bits) & w;
-        all += w;
+        s += L::low(mask[row], bits) & L::splat(weight[row]);
+        sum = static_cast<T>(sum + weight[row]);
       }
-      extremes.note(s, all - s);
+      extremes.note(s, L::splat(sum) - s);
     }
   }
   return s;
@@ -200,105 +200,138 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
 
 // Many classes: counts only grow along a prefix, so a running maximum over the row's own class is the count of the
 // prefix's best class. A forward walk records it for both sides at segment ends, a backward walk adds the suffix's.
+// Rows of one class that follow each other are a run. Sums of a long run stay in registers, and are looked at where it
+// ends; short runs would cost a mispredicted branch each.
+constexpr std::uint32_t kLongRun = 3;  // rows
+
 template <class T>
 struct ClassWalk {
   using L = Lanes<T>;
   using V = typename L::Vector;
+  const RowValues values;
+  const std::uint32_t* const order;
   V *prefix, *seen, *tally;  // 2 per segment: best class, low and high; 4: rows and mass, low and high; 2 per class
-  V best_low{}, best_high{}, rows_low{}, rows_high{}, mass_low{}, mass_high{};  // of all rows
+  T* all;                    // per class, of both sides
+  const bool long_runs;
+  struct Best {
+    V low{}, high{};
+  };
+  Best forward;                                        // of all rows
+  V rows_low{}, rows_high{}, mass_low{}, mass_high{};  // of the rows walked over
 
-  ClassWalk(const SortedRows& rows, const RowValues& values) {
+  ClassWalk(const SortedRows& rows, const RowValues& of)
+      : values(of), order(rows.order), long_runs(rows.n_ends < rows.n / kLongRun) {
     const std::size_t room = static_cast<std::size_t>(rows.n) + 2;
     prefix = static_cast<V*>(values.scratch);
     seen = prefix + 2 * room;
     tally = prefix + kScratchVectors * room;
+    all = reinterpret_cast<T*>(tally + 2 * values.n_labels);
   }
-  PROOFWOOD_INLINE static void add(V* tally, std::uint16_t label, V low, V w, V& most_low, V& most_high) {
-    V* const mine = tally + 2 * label;
-    const V t_low = mine[0] + (w & low), t_high = mine[1] + (w & ~low);
-    mine[0] = t_low;
-    mine[1] = t_high;
-    most_low = L::max(most_low, t_low);
-    most_high = L::max(most_high, t_high);
+  void clear() const {
+    for (std::uint32_t c = 0; c < values.n_labels; ++c) {
+      tally[2 * c] = tally[2 * c + 1] = V{};
+      all[c] = 0;
+    }
+  }
+  // Walks over rows `first` to before `end` in their order; backward: from `first` - 1 down to `end`.
+  template <bool kBackward>
+  PROOFWOOD_INLINE void walk(std::uint32_t first, std::uint32_t end, V bits, Best& best) const {
+    if (long_runs)
+      walk_runs<kBackward>(first, end, bits, best);
+    else
+      walk_rows<kBackward>(first, end, bits, best);
+  }
+  template <bool kBackward>
+  PROOFWOOD_INLINE void walk_rows(std::uint32_t first, std::uint32_t end, V bits, Best& best) const {
+    const T* const weight = static_cast<const T*>(values.weight);
+    for (std::uint32_t i = first; i != end; i = kBackward ? i - 1 : i + 1) {
+      const std::uint32_t row = order[kBackward ? i - 1 : i];
+      const V low = L::low(values.mask[row], bits), w = L::splat(weight[row]);
+      V* const mine = tally + 2 * values.label[row];
+      const V sum_low = mine[0] + (w & low), sum_high = mine[1] + (w & ~low);
+      mine[0] = sum_low;
+      mine[1] = sum_high;
+      best.low = L::max(best.low, sum_low);
+      best.high = L::max(best.high, sum_high);
+    }
+  }
+  template <bool kBackward>
+  PROOFWOOD_INLINE void walk_runs(std::uint32_t first, std::uint32_t end, V bits, Best& best) const {
+    const T* const weight = static_cast<const T*>(values.weight);
+    const std::uint32_t* const from = kBackward ? order - 1 : order;
+    for (std::uint32_t i = first; i != end;) {
+      std::uint32_t row = from[i];
+      const std::uint16_t c = values.label[row];
+      V low = tally[2 * c];
+      T sum = all[c];
+      do {
+        low += L::low(values.mask[row], bits) & L::splat(weight[row]);
+        sum = static_cast<T>(sum + weight[row]);
+        i = kBackward ? i - 1 : i + 1;
+        if (i == end) break;
+        row = from[i];
+      } while (values.label[row] == c);
+      tally[2 * c] = low;
+      all[c] = sum;
+      best.low = L::max(best.low, low);
+      best.high = L::max(best.high, L::splat(sum) - low);
+    }
+  }
+  PROOFWOOD_INLINE void count(std::uint32_t first, std::uint32_t end, V bits) {
+    const T* const rows = static_cast<const T*>(values.count);
+    const T* const mass = static_cast<const T*>(values.mass);
+    for (std::uint32_t i = first; i != end; ++i) {
+      const std::uint32_t row = order[i];
+      const V low = L::low(values.mask[row], bits), c = L::splat(rows[row]), m = L::splat(mass[row]);
+      rows_low += c & low;
+      rows_high += c & ~low;
+      mass_low += m & low;
+      mass_high += m & ~low;
+    }
   }
 };
 
 template <class T>
-PROOFWOOD_INLINE void walk_forward(const SortedRows& rows, const RowValues& values, ClassWalk<T>& walk) {
-  using L = Lanes<T>;
-  using V = typename L::Vector;
-  const V bits = L::bits();
-  const T* const weight = static_cast<const T*>(values.weight);
-  const T* const count = static_cast<const T*>(values.count);
-  const T* const mass = static_cast<const T*>(values.mass);
-  const std::uint32_t* const order = rows.order;
-  const std::uint32_t* const mask = values.mask;
-  const std::uint16_t* const label = values.label;
-  V* const prefix = walk.prefix;
-  V* const seen = walk.seen;
-  V* const tally = walk.tally;
-  const bool minimum = values.minimum;
-  for (std::uint32_t c = 0; c < 2 * values.n_labels; ++c) tally[c] = V{};
-  V best_low{}, best_high{}, rows_low{}, rows_high{}, mass_low{}, mass_high{};
-  for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; ++segment) {
-    for (const std::uint32_t end = rows.ends[segment]; i < end; ++i) {
-      const std::uint32_t row = order[i];
-      const V low = L::low(mask[row], bits);
-      ClassWalk<T>::add(tally, label[row], low, L::splat(weight[row]), best_low, best_high);
-      if (minimum) {
-        const V c = L::splat(count[row]);
-        rows_low += c & low;
-        rows_high += c & ~low;
-        const V m = L::splat(mass[row]);
-        mass_low += m & low;
-        mass_high += m & ~low;
-      }
-    }
-    prefix[2 * segment] = best_low;
-    prefix[2 * segment + 1] = best_high;
-    if (minimum) {
-      seen[4 * segment] = rows_low;
-      seen[4 * segment + 1] = rows_high;
-      seen[4 * segment + 2] = mass_low;
-      seen[4 * segment + 3] = mass_high;
+PROOFWOOD_INLINE void walk_forward(const SortedRows& rows, ClassWalk<T>& walk) {
+  using V = typename Lanes<T>::Vector;
+  const V bits = Lanes<T>::bits();
+  typename ClassWalk<T>::Best best;
+  walk.clear();
+  for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; i = rows.ends[segment++]) {
+    walk.template walk<false>(i, rows.ends[segment], bits, best);
+    walk.prefix[2 * segment] = best.low;
+    walk.prefix[2 * segment + 1] = best.high;
+    if (walk.values.minimum) {
+      walk.count(i, rows.ends[segment], bits);
+      V* const seen = walk.seen + 4 * segment;
+      seen[0] = walk.rows_low;
+      seen[1] = walk.rows_high;
+      seen[2] = walk.mass_low;
+      seen[3] = walk.mass_high;
     }
   }
-  walk.best_low = best_low;
-  walk.best_high = best_high;
-  walk.rows_low = rows_low;
-  walk.rows_high = rows_high;
-  walk.mass_low = mass_low;
-  walk.mass_high = mass_high;
+  walk.forward = best;
 }
 
 template <class T>
-PROOFWOOD_INLINE void walk_backward(const SortedRows& rows, const RowValues& values, const ClassWalk<T>& walk,
-                                    StumpState& state) {
+PROOFWOOD_INLINE void walk_backward(const SortedRows& rows, ClassWalk<T>& walk, StumpState& state) {
   using L = Lanes<T>;
   using V = typename L::Vector;
   const V bits = L::bits();
-  const T* const weight = static_cast<const T*>(values.weight);
-  const std::uint32_t* const order = rows.order;
-  const std::uint32_t* const mask = values.mask;
-  const std::uint16_t* const label = values.label;
+  const RowValues& values = walk.values;
   const V* const prefix = walk.prefix;
-  V* const tally = walk.tally;
-  const bool minimum = values.minimum;
-  for (std::uint32_t c = 0; c < 2 * values.n_labels; ++c) tally[c] = V{};
-  V all_low = L::max(L::load(state.best_all[0]), walk.best_low),
-    all_high = L::max(L::load(state.best_all[1]), walk.best_high);
+  V all_low = L::max(L::load(state.best_all[0]), walk.forward.low),
+    all_high = L::max(L::load(state.best_all[1]), walk.forward.high);
   V some_low = L::load(state.best_some[0]), some_high = L::load(state.best_some[1]);
   const V need = L::splat(static_cast<T>(values.min_rows)), need_mass = L::splat(static_cast<T>(values.min_mass));
-  V suffix_low{}, suffix_high{};
-  for (std::uint32_t segment = rows.n_ends - 1, i = rows.n; segment > 0; --segment) {
-    for (const std::uint32_t start = rows.ends[segment - 1]; i > start; --i) {
-      const std::uint32_t row = order[i - 1];
-      ClassWalk<T>::add(tally, label[row], L::low(mask[row], bits), L::splat(weight[row]), suffix_low, suffix_high);
-    }
-    const V low = prefix[2 * segment - 2] + suffix_low, high = prefix[2 * segment - 1] + suffix_high;
+  typename ClassWalk<T>::Best best;
+  walk.clear();
+  for (std::uint32_t segment = rows.n_ends - 1, i = rows.n; segment > 0; i = rows.ends[--segment]) {
+    walk.template walk<true>(i, rows.ends[segment - 1], bits, best);
+    const V low = prefix[2 * segment - 2] + best.low, high = prefix[2 * segment - 1] + best.high;
     all_low = L::max(all_low, low);
     all_high = L::max(all_high, high);
-    if (minimum) {
+    if (values.minimum) {
       const V* const before = walk.seen + 4 * (segment - 1);
       const auto good = [&](V count_before, V count_all, V mass_before, V mass_all) {
         return reinterpret_cast<V>((count_before >= need) & (count_all - count_before >= need) &
@@ -319,10 +352,10 @@ PROOFWOOD_INLINE void walk_backward(const SortedRows& rows, const RowValues& val
 template <class T>
 void many_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
   ClassWalk<T> walk(rows, values);
-  walk_forward(rows, values, walk);
-  Lanes<T>::store(state.leaf[0], walk.best_low);
-  Lanes<T>::store(state.leaf[1], walk.best_high);
-  walk_backward(rows, values, walk, state);
+  walk_forward(rows, walk);
+  Lanes<T>::store(state.leaf[0], walk.forward.low);
+  Lanes<T>::store(state.leaf[1], walk.forward.high);
+  walk_backward(rows, walk, state);
 }
 
 }  // namespace

@@ -25,6 +25,17 @@ std::vector<u8> labels_of_ranks(const auto& ranks, u32 n_ranks, const std::vecto
   }
   return found;
 }
+
+// The rows class by class where there are many: so rows of equal values are sorted by class, as kernels like it.
+// Empty where the order does not matter.
+std::vector<u32> rows_by_class(const Table& table) {
+  if (table.n_classes <= 2) return {};
+  std::vector<u32> start(table.n_classes + 1, 0), rows(table.n_rows);
+  for (const u16 label : table.label) ++start[label + 1u];
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  for (u32 i = 0; i < table.n_rows; ++i) rows[start[table.label[i]]++] = i;
+  return rows;
+}
 }  // namespace
 
 void Rows::forget() {
@@ -50,6 +61,7 @@ void Rows::start(const Table& table) {
     hash[0] += mix(2 * i + 1);
     hash[1] += mix(2 * i + 2);
   }
+  const std::vector<u32> by_class = rows_by_class(table);
   std::vector<u32> start;
   for (u32 f = 0; f < n_features; ++f) {  // counting sort by rank
     const u32 n_ranks = table.rank[f].n_values();
@@ -61,7 +73,9 @@ void Rows::start(const Table& table) {
       std::partial_sum(start.begin(), start.end(), start.begin());
       const std::vector<u8> label = labels_of_ranks(ranks, n_ranks, table.label);
       for (u32 r = 0; r < n_ranks; ++r) std::fill(keys + start[r], keys + start[r + 1], (r << kLabelBits) | label[r]);
-      for (u32 i = 0; i < n; ++i) order[start[ranks[i]]++] = i;
+      if (by_class.empty())
+        for (u32 i = 0; i < n; ++i) order[start[ranks[i]]++] = i;
+      for (const u32 i : by_class) order[start[ranks[i]]++] = i;
     });
   }
 }
@@ -184,7 +198,7 @@ void Rows::ranks(const Table& table, u32 feature, u32 from, u32 to, u32* target)
 }
 
 SortedRows Rows::sorted(u32 feature, bool all_boundaries, bool two_classes) {
-  constexpr u32 kLong = 8;  // rows per segment from which a branch per segment is cheaper than work at every row
+  constexpr u32 kLong = 4;  // rows per segment from which a branch per segment is cheaper than work at every row
   const bool kept = !is_large();
   const std::size_t size = std::size_t{n} * (kept ? n_features : 1), start = kept ? std::size_t{feature} * n : 0;
   u32* const ends = ends_.resize(size) + start;

@@ -96,7 +96,7 @@ struct StumpBatch {
       values.label = label;
       const std::size_t for_levels = table.levels.empty() ? 0 : values.n_labels * std::size_t{values.n_labels};
       values.scratch = lane_buffer.resize(
-          (kScratchVectors * (std::size_t{rows.n} + 2) + 2 * values.n_labels + for_levels) * kVectorBytes);
+          (kScratchVectors * (std::size_t{rows.n} + 2) + 3 * values.n_labels + for_levels) * kVectorBytes);
     }
   }
 
