@@ -215,6 +215,15 @@ class Table:
         self.rows.append(row)
         return row
 
+    def keep(self, rows: Iterable[Mapping[str, str]]) -> None:
+        """Forget all rows but these, in the file too."""
+        self.rows = [dict(row) for row in rows]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, self.fields, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows)
+
 
 def _text(value: Any) -> str:
     if value is None:

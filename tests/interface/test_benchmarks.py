@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from benchmarks import ablation, anytime, bounds, cases, harness, limits_explain, rivals, speed, threads
+from benchmarks import ablation, anytime, bounds, cases, harness, limits_explain, rivals, scaling, speed, threads
 from benchmarks.papers import contree, contree_published
+from benchmarks.scaling_tables import AXES, FIELDS, Point, generate, points
 from proofwood.engines.trees.options import RULES as search_rules
 
 TINY = ["generated-tiny"]
@@ -125,6 +126,68 @@ def test_speed_against_pystreed(tmp_path: Path) -> None:
 def test_threads(tmp_path: Path) -> None:
     page = threads.compare(sets=TINY, depth=2, threads=[1, 2], rounds=2, seconds=10, out=tmp_path, isolate=False)
     assert "| equal |" in page.read_text()
+
+
+def test_tables_of_scaling_are_nested_and_have_what_is_asked_for() -> None:
+    X, y = generate(Point(3000, 8, classes=3))
+    fewer, same = generate(Point(3000, 7, classes=3))
+    assert np.array_equal(X[:, :7], fewer)
+    assert np.array_equal(y, same)  # six columns say the class: the seventh and eighth are noise
+    assert set(y) == {0, 1, 2}
+    short, labels = generate(Point(500, 8, classes=3))
+    assert np.array_equal(X[:500], short)
+    assert np.array_equal(y[:500], labels)
+    few, _ = generate(Point(3000, 8, distinct=16))
+    assert [len(np.unique(column)) for column in few.T] == [16] * 8
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_points_of_scaling_are_named_once(axis: str) -> None:
+    for quick in (False, True):
+        asked = points(axis, quick=quick)
+        assert len(set(asked)) == len(asked) > 0
+    with pytest.raises(KeyError, match="million"):
+        points("length")
+
+
+@needs("matplotlib")
+def test_scaling_writes_its_pages_and_pictures_and_resumes(tmp_path: Path) -> None:
+    kept = {"quick": True, "rounds": 2, "out": tmp_path, "isolate": False}
+    page = scaling.compare(**kept, docs=tmp_path / "docs")
+    with (tmp_path / "scaling.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["axis"] for row in rows} == set(AXES)
+    assert {row["status"] for row in rows} == {"optimal"}
+    assert all(float(row["cpu"]) > 0 and float(row["peak_mb"]) >= 0 for row in rows)
+    words = {row["search"]: row["errors"] for row in rows if (row["axis"], row["distinct"]) == ("distinct", "2")}
+    assert words["chosen"] == words["thresholds"]
+    text = page.read_text()
+    for axis in AXES[:-1]:
+        assert f"(images/scaling-{axis}.png)" in text
+        assert (page.parent / "images" / f"scaling-{axis}.png").stat().st_size > 5000
+    assert "## A million rows" in text
+    assert all(f"## {axis.capitalize()}" in (tmp_path / "scaling.md").read_text() for axis in AXES)
+    before = (tmp_path / "scaling.csv").read_text()
+    scaling.fits(**kept)
+    assert (tmp_path / "scaling.csv").read_text() == before  # nothing was measured again
+    scaling.fits(**kept, axes=["classes"], fresh=True)
+    with (tmp_path / "scaling.csv").open(newline="") as stream:
+        again = list(csv.DictReader(stream))
+    assert [row for row in again if row["axis"] != "classes"] == [row for row in rows if row["axis"] != "classes"]
+    assert len(again) == len(rows)
+
+
+def test_scaling_measures_again_what_a_shorter_limit_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Point(2000, 10, depth=3)
+    monkeypatch.setattr(scaling, "points", lambda axis, **_: [asked])
+    kept = {"axes": ["rows"], "out": tmp_path, "isolate": False}
+    (row,) = scaling.fits(seconds=1e-3, **kept).rows
+    assert (row["status"], row["limit"]) == ("feasible", "0.001")
+    scaling.fits(seconds=60.0, **kept)
+    with (tmp_path / "scaling.csv").open(newline="") as stream:
+        (row,) = csv.DictReader(stream)
+    assert (row["status"], row["limit"]) == ("optimal", "60")
+    assert {name: row[name] for name in FIELDS} == {name: str(getattr(asked, name)) for name in FIELDS}
 
 
 def test_anytime_shows_the_errors_of_each_second(tmp_path: Path) -> None:

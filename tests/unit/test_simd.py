@@ -11,6 +11,7 @@ from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.sized import bound_errors
 from proofwood.problem.problem import TreeProblem
 from proofwood.problem.ranked import RankedRows
+from proofwood.problem.recount import objective
 from proofwood.result import Result
 from strategies import generated
 
@@ -66,6 +67,38 @@ def test_trees_are_the_same_at_each_level(level: str, seed: int, monkeypatch: py
         result = solve(given, options=SearchOptions(lanes=lanes))
         assert answer(result) == answer(expected)
         assert result.stats.engine == f"search ({level})"
+
+
+def many_rows(seed: int, heaviest: int) -> TreeProblem:
+    """More rows than a lane of 16 bits can count, with columns of each kind of segment.
+
+    Rows come in the order of their classes, so that a split inside a segment would look better than all others.
+    """
+    rng = np.random.default_rng(seed)
+    n = 280_000 if heaviest == 1 else 90_000  # of more than 2**18 rows, values are fetched ahead
+    x = rng.random((n, 4))
+    signal = np.sin(4 * x[:, 0]) + x[:, 1] * x[:, 2] - x[:, 3] + rng.normal(scale=0.5, size=n)
+    by_class = np.argsort(signal > 0.2, kind="stable")
+    x, signal = x[by_class], signal[by_class]
+    X = np.empty_like(x)
+    X[:, 0] = x[:, 0]  # all values differ
+    X[:, 1] = np.floor(40 * x[:, 1])  # long segments
+    X[:, 2] = np.where(x[:, 2] < 0.6, 0.0, np.floor(200_000 * x[:, 2]))  # one of more than a block, then short ones
+    X[:, 3] = np.where(x[:, 3] < 0.45, 0.0, np.where(x[:, 3] > 0.55, 1.0, np.floor(30 * x[:, 3])))  # two of them
+    weights = rng.integers(1, heaviest, n, endpoint=True)
+    return TreeProblem.from_arrays(X, (signal > 0.2).astype(np.int64), sample_weight=weights, max_depth=2)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("heaviest", [1, 3, 31])
+def test_counts_of_many_rows_in_narrow_lanes_are_those_of_wide_ones(level: str, heaviest: int) -> None:
+    given = many_rows(heaviest, heaviest)
+    wide = solve(given, options=SearchOptions(simd=level, lanes=32))
+    narrow = solve(given, options=SearchOptions(simd=level))
+    assert answer(narrow) == answer(wide)
+    assert narrow.model is not None
+    assert objective(narrow.model, given) == narrow.objective
+    assert narrow.stats.counters["batches"] < wide.stats.counters["batches"]  # twice as many splits in each
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -39,6 +39,8 @@ struct alignas(kVectorBytes) StumpState {
   unsigned char best_all[2][kVectorBytes], best_some[2][kVectorBytes], leaf[2][kVectorBytes];
   // two classes: sum over the levels of a column of |signed weights|, of the best column
   unsigned char levels[2][kVectorBytes];
+  // two classes in blocks: the same extremes of all rows, and the sum of signed weights on the low side
+  std::int32_t block_max[2][kMaxLanes], block_min[2][kMaxLanes], block_net[kMaxLanes];
   std::int64_t total;  // two classes: sum of signed weights of all rows
 };
 
@@ -50,7 +52,8 @@ struct RowValues {
   const void* mass;
   const std::uint16_t* label;  // many classes only
   std::uint32_t n_labels;
-  bool minimum;  // leaves must hold at least min_rows rows and min_mass weight
+  std::uint32_t block;  // kernels in blocks: rows whose weights sum up to no more than a lane of 16 bits holds
+  bool minimum;         // leaves must hold at least min_rows rows and min_mass weight
   std::int64_t min_rows, min_mass;
   void* scratch;  // many classes: kScratchVectors * (n + 2) + 3 * n_labels vectors, and for levels 2 * n_labels of
                   // them and 2 for each pair of labels
@@ -85,5 +88,9 @@ struct Kernels {
 // Narrowest lanes that hold `largest`, of an instruction set that `chosen_isa` gave. `bits`: 0 narrowest, else 16,
 // 32 or 64.
 const Kernels* select_kernels(int isa, int bits, std::int64_t largest);
+
+// Lanes of 16 bits for sums of up to 2^30: two classes, no minimum of leaves, no columns tested by sets. Rows come in
+// blocks, in which sums fit. `block` is made from the heaviest row; null where a block would be too short to pay.
+const Kernels* select_block_kernels(int isa, std::int64_t largest, std::int64_t heaviest, std::uint32_t& block);
 
 }  // namespace proofwood::trees

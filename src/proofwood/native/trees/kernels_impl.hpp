@@ -2,6 +2,7 @@
 // unit, each compiled with its own flags, with PROOFWOOD_ISA naming the namespace and PROOFWOOD_VECTOR_BYTES the width:
 // nothing here may be shared between them.
 #include <limits>
+#include <type_traits>
 
 #include "trees/kernels.hpp"
 
@@ -361,6 +362,7 @@ void many_classes(const SortedRows& rows, const RowValues& values, StumpState& s
 }  // namespace
 }  // namespace proofwood::trees::PROOFWOOD_ISA
 
+#include "trees/kernels_blocks_impl.hpp"
 #include "trees/kernels_levels_impl.hpp"
 
 namespace proofwood::trees::PROOFWOOD_ISA {
@@ -441,8 +443,17 @@ constexpr Kernels table(const char* name) {
           &make_mask};
 }
 
+constexpr Kernels in_blocks(Kernels kernels) {
+  kernels.begin = &begin_blocks;
+  kernels.two_classes = &two_classes_in_blocks;
+  kernels.many_classes = kernels.two_classes_levels = kernels.many_classes_levels = nullptr;
+  kernels.finish = &finish_blocks;
+  return kernels;
+}
+
 constexpr Kernels kTables[] = {table<std::int16_t>(PROOFWOOD_ISA_NAME), table<std::int32_t>(PROOFWOOD_ISA_NAME),
-                               table<std::int64_t>(PROOFWOOD_ISA_NAME)};
+                               table<std::int64_t>(PROOFWOOD_ISA_NAME),
+                               in_blocks(table<std::int16_t>(PROOFWOOD_ISA_NAME))};
 
 }  // namespace
 

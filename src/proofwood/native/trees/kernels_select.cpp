@@ -39,4 +39,13 @@ const Kernels* select_kernels(int isa, int bits, std::int64_t largest) {
   return tables(isa) + (wished > narrowest ? wished : narrowest);
 }
 
+const Kernels* select_block_kernels(int isa, std::int64_t largest, std::int64_t heaviest, std::uint32_t& block) {
+  constexpr std::int64_t kShortest = 1024;  // rows
+  if (largest >= std::numeric_limits<std::int32_t>::max() / 2 || heaviest < 1) return nullptr;
+  const std::int64_t rows = std::numeric_limits<std::int16_t>::max() / heaviest;
+  if (rows < kShortest) return nullptr;
+  block = static_cast<std::uint32_t>(rows);
+  return tables(isa) + 3;
+}
+
 }  // namespace proofwood::trees

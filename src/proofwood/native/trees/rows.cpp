@@ -10,6 +10,8 @@ namespace proofwood::trees {
 
 namespace {
 constexpr u32 kHigh = 1u << 31;
+// Targets of so many rows outgrow the caches near a core: they are fetched ahead, some together.
+constexpr u32 kFar = 1u << 18, kTogether = 64;
 
 // The class of all rows of each rank, or kMixed.
 std::vector<u8> labels_of_ranks(const auto& ranks, u32 n_ranks, const std::vector<u16>& labels) {
@@ -135,15 +137,22 @@ bool Rows::divide(const Table& table, u32* target, u32 n_low, Rows& low, Rows& h
     // the end by handling the tail apart
     u32 a = 0, b = 0;
     u32 i = 0;
-    for (; a < low.n && b < high.n; ++i) {
-      const u32 t = target[from[i]], is_high = t >> 31;
-      order_to[0][a] = t;
-      key_to[0][a] = keys[i];
-      order_to[1][b] = t & ~kHigh;
-      key_to[1][b] = keys[i];
-      a += 1 - is_high;
-      b += is_high;
+    const auto to_both = [&](u32 end) __attribute__((always_inline)) {
+      for (; i < end && a < low.n && b < high.n; ++i) {
+        const u32 t = target[from[i]], is_high = t >> 31;
+        order_to[0][a] = t;
+        key_to[0][a] = keys[i];
+        order_to[1][b] = t & ~kHigh;
+        key_to[1][b] = keys[i];
+        a += 1 - is_high;
+        b += is_high;
+      }
+    };
+    while (n >= kFar && i + kTogether + kTogether <= n && a < low.n && b < high.n) {
+      for (u32 ahead = i + kTogether; ahead < i + 2 * kTogether; ++ahead) __builtin_prefetch(target + from[ahead]);
+      to_both(i + kTogether);
     }
+    to_both(n);
     for (; i < n; ++i) {
       const u32 t = target[from[i]], is_high = t >> 31;
       u32& to = is_high ? b : a;

@@ -30,18 +30,42 @@ void offer_level_stumps(const Table& table, const Rows& rows, Stump& best) {
   }
 }
 
+// Labels and weights in the order of a feature. They are fetched once for both walks: of many rows, each fetch waits
+// for memory, so that those of a set are laid side by side by local row, and weights that are all 1 are not fetched.
+class RowsInOrder {
+ public:
+  RowsInOrder(const Table& table, const Rows& rows) : unit_(table.unit), of_row_(rows.n), sorted_(rows.n) {
+    for (u32 local = 0; local < rows.n; ++local) of_row_[local] = table.label[rows.row(local)];
+    if (unit_) return;
+    weight_of_row_.resize(rows.n);
+    sorted_weight_.resize(rows.n);
+    for (u32 local = 0; local < rows.n; ++local) weight_of_row_[local] = table.weight[rows.row(local)];
+  }
+
+  void take(const u32* order) {
+    for (std::size_t i = 0; i < sorted_.size(); ++i) sorted_[i] = of_row_[order[i]];
+    if (unit_) return;
+    for (std::size_t i = 0; i < sorted_.size(); ++i) sorted_weight_[i] = weight_of_row_[order[i]];
+  }
+  u16 label(u32 i) const { return sorted_[i]; }
+  i64 weight(u32 i) const { return unit_ ? 1 : sorted_weight_[i]; }
+
+ private:
+  const bool unit_;
+  std::vector<u16> of_row_, sorted_;
+  std::vector<i64> weight_of_row_, sorted_weight_;
+};
+
 }  // namespace
 
 Stump best_stump(const Table& table, const Rows& rows, const Minimum& minimum, const std::atomic<int>& stop) {
   Stump best;
   const u32 n = rows.n;
   std::vector<i64> tally(table.n_classes), suffix(n + 1);
+  RowsInOrder sorted(table, rows);
   for (u32 f = 0; f < rows.n_features && !stop.load(std::memory_order_relaxed); ++f) {
-    const u32* const order = rows.order(f);
-    const auto tallied = [&](u32 i) {
-      const u32 r = rows.row(order[i]);
-      return tally[table.label[r]] += table.weight[r];
-    };
+    sorted.take(rows.order(f));
+    const auto tallied = [&](u32 i) { return tally[sorted.label(i)] += sorted.weight(i); };
     std::fill(tally.begin(), tally.end(), 0);
     suffix[n] = 0;
     for (u32 i = n; i-- > 0;) suffix[i] = std::max(suffix[i + 1], tallied(i));
@@ -51,13 +75,16 @@ Stump best_stump(const Table& table, const Rows& rows, const Minimum& minimum, c
     i64 held = 0;
     for (u32 i = 0; i + 1 < n; ++i) {
       prefix = std::max(prefix, tallied(i));
-      seen += table.count[rows.row(order[i])];
-      held += table.mass[rows.row(order[i])];
+      if (minimum.any()) {
+        const u32 r = rows.row(rows.order(f)[i]);
+        seen += table.count[r];
+        held += table.mass[r];
+      }
       if (!rows.is_boundary(f, i + 1)) continue;
       const i64 right = prefix + suffix[i + 1];
       best.right_all = std::max(best.right_all, right);
-      if (right > best.right && minimum.met(seen, held) &&
-          minimum.met(rows.counts.count - seen, rows.counts.mass - held)) {
+      if (right > best.right && (!minimum.any() || (minimum.met(seen, held) &&
+                                                    minimum.met(rows.counts.count - seen, rows.counts.mass - held)))) {
         best.right = right;
         best.feature = f;
         best.position = i + 1;

@@ -74,6 +74,9 @@ struct StumpBatch {
         positive = c;
       }
     two = present <= 2;
+    if (two && kernels->bits == 32 && lane_bits <= 16 && !minimum.any() && table.levels.empty())
+      if (const Kernels* const blocks = select_block_kernels(isa, largest, heaviest(rows), values.block))
+        kernels = blocks;
     if (!table.levels.empty()) groups.begin(table, rows);
     values.minimum = minimum.any();
     values.min_rows = minimum.rows;
@@ -98,6 +101,13 @@ struct StumpBatch {
       values.scratch = lane_buffer.resize(
           (kScratchVectors * (std::size_t{rows.n} + 2) + 3 * values.n_labels + for_levels) * kVectorBytes);
     }
+  }
+
+  i64 heaviest(const Rows& rows) const {
+    if (table.unit) return 1;
+    i64 most = 0;
+    for (u32 i = 0; i < rows.n; ++i) most = std::max(most, table.weight[rows.row(i)]);
+    return most;
   }
 
   // One walk over all features for the candidates in `lanes`. False if stopped.
