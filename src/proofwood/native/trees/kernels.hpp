@@ -66,6 +66,20 @@ struct LaneResult {
   std::int64_t leaf[2], stump[2], stump_all[2];
 };
 
+// The rows of one feature that are parted in two, low and high.
+struct PartedRows {
+  std::uint32_t n;
+  std::uint32_t size[2];
+  const std::uint32_t* order;  // (n,) local row
+  const std::uint32_t* keys;   // (n,) by place in the order
+  std::uint32_t *order_to[2], *keys_to[2];
+};
+
+struct Segments {
+  std::uint32_t n_ends;
+  bool mixed;  // rows of several classes have one value
+};
+
 struct Kernels {
   const char* name;
   int lanes;                  // candidates per batch
@@ -83,6 +97,12 @@ struct Kernels {
   // mask[row] |= 1 << bit[c] where column[c][row] <= limit[c]
   void (*make_mask)(std::uint32_t n, int candidates, const std::uint32_t* const* column, const std::uint32_t* limit,
                     const int* bit, std::uint32_t* mask);
+  // Parts rows; `target` has the number of each local row on its side, and the highest bit where that is the high one.
+  void (*part)(const PartedRows& rows, const std::uint32_t* target);
+  // Ends of the segments of sorted keys: where values differ and, unless all boundaries are asked for, their classes do
+  // or the low one is `mixed`, which is also the mask of the class. `is_end`: -1 at the last row of each, else 0.
+  Segments (*find_ends)(std::uint32_t n, const std::uint32_t* keys, std::uint32_t mixed, bool all_boundaries,
+                        std::uint32_t* ends, std::int16_t* is_end);
 };
 
 // Narrowest lanes that hold `largest`, of an instruction set that `chosen_isa` gave. `bits`: 0 narrowest, else 16,

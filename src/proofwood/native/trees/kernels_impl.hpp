@@ -364,6 +364,7 @@ void many_classes(const SortedRows& rows, const RowValues& values, StumpState& s
 
 #include "trees/kernels_blocks_impl.hpp"
 #include "trees/kernels_levels_impl.hpp"
+#include "trees/kernels_rows_impl.hpp"
 
 namespace proofwood::trees::PROOFWOOD_ISA {
 namespace {
@@ -440,7 +441,9 @@ constexpr Kernels table(const char* name) {
           &many_classes_levels<T>,
           &finish<T>,
           &sum_of_lesser,
-          &make_mask};
+          &make_mask,
+          &part,
+          &find_ends};
 }
 
 constexpr Kernels in_blocks(Kernels kernels) {

@@ -19,6 +19,7 @@ bool Rows::take(const Table& table, u32 feature, const std::vector<Stretch>& str
     Rows& to = *stretch.rows;
     to.n = stretch.last - stretch.first;
     to.n_features = n_features;
+    to.kernels_ = kernels_;
     to.forget();
     to.row_.resize(to.n);
     to.order_.resize(std::size_t{to.n} * n_features);

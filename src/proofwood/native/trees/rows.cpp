@@ -10,8 +10,6 @@ namespace proofwood::trees {
 
 namespace {
 constexpr u32 kHigh = 1u << 31;
-// Targets of so many rows outgrow the caches near a core: they are fetched ahead, some together.
-constexpr u32 kFar = 1u << 18, kTogether = 64;
 
 // The class of all rows of each rank, or kMixed.
 std::vector<u8> labels_of_ranks(const auto& ranks, u32 n_ranks, const std::vector<u16>& labels) {
@@ -48,7 +46,8 @@ void Rows::forget() {
   n_ends_.assign(n_features, 0);
 }
 
-void Rows::start(const Table& table) {
+void Rows::start(const Table& table, int isa) {
+  kernels_ = select_kernels(isa, 0, 0);
   n = table.n_rows;
   n_features = table.n_features;
   forget();
@@ -109,6 +108,7 @@ bool Rows::divide(const Table& table, u32* target, u32 n_low, Rows& low, Rows& h
   high.n = n - n_low;
   for (Rows* side : {&low, &high}) {
     side->n_features = n_features;
+    side->kernels_ = kernels_;
     side->forget();
     side->row_.resize(side->n);
     side->order_.resize(std::size_t{side->n} * n_features);
@@ -129,36 +129,14 @@ bool Rows::divide(const Table& table, u32* target, u32 n_low, Rows& low, Rows& h
   }
   for (u32 f = 0; f < n_features; ++f) {
     if (stop.load(std::memory_order_relaxed)) return false;
-    const u32* const from = order(f);
-    const u32* const keys = key(f);
-    u32* order_to[2] = {low.order_.data() + std::size_t{f} * low.n, high.order_.data() + std::size_t{f} * high.n};
-    u32* key_to[2] = {low.key_.data() + std::size_t{f} * low.n, high.key_.data() + std::size_t{f} * high.n};
-    // one plain loop with predictable stores: write to both sides, advance one; the last write of each side is kept off
-    // the end by handling the tail apart
-    u32 a = 0, b = 0;
-    u32 i = 0;
-    const auto to_both = [&](u32 end) __attribute__((always_inline)) {
-      for (; i < end && a < low.n && b < high.n; ++i) {
-        const u32 t = target[from[i]], is_high = t >> 31;
-        order_to[0][a] = t;
-        key_to[0][a] = keys[i];
-        order_to[1][b] = t & ~kHigh;
-        key_to[1][b] = keys[i];
-        a += 1 - is_high;
-        b += is_high;
-      }
-    };
-    while (n >= kFar && i + kTogether + kTogether <= n && a < low.n && b < high.n) {
-      for (u32 ahead = i + kTogether; ahead < i + 2 * kTogether; ++ahead) __builtin_prefetch(target + from[ahead]);
-      to_both(i + kTogether);
-    }
-    to_both(n);
-    for (; i < n; ++i) {
-      const u32 t = target[from[i]], is_high = t >> 31;
-      u32& to = is_high ? b : a;
-      order_to[is_high][to] = t & ~kHigh;
-      key_to[is_high][to++] = keys[i];
-    }
+    const std::size_t low_at = std::size_t{f} * low.n, high_at = std::size_t{f} * high.n;
+    kernels_->part({n,
+                    {low.n, high.n},
+                    order(f),
+                    key(f),
+                    {low.order_.data() + low_at, high.order_.data() + high_at},
+                    {low.key_.data() + low_at, high.key_.data() + high_at}},
+                   target);
   }
   return true;
 }
@@ -213,20 +191,7 @@ SortedRows Rows::sorted(u32 feature, bool all_boundaries, bool two_classes) {
   u32* const ends = ends_.resize(size) + start;
   std::int16_t* const is_end = is_end_.resize(size) + start;
   if (!have_ends_[feature]) {
-    const u32* const keys = key(feature);
-    u32 m = 0;
-    bool mixed = false;
-    for (u32 i = 0; i + 1 < n; ++i) {
-      const u32 differ = keys[i] ^ keys[i + 1], label = keys[i] & kMixed;
-      // inside a run of one class the extremes lie at its ends
-      const bool end = differ != 0 && (all_boundaries || (differ & kMixed) != 0 || label == kMixed);
-      ends[m] = i + 1;
-      m += end;
-      is_end[i] = static_cast<std::int16_t>(-static_cast<int>(end));
-      mixed |= differ == 0 && label == kMixed;
-    }
-    ends[m++] = n;
-    is_end[n - 1] = -1;
+    const auto [m, mixed] = kernels_->find_ends(n, key(feature), kMixed, all_boundaries, ends, is_end);
     n_ends_[feature] = m;
     short_[feature] = m > n / kLong ? (mixed ? 1 : 2) : 0;
     have_ends_[feature] = kept;

@@ -30,7 +30,7 @@ class Rows {
   ClassCounts counts;
   u64 hash[2] = {0, 0};  // of the set of rows
 
-  void start(const Table& table);  // all rows
+  void start(const Table& table, int isa);  // all rows
   // Splits after the first `position` rows in the order of `feature`. False if stopped.
   bool split(const Table& table, u32 feature, u32 position, Rows& low, Rows& high, Buffer<u32>& scratch,
              const std::atomic<int>& stop) const;
@@ -78,6 +78,7 @@ class Rows {
   void forget();
   bool divide(const Table& table, u32* target, u32 n_low, Rows& low, Rows& high, const std::atomic<int>& stop) const;
 
+  const Kernels* kernels_ = nullptr;
   Buffer<u32> order_, key_, row_;
   PrefixSums sums_;
   Buffer<u32> column_, ends_;

@@ -46,7 +46,7 @@ void Search::run() {
       add_to(totals_, packed_->counters());
       return;
     }
-  root_.start(table_);
+  root_.start(table_, settings_.isa);
   shared_.run.offer(shared_.leaf_cost(root_), leaf_plan());
   if (settings_.max_depth <= 2 || needs_no_split())
     run_shallow();

@@ -327,7 +327,7 @@ SizedSearch::Answer SizedSearch::run() {
   for (int w = 0; w < settings_.threads; ++w) {
     solvers.push_back(std::make_unique<Solver>(*this));
     roots.push_back(std::make_unique<Rows>());
-    roots.back()->start(table_);
+    roots.back()->start(table_, settings_.isa);
   }
   const int depth = std::min(settings_.depth, settings_.splits);
   const int most = depth < 5 ? std::min(settings_.splits, (1 << depth) - 1) : settings_.splits;
