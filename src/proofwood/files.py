@@ -62,7 +62,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
             os.fsync(stream.fileno())
         part.replace(target)
         created = False
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except OSError as error:
         raise _named(error, path) from error
     finally:
@@ -198,7 +198,7 @@ def _write_all(descriptor: int, content: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name of a file last: on POSIX, the folder is written to the disk, too."""
     if sys.platform == "win32":
         return

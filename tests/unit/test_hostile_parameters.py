@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,10 @@ PARAMETERS = [
 
 
 @pytest.mark.parametrize(("learner", "name"), PARAMETERS, ids=lambda value: getattr(value, "__name__", value))
-def test_hostile_values_are_taken_or_refused_in_words(learner: Any, name: str) -> None:
+def test_hostile_values_are_taken_or_refused_in_words(
+    learner: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # some values are names of files
     small = {"widths": (1,)} if learner is OptimalDiagramClassifier else {}
     for value in HOSTILE:
         with warnings.catch_warnings():

@@ -103,6 +103,14 @@ def fit(
     require_picture(plot)
     estimator = learner(model)
     given = chosen(own)
+    checkpoint = given.get("checkpoint")
+    if checkpoint is not None:
+        require_out(Path(checkpoint), data, option="--checkpoint")
+        if "cv" in given:
+            raise DataError("--checkpoint is for one fit, and --cv makes many over other rows: leave out one of them")
+        for path, option in ((out, "--out"), (plot, "--plot")):
+            if path is not None and path.resolve() == Path(checkpoint).resolve():
+                raise DataError(f"{option} and --checkpoint are the same file, {path}: give each a name of its own")
     settings = {
         **settings_of(model, given),
         "time_limit": seconds(time_limit),

@@ -31,8 +31,8 @@ from proofwood.show.labels import Labels
 from proofwood.show.text import explain_path, export_text
 from proofwood.show.trace import plot_trace
 
-NOT_SAVED = frozenset({"callback"})
-"""Parameters that are functions; a loaded estimator has their default."""
+NOT_SAVED = frozenset({"callback", "checkpoint"})
+"""Parameters that mean nothing to whoever loads a model: functions, and files of a fit. It has their default."""
 
 
 class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -250,7 +250,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to ``path`` as JSON; :func:`proofwood.load` gives back an estimator.
 
-        A callback is not saved.
+        A callback and the path of a checkpoint are not saved.
 
         Raises
         ------

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from collections.abc import Mapping
 from graphlib import TopologicalSorter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from proofwood.data.binarize import Binarizer
-from proofwood.engines.bdd.solve import ENGINES, solve
+from proofwood.engines.bdd.solve import ENGINES, RESUMED, solve
 from proofwood.engines.interrupts import raise_ended
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
-from proofwood.estimators.parameters import is_integer
+from proofwood.estimators.parameters import check_checkpoint, is_integer
 from proofwood.estimators.shared_docs import documented
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
+from proofwood.parallel.search_file import SearchFile, digest, recorded_rows
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.objectives import TreeCost
 from proofwood.problem.ranked import RankedRows
@@ -63,6 +66,8 @@ class OptimalBDDClassifier(ClassifierOverTests):
     max_thresholds, categorical_features, drop, unseen, class_weight : as in every learner
     time_limit : as in every diagram
     memory_limit, n_jobs, callback, verbose : as in every learner
+    checkpoint : as in every search that can go on
+        For the engines ``"auto"`` and ``"search"``.
 
     Attributes
     ----------
@@ -112,6 +117,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         n_jobs: int | None = None,
         callback: Progress | None = None,
         verbose: int = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.max_features = max_features
         self.objective = objective
@@ -129,6 +135,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -141,6 +148,8 @@ class OptimalBDDClassifier(ClassifierOverTests):
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
     ) -> Posed[DiagramProblem]:
         self._check_parameters()
+        if self.checkpoint is not None and Path(self.checkpoint).exists():
+            self._deadline = None  # what is known is the answer at least, however short the time
         binarizer, rows = self._binarized(X, codes, n_classes, sample_weight)
         if self.objective == "features":
             require_clear_majorities(rows, "objective='features'")
@@ -181,6 +190,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         return self._without_tests(X, codes, n_classes, sample_weight)
 
     def _check_parameters(self) -> None:
+        check_checkpoint(self.checkpoint)
         for name, known in (
             ("objective", OBJECTIVES),
             ("unknown", tuple(map(str, Unknown))),
@@ -190,6 +200,12 @@ class OptimalBDDClassifier(ClassifierOverTests):
             value = getattr(self, name)
             if not isinstance(value, (str, type(None))) or value not in known:
                 raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, known))}")
+        if self.checkpoint is not None and self.engine not in RESUMED:
+            raise ValueError(
+                f"checkpoint={os.fspath(self.checkpoint)!r} is for engine={' or '.join(map(repr, RESUMED))}, whose "
+                f"searches can go on from a file: engine={self.engine!r} always begins anew. Leave checkpoint at None, "
+                "or pass engine='search'"
+            )
         if not is_integer(self.max_features) or self.max_features < 0:
             raise ValueError(
                 f"max_features={self.max_features!r}: expected an integer from 0, the tests of the diagram"
@@ -200,12 +216,34 @@ class OptimalBDDClassifier(ClassifierOverTests):
             )
 
     def _solve(self, problem: Posed[DiagramProblem], limits: Limits, progress: Progress | None) -> Result:
-        return self._solve_by(self.engine, problem, limits, progress)
+        if self.checkpoint is None:
+            return self._solve_by(self.engine, problem, limits, progress)
+        with SearchFile(self.checkpoint, self._recorded(problem.problem)) as file:
+            return self._solve_by(self.engine, problem, limits, progress, file)
+
+    def _recorded(self, problem: DiagramProblem) -> dict[str, Any]:
+        """What a checkpoint is about."""
+        rows = problem.rows
+        return {
+            "model": "bdd",
+            **recorded_rows(rows.ranks, rows.codes, rows.n_classes, rows.weights, rows.real_weights),
+            "tests": digest(rows.tests_of),
+            "max_features": problem.max_features,
+            "objective": self.objective,
+            "unknown": str(problem.unknown),
+            "tie_break": self.tie_break,
+            "alpha": float(self.alpha),
+        }
 
     def _solve_by(
-        self, engine: str, problem: Posed[DiagramProblem], limits: Limits, progress: Progress | None
+        self,
+        engine: str,
+        problem: Posed[DiagramProblem],
+        limits: Limits,
+        progress: Progress | None,
+        file: SearchFile | None = None,
     ) -> Result:
-        result = solve(problem.problem, engine=engine, limits=limits, progress=progress)
+        result = solve(problem.problem, engine=engine, limits=limits, progress=progress, checkpoint=file)
         if result.model is None:
             if result.stats.stopped_by == "memory_limit":
                 raise MemoryLimitError(f"the {engine} engine found no diagram")

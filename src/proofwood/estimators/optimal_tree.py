@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,9 +14,11 @@ from proofwood.data.views import Views
 from proofwood.engines.interrupts import ends_all
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.estimators.base import ProvedClassifier
+from proofwood.estimators.parameters import check_checkpoint
 from proofwood.estimators.posed_tree import PosedTree, Sets, check_few, pooled_at, sets_of, tree_views
 from proofwood.estimators.shared_docs import documented
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.parallel.search_file import SearchFile, recorded_rows
 from proofwood.problem.objectives import share_of
 from proofwood.problem.problem import TreeProblem, check_depth, check_min_samples_leaf
 from proofwood.problem.recount import holds_leaves, objective
@@ -62,6 +65,7 @@ class OptimalTreeClassifier(ProvedClassifier):
     categorical_features, drop, unseen, class_weight, time_limit, memory_limit, n_jobs : as in every learner
         A completed search with ``max_gap=0`` gives the same tree for any number.
     callback, verbose : as in every learner
+    checkpoint : as in every search that can go on
 
     Attributes
     ----------
@@ -104,6 +108,7 @@ class OptimalTreeClassifier(ProvedClassifier):
         n_jobs: int | None = None,
         callback: Progress | None = None,
         verbose: int = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.alpha = alpha
@@ -120,8 +125,10 @@ class OptimalTreeClassifier(ProvedClassifier):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _problem(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> PosedTree:
+        check_checkpoint(self.checkpoint)
         check_few(self.min_samples_level)
         check_depth(self.max_depth)
         check_min_samples_leaf(self.min_samples_leaf)
@@ -163,11 +170,30 @@ class OptimalTreeClassifier(ProvedClassifier):
         return PosedTree(problem, views, X if problem.n_rows == X.shape[0] else X[problem.kept])
 
     def _solve(self, problem: PosedTree, limits: Limits, progress: Progress | None) -> Result:
-        result = self._search(problem.problem, limits, progress)
+        if self.checkpoint is None:
+            result = self._search(problem.problem, limits, progress)
+        else:
+            with SearchFile(self.checkpoint, self._recorded(problem.problem)) as file:
+                result = self._search(problem.problem, limits, progress, file)
         return result if result.model is None else dataclasses.replace(result, model=problem.lifted(result.model))
 
-    def _search(self, problem: TreeProblem, limits: Limits, progress: Progress | None) -> Result:
-        result = solve(problem, options=SearchOptions(), limits=limits, progress=progress)
+    def _recorded(self, problem: TreeProblem) -> dict[str, Any]:
+        """What a checkpoint is about."""
+        return {
+            "model": "tree",
+            **recorded_rows(problem.X, problem.codes, problem.n_classes, problem.weights, problem.real_weights),
+            "max_depth": problem.max_depth,
+            "alpha": float(self.alpha),
+            "min_samples_leaf": problem.min_samples_leaf,
+            "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
+            "max_gap": problem.max_gap,
+            "by_sets": list(problem.by_sets),
+        }
+
+    def _search(
+        self, problem: TreeProblem, limits: Limits, progress: Progress | None, file: SearchFile | None = None
+    ) -> Result:
+        result = solve(problem, options=SearchOptions(), limits=limits, progress=progress, checkpoint=file)
         if result.model is None or holds_leaves(result.model, problem, self.min_weight_fraction_leaf):
             return result
         # Rounded weights let a leaf slip by a trifle. What no tree undercuts whose leaves may be lighter by that
@@ -179,7 +205,13 @@ class OptimalTreeClassifier(ProvedClassifier):
         sure = dataclasses.replace(problem, min_leaf_weight=heavier)
         return bounded_by(
             result,
-            solve(sure, options=SearchOptions(), limits=dataclasses.replace(limits, seconds=left), progress=progress),
+            solve(
+                sure,
+                options=SearchOptions(),
+                limits=dataclasses.replace(limits, seconds=left),
+                progress=progress,
+                checkpoint=file,
+            ),
         )
 
     def _cost(self, problem: PosedTree) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,16 @@ def check_shared(
         )
     if not isinstance(verbose, (bool, np.bool_)) and (not is_integer(verbose) or verbose < 0):
         raise ValueError(f"verbose={verbose!r}: expected 0 (silent) or 1 (lines of progress)")
+
+
+def check_checkpoint(checkpoint: Any) -> None:
+    """Raise TypeError or ValueError unless ``checkpoint`` names a file, or is None."""
+    if not isinstance(checkpoint, (str, os.PathLike, type(None))):
+        raise TypeError(
+            f"checkpoint={checkpoint!r} is a {type(checkpoint).__name__}: expected the name of a file, or None"
+        )
+    if checkpoint is not None and not os.fspath(checkpoint):
+        raise ValueError(f"checkpoint={checkpoint!r} is empty: expected the name of a file, or None")
 
 
 def is_integer(value: object) -> bool:

@@ -104,6 +104,15 @@ time_limit : float, "auto" or None, default "auto"
 }
 """Entries of the learners of diagrams."""
 
+RESUMED = {
+    "checkpoint": """\
+checkpoint : str, path or None, default None
+    A file to which the search writes what it has proved, every 30 seconds and at its end. The same fit with the same
+    path goes on from there, also after its process was killed; threads and limits may be others. A file about other
+    rows or other parameters is refused and left as it is. See the how-to on time limits.""",
+}
+"""Parameters of the learners whose search can be continued by a later fit."""
+
 FAIRNESS = {
     "groups": """\
 groups : values of ``sensitive_features`` to be compared, at least two; None for all that occur. Rows of other groups
@@ -124,4 +133,5 @@ penalty : float from 0, or None
 def documented(thing: Documented) -> Documented:
     """A class or function, each line "names : as in every learner", or diagram, of its docstring put in full."""
     filled_in(thing, FAIRNESS, "as in every constraint on rates")
+    filled_in(thing, RESUMED, "as in every search that can go on")
     return filled_in(filled_in(thing, SHARED, "as in every learner"), DIAGRAMS, "as in every diagram")

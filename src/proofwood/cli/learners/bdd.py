@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofwood.cli.learners.option import LearnerOptions, Option
+from proofwood.cli.learners.option import CHECKPOINT, LearnerOptions, Option
 
 BDD = LearnerOptions(
     (
@@ -35,5 +35,6 @@ BDD = LearnerOptions(
                 "greedy",
             ),
         ),
+        CHECKPOINT,
     )
 )

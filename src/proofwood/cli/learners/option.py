@@ -55,6 +55,10 @@ class FromTable:
     drop: Sequence[str] = ()
 
 
+CHECKPOINT = Option("checkpoint", str, "Write here what is proved, every 30 s; the same fit goes on from it.", "FILE")
+"""Of learners whose search can go on from a file."""
+
+
 WithTable = Callable[[Mapping[str, Any], "pl.DataFrame", Any], FromTable]
 """Values of options that need the table, by name; features; labels -> what they ask for."""
 

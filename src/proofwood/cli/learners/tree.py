@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofwood.cli.learners.option import LearnerOptions, Option
+from proofwood.cli.learners.option import CHECKPOINT, LearnerOptions, Option
 from proofwood.cli.options import count_or_share
 from proofwood.exceptions import DataError
 
@@ -22,5 +22,6 @@ TREE = LearnerOptions(
         Option("min_samples_leaf", int, "Rows that every leaf must hold."),
         Option("cv", int, "Folds: choose depth, up to --max-depth, and price of leaves by cross-validation.", "FOLDS"),
         Option("max_gap", str, "Permitted distance to the optimum: errors (5) or a share (0.01).", "GAP", read=max_gap),
+        CHECKPOINT,
     )
 )

@@ -12,6 +12,7 @@ from proofwood.engines.bdd.priced import Cheapest, cheapest_diagram
 from proofwood.engines.bdd.subset import best_subset, optimal_subsets
 from proofwood.engines.interrupts import ENDED, cause_of, completed, raise_ended
 from proofwood.engines.run import BoundedRun, Clock
+from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.diagram import DiagramProblem
 from proofwood.problem.objectives import proof
 from proofwood.result import Part, Progress, Result, Stats, Status
@@ -20,7 +21,9 @@ MAX_SETS = 10_000
 """Most sets of tests of one size that are listed."""
 
 
-def cheapest_over_sets(problem: DiagramProblem, clock: Clock, progress: Progress | None) -> Result:
+def cheapest_over_sets(
+    problem: DiagramProblem, clock: Clock, progress: Progress | None, checkpoint: SearchFile | None = None
+) -> Result:
     """The diagram of least cost; at the end of the time the best one found, with a bound that holds."""
     run = _PricedRun(problem, clock, progress)
     try:
@@ -29,16 +32,16 @@ def cheapest_over_sets(problem: DiagramProblem, clock: Clock, progress: Progress
             if clock.over:  # larger diagrams cost more
                 run.leave(run.least(size), "time_limit")
                 break
-            _search_size(run, size)
+            _search_size(run, size, checkpoint)
     except ENDED as error:
         run.leave(run.least(0), cause_of(error))
     return completed(run.result)
 
 
-def _search_size(run: _PricedRun, size: int) -> None:
+def _search_size(run: _PricedRun, size: int, checkpoint: SearchFile | None) -> None:
     """Diagrams that use ``size`` tests."""
     rows, cost, clock = run.problem.rows, run.problem.cost, run.clock
-    fewest = best_subset(rows, size, limits=clock.left())
+    fewest = best_subset(rows, size, limits=clock.left(), checkpoint=checkpoint)
     raise_ended(fewest.stopped_by)
     bound = cost.error_price * fewest.lower_bound + cost.leaf_price * size
     if fewest.tests is not None and len(fewest.tests) == size:
@@ -46,7 +49,9 @@ def _search_size(run: _PricedRun, size: int) -> None:
     if bound >= run.upper:
         return
     most = (run.upper - 1 - cost.leaf_price * size) // cost.error_price
-    sets, complete, ended = optimal_subsets(rows, size, most, max_sets=MAX_SETS, limits=clock.left())
+    sets, complete, ended = optimal_subsets(
+        rows, size, most, max_sets=MAX_SETS, limits=clock.left(), checkpoint=checkpoint
+    )
     raise_ended(ended)
     if not complete:
         run.leave(bound)

@@ -27,6 +27,7 @@ from proofwood.engines.bdd.subset import best_subset, fewest_tests, optimal_subs
 from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all
 from proofwood.engines.run import Clock
 from proofwood.model.node_table import NodeTable
+from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.objectives import proof
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status, ended
@@ -34,13 +35,20 @@ from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, R
 SOLVERS = ("sat", "maxsat", "rc2", "cpsat", "bdd1", "bdd2", "maxsat-bdd")
 """Engines that hand the whole problem to a solver; the last three make the formulas of the paper as printed."""
 ENGINES = ("auto", "search", *SOLVERS, "heuristic", "greedy")
+RESUMED = ("auto", "search")
+"""Engines whose search can go on from a checkpoint."""
 
 FOR_SIZE = 0.1, 2.0
 """Share of the time limit, and most seconds, that the search for tests leaves for the size of the diagram."""
 
 
 def solve(
-    problem: DiagramProblem, *, engine: str = "auto", limits: Limits = NO_LIMITS, progress: Progress | None = None
+    problem: DiagramProblem,
+    *,
+    engine: str = "auto",
+    limits: Limits = NO_LIMITS,
+    progress: Progress | None = None,
+    checkpoint: SearchFile | None = None,
 ) -> Result:
     """The diagram of least cost, or with the fewest tests.
 
@@ -50,6 +58,7 @@ def solve(
     engine : one of :data:`ENGINES`
     limits : wall-clock seconds and threads
     progress : called at improvements of the errors, or of the number of tests
+    checkpoint : what earlier searches for tests proved, and where these write what they prove; for "auto" and "search"
 
     Returns
     -------
@@ -64,6 +73,11 @@ def solve(
     """
     if engine not in ENGINES:
         raise ValueError(f"engine={engine!r}: expected one of {', '.join(map(repr, ENGINES))}")
+    if checkpoint is not None and engine not in RESUMED:
+        raise ValueError(
+            f"checkpoint is for engine={' or '.join(map(repr, RESUMED))}, whose searches can go on from a file: "
+            f"engine={engine!r} always begins anew. Leave checkpoint at None, or pass engine='search'"
+        )
     clock = _Clock(limits)
     if engine in SOLVERS:
         return _by_solver(problem, engine, limits, progress)
@@ -73,10 +87,10 @@ def solve(
             f"{', '.join(map(repr, SOLVERS))}, or another unknown"
         )
     if problem.cost.leaf_price:
-        return _priced(problem, engine, clock, progress)
+        return _priced(problem, engine, clock, progress, checkpoint)
     if problem.fewest:
-        return _fewest(problem, engine, clock, progress)
-    return _errors(problem, engine, clock, progress)
+        return _fewest(problem, engine, clock, progress, checkpoint)
+    return _errors(problem, engine, clock, progress, checkpoint)
 
 
 # --------------------------------------------------------------------------------------------- choosing the tests
@@ -95,11 +109,13 @@ class _Chosen:
     trace: tuple[ProgressEvent, ...] = ()
 
 
-def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> Result:
+def _errors(
+    problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None, checkpoint: SearchFile | None
+) -> Result:
     """Fewest errors over at most ``max_features`` tests; size counts only among equals."""
     rows = problem.rows
     try:
-        chosen = _choose(problem, engine, clock, _in_errors(problem, progress))
+        chosen = _choose(problem, engine, clock, _in_errors(problem, progress), checkpoint)
     except ENDED as error:  # not in the search itself, which takes it: no test is known yet
         chosen = _Chosen((), subset_errors(rows, ()), rows.unavoidable, engine, cause_of(error), {})
     if ends_all(chosen.stopped_by):
@@ -108,7 +124,7 @@ def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     proved = chosen.value == chosen.lower_bound
     if problem.smallest_set and proved and engine in ("auto", "search"):
         found, complete, stopped_by = optimal_subsets(
-            rows, problem.max_features, chosen.value, max_sets=MAX_SETS, limits=clock.left()
+            rows, problem.max_features, chosen.value, max_sets=MAX_SETS, limits=clock.left(), checkpoint=checkpoint
         )
         sets = list(dict.fromkeys([chosen.tests, *found]))
         if ends_all(stopped_by):
@@ -121,14 +137,16 @@ def _errors(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     return completed(lambda: _result(problem, table, chosen, size, clock))
 
 
-def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> Result:
+def _fewest(
+    problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None, checkpoint: SearchFile | None
+) -> Result:
     """Fewest tests with no avoidable error."""
     if engine in ("heuristic", "greedy"):
         raise ValueError(
             f"engine={engine!r} looks for few errors within max_features: for the fewest features pass 'auto', "
             "'search' or 'sat'"
         )
-    found = fewest_tests(problem.rows, limits=clock.for_tests(), progress=progress)
+    found = fewest_tests(problem.rows, limits=clock.for_tests(), progress=progress, checkpoint=checkpoint)
     if found.tests is None:
         return Result(
             None,
@@ -150,7 +168,9 @@ def _fewest(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
     return completed(lambda: _result(problem, table, chosen, size, clock))
 
 
-def _choose(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> _Chosen:
+def _choose(
+    problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None, checkpoint: SearchFile | None
+) -> _Chosen:
     """At most ``max_features`` tests with few errors, by the named engine."""
     rows, size = problem.rows, problem.max_features
     if engine == "greedy":
@@ -165,7 +185,7 @@ def _choose(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
         tests = tuple(among[test] for test in found.tests or ())
         errors = subset_errors(rows, tests)
         return _Chosen(tests, errors, rows.unavoidable, "heuristic", found.stopped_by or stopped_by, found.counters)
-    found = best_subset(rows, size, limits=clock.for_tests(), progress=progress)
+    found = best_subset(rows, size, limits=clock.for_tests(), progress=progress, checkpoint=checkpoint)
     tests = found.tests or ()
     trace = tuple(_real_event(problem, event) for event in found.trace if event.objective <= rows.total)
     return _Chosen(
@@ -255,7 +275,9 @@ def _diagram_of(
 # ---------------------------------------------------------------------------------------- nodes that have a price
 
 
-def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None) -> Result:
+def _priced(
+    problem: DiagramProblem, engine: str, clock: _Clock, progress: Progress | None, checkpoint: SearchFile | None
+) -> Result:
     """Least errors plus price of nodes."""
     if engine not in ("auto", "search"):
         raise ValueError(f"engine={engine!r} knows no price of nodes: with alpha above 0 pass 'auto' or 'search'")
@@ -264,7 +286,7 @@ def _priced(problem: DiagramProblem, engine: str, clock: _Clock, progress: Progr
             f"unknown={str(problem.unknown)!r} and a price of nodes exclude each other: where nodes cost, cells that "
             "no row reaches take what makes the diagram cheapest, unknown='smallest'"
         )
-    return cheapest_over_sets(problem, clock, progress)
+    return cheapest_over_sets(problem, clock, progress, checkpoint)
 
 
 # ------------------------------------------------------------------------------------------------------- results

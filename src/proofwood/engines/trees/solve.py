@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,12 +10,14 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
+from proofwood.engines.recorded import Recorded
 from proofwood.engines.switches import switches
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.model.reshape import canonical_thresholds, refresh, with_absent_levels
 from proofwood.model.sums import rounded_up
+from proofwood.parallel.search_file import SearchFile, digest
 from proofwood.problem.objectives import TreeCost, proof
 from proofwood.problem.problem import TreeProblem
 from proofwood.problem.recount import integer_cost, real_cost
@@ -22,6 +25,20 @@ from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result,
 
 DEFAULT_OPTIONS = SearchOptions()
 _SWITCHES = tuple(switches(DEFAULT_OPTIONS))
+_RECORDS = ("whole", "depths", "splits", "levels")
+_CLAIM = (
+    "max_depth",
+    "error_price",
+    "leaf_price",
+    "min_rows",
+    "min_weight",
+    "gap",
+    "by_sets",
+    "sets_anywhere",
+    "merge_rows",
+    "canonical",
+    "start_upper",
+)  # settings that records depend on; the others change how soon something is found
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
 
 
@@ -48,6 +65,7 @@ def solve(
     limits: Limits = NO_LIMITS,
     start: NodeTable | None = None,
     progress: Progress | None = None,
+    checkpoint: SearchFile | None = None,
 ) -> Result:
     """Tree of least cost within the problem's depth, by branch and bound over thresholds [1]_.
 
@@ -58,6 +76,7 @@ def solve(
     limits : wall-clock seconds and threads
     start : a tree to begin with; it is returned if nothing better is found
     progress : called from this thread at improvements and about five times a second
+    checkpoint : what earlier runs proved, to begin with, and where this run writes what it proves
 
     Returns
     -------
@@ -69,22 +88,28 @@ def solve(
     Raises
     ------
     ValueError
-        If ``start`` breaks the problem's limits, or the machine lacks the instruction set asked for.
+        If ``start`` breaks the problem's limits, the machine lacks the instruction set asked for, or what the
+        checkpoint says contradicts the data.
 
     References
     ----------
     .. [1] Brita, van der Linden, Demirović (2025), Optimal Classification Trees for Continuous Feature Data Using
        Dynamic Programming with Branch-and-Bound, AAAI.
     """
-    result = _search(problem, options, limits, start, progress)
+    result = _search(problem, options, limits, start, progress, checkpoint)
     try:
-        return _lightened(result, problem, options, limits, progress)
+        return _lightened(result, problem, options, limits, progress, checkpoint)
     except ENDED:  # what was found holds
         return result
 
 
 def _lightened(
-    result: Result, problem: TreeProblem, options: SearchOptions, limits: Limits, progress: Progress | None
+    result: Result,
+    problem: TreeProblem,
+    options: SearchOptions,
+    limits: Limits,
+    progress: Progress | None,
+    checkpoint: SearchFile | None,
 ) -> Result:
     """``result`` where rounded weights leave it open, improved by searches in which heavy rows weigh less.
 
@@ -99,7 +124,7 @@ def _lightened(
             break
         heaviest, capped = most, problem.capped(most)
         left = None if limits.seconds is None else max(0.0, limits.seconds - result.stats.seconds)
-        again = _search(capped, options, replace(limits, seconds=left), None, None)
+        again = _search(capped, options, replace(limits, seconds=left), None, None, checkpoint)
         assert again.model is not None
         model = refresh(again.model, problem.X, problem.codes, problem.n_classes, problem.real_weights, relabel=True)
         cost = real_cost(model, problem)
@@ -129,15 +154,22 @@ def _search(
     limits: Limits,
     start: NodeTable | None,
     progress: Progress | None,
+    checkpoint: SearchFile | None,
 ) -> Result:
     """One run of the native search."""
     settings = _settings(problem, options, limits)
     if start is not None:
         settings["start_upper"] = _checked_start(start, problem)
+    recorded = None
+    if checkpoint is not None:
+        claim = repr([(name, settings.get(name)) for name in _CLAIM])
+        recorded = Recorded(checkpoint, digest(problem.weights, claim), _RECORDS)
     try:
-        found = _run(problem, settings, limits, _reporter(progress, problem.cost))
+        found = _run(problem, settings, limits, _reporter(progress, problem.cost), recorded)
     except ENDED as error:  # as if the native search had been stopped before it sorted the rows
         found = {"stopped": code_of(error), "seconds": 0.0, "kernel": options.simd, "upper": None}
+    if recorded is not None and "proved" in found:
+        completed(lambda: recorded.keep(found["proved"]))
     return completed(lambda: _result(found, problem, start, options))
 
 
@@ -181,16 +213,20 @@ def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> d
     }
 
 
-def _run(problem: TreeProblem, settings: dict[str, Any], limits: Limits, report: Any) -> dict[str, Any]:
-    found: dict[str, Any] = _native.solve_tree(
-        np.ascontiguousarray(problem.X),
-        np.ascontiguousarray(problem.codes, dtype=np.int32),
-        problem.weights,
-        problem.n_classes,
-        settings,
-        limits.seconds,
-        report,
-    )
+def _run(
+    problem: TreeProblem, settings: dict[str, Any], limits: Limits, report: Any, recorded: Recorded | None = None
+) -> dict[str, Any]:
+    with nullcontext() if recorded is None else recorded.contradictions():
+        found: dict[str, Any] = _native.solve_tree(
+            np.ascontiguousarray(problem.X),
+            np.ascontiguousarray(problem.codes, dtype=np.int32),
+            problem.weights,
+            problem.n_classes,
+            settings,
+            limits.seconds,
+            report,
+            *(() if recorded is None else recorded.arguments),
+        )
     return found
 
 

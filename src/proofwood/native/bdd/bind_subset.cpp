@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 
@@ -71,8 +72,85 @@ void write_result(const bdd::Search& search, nb::dict& result) {
   result["counters"] = proofwood::counters_of(search.counters(), bdd::kCounterNames);
 }
 
+// ------------------------------------------------------------------ records of a checkpoint, as numbers
+
+using Numbers = std::vector<proofwood::i64>;
+
+bdd::Set set_from(const Numbers& row, std::size_t& at) {
+  const auto left = static_cast<proofwood::i64>(row.size() - at);
+  if (left < 1 || row[at] < 0 || row[at] > left - 1) throw std::invalid_argument("a recorded set is cut");
+  bdd::Set set;
+  const std::size_t end = at + 1 + static_cast<std::size_t>(row[at]);
+  for (++at; at < end; ++at) set.push_back(static_cast<proofwood::u32>(std::clamp<proofwood::i64>(row[at], 0, ~0u)));
+  return set;
+}
+
+void append(nb::list& row, const bdd::Set& set) {
+  row.append(set.size());
+  for (const auto test : set) row.append(test);
+}
+
+bdd::Proved read_proved(const nb::dict& given) {
+  bdd::Proved proved;
+  proofwood::SettingsReader reader(given);
+  const auto rows = [&](const char* name, std::size_t width) {
+    auto table = reader.list<Numbers>(name);
+    for (const Numbers& row : table)
+      if (row.size() < width) throw std::invalid_argument(std::string("a record of ") + name + " is too short");
+    return table;
+  };
+  const auto index = [](proofwood::i64 number) {
+    return static_cast<proofwood::u32>(std::clamp<proofwood::i64>(number, 0, ~0u));
+  };
+  std::size_t at = 0;
+  for (const Numbers& r : rows("whole", 4)) {  // the newest counts
+    proved.whole = {r[0], r[1], r[2] != 0, r[3], std::nullopt};
+    if (r.size() > 4) proved.whole->set = set_from(r, at = 4);
+  }
+  for (const Numbers& r : rows("greedy", 1)) proved.greedy = set_from(r, at = 0);
+  for (const Numbers& r : rows("root", 1)) proved.root = static_cast<proofwood::u64>(r[0]);
+  for (const Numbers& r : rows("children", 4)) {
+    proved.children.push_back({index(r[0]), index(r[1]), r[2], r[3], {}});
+    for (at = 4; at < r.size();) proved.children.back().sets.push_back(set_from(r, at));
+  }
+  reader.finish();
+  return proved;
+}
+
+nb::dict write_proved(const bdd::Proved& proved) {
+  nb::list whole, greedy, root, children;
+  const auto list = [](const auto&... numbers) {
+    nb::list row;
+    (row.append(numbers), ...);
+    return row;
+  };
+  if (const auto& r = proved.whole) {
+    nb::list row = list(r->upper, r->lower, int{r->done}, r->greedy_upper);
+    if (r->set) append(row, *r->set);
+    whole.append(row);
+  }
+  if (proved.greedy) {
+    nb::list row;
+    append(row, *proved.greedy);
+    greedy.append(row);
+  }
+  if (proved.root) root.append(list(*proved.root));
+  for (const auto& r : proved.children) {
+    nb::list row = list(r.place, r.test, r.excluded, r.bound);
+    for (const auto& set : r.sets) append(row, set);
+    children.append(row);
+  }
+  nb::dict dict;
+  dict["whole"] = whole;
+  dict["greedy"] = greedy;
+  dict["root"] = root;
+  dict["children"] = children;
+  return dict;
+}
+
 nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weights, const nb::dict& given,
-                      std::optional<double> seconds, const nb::object& progress) {
+                      std::optional<double> seconds, const nb::object& progress, const std::optional<nb::dict>& proved,
+                      const nb::object& keep, double keep_seconds) {
   if (weights.shape(0) != ranks.shape(0)) throw std::invalid_argument("ranks and weights differ in length");
   if (cuts.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and cuts differ in their number of columns");
   bool by_rank = false;
@@ -80,24 +158,42 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   const auto started = bdd::SetRun::Clock::now();
   std::atomic<int> stop{kRunning};
   std::unique_ptr<bdd::Search> search;
-  std::atomic<const bdd::Search*> running{nullptr};  // once it is made
+  std::atomic<bdd::Search*> running{nullptr};  // once it is made
+  std::optional<bdd::Proved> earlier;
+  if (proved) earlier = read_proved(*proved);
 
+  std::optional<bdd::Table> table;
+  const auto prepare = [&] {
+    table = bdd::make_table(ranks.data(), ranks.shape(0), ranks.shape(1), cuts.data(), weights.data(), weights.shape(1),
+                            by_rank, stop);
+    if (stop.load() != kRunning) table.reset();
+  };
   const auto work = [&] {
-    bdd::Table table = bdd::make_table(ranks.data(), ranks.shape(0), ranks.shape(1), cuts.data(), weights.data(),
-                                       weights.shape(1), by_rank, stop);
-    if (stop.load() != kRunning) return;
-    search = std::make_unique<bdd::Search>(std::move(table), settings, stop, started);
+    if (!table) prepare();
+    if (!table) return;
+    search = std::make_unique<bdd::Search>(std::move(*table), settings, stop, started, earlier ? &*earlier : nullptr);
     running = search.get();
     search->run();
   };
   proofwood::Reports reports(!progress.is_none());
+  double kept = 0;
   const auto report = [&](double now) {
-    const bdd::Search* known = running;
+    bdd::Search* const known = running;
+    if (known != nullptr && earlier && now - kept >= keep_seconds) {
+      const bdd::Proved news = known->take_news();
+      if (!news.empty()) keep(write_proved(news));
+      kept = now;
+    }
     if (known == nullptr || !reports.due(known->known(), now)) return;
     const auto state = known->known().state();
     if (known->has_set()) progress(now, state.upper, state.lower);
   };
-  const double took = proofwood::run_watched(work, stop, seconds, report);
+  double took = 0;
+  if (earlier && earlier->whole) {  // what is known is the answer at least, however short the time
+    took = proofwood::run_watched(prepare, stop, std::nullopt, nullptr);
+    if (seconds) seconds = std::max(0.0, *seconds - took);
+  }
+  if (stop.load() == kRunning) took += proofwood::run_watched(work, stop, seconds, report);
 
   nb::dict result;
   result["stopped"] = stop.load();
@@ -105,6 +201,7 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   result["prepared"] = search != nullptr;
   if (!search) return result;
   write_result(*search, result);
+  if (earlier) result["proved"] = write_proved(search->take_news());
   return result;
 }
 
@@ -113,6 +210,6 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
 void proofwood::bind_subset(nb::module_& module) {
   module.def(
       "solve_subset", &solve_subset, "ranks"_a, "cuts"_a, "weights"_a, "settings"_a, "seconds"_a.none(),
-      "progress"_a.none(),
+      "progress"_a.none(), "proved"_a.none() = nb::none(), "keep"_a.none() = nb::none(), "keep_seconds"_a = 30.0,
       "Sets of tests of least error, for (n_groups, n_columns) int32 ranks and (n_groups, n_classes) int64 weights.");
 }

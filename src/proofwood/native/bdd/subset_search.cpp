@@ -12,27 +12,34 @@
 
 namespace proofwood::bdd {
 
-Search::Search(Table&& given, const Settings& settings, std::atomic<int>& stop, SetRun::Clock::time_point started)
+Search::Search(Table&& given, const Settings& settings, std::atomic<int>& stop, SetRun::Clock::time_point started,
+               const Proved* earlier)
     : table_(std::move(given)),
       settings_(settings),
       stop_(stop),
       kernels_(*subset_kernels(settings.isa)),
       run_(settings.upper, stop, started),
-      counters_(kCounters, 0) {
+      counters_(kCounters, 0),
+      earlier_(earlier),
+      told_(run_.state()) {
   settings_.size = std::min(settings_.size, table_.tests);
 }
 
 void Search::run() {
   collected_.resize(1);
   gathered_ = std::vector<std::atomic<std::size_t>>(1);
-  if (stopped()) {  // a worker takes its time to make: memory for each cut
+  if (stopped() && (earlier_ == nullptr || !earlier_->whole)) {  // a worker takes its time to make: memory for each cut
     conclude();
     return;
   }
   Worker first(*this);
   Node& root = first.nodes[0];
   first.start(root);
-  if (!settings_.collect && settings_.rules.greedy && !stopped()) first.greedy();
+  if (take_up_end(first)) return;
+  if (!settings_.collect && settings_.rules.greedy && !take_up_greedy(first) && !stopped()) {
+    first.greedy();
+    note_greedy();
+  }
   greedy_upper_ = upper();
   if (settings_.greedy_only) {
     add_counters(first);
@@ -42,14 +49,17 @@ void Search::run() {
   root.given = &table_.edges;
   if (stopped()) {
     add_counters(first);
+    take_up_best(first);
     conclude();
     return;
   }
   if (root.left <= (table_.by_rank ? 1u : 2u) || root.error == 0 || upper() <= 0) {
+    take_up_best(first);
     if (upper() > 0) first.visit(root, 0);
   } else {
     if (root.error < upper()) first.found(root.error, root.chosen);
     const i64 bound = first.expand(root);
+    take_up_best(first);  // not before: which candidates the root has depends on the first set alone
     if (bound < upper() && !stopped()) search_children(first, root);
   }
   add_counters(first);
@@ -84,17 +94,6 @@ void Search::conclude() {
     prove_by_children();
 }
 
-// The children of the root, which the threads take one after the other.
-struct Search::RootChildren {
-  const Node& root;
-  bool cuts;               // whether cuts of a column bound each other
-  std::vector<i64> below;  // weight up to each place of a cut
-  // By place of the cut: the first child whose bound rules it out. Only earlier children count, for they have seen
-  // every set that a later one can still become.
-  std::vector<std::size_t> ruled_out;
-  std::chrono::steady_clock::time_point noted;
-};
-
 void Search::search_children(Worker& first, const Node& root) {
   constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
   const std::size_t n = root.candidates.size();
@@ -117,6 +116,7 @@ void Search::search_children(Worker& first, const Node& root) {
                         std::vector<std::size_t>(cuts ? table_.raw_begin.back() : 0, kNobody),
                         std::chrono::steady_clock::now()};
   if (cuts) first.weigh_ranks(root, children.below);
+  if (earlier_) take_up_children(first, children);
   const u32 n_workers = static_cast<u32>(std::clamp<std::size_t>(n, 1, std::max(settings_.threads, 1u)));
   std::vector<Worker> workers;
   workers.reserve(n_workers);
@@ -128,6 +128,7 @@ void Search::search_children(Worker& first, const Node& root) {
       if (s >= n || stopped()) break;
       worker.task = s + 1;
       if (surplus(worker.task)) break;
+      if (!known_.empty() && known_[s]) continue;
       if (!search_child(worker, children, s)) break;
     }
     add_counters(worker);
@@ -153,15 +154,21 @@ bool Search::search_child(Worker& worker, RootChildren& children, std::size_t s)
   const std::lock_guard lock(mutex_);
   open_[s] = std::numeric_limits<i64>::max();
   ++worker.counters[kRootChildrenDone];
-  if (children.cuts && proved >= upper())
-    table_.each_cut_in_neighbourhood(children.below, test, proved - upper(), [&](std::size_t place) {
-      children.ruled_out[place] = std::min(children.ruled_out[place], s);
-    });
+  if (earlier_) note_child(children, s, proved);
+  rule_out(children, s, proved);
   const auto now = std::chrono::steady_clock::now();
   if (now - children.noted < std::chrono::milliseconds(5)) return true;  // the least of many bounds takes time
   children.noted = now;
   prove_by_children();
   return true;
+}
+
+// Under the mutex: what the bound of a finished child says of other cuts of its column.
+void Search::rule_out(RootChildren& children, std::size_t s, i64 proved) const {
+  if (!children.cuts || proved < upper()) return;
+  table_.each_cut_in_neighbourhood(
+      children.below, children.root.candidates[s], proved - upper(),
+      [&](std::size_t place) { children.ruled_out[place] = std::min(children.ruled_out[place], s); });
 }
 
 bool Search::surplus(std::size_t task) const {

@@ -20,6 +20,7 @@
 #include <mutex>
 #include <vector>
 
+#include "bdd/journal.hpp"
 #include "bdd/kernels.hpp"
 #include "common/integers.hpp"
 #include "common/run.hpp"
@@ -131,8 +132,6 @@ inline constexpr const char* kCounterNames[kCounters] = {
     "eliminated",   "pruned_overlap", "pruned_similarity", "pruned_equivalent_points", "pruned_leaf_matching",
     "pruned_sweep", "root_children",  "root_children_done"};
 
-using Set = std::vector<u32>;
-
 struct Match {
   u32 a, b;
   i64 weight;
@@ -169,8 +168,10 @@ using SetRun = BoundedRun<Set>;  // avoidable errors, and tests by their place i
 
 class Search {
  public:
-  // `started`: when the clock of its events began.
-  Search(Table&& given, const Settings& settings, std::atomic<int>& stop, SetRun::Clock::time_point started);
+  // `started`: when the clock of its events began. `earlier`: what earlier searches proved; may be null, and then
+  // nothing is kept for later ones.
+  Search(Table&& given, const Settings& settings, std::atomic<int>& stop, SetRun::Clock::time_point started,
+         const Proved* earlier = nullptr);
   void run();
 
   const SetRun& known() const { return run_; }  // any thread, as has_set
@@ -182,6 +183,7 @@ class Search {
   bool done() const { return done_; }
   std::vector<i64> counters() const;
   const Table& table() const { return table_; }
+  Proved take_news();  // what was proved since the last call; any thread
 
  private:
   struct Worker;
@@ -190,6 +192,7 @@ class Search {
   void add_near_pairs();
   void search_children(Worker& first, const Node& root);
   bool search_child(Worker& worker, RootChildren& children, std::size_t s);
+  void rule_out(RootChildren& children, std::size_t s, i64 proved) const;
   void add_counters(const Worker& worker);
   void conclude();
   void offer(i64 error, const Set& chosen);
@@ -197,6 +200,18 @@ class Search {
   i64 upper() const { return run_.upper(); }
   bool stopped() const { return run_.stopped(); }
   bool surplus(std::size_t task) const;  // collect: enough sets come before this task
+
+  // What earlier searches proved, and what later ones will want to know (recorded.cpp).
+  Set places(const Set& numbers) const;
+  Set numbers(const Set& places) const;
+  i64 counted(Worker& worker, const Set& places) const;
+  bool take_up_greedy(Worker& worker);
+  bool take_up_end(Worker& worker);
+  void take_up_best(Worker& worker);
+  void take_up_children(Worker& worker, RootChildren& children);
+  u64 digest_of(const Node& root) const;
+  void note_greedy();
+  void note_child(const RootChildren& children, std::size_t s, i64 proved);
 
   Table table_;
   Settings settings_;
@@ -206,13 +221,20 @@ class Search {
   std::atomic<bool> has_set_{false};
   i64 greedy_upper_ = 0;
 
-  mutable std::mutex mutex_;  // for what follows
+  mutable std::mutex mutex_;  // for what follows, but the sets
   bool done_ = false, complete_ = true;
   std::vector<i64> open_;  // bound of every unfinished child of the root
   std::vector<i64> counters_;
   std::vector<std::vector<Set>> collected_;  // per child of the root
   std::vector<std::atomic<std::size_t>> gathered_;
   std::atomic<std::size_t> gathered_all_{0}, next_{0};
+  std::vector<bool> known_;  // children that earlier searches were done with
+
+  const Proved* earlier_;
+  bool begun_ = false;  // what was known before is taken up
+  Proved news_;
+  Bounds told_{};
+  bool told_done_ = false;
 };
 
 }  // namespace proofwood::bdd

@@ -1,11 +1,23 @@
 // What one thread of the subset search works with.
 #pragma once
 
+#include <chrono>
 #include <functional>
 
 #include "bdd/subset_search.hpp"
 
 namespace proofwood::bdd {
+
+// The children of the root, which the threads take one after the other.
+struct Search::RootChildren {
+  const Node& root;
+  bool cuts;               // whether cuts of a column bound each other
+  std::vector<i64> below;  // weight up to each place of a cut
+  // By place of the cut: the first child whose bound rules it out. Only earlier children count, for they have seen
+  // every set that a later one can still become.
+  std::vector<std::size_t> ruled_out;
+  std::chrono::steady_clock::time_point noted;
+};
 
 // The candidates' columns over the rows of the impure cells, a class of a cell starting at a word of its own.
 struct CellMatrix {

@@ -45,6 +45,10 @@ class Run {
     const std::lock_guard lock(mutex_);
     return answer_;
   }
+  std::pair<State, Answer> known() const {  // both of one moment
+    const std::lock_guard lock(mutex_);
+    return {state_, answer_};
+  }
   std::vector<Event> events_since(std::size_t first) const {
     const std::lock_guard lock(mutex_);
     return {events_.begin() + static_cast<std::ptrdiff_t>(std::min(first, events_.size())), events_.end()};

@@ -90,8 +90,60 @@ void add_answer(nb::dict& result, const trees::Search& search, const std::vector
   result["counters"] = proofwood::counters_of(search.counters(), trees::kCounterNames);
 }
 
+// ------------------------------------------------------------------ records of a checkpoint, as numbers
+
+trees::Proved read_proved(const nb::dict& given) {
+  trees::Proved proved;
+  proofwood::SettingsReader reader(given);
+  using Numbers = std::vector<i64>;
+  const auto rows = [&](const char* name, std::size_t width) {
+    auto table = reader.list<Numbers>(name);
+    for (const Numbers& row : table)
+      if (row.size() < width) throw std::invalid_argument(std::string("a record of ") + name + " is too short");
+    return table;
+  };
+  const auto depth = [](i64 number) { return static_cast<int>(std::clamp<i64>(number, 0, 1000)); };
+  const auto index = [](i64 number) { return static_cast<proofwood::u32>(std::clamp<i64>(number, 0, ~0u - 1)); };
+  for (const Numbers& r : rows("splits", 8))
+    proved.splits.push_back({depth(r[0]), index(r[1]), index(r[2]), r[3], r[4], r[5], r[6], r[7]});
+  for (const Numbers& r : rows("levels", 3)) proved.levels.push_back({depth(r[0]), index(r[1]), r[2]});
+  for (const Numbers& r : rows("depths", 5))
+    proved.depths.push_back({depth(r[0]), r[1], r[2], r[3], r[4] != 0, Numbers(r.begin() + 5, r.end())});
+  for (const Numbers& r : rows("whole", 4))  // the newest counts
+    proved.whole = {r[0], r[1], r[2] != 0, r[3] != 0, Numbers(r.begin() + 4, r.end())};
+  reader.finish();
+  return proved;
+}
+
+nb::dict write_proved(const trees::Proved& proved) {
+  nb::list splits, levels, depths, whole;
+  const auto with_plan = [](nb::list row, const trees::PlanNumbers& plan) {
+    for (const i64 number : plan) row.append(number);
+    return row;
+  };
+  const auto list = [](const auto&... numbers) {
+    nb::list row;
+    (row.append(numbers), ...);
+    return row;
+  };
+  for (const auto& r : proved.splits)
+    splits.append(list(r.depth, r.column, r.rank, r.low_side, r.high_side, r.total, r.lower, r.upper));
+  for (const auto& r : proved.levels) levels.append(list(r.depth, r.column, r.bound));
+  for (const auto& r : proved.depths)
+    depths.append(with_plan(list(r.depth, r.upper, r.lower, r.relaxed, int{r.finished}), r.plan));
+  if (const auto& r = proved.whole)
+    whole.append(with_plan(list(r->upper, r->lower, int{r->done}, int{r->canonical}), r->plan));
+  nb::dict dict;
+  dict["whole"] = whole;
+  dict["depths"] = depths;
+  dict["splits"] = splits;
+  dict["levels"] = levels;
+  return dict;
+}
+
 nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weights, int n_classes, const nb::dict& given,
-                    std::optional<double> seconds, const nb::object& progress) {
+                    std::optional<double> seconds, const nb::object& progress, const std::optional<nb::dict>& proved,
+                    const nb::object& keep, double keep_seconds) {
   check_lengths(x, labels, weights);
   const std::size_t n = x.shape(0);
   bool merge = true;
@@ -105,16 +157,22 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   const auto started = trees::TreeRun::Clock::now();
   std::atomic<int> stop{kRunning};
   std::unique_ptr<trees::Search> search;
-  std::atomic<const trees::Search*> running{nullptr};  // once it is made
+  std::atomic<trees::Search*> running{nullptr};  // once it is made
   std::vector<trees::TreeNode> nodes;
+  std::unique_ptr<trees::Journal> journal;
+  if (proved) journal = std::make_unique<trees::Journal>(read_proved(*proved));
 
+  trees::Table table;
+  bool prepared = false;
+  const auto prepare = [&] {
+    prepared = trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(),
+                              static_cast<proofwood::u32>(n_classes), by_sets, merge, settings.minimum.any(),
+                              settings.threads, stop);
+  };
   const auto work = [&] {
-    trees::Table table;
-    if (!trees::prepare(table, x.data(), n, x.shape(1), labels.data(), weights.data(),
-                        static_cast<proofwood::u32>(n_classes), by_sets, merge, settings.minimum.any(),
-                        settings.threads, stop))
-      return;
-    search = std::make_unique<trees::Search>(std::move(table), settings, stop, started);
+    if (!prepared) prepare();
+    if (!prepared) return;
+    search = std::make_unique<trees::Search>(std::move(table), settings, stop, started, journal.get());
     running = search.get();
     proofwood::while_memory_lasts(stop, [&] { search->run(); });
     search->forget();
@@ -122,19 +180,32 @@ nb::dict solve_tree(const Matrix& x, const Labels& labels, const Weights& weight
   };
 
   proofwood::Reports reports(!progress.is_none());
+  double kept = 0;
   const auto report = [&](double now) {
-    const trees::Search* known = running;
-    if (known == nullptr || !reports.due(*known, now)) return;
+    trees::Search* const known = running;
+    if (known == nullptr) return;
+    if (journal && now - kept >= keep_seconds) {
+      const trees::Proved news = known->take_news();
+      if (!news.empty()) keep(write_proved(news));
+      kept = now;
+    }
+    if (!reports.due(*known, now)) return;
     const auto state = known->state();
     progress(now, state.upper, state.lower);
   };
 
-  const double took = proofwood::run_watched(work, stop, seconds, report);
+  double took = 0;
+  if (journal && journal->earlier().whole) {  // what is known is the answer at least, however short the time
+    took = proofwood::run_watched(prepare, stop, std::nullopt, nullptr);
+    if (seconds) seconds = std::max(0.0, *seconds - took);
+  }
+  if (stop.load() == kRunning) took += proofwood::run_watched(work, stop, seconds, report);
 
   nb::dict result;
   result["stopped"] = stop.load();
   result["seconds"] = took;
   result["kernel"] = proofwood::isa_name(settings.isa);
+  if (search && journal) result["proved"] = write_proved(search->take_news());
   if (search)
     add_answer(result, *search, nodes);
   else
@@ -190,7 +261,7 @@ nb::dict bound_sized_trees(const Matrix& x, const Labels& labels, const Weights&
 
 void proofwood::bind_trees(nb::module_& module) {
   module.def("solve_tree", &solve_tree, "x"_a, "labels"_a, "weights"_a, "n_classes"_a, "settings"_a, "seconds"_a.none(),
-             "progress"_a.none(),
+             "progress"_a.none(), "proved"_a.none() = nb::none(), "keep"_a.none() = nb::none(), "keep_seconds"_a = 30.0,
              "Optimal tree for (n_rows, n_features) float64 values, int32 labels and int64 weights.");
   module.def("bound_sized_trees", &bound_sized_trees, "x"_a, "labels"_a, "weights"_a, "n_classes"_a, "settings"_a,
              "seconds"_a.none(), "Whether some tree of a limited number of splits has fewer errors than a number.");

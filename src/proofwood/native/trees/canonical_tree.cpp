@@ -121,6 +121,7 @@ bool CanonicalTree::evaluate_one(Subproblem& subproblem, i64 optimum) {
   ++solver_.counters[kCanonicalSplits];
   note(evaluated.point, optimum);
   subproblem.record(candidate, evaluated, true);
+  subproblem.note(evaluated, shared_.table);
   return true;
 }
 

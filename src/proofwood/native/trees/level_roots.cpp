@@ -16,6 +16,8 @@ bool Solver::level_roots(Subproblem& subproblem, i64 base, const Neighbours& nei
   std::vector<u32> open;
   for (u32 c = 0; c < columns.size(); ++c) {
     bounds[c] = std::max(bounds[c], level_bound(neighbours, c));
+    if (subproblem.journal)
+      bounds[c] = std::max(bounds[c], subproblem.journal->level_bound(subproblem.depth, columns[c].column));
     if (columns[c].tested_at(subproblem.depth) && bounds[c] < subproblem.cutoff()) open.push_back(c);
   }
   if (batched(subproblem.depth) && !open.empty() && !depth_two.bound_level_roots(*subproblem.rows, open, bounds))
@@ -29,9 +31,14 @@ bool Solver::level_roots(Subproblem& subproblem, i64 base, const Neighbours& nei
       continue;
     }
     if (bounds[c] < subproblem.cutoff()) {
+      const i64 before = subproblem.upper;
       const LevelSplit split = stopped ? LevelSplit{.bound = 0} : level_root(subproblem, c);
       bounds[c] = std::max(bounds[c], split.bound);
       stopped |= split.stopped;
+      if (subproblem.journal && !split.stopped) {
+        if (subproblem.upper < before) subproblem.note_best(shared.table);
+        subproblem.journal->note(LevelRecord{subproblem.depth, columns[c].column, bounds[c]});
+      }
     }
     least = std::min(least, bounds[c]);
     subproblem.level_bounds[c] = std::min(bounds[c], base + leaf_price);  // sets of none or of all levels, too

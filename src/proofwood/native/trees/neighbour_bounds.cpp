@@ -90,14 +90,16 @@ KnownSplitsPtr known_splits(const Subproblem& subproblem) {
 // ------------------------------------------------------------------ points
 
 i64 NeighbourBounds::place_points(Subproblem& subproblem, const Neighbours& neighbours, const Prices& prices,
-                                  bool use_neighbours) {
+                                  bool use_neighbours, const std::vector<Point>& recorded) {
   auto& points = subproblem.queue.points;
   const Rows& rows = *subproblem.rows;
   i64 imported = 0;
   first_point_.clear();
+  auto own = recorded.begin();
   for (u32 f = 0; f < rows.n_features; ++f) {
     first_point_.push_back(static_cast<int>(points.size()));
     merged_.clear();
+    for (; own != recorded.end() && own->feature == f; ++own) merged_.push_back(*own);
     if (use_neighbours)
       for (const Neighbour& neighbour : neighbours) import_feature(rows, f, neighbour, prices.leaf);
     // along the feature the low side only grows, the high side only shrinks

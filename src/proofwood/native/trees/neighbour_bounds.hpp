@@ -50,7 +50,9 @@ KnownSplitsPtr known_splits(const Subproblem& subproblem);
 class NeighbourBounds {
  public:
   // Points at both ends of every feature and those known from neighbours between them. Returns how many of these.
-  i64 place_points(Subproblem& subproblem, const Neighbours& neighbours, const Prices& prices, bool use_neighbours);
+  // `recorded`: points of the subproblem itself, by feature and position.
+  i64 place_points(Subproblem& subproblem, const Neighbours& neighbours, const Prices& prices, bool use_neighbours,
+                   const std::vector<Point>& recorded = {});
   void open_intervals(Subproblem& subproblem);
 
  private:

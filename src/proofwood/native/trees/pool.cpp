@@ -59,7 +59,10 @@ void Pool::hand_back(const Candidate& candidate, Evaluated& evaluated, Subproble
       break;
     }
   }
+  const i64 before = root.upper;
   root.record(candidate, evaluated);
+  root.note(evaluated, shared_.table);
+  if (root.upper < before) root.note_best(shared_.table);
   shared_.run.update(root.upper, root.plan, last ? root.checked_lower(shared_.leaf_cost(*root.rows)) : 0);
 }
 

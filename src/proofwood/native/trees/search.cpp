@@ -3,6 +3,9 @@
 #include "trees/search.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "trees/canonical_tree.hpp"
@@ -21,11 +24,14 @@ Settings without_constant(Settings settings, const Table& table) {
 
 }  // namespace
 
-Search::Search(Table table, const Settings& settings, std::atomic<int>& stop, TreeRun::Clock::time_point started)
+Search::Search(Table table, const Settings& settings, std::atomic<int>& stop, TreeRun::Clock::time_point started,
+               Journal* journal)
     : table_(std::move(table)),
       settings_(without_constant(settings, table_)),
       shared_(table_, settings_, stop, started),
-      main_(shared_) {}
+      main_(shared_) {
+  shared_.journal = journal;
+}
 
 Bounds Search::whole(const Bounds& counted) const {
   return {counted.upper + constant_cost(), counted.lower + constant_cost()};
@@ -39,14 +45,30 @@ std::vector<TreeRun::Event> Search::events_since(std::size_t first) const {
 
 void Search::run() {
   if (settings_.rules.packed)
-    if (auto tests = packed::pack_table(table_, settings_)) {
+    if (auto tests = packed::pack_table(table_, settings_))
       packed_ = std::make_unique<packed::PackedSearch>(shared_, *std::move(tests));
-      packed_->run();
-      canonical_ = packed_->canonical();
-      add_to(totals_, packed_->counters());
-      return;
-    }
-  root_.start(table_, settings_.isa);
+  if (!packed_) root_.start(table_, settings_.isa);
+  const bool was_done = shared_.journal && take_up();
+  begun_ = true;
+  if (was_done) return;
+  if (packed_ && shared_.journal)
+    packed_->take_up([this](int depth, i64& upper) -> PlanPtr {
+      const DepthRecord* known = shared_.journal->depth(depth);
+      if (known == nullptr) return nullptr;
+      upper = known->upper;
+      return counted(known->plan, depth, upper);
+    });
+  if (packed_) {
+    packed_->run();
+    canonical_ = packed_->canonical();
+    add_to(totals_, packed_->counters());
+  } else {
+    run_by_intervals();
+  }
+  done_ = !shared_.stopped();
+}
+
+void Search::run_by_intervals() {
   shared_.run.offer(shared_.leaf_cost(root_), leaf_plan());
   if (settings_.max_depth <= 2 || needs_no_split())
     run_shallow();
@@ -123,8 +145,10 @@ void Search::run_deep() {
   }
   const int depth = settings_.max_depth;
   if (settings_.rules.blocks && (depth > 3 || settings_.block_work > 0) && table_.levels.empty()) begin_blocks();
+  int from = 3;
+  shallow = take_up_depths(std::move(shallow), from);
   bool closed = false;  // whether deeper trees are known to cost more than the best
-  for (int d = 3; d <= depth && !closed && !shared_.stopped(); ++d) closed = !deepen(shallow, rank, d);
+  for (int d = from; d <= depth && !closed && !shared_.stopped(); ++d) closed = !deepen(shallow, rank, d);
   main_.counters[kRowVisits] += improver.visits();
   improver_ = nullptr;
   if (blocks_) totals_[kBlockWork] = static_cast<i64>(blocks_->work());
@@ -149,7 +173,7 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   root.queue.rank = rank;
   root.offer(shallow.upper, shallow.plan);
   if (last && !settings_.bound_only) root.upper = std::min(root.upper, shared_.run.upper());
-  main_.open(root);
+  main_.open(root, {}, take_up(root));
   root.set_base(shallow.relaxed, leaf_price);
   if (blocks_) root.queue.raise_floors(blocks_->floors());
   Pool pool(main_, improver_ ? [this] { improver_->run(); } : std::function<void()>(), blocks_.get());
@@ -164,6 +188,9 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   if (last || shared_.stopped()) return true;
   shallow = root.solution(shared_.leaf_cost(root_), false, false);
   if (settings_.rules.cache) main_.shared.cache.store(root_.hash, depth, shallow);
+  if (shared_.journal)
+    shared_.journal->note(
+        DepthRecord{depth, shallow.upper, shallow.lower, shallow.relaxed, true, numbers_of(*shallow.plan, table_)});
   if (improver_) {
     improver_->begin_depth(depth + 1);  // what follows is work for the next depth
     build_first_trees(depth);
@@ -183,6 +210,93 @@ void Search::build_first_trees(int exact_depth) {
     shared_.run.offer(first.upper, first.plan);
     improver_->take(first.plan);
   }
+}
+
+// ------------------------------------------------------------------ what earlier searches proved
+
+// The tree of a record, counted on the rows: `upper` becomes what it costs.
+PlanPtr Search::counted(const PlanNumbers& numbers, int depth, i64& upper) {
+  PlanPtr plan = plan_of(numbers, table_, depth);
+  if (packed_) plan = packed_->complete(*plan);
+  const std::optional<i64> cost = counted_cost(*plan, table_, root_, settings_);
+  if (!cost || *cost > upper)
+    throw std::invalid_argument("a recorded tree costs " + (cost ? std::to_string(*cost) : "what no tree may") +
+                                ", where its record says " + std::to_string(upper));
+  upper = *cost;
+  return plan;
+}
+
+// The best tree and the bound. True if the search was done with them.
+bool Search::take_up() {
+  const auto& known = shared_.journal->earlier().whole;
+  if (!known) return false;
+  i64 upper = known->upper;
+  if (!known->plan.empty()) {
+    const PlanPtr plan = counted(known->plan, settings_.max_depth, upper);
+    if (known->lower > upper) throw std::invalid_argument("a recorded bound exceeds the cost of a recorded tree");
+    shared_.run.offer(upper, plan);
+  }
+  shared_.run.prove(known->lower);
+  told_ = shared_.run.state();
+  canonical_ = known->done && known->canonical;
+  done_ = told_done_ = known->done;
+  return known->done;
+}
+
+// Depths that were finished; `from` becomes the one to search next.
+Solution Search::take_up_depths(Solution shallow, int& from) {
+  if (shared_.journal == nullptr || settings_.bound_only) return shallow;
+  for (; from < settings_.max_depth; ++from) {
+    const DepthRecord* known = shared_.journal->depth(from);
+    if (known == nullptr || !known->finished) break;
+    shallow = {known->upper, known->lower, known->relaxed, nullptr, nullptr, false};
+    shallow.plan = counted(known->plan, from, shallow.upper);
+    shallow.clamp();
+    if (settings_.rules.cache) shared_.cache.store(root_.hash, from, shallow);
+    shared_.run.offer(shallow.upper, shallow.plan);
+  }
+  if (from > 3 && improver_) improver_->begin_depth(from);
+  return shallow;
+}
+
+// Points of the root. One whose trees may yet be cheaper than what is wanted is evaluated again.
+std::vector<Point> Search::take_up(Subproblem& root) {
+  std::vector<Point> points;
+  root.journal = settings_.bound_only ? nullptr : shared_.journal;
+  if (root.journal == nullptr) return points;
+  if (const DepthRecord* known = root.journal->depth(root.depth)) {
+    i64 upper = known->upper;
+    const PlanPtr plan = counted(known->plan, root.depth, upper);
+    root.offer(upper, plan);
+    shared_.run.offer(upper, plan);
+  }
+  for (const auto& [feature, split] : root.journal->splits(root.depth, table_)) {
+    const u32 position = root_.position_of(feature, split.rank << kLabelBits | kMixed, 0, root_.n);
+    if (position == 0 || position == root_.n) throw std::invalid_argument("a recorded split parts no rows");
+    points.push_back({.feature = feature,
+                      .position = position,
+                      .low_side = split.low_side,
+                      .high_side = split.high_side,
+                      .total = split.total,
+                      .upper = split.upper,
+                      .evaluated = split.lower >= root.cutoff()});
+    if (!points.back().evaluated) continue;
+    root.evaluated_lower = std::min(root.evaluated_lower, split.lower);
+    root.evaluated_relaxed = std::min(root.evaluated_relaxed, split.total);
+  }
+  return points;
+}
+
+Proved Search::take_news() {
+  if (!begun_) return {};
+  Proved news = shared_.journal->take_news();
+  const auto [state, plan] = shared_.run.known();  // after the splits: the bounds that they were closed by are met
+  const bool done = done_;
+  if (state.upper != told_.upper || state.lower != told_.lower || done != told_done_)
+    news.whole = {state.upper, state.lower, done, canonical_, plan ? numbers_of(*plan, table_) : PlanNumbers{}};
+  told_ = state;
+  told_done_ = done;
+  return news;
 }
 
 std::vector<TreeNode> Search::tree() {

@@ -30,13 +30,17 @@ namespace proofwood::trees {
 
 class Search {
  public:
-  // `started`: when the clock of its events began.
-  Search(Table table, const Settings& settings, std::atomic<int>& stop, TreeRun::Clock::time_point started);
+  // `started`: when the clock of its events began. `journal`: what earlier searches proved, and where this one notes
+  // what it proves; may be null.
+  Search(Table table, const Settings& settings, std::atomic<int>& stop, TreeRun::Clock::time_point started,
+         Journal* journal = nullptr);
   void run();  // until done or stopped
 
   // Valid at any time, from any thread.
   Bounds state() const { return whole(shared_.run.state()); }
   std::vector<TreeRun::Event> events_since(std::size_t first) const;
+  // What the journal was told since the last call, with the best tree and the bound if they are new.
+  Proved take_news();
 
   // After run().
   std::vector<TreeNode> tree();
@@ -47,7 +51,12 @@ class Search {
 
  private:
   Bounds whole(const Bounds& counted) const;
+  bool take_up();
+  std::vector<Point> take_up(Subproblem& root);
+  Solution take_up_depths(Solution shallow, int& from);
+  PlanPtr counted(const PlanNumbers& numbers, int depth, i64& upper);
   bool needs_no_split() const;
+  void run_by_intervals();
   void run_shallow();
   void run_deep();
   void build_first_trees(int exact_depth);
@@ -65,7 +74,10 @@ class Search {
   Improver* improver_ = nullptr;                  // while there is one
   std::unique_ptr<BlockSearch> blocks_;
   i64 searched_ = 0;  // work of the depth before
-  bool canonical_ = false;
+  std::atomic<bool> canonical_{false}, done_{false};
+  std::atomic<bool> begun_{false};  // what was known before is taken up
+  Bounds told_{kInfinite, 0};       // of the news
+  bool told_done_ = false;
   Counters totals_{};
 };
 

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "common/run.hpp"
+#include "trees/journal.hpp"
 #include "trees/plan.hpp"
 #include "trees/rows.hpp"
 #include "trees/settings.hpp"
@@ -46,6 +47,7 @@ struct Shared {
   std::atomic<int>& stop;
   TreeRun run;
   SolutionCache cache;
+  Journal* journal = nullptr;  // if what is proved shall outlive the search
 
   Shared(const Table& t, const Settings& s, std::atomic<int>& stop_flag, TreeRun::Clock::time_point started)
       : table(t), settings(s), stop(stop_flag), run(s.start_upper, stop_flag, started) {}

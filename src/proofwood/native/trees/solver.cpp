@@ -103,9 +103,9 @@ Subproblem& Solver::begin(Rows& rows, int depth, i64 limit, i64 gap) {
   return subproblem;
 }
 
-void Solver::open(Subproblem& subproblem, const Neighbours& neighbours) {
-  counters[kImported] +=
-      bounds_.place_points(subproblem, neighbours, shared.settings.prices, shared.settings.rules.feature_bounds);
+void Solver::open(Subproblem& subproblem, const Neighbours& neighbours, const std::vector<Point>& recorded) {
+  counters[kImported] += bounds_.place_points(subproblem, neighbours, shared.settings.prices,
+                                              shared.settings.rules.feature_bounds, recorded);
   bounds_.open_intervals(subproblem);
 }
 

@@ -24,7 +24,8 @@ class Solver {
 
   // Opens the subproblem of a depth: at most one of each depth is in work.
   Subproblem& begin(Rows& rows, int depth, i64 limit, i64 gap);
-  void open(Subproblem& subproblem, const Neighbours& neighbours = {});
+  // `recorded`: its points that are known from before, by feature and position.
+  void open(Subproblem& subproblem, const Neighbours& neighbours = {}, const std::vector<Point>& recorded = {});
   // Bounds or solves both sides of one split.
   void evaluate(Rows& rows, int depth, const Candidate& candidate, i64 gap, Evaluated& evaluated);
 

@@ -18,6 +18,7 @@ void Subproblem::begin(Rows& of, int depth_, i64 leaf, i64 limit_, i64 gap_) {
   ends.clear();
   levels_lower = kInfinite;
   level_bounds.clear();
+  journal = nullptr;
 }
 
 void Subproblem::set_base(i64 base, i64 leaf_price) {
@@ -94,6 +95,24 @@ void Subproblem::record(const Candidate& candidate, Evaluated& evaluated, bool a
   const i64 wanted = all_optima ? limit : cutoff();
   queue.add_part(interval, interval.below, at, wanted);
   queue.add_part(interval, at, interval.above, wanted);
+}
+
+void Subproblem::note(const Evaluated& evaluated, const Table& table) const {
+  if (journal == nullptr || evaluated.stopped) return;
+  const Point& point = evaluated.point;
+  journal->note(SplitRecord{.depth = depth,
+                            .column = table.column[point.feature],
+                            .rank = rows->key(point.feature)[point.position - 1] >> kLabelBits,
+                            .low_side = point.low_side,
+                            .high_side = point.high_side,
+                            .total = point.total,
+                            .lower = evaluated.lower,
+                            .upper = point.upper});
+}
+
+void Subproblem::note_best(const Table& table) const {
+  if (journal == nullptr || !plan) return;
+  journal->note(DepthRecord{depth, upper, 0, 0, false, numbers_of(*plan, table)});
 }
 
 }  // namespace proofwood::trees

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trees/interval_queue.hpp"
+#include "trees/journal.hpp"
 #include "trees/neighbour_bounds.hpp"
 #include "trees/plan.hpp"
 
@@ -81,6 +82,7 @@ struct Subproblem {
   std::vector<std::pair<int, int>> ends;  // per feature: the points at positions 0 and n
   i64 levels_lower = kInfinite;           // of trees with a set of levels at their root
   std::vector<i64> level_bounds;  // the same per column, once these are searched; of sets that split nothing, too
+  Journal* journal = nullptr;     // of all rows: what is found is noted there
 
   void begin(Rows& of, int depth_, i64 leaf, i64 limit_, i64 gap_);
   // Splitting off nothing leaves a tree of depth one less on all rows, whose cost is at least `base`.
@@ -98,6 +100,8 @@ struct Subproblem {
   bool take(Candidate& candidate);
   // Keeps what was found. With `all_optima`, trees as cheap as the best one found are still wanted.
   void record(const Candidate& candidate, Evaluated& evaluated, bool all_optima = false);
+  void note(const Evaluated& evaluated, const Table& table) const;  // in the journal, if there is one
+  void note_best(const Table& table) const;                         // its plan, once one of cost `upper` was found
 
  private:
   i64 bound_with(i64 leaf, i64 evaluated) const {

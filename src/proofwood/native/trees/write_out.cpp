@@ -18,19 +18,23 @@ class TreeWriter {
       : table_(table), all_(all), minimum_(settings.minimum), prices_(settings.prices), classes_(table.n_classes) {}
 
   std::vector<TreeNode> write(const Plan& plan) {
-    rows_.resize(table_.n_rows);
-    for (u32 r = 0; r < table_.n_rows; ++r)
-      rows_[r] = {table_.weight[r], table_.mass[r], table_.count[r], kNone, table_.label[r]};
-    std::vector<u32> all(table_.n_rows);
-    std::iota(all.begin(), all.end(), 0u);
-    place(plan, std::move(all));
-    count();
-    if (std::any_of(ends_.begin(), ends_.end(), [](const End& end) { return end.wants_stump; })) {
-      find_stumps();
-      find_level_stumps();
-    }
+    find_ends(plan);
     write_plan(plan);
     return std::move(nodes_);
+  }
+
+  std::optional<i64> cost(const Plan& plan) {
+    find_ends(plan);
+    i64 cost = prices_.leaf * (static_cast<i64>(ends_.size()) - 1);
+    for (std::size_t e = 0; e < ends_.size(); ++e) {
+      const bool met = !ends_[e].rows.empty() && minimum_.met(count_[e], mass_[e]);
+      if (ends_.size() > 1 && !met) return std::nullopt;
+      const auto first = total_.begin() + static_cast<std::ptrdiff_t>(e * classes_);
+      const i64 weight = std::accumulate(first, first + static_cast<std::ptrdiff_t>(classes_), i64{0});
+      cost += prices_.error * (weight - ends_[e].heaviest);
+      if (splits(ends_[e])) cost += prices_.leaf - prices_.error * (ends_[e].stump.right - ends_[e].heaviest);
+    }
+    return cost;
   }
 
  private:
@@ -46,6 +50,25 @@ class TreeWriter {
     u16 label;
   };
   static constexpr u32 kNone = ~0u;
+
+  void find_ends(const Plan& plan) {
+    rows_.resize(table_.n_rows);
+    for (u32 r = 0; r < table_.n_rows; ++r)
+      rows_[r] = {table_.weight[r], table_.mass[r], table_.count[r], kNone, table_.label[r]};
+    std::vector<u32> all(table_.n_rows);
+    std::iota(all.begin(), all.end(), 0u);
+    place(plan, std::move(all));
+    count();
+    if (std::any_of(ends_.begin(), ends_.end(), [](const End& end) { return end.wants_stump; })) {
+      find_stumps();
+      find_level_stumps();
+    }
+  }
+
+  // Whether the stump of an end pays.
+  bool splits(const End& end) const {
+    return end.stump.right >= 0 && prices_.error * (end.stump.right - end.heaviest) > prices_.leaf;
+  }
 
   void place(const Plan& plan, std::vector<u32> rows) {
     if (plan.kind == Plan::kSplit) {
@@ -155,7 +178,7 @@ class TreeWriter {
     }
     const TreeNode leaf{-1, 0, -1, -1, {}};
     const End& end = ends_[next_end_++];
-    if (end.stump.right < 0 || prices_.error * (end.stump.right - end.heaviest) <= prices_.leaf) {
+    if (!splits(end)) {
       nodes_.push_back(leaf);
       return;
     }
@@ -184,6 +207,10 @@ class TreeWriter {
 
 std::vector<TreeNode> write_out(const Plan& plan, const Table& table, const Rows& all, const Settings& settings) {
   return TreeWriter(table, all, settings).write(plan);
+}
+
+std::optional<i64> counted_cost(const Plan& plan, const Table& table, const Rows& all, const Settings& settings) {
+  return TreeWriter(table, all, settings).cost(plan);
 }
 
 }  // namespace proofwood::trees

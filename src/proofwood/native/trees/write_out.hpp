@@ -1,6 +1,7 @@
 // Writes the tree of a plan as nodes (docs/theory/optimal-trees.md, "What "proved" means").
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "trees/plan.hpp"
@@ -18,5 +19,7 @@ struct TreeNode {
 
 // Nodes in preorder. `all`: all rows of the table.
 std::vector<TreeNode> write_out(const Plan& plan, const Table& table, const Rows& all, const Settings& settings);
+// What the tree of a plan costs, counted on the rows; nothing if a leaf has less than the minimum, or no row.
+std::optional<i64> counted_cost(const Plan& plan, const Table& table, const Rows& all, const Settings& settings);
 
 }  // namespace proofwood::trees

@@ -16,6 +16,7 @@ from proofwood.engines.bdd.subset.hitting import smallest_hitting
 from proofwood.engines.bdd.subset.options import FewestOptions
 from proofwood.engines.bdd.subset.search import best_subset
 from proofwood.engines.interrupts import ENDED, cause_of, completed
+from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress
 
@@ -29,6 +30,7 @@ def fewest_tests(
     options: FewestOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
     progress: Progress | None = None,
+    checkpoint: SearchFile | None = None,
 ) -> FewestResult:
     """Fewest tests S with E(S) == rows.unavoidable, with a lower bound on their number that holds at any time.
 
@@ -38,27 +40,30 @@ def fewest_tests(
     options : engine and switches; none changes the number of tests
     limits : wall-clock seconds and threads
     progress : called from this thread with numbers of tests; the objective is inf before the first set
+    checkpoint : what earlier runs proved of the number and of sets of a size, and where this run writes it
     """
-    run = FewestRun(rows, limits, progress)
+    run = FewestRun(rows, limits, progress, checkpoint)
     try:
-        _search(run, options)
+        run.take_up()
+        _search(run, options, checkpoint)
     except ENDED as error:  # between two native calls; what the run has noted so far is sound
         run.stopped_by = cause_of(error)
     return completed(run.result)
 
 
-def _search(run: FewestRun, options: FewestOptions) -> None:
-    run.begin(options.search)
+def _search(run: FewestRun, options: FewestOptions, checkpoint: SearchFile | None) -> None:
+    if run.tests is None:
+        run.begin(options.search)
     if run.stopped_by is None and run.lower < run.upper:
         if options.engine == "hitting":
             smallest_hitting(run, whole=True)
         elif options.engine == "auto" and importlib.util.find_spec("pysat") is not None:
             smallest_hitting(run, _FIRST_CONFLICTS)
         if options.engine != "hitting" and run.stopped_by is None and run.lower < run.upper:
-            _by_size(run, options)
+            _by_size(run, options, checkpoint)
 
 
-def _by_size(run: FewestRun, options: FewestOptions) -> None:
+def _by_size(run: FewestRun, options: FewestOptions, checkpoint: SearchFile | None) -> None:
     """Sizes from the bound on: the first with a set, or the size of the set at hand if all smaller ones have none."""
     for size in range(run.lower, run.rows.n_tests + 1):
         if run.upper <= size:
@@ -70,6 +75,7 @@ def _by_size(run: FewestRun, options: FewestOptions) -> None:
             limits=run.clock.left(),
             upper=run.rows.unavoidable + 1,
             progress=None if run.progress is None else lambda _: run.report(),
+            checkpoint=checkpoint,
         )
         run.add(found.counters)
         if found.tests is not None:

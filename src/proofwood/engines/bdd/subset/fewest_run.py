@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.search import run_native, subset_errors
 from proofwood.engines.interrupts import STOPPED_BY
+from proofwood.engines.recorded import Recorded
 from proofwood.engines.run import BoundedRun, Clock
+from proofwood.parallel.search_file import SearchFile, digest
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, Progress, ProgressEvent
 
@@ -44,15 +46,53 @@ class FewestResult:
 class FewestRun(BoundedRun):
     """What both engines share: the clock, the best set, the bound, the trace, in numbers of tests."""
 
-    def __init__(self, rows: RankedRows, limits: Limits, progress: Progress | None) -> None:
+    def __init__(
+        self, rows: RankedRows, limits: Limits, progress: Progress | None, checkpoint: SearchFile | None = None
+    ) -> None:
         super().__init__(Clock(limits), progress)
         self.rows = rows
+        self.checkpoint = checkpoint
         self.tests: tuple[int, ...] | None = None
         self.stopped_by: str | None = None
 
     def state(self) -> tuple[float, float]:
         """Number of tests of the best set, and the bound."""
         return math.inf if self.tests is None else float(self.upper), float(self.lower)
+
+    def changed(self) -> None:
+        """Put the state into the trace, report it, and write it to the checkpoint, if there is one."""
+        super().changed()
+        recorded = self._recorded()
+        if recorded is not None:
+            recorded.keep({"fewest": [[self.lower, *(self.tests or ())]]})
+
+    def _recorded(self) -> Recorded | None:
+        if self.checkpoint is None:
+            return None
+        rows = self.rows
+        return Recorded(self.checkpoint, digest(rows.ranks, rows.tests_of, rows.groups[1], "fewest"), ("fewest",))
+
+    def take_up(self) -> None:
+        """Begin with the bound and the set that earlier runs wrote.
+
+        Raises
+        ------
+        ValueError
+            If a set is none of these tests, or has an avoidable error.
+        """
+        recorded = self._recorded()
+        if recorded is None:
+            return
+        checkpoint, self.checkpoint = self.checkpoint, None  # what is read need not be written
+        for lower, *tests in recorded.rows["fewest"]:
+            if tests and not all(0 <= test < self.rows.n_tests for test in tests):
+                raise ValueError("a recorded test is none of this problem")
+            if tests and (subset_errors(self.rows, tests) != self.rows.unavoidable or len(tests) < self.lower):
+                raise ValueError(f"the recorded tests {tests} have an avoidable error, or are fewer than was proved")
+            if tests:
+                self.improve(tests)
+            self.prove(lower)
+        self.checkpoint = checkpoint
 
     def begin(self, options: SubsetOptions) -> None:
         """A greedy set, without one test after the other that turns out to be spare."""

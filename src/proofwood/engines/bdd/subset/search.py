@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +18,13 @@ import numpy as np
 from proofwood import _native
 from proofwood.engines.bdd.subset.options import INSTRUCTION_SETS, RULES, SubsetOptions
 from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
+from proofwood.engines.recorded import Recorded
+from proofwood.parallel.search_file import SearchFile, digest
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, ended
 
 DEFAULT_OPTIONS = SubsetOptions()
+_RECORDS = ("whole", "greedy", "root", "children")
 _MOST = 2**31 - 1
 MOST_BITS = 1_000
 """More tests than this are kept as ranks unless the options say otherwise."""
@@ -65,6 +69,7 @@ def best_subset(
     limits: Limits = NO_LIMITS,
     upper: int | None = None,
     progress: Progress | None = None,
+    checkpoint: SearchFile | None = None,
 ) -> SubsetResult:
     """Set of at most ``size`` tests whose cells misclassify the least weight [1]_.
 
@@ -76,6 +81,7 @@ def best_subset(
     limits : wall-clock seconds and threads
     upper : integer weight; only sets with fewer errors are looked for
     progress : called from this thread with integer weights, at improvements and about five times a second
+    checkpoint : what earlier runs proved, to begin with, and where this run writes what it proves
 
     Returns
     -------
@@ -97,7 +103,7 @@ def best_subset(
     _check_size(size)
     unavoidable = rows.unavoidable
     below = rows.total - unavoidable + 1 if upper is None else min(upper, rows.total + 1) - unavoidable
-    found = run_native(rows, size, below, options, limits, progress)
+    found = run_native(rows, size, below, options, limits, progress, checkpoint=checkpoint)
     if not found["prepared"]:  # stopped before the rows were packed
         return SubsetResult(
             None, None, min(unavoidable, below + unavoidable), STOPPED_BY[found["stopped"]], False, found["seconds"]
@@ -120,7 +126,7 @@ def best_subset(
     counters = dict(found["counters"])
     if done and not canonical:
         again = run_native(
-            rows, size, excess + 1, options, _left(limits, started), None, {"collect": True, "max_sets": 1}
+            rows, size, excess + 1, options, _left(limits, started), None, {"collect": True, "max_sets": 1}, checkpoint
         )
         if again["prepared"] and again["sets"] and (again["done"] or not again["complete"]) and not again["stopped"]:
             tests, canonical = tuple(int(test) for test in again["sets"][0]), True
@@ -147,6 +153,7 @@ def optimal_subsets(
     options: SubsetOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
     progress: Progress | None = None,
+    checkpoint: SearchFile | None = None,
 ) -> tuple[tuple[tuple[int, ...], ...], bool, str | None]:
     """All sets of at most ``size`` tests that get at most ``errors`` (integer weight) wrong, and whether that is all.
 
@@ -161,7 +168,7 @@ def optimal_subsets(
     if below <= 0:
         return (), True, None
     settings = {"collect": True, "max_sets": max_sets}
-    found = run_native(rows, size, below, options, limits, progress, settings)
+    found = run_native(rows, size, below, options, limits, progress, settings, checkpoint)
     if not found["prepared"]:
         return (), False, STOPPED_BY[found["stopped"]]
     sets = tuple(tuple(int(test) for test in chosen) for chosen in found["sets"])
@@ -188,6 +195,7 @@ def run_native(
     limits: Limits,
     progress: Progress | None = None,
     more: Mapping[str, Any] | None = None,
+    checkpoint: SearchFile | None = None,
 ) -> dict[str, Any]:
     """One native search over the groups of equal rows for sets of avoidable error under ``below``.
 
@@ -195,7 +203,7 @@ def run_native(
     """
     started = time.perf_counter()
     try:
-        return _run_native(rows, size, below, options, limits, progress, more)
+        return _run_native(rows, size, below, options, limits, progress, more, checkpoint)
     except ENDED as error:
         return {"prepared": False, "stopped": code_of(error), "seconds": time.perf_counter() - started}
 
@@ -208,6 +216,7 @@ def _run_native(
     limits: Limits,
     progress: Progress | None,
     more: Mapping[str, Any] | None,
+    checkpoint: SearchFile | None,
 ) -> dict[str, Any]:
     weights = rows.groups[1]
     settings: dict[str, Any] = {
@@ -227,14 +236,23 @@ def _run_native(
         if progress is not None:
             progress(ProgressEvent(seconds, upper + unavoidable, lower + unavoidable))
 
-    return _native.solve_subset(
-        np.ascontiguousarray(rows.ranks[rows.first_of_groups]),
-        np.ascontiguousarray(rows.tests_of, dtype=np.int32),
-        np.ascontiguousarray(weights),
-        settings,
-        None if limits.seconds is None else max(0.0, limits.seconds),
-        None if progress is None else report,
-    )
+    recorded = None
+    if checkpoint is not None:  # all settings but these decide which children the root has
+        claim = repr([(name, value) for name, value in settings.items() if name not in ("threads", "isa")])
+        recorded = Recorded(checkpoint, digest(rows.ranks, rows.tests_of, weights, claim), _RECORDS)
+    with nullcontext() if recorded is None else recorded.contradictions():
+        found: dict[str, Any] = _native.solve_subset(
+            np.ascontiguousarray(rows.ranks[rows.first_of_groups]),
+            np.ascontiguousarray(rows.tests_of, dtype=np.int32),
+            np.ascontiguousarray(weights),
+            settings,
+            None if limits.seconds is None else max(0.0, limits.seconds),
+            None if progress is None else report,
+            *(() if recorded is None else recorded.arguments),
+        )
+    if recorded is not None and "proved" in found:
+        completed(lambda: recorded.keep(found["proved"]))
+    return found
 
 
 def _left(limits: Limits, started: float) -> Limits:

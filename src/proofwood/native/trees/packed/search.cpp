@@ -61,6 +61,7 @@ bool PackedSearch::deepen(Solution& shallow, int depth) {
   if (depth == 3 && solver.two(root_).stopped) return true;  // its sums
   Roots& roots = solver.begin_roots(root_, depth, limit, last ? settings.gap : 0, shallow);
   if (last && !settings.bound_only) roots.offer(shared_.run.upper(), nullptr);
+  if (shared_.journal && !settings.bound_only) take_up(roots, solver, depth);
   while (static_cast<int>(solvers_.size()) < settings.threads)
     solvers_.push_back(std::make_unique<Solver>(shared_, table_, kernels_));
   const auto job = [&](int t) { work(*solvers_[static_cast<std::size_t>(t)], roots, depth, last); };
@@ -87,9 +88,59 @@ void PackedSearch::work(Solver& solver, Roots& roots, int depth, bool last) {
     ++solver.counters[kRootSplits];
     lock.lock();
     if (found.stopped) break;
+    const i64 before = roots.upper;
     roots.record(candidate, found);
     shared_.run.update(roots.upper, roots.plan, last ? roots.lower() : 0);
+    note(depth, candidate, found);
+    if (roots.upper < before) note_best(roots, depth);
   }
+}
+
+// ------------------------------------------------------------------ what outlives the search
+
+// What earlier searches proved of the tests as roots.
+void PackedSearch::take_up(Roots& roots, Solver& solver, int depth) {
+  i64 upper = kInfinite;
+  if (const PlanPtr plan = recorded_(depth, upper)) {
+    roots.offer(upper, plan);
+    shared_.run.offer(upper, plan);
+  }
+  const i64 most = solver.leaf_cost(root_);
+  for (const auto& [feature, split] : shared_.journal->splits(depth, shared_.table)) {
+    if (split.low_side > most || split.high_side > most)
+      throw std::invalid_argument("a recorded bound of some rows exceeds the cost of a leaf of all");
+    const auto same = [&, feature = feature, rank = split.rank](u32 test) {
+      return table_.tests[test].feature == feature && table_.tests[test].rank == rank;
+    };
+    const auto at = std::find_if(root_.tests.begin(), root_.tests.end(), same);
+    if (at == root_.tests.end()) continue;  // parts the rows as another test does, whose number is less
+    const auto test = static_cast<u32>(at - root_.tests.begin());
+    Roots::Found found;
+    found.lower = split.lower;
+    found.holds = split.high_side;
+    found.fails = split.low_side;
+    roots.record({test, 0, 0}, found);
+  }
+}
+
+// Sides with a minimum of leaves have bounds of permitted trees only, and are not told.
+void PackedSearch::note(int depth, const Roots::Candidate& candidate, const Roots::Found& found) {
+  if (shared_.journal == nullptr || shared_.settings.bound_only) return;
+  const Test& test = table_.tests[root_.tests[candidate.test]];
+  SplitRecord record{.depth = depth, .column = shared_.table.column[test.feature], .rank = test.rank};
+  record.lower = found.lower;
+  record.upper = std::max(found.lower, found.upper);
+  if (!shared_.settings.minimum.any()) {
+    record.low_side = found.fails;
+    record.high_side = found.holds;
+    record.total = std::min(found.lower, found.holds + found.fails + shared_.settings.prices.leaf);
+  }
+  shared_.journal->note(record);
+}
+
+void PackedSearch::note_best(const Roots& roots, int depth) {
+  if (shared_.journal && !shared_.settings.bound_only && roots.plan)
+    shared_.journal->note(DepthRecord{depth, roots.upper, 0, 0, false, numbers_of(*roots.plan, shared_.table)});
 }
 
 // ------------------------------------------------------------------ the canonical tree
@@ -104,7 +155,11 @@ PlanPtr PackedSearch::find(RowSet& rows, int most, i64 optimum, const Searched& 
   }
   if (depth == 0) return leaf_plan();
   const bool known = depth == searched.depth;
-  const std::optional<u32> test = solver.first_root(rows, depth, optimum, known ? searched.bound : std::vector<i64>{});
+  const auto looked_at = [&](const Roots::Candidate& candidate, const Roots::Found& found) {
+    if (known) note(depth, candidate, found);
+  };
+  const std::optional<u32> test =
+      solver.first_root(rows, depth, optimum, known ? searched.bound : std::vector<i64>{}, looked_at);
   if (shared_.stopped()) return nullptr;
   if (!test) throw std::logic_error("no split attains the optimum");
   RowSet side[2];
@@ -128,7 +183,7 @@ PlanPtr PackedSearch::complete(const Plan& plan) {
 }
 
 PlanPtr PackedSearch::complete(const std::vector<u32>& entries, const std::vector<u32>& group, const Plan& plan) {
-  if (plan.kind == Plan::kLeaf) return leaf_plan();
+  if (plan.kind == Plan::kLeaf || entries.empty()) return leaf_plan();
   if (plan.kind == Plan::kStump) return solvers_.front()->end(entries, group);
   const u32 test = table_.number(plan.feature, plan.key);
   std::vector<u32> side[2], side_group[2];

@@ -2,6 +2,7 @@
 // (docs/theory/optimal-trees.md, "Packed tests").
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -14,6 +15,9 @@ class PackedSearch {
  public:
   PackedSearch(Shared& shared, TestTable table);
   void run();  // until done or stopped
+  // Gives the tree of a record of trees of a depth, counted on the rows; null without one.
+  using Recorded = std::function<PlanPtr(int depth, i64& upper)>;
+  void take_up(Recorded recorded) { recorded_ = std::move(recorded); }
 
   // The tree of a plan of this search, its ends as splits and leaves. Works after a stop.
   PlanPtr complete(const Plan& plan);
@@ -29,6 +33,9 @@ class PackedSearch {
   bool deepen(Solution& shallow, int depth);
   void work(Solver& solver, Roots& roots, int depth, bool last);
   PlanPtr complete(const std::vector<u32>& entries, const std::vector<u32>& group, const Plan& plan);
+  void take_up(Roots& roots, Solver& solver, int depth);
+  void note(int depth, const Roots::Candidate& candidate, const Roots::Found& found);
+  void note_best(const Roots& roots, int depth);
   PlanPtr find(RowSet& rows, int most, i64 optimum, const Searched& searched);
 
   Shared& shared_;
@@ -39,6 +46,7 @@ class PackedSearch {
   std::mutex mutex_;
   Searched searched_;
   bool canonical_ = false;
+  Recorded recorded_;
 };
 
 }  // namespace proofwood::trees::packed

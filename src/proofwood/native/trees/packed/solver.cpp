@@ -208,7 +208,8 @@ void Solver::evaluate_deep(RowSet& rows, int depth, const Roots::Candidate& cand
 
 // ------------------------------------------------------------------ the first of the best
 
-std::optional<u32> Solver::first_root(RowSet& rows, int depth, i64 optimum, const std::vector<i64>& bound) {
+std::optional<u32> Solver::first_root(RowSet& rows, int depth, i64 optimum, const std::vector<i64>& bound,
+                                      const LookedAt& looked_at) {
   open(rows);
   if (depth == 1) {
     stumps_.count_single(rows);
@@ -232,6 +233,7 @@ std::optional<u32> Solver::first_root(RowSet& rows, int depth, i64 optimum, cons
     evaluate(rows, depth, candidate, optimum + 1, optimum + 1, found);
     ++counters[kCanonicalSplits];
     if (found.stopped) break;
+    looked_at(candidate, found);
     if (found.upper == optimum) return candidate.test;
     roots.record(candidate, found);
   }

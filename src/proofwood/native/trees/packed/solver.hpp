@@ -1,6 +1,7 @@
 // Solves one set of rows over packed tests, and those below it (docs/theory/optimal-trees.md, "Packed tests").
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,7 +27,10 @@ class Solver {
   void evaluate(RowSet& rows, int depth, const Roots::Candidate& candidate, i64 cutoff, i64 upper, Roots::Found& found);
   // The first test, in their order, at the root of a tree of cost `optimum`, the least of this depth. `bound`: of
   // roots that are known, else empty. Nothing if stopped.
-  std::optional<u32> first_root(RowSet& rows, int depth, i64 optimum, const std::vector<i64>& bound);
+  // `looked_at` hears of each root that was evaluated.
+  using LookedAt = std::function<void(const Roots::Candidate&, const Roots::Found&)>;
+  std::optional<u32> first_root(RowSet& rows, int depth, i64 optimum, const std::vector<i64>& bound,
+                                const LookedAt& looked_at);
 
   void open(RowSet& rows) {
     if (!rows.is_open()) rows.open(table_, stumps_.kernels(), scratch_);

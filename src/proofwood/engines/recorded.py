@@ -1,0 +1,77 @@
+"""What a native search proves, as records of a file, and back.
+
+A record holds rows of integers of one kind. What they mean is in ``native/trees/journal.hpp`` and
+``native/bdd/journal.hpp``, and on the theory pages, "What a checkpoint holds".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from proofwood.parallel.checkpoint import Record
+from proofwood.parallel.search_file import SearchFile
+
+_TOGETHER = 200
+"""Rows of a record at most: one digest for many, and a torn record loses no more than these."""
+
+
+class Recorded:
+    """The records of one native search.
+
+    Parameters
+    ----------
+    file : they are read from and written to
+    search : name of the search: a digest of all that its claims depend on and that the file's header does not say
+    kinds : of its rows, in the order in which they are written: a claim before those that are of use only with it
+    """
+
+    def __init__(self, file: SearchFile, search: str, kinds: Sequence[str]) -> None:
+        self._file = file
+        self._search = search
+        self._kinds = tuple(kinds)
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What the native search takes: what earlier runs proved, where news go, and how often, in seconds."""
+        return self.rows, self.keep, self._file.seconds
+
+    @property
+    def rows(self) -> dict[str, list[Any]]:
+        """What earlier runs wrote, by kind."""
+        rows: dict[str, list[Any]] = {kind: [] for kind in self._kinds}
+        for record in self._file.known(self._search):
+            if record["kind"] not in rows:
+                raise ValueError(
+                    f"{self._file.path} holds a record of the kind {record['kind']!r}: expected {self._kinds}"
+                )
+            rows[record["kind"]] += record.get("rows", [])
+        return rows
+
+    def keep(self, proved: Mapping[str, Iterable[Any]]) -> None:
+        """Write what the native search proved since the last time."""
+        records = list(self._records(proved))
+        try:
+            self._file.add(self._search, records)
+        except KeyboardInterrupt:  # the native search has forgotten them
+            self._file.add(self._search, records)
+            raise
+
+    def _records(self, proved: Mapping[str, Iterable[Any]]) -> Iterator[Record]:
+        for kind in self._kinds:
+            rows = list(proved[kind])
+            for start in range(0, len(rows), _TOGETHER):
+                yield {"kind": kind, "rows": rows[start : start + _TOGETHER]}
+
+    @contextmanager
+    def contradictions(self) -> Iterator[None]:
+        """Errors of the native search about what is recorded, with the name of the file."""
+        try:
+            yield
+        except ValueError as error:
+            if "recorded" not in str(error):
+                raise
+            raise ValueError(
+                f"checkpoint: {self._file.path} contradicts the data: {error}. Delete the file, or give another path"
+            ) from error
