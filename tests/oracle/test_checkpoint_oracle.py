@@ -17,12 +17,13 @@ import pytest
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.parallel import search_file
-from proofwood.parallel.checkpoint import Record, read_lines
+from proofwood.parallel.checkpoint import Record
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.problem import TreeProblem
 from proofwood.problem.recount import integer_cost
 from proofwood.result import Limits, Result, Status
 from strategies import generated
+from tests.recorded import PROBLEM, rows_of, write
 
 PACKED, THRESHOLDS = SearchOptions(), SearchOptions(packed=False)
 NO_BLOCKS = SearchOptions(packed=False, blocks=False)
@@ -57,24 +58,8 @@ def random_problem(seed: int, sets: bool = False) -> TreeProblem:
 
 
 def run(problem: TreeProblem, path: Path, options: SearchOptions = PACKED, limits: Limits | None = None) -> Result:
-    with SearchFile(path, {"problem": "test"}) as file:
+    with SearchFile(path, PROBLEM) as file:
         return solve(problem, options=options, limits=limits or Limits(), checkpoint=file)
-
-
-def rows_of(path: Path) -> list[Record]:
-    """The rows of a file, each as a record of its own."""
-    return [
-        {"kind": record["kind"], "of": record["of"], "numbers": numbers}
-        for record in read_lines(path, "kind")[1]
-        for numbers in record["rows"]
-    ]
-
-
-def write(path: Path, records: Sequence[Record]) -> None:
-    path.unlink(missing_ok=True)
-    with SearchFile(path, {"problem": "test"}) as file:
-        for record in records:
-            file.add(record["of"], [{"kind": record["kind"], "rows": [record["numbers"]]}])
 
 
 def some_of(records: Sequence[Record], rng: np.random.Generator) -> list[Record]:

@@ -14,10 +14,11 @@ from proofwood.engines.bdd.subset import best_subset, optimal_subsets
 from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.search import SubsetResult
 from proofwood.parallel import search_file
-from proofwood.parallel.checkpoint import Record, read_lines
+from proofwood.parallel.checkpoint import Record
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
+from tests.recorded import PROBLEM, rows_of, write
 
 
 def random_rows(seed: int) -> RankedRows:
@@ -30,24 +31,8 @@ def random_rows(seed: int) -> RankedRows:
 
 
 def run(rows: RankedRows, size: int, path: Path, options: SubsetOptions, limits: Limits | None = None) -> SubsetResult:
-    with SearchFile(path, {"problem": "test"}) as file:
+    with SearchFile(path, PROBLEM) as file:
         return best_subset(rows, size, options=options, limits=limits or Limits(), checkpoint=file)
-
-
-def rows_of(path: Path) -> list[Record]:
-    """The rows of a file, each as a record of its own."""
-    return [
-        {"kind": record["kind"], "of": record["of"], "numbers": numbers}
-        for record in read_lines(path, "kind")[1]
-        for numbers in record["rows"]
-    ]
-
-
-def write(path: Path, records: Sequence[Record]) -> None:
-    path.unlink(missing_ok=True)
-    with SearchFile(path, {"problem": "test"}) as file:
-        for record in records:
-            file.add(record["of"], [{"kind": record["kind"], "rows": [record["numbers"]]}])
 
 
 def some_of(records: Sequence[Record], rng: np.random.Generator) -> list[Record]:
@@ -154,12 +139,12 @@ def test_lists_of_sets_are_continued(tmp_path: Path) -> None:
         for max_sets in (10_000, 3):
             plain = optimal_subsets(rows, size, most, max_sets=max_sets)
             path = tmp_path / f"{seed}-{max_sets}"
-            with SearchFile(path, {"problem": "test"}) as file:
+            with SearchFile(path, PROBLEM) as file:
                 assert optimal_subsets(rows, size, most, max_sets=max_sets, checkpoint=file) == plain
             records = rows_of(path)
             children += sum(record["kind"] == "children" for record in records)
             write(path, some_of(records, rng))
-            with SearchFile(path, {"problem": "test"}) as file:
+            with SearchFile(path, PROBLEM) as file:
                 assert optimal_subsets(rows, size, most, max_sets=max_sets, checkpoint=file) == plain
     assert children > 20
 
