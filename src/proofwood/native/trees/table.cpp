@@ -316,6 +316,11 @@ bool number_rows(MergedRows& merged, const std::vector<Column>& columns, const T
   return true;
 }
 
+// A table of unit weights has its sums for nothing and narrow lanes: a few rows less are not worth their weights.
+bool merging_pays(std::size_t merged, std::size_t n, const i64* weights) {
+  return merged < n - n / 5 || std::any_of(weights, weights + n, [](i64 w) { return w != 1; });
+}
+
 // Labels, weights and counts of the merged rows, and the first row of the caller of each.
 void merge_rows(Table& table, const MergedRows& merged, const int* labels, const i64* weights, bool keep_counts) {
   table.n_rows = merged.count;
@@ -395,8 +400,11 @@ bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns
   if (stop.load()) return false;
 
   MergedRows merged{std::vector<u32>(n), static_cast<u32>(n)};
-  std::iota(merged.of.begin(), merged.of.end(), 0u);
   if (merge && !number_rows(merged, columns, table, labels, stop)) return false;
+  if (!merge || !merging_pays(merged.count, n, weights)) {
+    std::iota(merged.of.begin(), merged.of.end(), 0u);
+    merged.count = static_cast<u32>(n);
+  }
   if (stop.load()) return false;
   merge_rows(table, merged, labels, weights, keep_counts);
   make_levels(table, columns);

@@ -54,8 +54,8 @@ class Ranks {
   std::variant<std::vector<u8>, std::vector<u16>, std::vector<u32>> ranks_;
 };
 
-// Rows of equal values and class are merged to one row, columns that say nothing new are left out. Of two classes,
-// opposite rows cancel.
+// Rows of equal values and class are merged to one row where there are many of them, columns that say nothing new are
+// left out. Of two classes, opposite rows cancel where rows are merged.
 struct Table {
   u32 n_rows = 0, n_features = 0, n_classes = 0;
   std::vector<Ranks> rank;          // per feature, per row
