@@ -196,7 +196,7 @@ def tree(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
 def minimal(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
     most = chance.choice([0, 1, 5])
     learner = MinimalTreeClassifier(
-        chance.choice(["depth", "nodes"]), max_errors=most, engine=chance.choice(["search", "sat"])
+        chance.choice(["depth", "nodes"]), max_errors=most, engine=chance.choice(["search", "sat"]), time_limit=None
     )
 
     def facts(fitted: Any, rows: Rows) -> None:
@@ -216,7 +216,7 @@ def bdd(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
     most = chance.randint(0, 2)
     engines = ["search", "maxsat", "rc2", "heuristic", "greedy"]
     engines += ["cpsat"] if importlib.util.find_spec("ortools") else []
-    learner = OptimalBDDClassifier(most, engine=chance.choice(engines), class_weight=class_weight)
+    learner = OptimalBDDClassifier(most, engine=chance.choice(engines), class_weight=class_weight, time_limit=None)
 
     def facts(fitted: Any, rows: Rows) -> None:
         proves = fitted.engine not in ("heuristic", "greedy")
