@@ -69,36 +69,59 @@ def test_trees_are_the_same_at_each_level(level: str, seed: int, monkeypatch: py
         assert result.stats.engine == f"search ({level})"
 
 
-def many_rows(seed: int, heaviest: int) -> TreeProblem:
-    """More rows than a lane of 16 bits can count, with columns of each kind of segment.
+def many_rows(n: int, heaviest: int, seed: int, classes: int = 2) -> TreeProblem:
+    """Rows for many blocks of narrow lanes, with columns of each kind of segment.
 
     Rows come in the order of their classes, so that a split inside a segment would look better than all others.
     """
     rng = np.random.default_rng(seed)
-    n = 280_000 if heaviest == 1 else 90_000  # of more than 2**18 rows, values are fetched ahead
     x = rng.random((n, 4))
     signal = np.sin(4 * x[:, 0]) + x[:, 1] * x[:, 2] - x[:, 3] + rng.normal(scale=0.5, size=n)
-    by_class = np.argsort(signal > 0.2, kind="stable")
-    x, signal = x[by_class], signal[by_class]
+    labels = (signal > 0.2).astype(np.int64)
+    if classes > 2:  # of equal size
+        labels[np.argsort(signal)] = np.arange(n) * classes // n
+    by_class = np.argsort(labels, kind="stable")
+    x, labels = x[by_class], labels[by_class]
     X = np.empty_like(x)
     X[:, 0] = x[:, 0]  # all values differ
     X[:, 1] = np.floor(40 * x[:, 1])  # long segments
-    X[:, 2] = np.where(x[:, 2] < 0.6, 0.0, np.floor(200_000 * x[:, 2]))  # one of more than a block, then short ones
+    X[:, 2] = np.where(x[:, 2] < 0.6, 0.0, np.floor(n * x[:, 2]))  # one of more than a block, then short ones
     X[:, 3] = np.where(x[:, 3] < 0.45, 0.0, np.where(x[:, 3] > 0.55, 1.0, np.floor(30 * x[:, 3])))  # two of them
     weights = rng.integers(1, heaviest, n, endpoint=True)
-    return TreeProblem.from_arrays(X, (signal > 0.2).astype(np.int64), sample_weight=weights, max_depth=2)
+    if heaviest > 100:  # few heavy rows
+        weights = np.where(rng.random(n) < 0.02, weights, 1)
+    return TreeProblem.from_arrays(X, labels, sample_weight=weights, max_depth=2)
+
+
+def same_in_all_lanes(given: TreeProblem, level: str) -> tuple[Result, ...]:
+    """Answers with lanes of 64 and 32 bits, with blocks of 16 bits, and with the narrowest that hold the rows."""
+    results = tuple(solve(given, options=SearchOptions(simd=level, lanes=lanes)) for lanes in (64, 32, 16, 0))
+    assert all(answer(result) == answer(results[0]) for result in results)
+    assert results[0].model is not None
+    assert objective(results[0].model, given) == results[0].objective
+    return results
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("heaviest", [1, 3, 31])
+@pytest.mark.parametrize("heaviest", [1, 3, 31, 2000])
 def test_counts_of_many_rows_in_narrow_lanes_are_those_of_wide_ones(level: str, heaviest: int) -> None:
-    given = many_rows(heaviest, heaviest)
-    wide = solve(given, options=SearchOptions(simd=level, lanes=32))
-    narrow = solve(given, options=SearchOptions(simd=level))
-    assert answer(narrow) == answer(wide)
-    assert narrow.model is not None
-    assert objective(narrow.model, given) == narrow.objective
+    n = 280_000 if heaviest == 1 else 90_000  # of more than 2**18 rows, values are fetched ahead
+    _, wide, narrow, _ = same_in_all_lanes(many_rows(n, heaviest, heaviest), level)
     assert narrow.stats.counters["batches"] < wide.stats.counters["batches"]  # twice as many splits in each
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("heaviest", [1, 2, 9, 127, 128])
+def test_counts_of_some_rows_in_blocks_of_bytes_are_those_of_wide_lanes(level: str, heaviest: int) -> None:
+    for seed, n in enumerate((40, 126, 127, 128, 129, 255, 700, 3000)):
+        same_in_all_lanes(many_rows(n, heaviest, seed), level)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("heaviest", [1, 5])
+def test_counts_of_many_classes_in_bytes_are_those_of_wide_lanes(level: str, heaviest: int) -> None:
+    for seed, n in enumerate((40, 120, 300, 5 * 255, 5 * 256, 2000)):
+        same_in_all_lanes(many_rows(n, heaviest, seed, classes=5), level)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -27,6 +27,12 @@ struct ClassCounts {
     mass += table.mass[row];
     class_weight[table.label[row]] += table.weight[row];
   }
+  void subtract(const ClassCounts& part) {
+    weight -= part.weight;
+    count -= part.count;
+    mass -= part.mass;
+    for (std::size_t c = 0; c < class_weight.size(); ++c) class_weight[c] -= part.class_weight[c];
+  }
   i64 heaviest_class() const { return *std::max_element(class_weight.begin(), class_weight.end()); }
   i64 errors() const { return weight - heaviest_class(); }  // of a leaf: CT(D, 0)
 };

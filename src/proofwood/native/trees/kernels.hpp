@@ -17,7 +17,11 @@ namespace proofwood::trees {
 
 constexpr int kMaxLanes = 32;
 constexpr int kVectorBytes = 64;  // the widest vector of any build
-constexpr int kScratchVectors = 6;
+
+// Vectors of memory that many classes need beside those of the labels.
+constexpr std::size_t scratch_vectors(std::uint32_t n, bool minimum) {
+  return (std::size_t{n} + 2) * (minimum ? 8 : 4);
+}
 
 // The rows of a subproblem in the order of one feature.
 struct SortedRows {
@@ -40,7 +44,7 @@ struct alignas(kVectorBytes) StumpState {
   // two classes: sum over the levels of a column of |signed weights|, of the best column
   unsigned char levels[2][kVectorBytes];
   // two classes in blocks: the same extremes of all rows, and the sum of signed weights on the low side
-  std::int32_t block_max[2][kMaxLanes], block_min[2][kMaxLanes], block_net[kMaxLanes];
+  unsigned char block_max[2][4 * kMaxLanes], block_min[2][4 * kMaxLanes], block_net[4 * kMaxLanes];
   std::int64_t total;  // two classes: sum of signed weights of all rows
 };
 
@@ -52,10 +56,11 @@ struct RowValues {
   const void* mass;
   const std::uint16_t* label;  // many classes only
   std::uint32_t n_labels;
-  std::uint32_t block;  // kernels in blocks: rows whose weights sum up to no more than a lane of 16 bits holds
-  bool minimum;         // leaves must hold at least min_rows rows and min_mass weight
+  std::int64_t heaviest;  // weight of a row; kernels in blocks only
+  bool unit;              // all rows weigh 1
+  bool minimum;           // leaves must hold at least min_rows rows and min_mass weight
   std::int64_t min_rows, min_mass;
-  void* scratch;  // many classes: kScratchVectors * (n + 2) + 3 * n_labels vectors, and for levels 2 * n_labels of
+  void* scratch;  // many classes: `scratch_vectors` and 2 * n_labels vectors, and for levels 2 * n_labels of
                   // them and 2 for each pair of labels
 };
 
@@ -97,6 +102,10 @@ struct Kernels {
   // mask[row] |= 1 << bit[c] where column[c][row] <= limit[c]
   void (*make_mask)(std::uint32_t n, int candidates, const std::uint32_t* const* column, const std::uint32_t* limit,
                     const int* bit, std::uint32_t* mask);
+  // Parts the numbers of rows: `target` has the highest bit where a row goes high and gets, in the others, its place in
+  // `low` or `high`.
+  void (*number)(std::uint32_t n, const std::uint32_t* rows, std::uint32_t* target, std::uint32_t* low,
+                 std::uint32_t* high);
   // Parts rows; `target` has the number of each local row on its side, and the highest bit where that is the high one.
   void (*part)(const PartedRows& rows, const std::uint32_t* target);
   // Ends of the segments of sorted keys: where values differ and, unless all boundaries are asked for, their classes do
@@ -105,12 +114,18 @@ struct Kernels {
                         std::uint32_t* ends, std::int16_t* is_end);
 };
 
-// Narrowest lanes that hold `largest`, of an instruction set that `chosen_isa` gave. `bits`: 0 narrowest, else 16,
-// 32 or 64.
+// Narrowest lanes that hold `largest`, of an instruction set that `chosen_isa` gave. `bits`: 0 or 8
+// narrowest, else 16, 32 or 64.
 const Kernels* select_kernels(int isa, int bits, std::int64_t largest);
 
-// Lanes of 16 bits for sums of up to 2^30: two classes, no minimum of leaves, no columns tested by sets. Rows come in
-// blocks, in which sums fit. `block` is made from the heaviest row; null where a block would be too short to pay.
-const Kernels* select_block_kernels(int isa, std::int64_t largest, std::int64_t heaviest, std::uint32_t& block);
+// Narrower lanes for sums of up to 2^30: two classes, no minimum of leaves, no columns tested by sets. Rows come in
+// blocks, in which sums fit. Null where `kernels`, those of all rows at once, are as narrow, or where blocks would be
+// too short to pay.
+const Kernels* select_block_kernels(int isa, int bits, const Kernels& kernels, std::uint32_t n, std::int64_t largest,
+                                    std::int64_t heaviest);
+
+// Lanes of a byte where no class weighs more than they hold: many classes, no minimum of leaves, no columns tested by
+// sets. Else null.
+const Kernels* select_byte_kernels(int isa, int bits, const Kernels& kernels, std::int64_t largest_class);
 
 }  // namespace proofwood::trees

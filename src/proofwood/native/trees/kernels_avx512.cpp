@@ -2,5 +2,5 @@
 #define PROOFWOOD_ISA avx512
 #define PROOFWOOD_ISA_NAME "avx512"
 #define PROOFWOOD_VECTOR_BYTES 64
-#define PROOFWOOD_ROWS_WITH_INTRINSICS
+#define PROOFWOOD_WITH_INTRINSICS
 #include "trees/kernels_impl.hpp"

@@ -5,6 +5,9 @@
 #include <type_traits>
 
 #include "trees/kernels.hpp"
+#ifdef PROOFWOOD_WITH_INTRINSICS
+#include <immintrin.h>
+#endif
 
 namespace proofwood::trees::PROOFWOOD_ISA {
 namespace {
@@ -15,24 +18,46 @@ constexpr int kBytes = PROOFWOOD_VECTOR_BYTES;
 
 template <class T>
 struct Lanes {
-  typedef T Vector __attribute__((vector_size(kBytes)));
-  typedef std::uint32_t Words __attribute__((vector_size(kBytes)));
-  static constexpr int count = kBytes / static_cast<int>(sizeof(T));
+  static constexpr int kRoom = kMaxLanes * static_cast<int>(sizeof(T));  // a mask word has no more bits
+  static constexpr int kSize = kBytes < kRoom ? kBytes : kRoom;
+  typedef T Vector __attribute__((vector_size(kSize)));
+  typedef std::uint32_t Words __attribute__((vector_size(kSize)));
+  static constexpr int count = kSize / static_cast<int>(sizeof(T));
 
-  // A mask word is copied to every 32-bit element. A 16-bit lane sees one half of it, wider lanes see all of it.
-  static int bit(int lane) { return sizeof(T) == 2 ? (lane & 1) * 16 + (lane >> 1) : lane; }
+  // A mask word is copied to every 32-bit element. A lane of 8 or 16 bits sees its part of it, wider ones all of it.
+  // Lanes of 8 bits may have a register of one bit each instead.
+#ifdef PROOFWOOD_WITH_INTRINSICS
+  static constexpr bool kByBits = sizeof(T) == 1;
+#else
+  static constexpr bool kByBits = false;
+#endif
+  static constexpr int kParts = sizeof(T) < 4 && !kByBits ? 4 / static_cast<int>(sizeof(T)) : 1;
+  static int bit(int lane) { return lane % kParts * (32 / kParts) + lane / kParts; }
   static Vector splat(T value) { return Vector{} + value; }
   static Vector bits() {
-    Vector v{};
-    for (int lane = 0; lane < count; ++lane) {
-      const int b = bit(lane);
-      v[lane] = static_cast<T>(static_cast<std::uint64_t>(1) << (sizeof(T) == 2 ? b % 16 : b));
-    }
-    return v;
+    struct alignas(kSize) Bits {
+      T of[count];
+    };
+    static constexpr Bits kBits = [] {
+      Bits bits{};
+      for (int lane = 0; lane < count; ++lane)
+        bits.of[lane] = static_cast<T>(static_cast<std::uint64_t>(1) << (kByBits ? 0 : lane / kParts));
+      return bits;
+    }();
+    return *reinterpret_cast<const Vector*>(kBits.of);
   }
   static Vector low(std::uint32_t mask, Vector bits) {  // all ones where the row goes low
     const Vector word = reinterpret_cast<Vector>(Words{} + mask);
     return reinterpret_cast<Vector>((word & bits) == bits);
+  }
+  // `sum`, and `weight` where the row goes low.
+  static Vector add_low(Vector sum, std::uint32_t mask, Vector bits, Vector weight) {
+#ifdef PROOFWOOD_WITH_INTRINSICS
+    if constexpr (kByBits)
+      return reinterpret_cast<Vector>(_mm256_mask_add_epi8(
+          reinterpret_cast<__m256i>(sum), mask, reinterpret_cast<__m256i>(sum), reinterpret_cast<__m256i>(weight)));
+#endif
+    return sum + (low(mask, bits) & weight);
   }
   static Vector max(Vector a, Vector b) { return a > b ? a : b; }
   static Vector min(Vector a, Vector b) { return a < b ? a : b; }
@@ -160,7 +185,7 @@ PROOFWOOD_INLINE auto walk_freely(const SortedRows& rows, const RowValues& value
     for (std::uint32_t i = 0; i < rows.n; ++i) {
       const std::uint32_t row = order[i];
       const V w = L::splat(weight[row]);
-      s += L::low(mask[row], bits) & w;
+      s = L::add_low(s, mask[row], bits, w);
       all += w;
       extremes.note(s, all - s);
     }
@@ -169,7 +194,7 @@ PROOFWOOD_INLINE auto walk_freely(const SortedRows& rows, const RowValues& value
     for (std::uint32_t i = 0; i < rows.n; ++i) {
       const std::uint32_t row = order[i];
       const V w = L::splat(weight[row]), end = L::splat(static_cast<T>(rows.is_end[i]));
-      s += L::low(mask[row], bits) & w;
+      s = L::add_low(s, mask[row], bits, w);
       all += w;
       end_low += (s - end_low) & end;
       end_all += (all - end_all) & end;
@@ -199,170 +224,11 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
   extremes.store(state);
 }
 
-// Many classes: counts only grow along a prefix, so a running maximum over the row's own class is the count of the
-// prefix's best class. A forward walk records it for both sides at segment ends, a backward walk adds the suffix's.
-// Rows of one class that follow each other are a run. Sums of a long run stay in registers, and are looked at where it
-// ends; short runs would cost a mispredicted branch each.
-constexpr std::uint32_t kLongRun = 3;  // rows
-
-template <class T>
-struct ClassWalk {
-  using L = Lanes<T>;
-  using V = typename L::Vector;
-  const RowValues values;
-  const std::uint32_t* const order;
-  V *prefix, *seen, *tally;  // 2 per segment: best class, low and high; 4: rows and mass, low and high; 2 per class
-  T* all;                    // per class, of both sides
-  const bool long_runs;
-  struct Best {
-    V low{}, high{};
-  };
-  Best forward;                                        // of all rows
-  V rows_low{}, rows_high{}, mass_low{}, mass_high{};  // of the rows walked over
-
-  ClassWalk(const SortedRows& rows, const RowValues& of)
-      : values(of), order(rows.order), long_runs(rows.n_ends < rows.n / kLongRun) {
-    const std::size_t room = static_cast<std::size_t>(rows.n) + 2;
-    prefix = static_cast<V*>(values.scratch);
-    seen = prefix + 2 * room;
-    tally = prefix + kScratchVectors * room;
-    all = reinterpret_cast<T*>(tally + 2 * values.n_labels);
-  }
-  void clear() const {
-    for (std::uint32_t c = 0; c < values.n_labels; ++c) {
-      tally[2 * c] = tally[2 * c + 1] = V{};
-      all[c] = 0;
-    }
-  }
-  // Walks over rows `first` to before `end` in their order; backward: from `first` - 1 down to `end`.
-  template <bool kBackward>
-  PROOFWOOD_INLINE void walk(std::uint32_t first, std::uint32_t end, V bits, Best& best) const {
-    if (long_runs)
-      walk_runs<kBackward>(first, end, bits, best);
-    else
-      walk_rows<kBackward>(first, end, bits, best);
-  }
-  template <bool kBackward>
-  PROOFWOOD_INLINE void walk_rows(std::uint32_t first, std::uint32_t end, V bits, Best& best) const {
-    const T* const weight = static_cast<const T*>(values.weight);
-    for (std::uint32_t i = first; i != end; i = kBackward ? i - 1 : i + 1) {
-      const std::uint32_t row = order[kBackward ? i - 1 : i];
-      const V low = L::low(values.mask[row], bits), w = L::splat(weight[row]);
-      V* const mine = tally + 2 * values.label[row];
-      const V sum_low = mine[0] + (w & low), sum_high = mine[1] + (w & ~low);
-      mine[0] = sum_low;
-      mine[1] = sum_high;
-      best.low = L::max(best.low, sum_low);
-      best.high = L::max(best.high, sum_high);
-    }
-  }
-  template <bool kBackward>
-  PROOFWOOD_INLINE void walk_runs(std::uint32_t first, std::uint32_t end, V bits, Best& best) const {
-    const T* const weight = static_cast<const T*>(values.weight);
-    const std::uint32_t* const from = kBackward ? order - 1 : order;
-    for (std::uint32_t i = first; i != end;) {
-      std::uint32_t row = from[i];
-      const std::uint16_t c = values.label[row];
-      V low = tally[2 * c];
-      T sum = all[c];
-      do {
-        low += L::low(values.mask[row], bits) & L::splat(weight[row]);
-        sum = static_cast<T>(sum + weight[row]);
-        i = kBackward ? i - 1 : i + 1;
-        if (i == end) break;
-        row = from[i];
-      } while (values.label[row] == c);
-      tally[2 * c] = low;
-      all[c] = sum;
-      best.low = L::max(best.low, low);
-      best.high = L::max(best.high, L::splat(sum) - low);
-    }
-  }
-  PROOFWOOD_INLINE void count(std::uint32_t first, std::uint32_t end, V bits) {
-    const T* const rows = static_cast<const T*>(values.count);
-    const T* const mass = static_cast<const T*>(values.mass);
-    for (std::uint32_t i = first; i != end; ++i) {
-      const std::uint32_t row = order[i];
-      const V low = L::low(values.mask[row], bits), c = L::splat(rows[row]), m = L::splat(mass[row]);
-      rows_low += c & low;
-      rows_high += c & ~low;
-      mass_low += m & low;
-      mass_high += m & ~low;
-    }
-  }
-};
-
-template <class T>
-PROOFWOOD_INLINE void walk_forward(const SortedRows& rows, ClassWalk<T>& walk) {
-  using V = typename Lanes<T>::Vector;
-  const V bits = Lanes<T>::bits();
-  typename ClassWalk<T>::Best best;
-  walk.clear();
-  for (std::uint32_t segment = 0, i = 0; segment < rows.n_ends; i = rows.ends[segment++]) {
-    walk.template walk<false>(i, rows.ends[segment], bits, best);
-    walk.prefix[2 * segment] = best.low;
-    walk.prefix[2 * segment + 1] = best.high;
-    if (walk.values.minimum) {
-      walk.count(i, rows.ends[segment], bits);
-      V* const seen = walk.seen + 4 * segment;
-      seen[0] = walk.rows_low;
-      seen[1] = walk.rows_high;
-      seen[2] = walk.mass_low;
-      seen[3] = walk.mass_high;
-    }
-  }
-  walk.forward = best;
-}
-
-template <class T>
-PROOFWOOD_INLINE void walk_backward(const SortedRows& rows, ClassWalk<T>& walk, StumpState& state) {
-  using L = Lanes<T>;
-  using V = typename L::Vector;
-  const V bits = L::bits();
-  const RowValues& values = walk.values;
-  const V* const prefix = walk.prefix;
-  V all_low = L::max(L::load(state.best_all[0]), walk.forward.low),
-    all_high = L::max(L::load(state.best_all[1]), walk.forward.high);
-  V some_low = L::load(state.best_some[0]), some_high = L::load(state.best_some[1]);
-  const V need = L::splat(static_cast<T>(values.min_rows)), need_mass = L::splat(static_cast<T>(values.min_mass));
-  typename ClassWalk<T>::Best best;
-  walk.clear();
-  for (std::uint32_t segment = rows.n_ends - 1, i = rows.n; segment > 0; i = rows.ends[--segment]) {
-    walk.template walk<true>(i, rows.ends[segment - 1], bits, best);
-    const V low = prefix[2 * segment - 2] + best.low, high = prefix[2 * segment - 1] + best.high;
-    all_low = L::max(all_low, low);
-    all_high = L::max(all_high, high);
-    if (values.minimum) {
-      const V* const before = walk.seen + 4 * (segment - 1);
-      const auto good = [&](V count_before, V count_all, V mass_before, V mass_all) {
-        return reinterpret_cast<V>((count_before >= need) & (count_all - count_before >= need) &
-                                   (mass_before >= need_mass) & (mass_all - mass_before >= need_mass));
-      };
-      const V good_low = good(before[0], walk.rows_low, before[2], walk.mass_low);
-      const V good_high = good(before[1], walk.rows_high, before[3], walk.mass_high);
-      some_low = L::max(some_low, (low & good_low) | ~good_low);
-      some_high = L::max(some_high, (high & good_high) | ~good_high);
-    }
-  }
-  L::store(state.best_all[0], all_low);
-  L::store(state.best_all[1], all_high);
-  L::store(state.best_some[0], some_low);
-  L::store(state.best_some[1], some_high);
-}
-
-template <class T>
-void many_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
-  ClassWalk<T> walk(rows, values);
-  walk_forward(rows, walk);
-  Lanes<T>::store(state.leaf[0], walk.forward.low);
-  Lanes<T>::store(state.leaf[1], walk.forward.high);
-  walk_backward(rows, walk, state);
-}
-
 }  // namespace
 }  // namespace proofwood::trees::PROOFWOOD_ISA
 
 #include "trees/kernels_blocks_impl.hpp"
+#include "trees/kernels_classes_impl.hpp"
 #include "trees/kernels_levels_impl.hpp"
 #include "trees/kernels_rows_impl.hpp"
 
@@ -395,22 +261,54 @@ void finish(const StumpState& state, bool two_classes, int lane, LaneResult& res
   }
 }
 
+typedef std::uint32_t MaskWords __attribute__((vector_size(kBytes), aligned(4), may_alias));
+
+// The mask of the rows from `row` on that four vectors hold, or one; each limit is loaded once for all of them.
+PROOFWOOD_INLINE MaskWords mask_of(const std::uint32_t* keys, MaskWords most, MaskWords own) {
+  return reinterpret_cast<MaskWords>(*reinterpret_cast<const MaskWords*>(keys) <= most) & own;
+}
+PROOFWOOD_INLINE void make_four(std::uint32_t row, int candidates, const std::uint32_t* const* column,
+                                const std::uint32_t* limit, const std::uint32_t* own, std::uint32_t* mask) {
+  constexpr std::uint32_t step = kBytes / 4;
+  MaskWords a{}, b{}, c{}, d{};
+  for (int lane = 0; lane < candidates; ++lane) {
+    const std::uint32_t* const keys = column[lane] + row;
+    const MaskWords most = MaskWords{} + limit[lane], bit = MaskWords{} + own[lane];
+    a |= mask_of(keys, most, bit);
+    b |= mask_of(keys + step, most, bit);
+    c |= mask_of(keys + 2 * step, most, bit);
+    d |= mask_of(keys + 3 * step, most, bit);
+  }
+  MaskWords* const to = reinterpret_cast<MaskWords*>(mask + row);
+  to[0] = a;
+  to[1] = b;
+  to[2] = c;
+  to[3] = d;
+}
+PROOFWOOD_INLINE void make_one(std::uint32_t row, int candidates, const std::uint32_t* const* column,
+                               const std::uint32_t* limit, const std::uint32_t* own, std::uint32_t* mask) {
+  MaskWords word{};
+  for (int lane = 0; lane < candidates; ++lane)
+    word |= mask_of(column[lane] + row, MaskWords{} + limit[lane], MaskWords{} + own[lane]);
+  *reinterpret_cast<MaskWords*>(mask + row) = word;
+}
+
 void make_mask(std::uint32_t n, int candidates, const std::uint32_t* const* column, const std::uint32_t* limit,
                const int* bit, std::uint32_t* mask) {
-  typedef std::uint32_t Words __attribute__((vector_size(kBytes), aligned(4), may_alias));
   constexpr std::uint32_t step = kBytes / 4;
+  std::uint32_t own[kMaxLanes];
+  for (int c = 0; c < candidates; ++c) own[c] = 1u << bit[c];
   std::uint32_t row = 0;
-  for (; row + step <= n; row += step) {
-    Words word{};
-    for (int c = 0; c < candidates; ++c) {
-      const Words key = *reinterpret_cast<const Words*>(column[c] + row);
-      word |= reinterpret_cast<Words>(key <= (Words{} + limit[c])) & (Words{} + (1u << bit[c]));
-    }
-    *reinterpret_cast<Words*>(mask + row) = word;
+  for (; row + 4 * step <= n; row += 4 * step) make_four(row, candidates, column, limit, own, mask);
+  for (; row + step <= n; row += step) make_one(row, candidates, column, limit, own, mask);
+  if (row == n) return;
+  if (n >= step) {  // some rows a second time
+    make_one(n - step, candidates, column, limit, own, mask);
+    return;
   }
   for (; row < n; ++row) {
     std::uint32_t word = 0;
-    for (int c = 0; c < candidates; ++c) word |= static_cast<std::uint32_t>(column[c][row] <= limit[c]) << bit[c];
+    for (int c = 0; c < candidates; ++c) word |= column[c][row] <= limit[c] ? own[c] : 0;
     mask[row] = word;
   }
 }
@@ -429,8 +327,8 @@ std::int32_t sum_of_lesser(std::uint32_t n, const std::int32_t* a, const std::in
 }
 
 template <class T>
-constexpr Kernels table(const char* name) {
-  return {name,
+constexpr Kernels table() {
+  return {PROOFWOOD_ISA_NAME,
           Lanes<T>::count,
           static_cast<int>(sizeof(T)) * 8,
           &Lanes<T>::bit,
@@ -442,21 +340,57 @@ constexpr Kernels table(const char* name) {
           &finish<T>,
           &sum_of_lesser,
           &make_mask,
+          &number,
           &part,
           &find_ends};
 }
 
-constexpr Kernels in_blocks(Kernels kernels) {
-  kernels.begin = &begin_blocks;
-  kernels.two_classes = &two_classes_in_blocks;
-  kernels.many_classes = kernels.two_classes_levels = kernels.many_classes_levels = nullptr;
-  kernels.finish = &finish_blocks;
-  return kernels;
+template <class T, class S>
+constexpr Kernels in_blocks() {
+  return {PROOFWOOD_ISA_NAME,
+          Lanes<T>::count,
+          static_cast<int>(sizeof(T)) * 8,
+          &Lanes<T>::bit,
+          &begin_blocks<S>,
+          &two_classes_in_blocks<T, S>,
+          nullptr,
+          nullptr,
+          nullptr,
+          &finish_blocks<S>,
+          &sum_of_lesser,
+          &make_mask,
+          &number,
+          &part,
+          &find_ends};
 }
 
-constexpr Kernels kTables[] = {table<std::int16_t>(PROOFWOOD_ISA_NAME), table<std::int32_t>(PROOFWOOD_ISA_NAME),
-                               table<std::int64_t>(PROOFWOOD_ISA_NAME),
-                               in_blocks(table<std::int16_t>(PROOFWOOD_ISA_NAME))};
+constexpr Kernels in_bytes() {
+  return {PROOFWOOD_ISA_NAME,
+          Lanes<std::uint8_t>::count,
+          8,
+          &Lanes<std::uint8_t>::bit,
+          &begin_small_classes,
+          nullptr,
+          &many_small_classes,
+          nullptr,
+          nullptr,
+          &finish<std::int16_t>,
+          &sum_of_lesser,
+          &make_mask,
+          &number,
+          &part,
+          &find_ends};
+}
+
+constexpr Kernels kTables[] = {
+    table<std::int16_t>(),
+    table<std::int32_t>(),
+    table<std::int64_t>(),
+    in_blocks<std::int8_t, std::int16_t>(),
+    in_blocks<std::int8_t, std::int32_t>(),
+    in_blocks<std::int16_t, std::int32_t>(),
+    in_bytes(),
+};
 
 }  // namespace
 

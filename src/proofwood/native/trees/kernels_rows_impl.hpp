@@ -1,9 +1,5 @@
 // The kernels that part sets of rows and find where their segments end (docs/theory/optimal-trees.md, "Positions").
 // Part of kernels_impl.hpp.
-#ifdef PROOFWOOD_ROWS_WITH_INTRINSICS
-#include <immintrin.h>
-#endif
-
 namespace proofwood::trees::PROOFWOOD_ISA {
 namespace {
 
@@ -17,9 +13,34 @@ PROOFWOOD_INLINE void fetch_ahead(std::uint32_t n, std::uint32_t i, const std::u
   for (std::uint32_t ahead = i + kFetched; ahead < i + 2 * kFetched; ++ahead) __builtin_prefetch(target + order[ahead]);
 }
 
-#ifdef PROOFWOOD_ROWS_WITH_INTRINSICS
+#ifdef PROOFWOOD_WITH_INTRINSICS
 
-// Sixteen rows at a time: those of either side are moved together and stored, no further than their number.
+// Sixteen rows at a time, here and below.
+void number(std::uint32_t n, const std::uint32_t* rows, std::uint32_t* target, std::uint32_t* low,
+            std::uint32_t* high) {
+  std::uint32_t n_low = 0, n_high = 0;
+  const __m512i places = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  for (std::uint32_t i = 0; i < n; i += 16) {
+    const __mmask16 there = static_cast<__mmask16>(n - i >= 16 ? 0xffffu : (1u << (n - i)) - 1);
+    const __m512i sides = _mm512_maskz_loadu_epi32(there, target + i), row = _mm512_maskz_loadu_epi32(there, rows + i);
+    const __mmask16 is_high = static_cast<__mmask16>(_mm512_movepi32_mask(sides) & there);
+    const __mmask16 is_low = static_cast<__mmask16>(there & ~is_high);
+    const __m512i at_low = _mm512_add_epi32(places, _mm512_set1_epi32(static_cast<int>(n_low)));
+    const __m512i at_high = _mm512_add_epi32(places, _mm512_set1_epi32(static_cast<int>(n_high | kHighSide)));
+    const __m512i numbers = _mm512_mask_expand_epi32(_mm512_maskz_expand_epi32(is_low, at_low), is_high, at_high);
+    _mm512_mask_storeu_epi32(target + i, there, numbers);
+    const auto lows = static_cast<std::uint32_t>(__builtin_popcount(is_low));
+    const auto highs = static_cast<std::uint32_t>(__builtin_popcount(is_high));
+    _mm512_mask_storeu_epi32(low + n_low, static_cast<__mmask16>((1u << lows) - 1),
+                             _mm512_maskz_compress_epi32(is_low, row));
+    _mm512_mask_storeu_epi32(high + n_high, static_cast<__mmask16>((1u << highs) - 1),
+                             _mm512_maskz_compress_epi32(is_high, row));
+    n_low += lows;
+    n_high += highs;
+  }
+}
+
+// Those of either side are moved together and stored, no further than their number.
 void part(const PartedRows& rows, const std::uint32_t* target) {
   std::uint32_t to[2] = {0, 0};
   const __m512i number = _mm512_set1_epi32(static_cast<int>(~kHighSide));
@@ -70,6 +91,17 @@ Segments find_ends(std::uint32_t n, const std::uint32_t* keys, std::uint32_t mix
 }
 
 #else
+
+void number(std::uint32_t n, const std::uint32_t* rows, std::uint32_t* target, std::uint32_t* low,
+            std::uint32_t* high) {
+  std::uint32_t n_high = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const bool is_high = target[i] != 0;
+    *(is_high ? high + n_high : low + (i - n_high)) = rows[i];
+    target[i] |= is_high ? n_high : i - n_high;
+    n_high += is_high;
+  }
+}
 
 // One plain loop with predictable stores: write to both sides, advance one. The last write of each side is kept off the
 // end by handling the tail apart.

@@ -39,13 +39,18 @@ const Kernels* select_kernels(int isa, int bits, std::int64_t largest) {
   return tables(isa) + (wished > narrowest ? wished : narrowest);
 }
 
-const Kernels* select_block_kernels(int isa, std::int64_t largest, std::int64_t heaviest, std::uint32_t& block) {
-  constexpr std::int64_t kShortest = 1024;  // rows
-  if (largest >= std::numeric_limits<std::int32_t>::max() / 2 || heaviest < 1) return nullptr;
-  const std::int64_t rows = std::numeric_limits<std::int16_t>::max() / heaviest;
-  if (rows < kShortest) return nullptr;
-  block = static_cast<std::uint32_t>(rows);
-  return tables(isa) + 3;
+const Kernels* select_block_kernels(int isa, int bits, const Kernels& kernels, std::uint32_t n, std::int64_t largest,
+                                    std::int64_t heaviest) {
+  constexpr std::int64_t kShortest = 24;  // rows of a block, in the mean
+  if (kernels.bits > 32 || bits > 16) return nullptr;
+  const auto pays = [&](std::int64_t held) { return heaviest <= held && largest <= held / kShortest * n; };
+  if (bits <= 8 && pays(std::numeric_limits<std::int8_t>::max())) return tables(isa) + (kernels.bits == 16 ? 3 : 4);
+  return kernels.bits == 32 && pays(std::numeric_limits<std::int16_t>::max()) ? tables(isa) + 5 : nullptr;
+}
+
+const Kernels* select_byte_kernels(int isa, int bits, const Kernels& kernels, std::int64_t largest_class) {
+  const bool held = kernels.bits == 16 && largest_class <= std::numeric_limits<std::uint8_t>::max();
+  return held && bits <= 8 ? tables(isa) + 6 : nullptr;
 }
 
 }  // namespace proofwood::trees

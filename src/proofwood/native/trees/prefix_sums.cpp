@@ -7,16 +7,21 @@ namespace proofwood::trees {
 
 void PrefixSums::forget(u32 n_features) {
   have_weights_.assign(n_features, 0);
+  have_weight_ = false;
   have_held_.assign(n_features, 0);
 }
 
 const i64* PrefixSums::weights(const Table& table, const Rows& rows, u32 feature) {
   const u32 n = rows.n;
   if (!have_weights_[feature]) {
+    i64* const weight = weight_.resize(n);
+    if (!have_weight_)
+      for (u32 local = 0; local < n; ++local) weight[local] = table.weight[rows.row(local)];
+    have_weight_ = true;
     i64* const sums = weights_.resize(std::size_t{n + 1} * rows.n_features) + std::size_t{feature} * (n + 1);
     const u32* const by = rows.order(feature);
     sums[0] = 0;
-    for (u32 i = 0; i < n; ++i) sums[i + 1] = sums[i] + table.weight[rows.row(by[i])];
+    for (u32 i = 0; i < n; ++i) sums[i + 1] = sums[i] + weight[by[i]];
     have_weights_[feature] = 1;
   }
   return weights_.data() + std::size_t{feature} * (n + 1);

@@ -21,7 +21,8 @@ class PrefixSums {
 
  private:
   Buffer<u32> counts_;
-  Buffer<i64> weights_, masses_;
+  Buffer<i64> weight_, weights_, masses_;  // of each local row; sums
+  bool have_weight_ = false;
   std::vector<unsigned char> have_weights_, have_held_;
 };
 

@@ -1,7 +1,6 @@
 // Parts a set of rows by stretches of the order of one feature (docs/theory/optimal-trees.md, "Blocks").
 #include <vector>
 
-#include "trees/mix.hpp"
 #include "trees/rows.hpp"
 
 namespace proofwood::trees {
@@ -24,20 +23,14 @@ bool Rows::take(const Table& table, u32 feature, const std::vector<Stretch>& str
     to.row_.resize(to.n);
     to.order_.resize(std::size_t{to.n} * n_features);
     to.key_.resize(std::size_t{to.n} * n_features);
-    to.counts.clear(table.n_classes);
-    to.hash[0] = to.hash[1] = 0;
   }
   std::vector<u32> next(n_parts + 1, 0);
   for (u32 local = 0; local < n; ++local) {
     if (part[local] == n_parts) continue;
-    Rows& to = *stretches[part[local]].rows;
-    const u32 r = row_[local];
     number[local] = next[part[local]]++;
-    to.row_[number[local]] = r;
-    to.counts.add(table, r);
-    to.hash[0] += mix(2 * r + 1);
-    to.hash[1] += mix(2 * r + 2);
+    stretches[part[local]].rows->row_[number[local]] = row_[local];
   }
+  for (const Stretch& stretch : stretches) stretch.rows->count(table);
   std::vector<u32*> order_to(n_parts), key_to(n_parts);
   for (u32 f = 0; f < n_features; ++f) {
     if (stop.load(std::memory_order_relaxed)) return false;

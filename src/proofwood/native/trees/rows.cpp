@@ -55,13 +55,7 @@ void Rows::start(const Table& table, int isa) {
   order_.resize(std::size_t{n} * n_features);
   key_.resize(std::size_t{n} * n_features);
   std::iota(row_.data(), row_.data() + n, 0u);
-  counts.clear(table.n_classes);
-  hash[0] = hash[1] = 0;
-  for (u32 i = 0; i < n; ++i) {
-    counts.add(table, i);
-    hash[0] += mix(2 * i + 1);
-    hash[1] += mix(2 * i + 2);
-  }
+  count(table);
   const std::vector<u32> by_class = rows_by_class(table);
   std::vector<u32> start;
   for (u32 f = 0; f < n_features; ++f) {  // counting sort by rank
@@ -101,6 +95,17 @@ bool Rows::split_levels(const Table& table, const LevelColumn& column, LevelSet 
   return divide(table, target, n_low, low, high, stop);
 }
 
+void Rows::count(const Table& table) {
+  counts.clear(table.n_classes);
+  hash[0] = hash[1] = 0;
+  for (u32 local = 0; local < n; ++local) {
+    const u32 r = row_[local];
+    counts.add(table, r);
+    hash[0] += mix(2 * r + 1);
+    hash[1] += mix(2 * r + 2);
+  }
+}
+
 // `target` holds kHigh for the local rows that go high, and 0 for the others, `n_low` of them.
 bool Rows::divide(const Table& table, u32* target, u32 n_low, Rows& low, Rows& high,
                   const std::atomic<int>& stop) const {
@@ -113,20 +118,13 @@ bool Rows::divide(const Table& table, u32* target, u32 n_low, Rows& low, Rows& h
     side->row_.resize(side->n);
     side->order_.resize(std::size_t{side->n} * n_features);
     side->key_.resize(std::size_t{side->n} * n_features);
-    side->counts.clear(table.n_classes);
-    side->hash[0] = side->hash[1] = 0;
   }
-  u32 next[2] = {0, 0};
-  for (u32 local = 0; local < n; ++local) {
-    const u32 is_high = target[local] >> 31;
-    Rows& side = is_high ? high : low;
-    const u32 r = row_[local];
-    side.row_[next[is_high]] = r;
-    target[local] |= next[is_high]++;
-    side.counts.add(table, r);
-    side.hash[0] += mix(2 * r + 1);
-    side.hash[1] += mix(2 * r + 2);
-  }
+  kernels_->number(n, row_.data(), target, low.row_.data(), high.row_.data());
+  Rows &smaller = low.n < high.n ? low : high, &larger = low.n < high.n ? high : low;
+  smaller.count(table);
+  larger.counts = counts;
+  larger.counts.subtract(smaller.counts);
+  for (const int word : {0, 1}) larger.hash[word] = hash[word] - smaller.hash[word];
   for (u32 f = 0; f < n_features; ++f) {
     if (stop.load(std::memory_order_relaxed)) return false;
     const std::size_t low_at = std::size_t{f} * low.n, high_at = std::size_t{f} * high.n;
@@ -185,7 +183,7 @@ void Rows::ranks(const Table& table, u32 feature, u32 from, u32 to, u32* target)
 }
 
 SortedRows Rows::sorted(u32 feature, bool all_boundaries, bool two_classes) {
-  constexpr u32 kLong = 4;  // rows per segment from which a branch per segment is cheaper than work at every row
+  constexpr u32 kLong = 8;  // rows per segment from which a branch per segment is cheaper than work at every row
   const bool kept = !is_large();
   const std::size_t size = std::size_t{n} * (kept ? n_features : 1), start = kept ? std::size_t{feature} * n : 0;
   u32* const ends = ends_.resize(size) + start;

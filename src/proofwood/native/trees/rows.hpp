@@ -76,6 +76,7 @@ class Rows {
 
  private:
   void forget();
+  void count(const Table& table);  // and hash
   bool divide(const Table& table, u32* target, u32 n_low, Rows& low, Rows& high, const std::atomic<int>& stop) const;
 
   const Kernels* kernels_ = nullptr;

@@ -74,15 +74,22 @@ struct StumpBatch {
         positive = c;
       }
     two = present <= 2;
-    if (two && kernels->bits == 32 && lane_bits <= 16 && !minimum.any() && table.levels.empty())
-      if (const Kernels* const blocks = select_block_kernels(isa, largest, heaviest(rows), values.block))
-        kernels = blocks;
+    if (!minimum.any() && table.levels.empty()) {
+      if (two) values.heaviest = heaviest(rows);
+      const Kernels* const narrow =
+          two ? select_block_kernels(isa, lane_bits, *kernels, rows.n, largest, values.heaviest)
+              : select_byte_kernels(isa, lane_bits, *kernels, rows.counts.heaviest_class());
+      if (narrow != nullptr) kernels = narrow;
+    }
     if (!table.levels.empty()) groups.begin(table, rows);
+    values.unit = table.unit;
     values.minimum = minimum.any();
     values.min_rows = minimum.rows;
     values.min_mass = minimum.mass;
     values.n_labels = std::max(present, 1u);
-    if (kernels->bits == 16)
+    if (kernels->bits == 8)
+      fill_values<std::int8_t>(rows, positive);  // of many classes, bits of an unsigned byte
+    else if (kernels->bits == 16)
       fill_values<std::int16_t>(rows, positive);
     else if (kernels->bits == 32)
       fill_values<std::int32_t>(rows, positive);
@@ -99,7 +106,7 @@ struct StumpBatch {
       values.label = label;
       const std::size_t for_levels = table.levels.empty() ? 0 : values.n_labels * std::size_t{values.n_labels};
       values.scratch = lane_buffer.resize(
-          (kScratchVectors * (std::size_t{rows.n} + 2) + 3 * values.n_labels + for_levels) * kVectorBytes);
+          (scratch_vectors(rows.n, values.minimum) + 2 * std::size_t{values.n_labels} + for_levels) * kVectorBytes);
     }
   }
 

@@ -1,0 +1,225 @@
+// The walk over the rows of many classes (docs/theory/optimal-trees.md, "Depth two"). Part of kernels_impl.hpp, which
+// says how it is included.
+//
+// Counts only grow along a prefix, so a running maximum over the row's own class is the count of the prefix's best
+// class. A forward walk records it for both sides at segment ends, a backward walk adds the suffix's. Rows of one class
+// that follow each other in a segment are a run; counts are looked at where it ends. The forward walk keeps what was
+// before each run, so that the backward walk, which has all but that, reads no masks. Where runs are short, each row is
+// one: longer ones would cost a mispredicted branch each.
+
+namespace proofwood::trees::PROOFWOOD_ISA {
+namespace {
+
+constexpr std::uint32_t kLongRun = 2;  // rows
+
+enum class Leaves { kUnit, kWeighted, kLimited };  // rows of unit weight; of any; with a minimum of leaves
+
+// Counts of one class in lanes of type T, of two in lanes of type S.
+template <class T, class S, Leaves kLeaves, bool kLong>
+class ClassWalk {
+ public:
+  ClassWalk(const SortedRows& rows, const RowValues& values)
+      : rows_(rows), values_(values), weight_(static_cast<const T*>(values.weight)) {
+    static_assert(sizeof(Run) <= sizeof(V));
+    const std::size_t room = static_cast<std::size_t>(rows.n) + 2;
+    prefix_ = static_cast<V*>(values.scratch);
+    before_ = prefix_ + 2 * room;
+    runs_ = reinterpret_cast<Run*>(before_ + room);
+    seen_ = before_ + 2 * room;
+    tally_ = prefix_ + scratch_vectors(rows.n, kLimited);
+    all_ = reinterpret_cast<T*>(tally_ + values.n_labels);
+    for (std::uint32_t c = 0; c < values.n_labels; ++c) {
+      tally_[c] = V{};
+      all_[c] = 0;
+    }
+  }
+
+  void walk(StumpState& state) {
+    forward();
+    const Wide leaf_low = widened(best_low_), leaf_high = widened(best_high_);
+    store(state.leaf[0], leaf_low);
+    store(state.leaf[1], leaf_high);
+    all_low_ = max(load(state.best_all[0]), leaf_low);
+    all_high_ = max(load(state.best_all[1]), leaf_high);
+    some_low_ = load(state.best_some[0]);
+    some_high_ = load(state.best_some[1]);
+    backward();
+    store(state.best_all[0], all_low_);
+    store(state.best_all[1], all_high_);
+    store(state.best_some[0], some_low_);
+    store(state.best_some[1], some_high_);
+  }
+
+ private:
+  using L = Lanes<T>;
+  using V = typename L::Vector;
+  static constexpr int kWideBytes = L::count * static_cast<int>(sizeof(S));
+  typedef S Wide __attribute__((vector_size(kWideBytes)));
+  static constexpr bool kUnit = kLeaves == Leaves::kUnit, kLimited = kLeaves == Leaves::kLimited;
+  struct Run {
+    T weight;
+    std::uint16_t label;
+    bool first;  // of its segment
+  };
+
+  const SortedRows& rows_;
+  const RowValues& values_;
+  const T* const weight_;
+  V* prefix_;  // 2 per segment: best class, low and high
+  V* before_;  // per run: weight of its class on the low side
+  Run* runs_;  // per run, where they are long
+  V* seen_;    // 4 per segment: rows and mass, low and high; with a minimum only
+  V* tally_;   // per class, on the low side
+  T* all_;     // per class, of both sides
+  std::uint32_t n_runs_ = 0;
+  V best_low_{}, best_high_{};  // weight of the best class of the rows walked over
+  Wide all_low_, all_high_, some_low_, some_high_;
+  V rows_low_{}, rows_high_{}, mass_low_{}, mass_high_{};  // of all rows, in the end
+
+  static Wide load(const unsigned char* from) { return *reinterpret_cast<const Wide*>(from); }
+  static void store(unsigned char* to, const Wide& v) { *reinterpret_cast<Wide*>(to) = v; }
+  PROOFWOOD_INLINE static Wide max(Wide a, Wide b) { return a > b ? a : b; }
+  PROOFWOOD_INLINE static Wide widened(V v) {
+    if constexpr (std::is_same_v<T, S>)
+      return v;
+    else
+      return __builtin_convertvector(v, Wide);
+  }
+  PROOFWOOD_INLINE T weight(std::uint32_t row) const { return kUnit ? T{1} : weight_[row]; }
+  PROOFWOOD_INLINE V add(V low, std::uint32_t row, V bits, V one) const {
+    return L::add_low(low, values_.mask[row], bits, kUnit ? one : L::splat(weight_[row]));
+  }
+  // One class got more: so much on the low side, of so much.
+  PROOFWOOD_INLINE void note(V low, T both) {
+    best_low_ = L::max(best_low_, low);
+    best_high_ = L::max(best_high_, L::splat(both) - low);
+  }
+
+  PROOFWOOD_INLINE void forward() {
+    const V bits = L::bits(), one = L::splat(1);
+    std::uint32_t i = 0;
+    for (std::uint32_t segment = 0; segment < rows_.n_ends; ++segment) {
+      const std::uint32_t start = i, end = rows_.ends[segment];
+      while (i < end) {
+        std::uint32_t row = rows_.order[i];
+        const std::uint16_t c = values_.label[row];
+        V low = tally_[c];
+        before_[kLong ? n_runs_ : i] = low;
+        T sum = weight(row);
+        low = add(low, row, bits, one);
+        const bool first = i++ == start;
+        if constexpr (kLong) {
+          for (; i < end && values_.label[row = rows_.order[i]] == c; ++i) {
+            low = add(low, row, bits, one);
+            sum = static_cast<T>(sum + weight(row));
+          }
+          runs_[n_runs_++] = {sum, c, first};
+        }
+        tally_[c] = low;
+        sum = static_cast<T>(sum + all_[c]);
+        all_[c] = sum;
+        note(low, sum);
+      }
+      prefix_[2 * segment] = best_low_;
+      prefix_[2 * segment + 1] = best_high_;
+      if constexpr (kLimited) count(segment, start, end, bits);
+    }
+  }
+
+  PROOFWOOD_INLINE void backward() {
+    for (std::uint32_t c = 0; c < values_.n_labels; ++c) all_[c] = 0;
+    best_low_ = best_high_ = V{};
+    std::uint32_t i = rows_.n;
+    for (std::uint32_t segment = rows_.n_ends - 1; segment-- > 0;) {
+      if constexpr (kLong) {
+        bool first = false;
+        while (!first) {
+          const Run run = runs_[--n_runs_];
+          add_after(run.label, run.weight, n_runs_);
+          first = run.first;
+        }
+      } else {
+        for (const std::uint32_t end = rows_.ends[segment]; i > end;) {
+          const std::uint32_t row = rows_.order[--i];
+          add_after(values_.label[row], weight(row), i);
+        }
+      }
+      join(segment);
+    }
+  }
+  PROOFWOOD_INLINE void add_after(std::uint16_t c, T sum, std::uint32_t run) {
+    sum = static_cast<T>(sum + all_[c]);
+    all_[c] = sum;
+    note(tally_[c] - before_[run], sum);
+  }
+  // The best class before the end of a segment, and the best one after it.
+  PROOFWOOD_INLINE void join(std::uint32_t segment) {
+    const Wide low = widened(prefix_[2 * segment]) + widened(best_low_);
+    const Wide high = widened(prefix_[2 * segment + 1]) + widened(best_high_);
+    all_low_ = max(all_low_, low);
+    all_high_ = max(all_high_, high);
+    if constexpr (kLimited) {
+      const V need = L::splat(static_cast<T>(values_.min_rows)), need_mass = L::splat(static_cast<T>(values_.min_mass));
+      const V* const seen = seen_ + 4 * segment;
+      const auto good = [&](V count_before, V count_all, V mass_before, V mass_all) {
+        return reinterpret_cast<V>((count_before >= need) & (count_all - count_before >= need) &
+                                   (mass_before >= need_mass) & (mass_all - mass_before >= need_mass));
+      };
+      const V good_low = good(seen[0], rows_low_, seen[2], mass_low_);
+      const V good_high = good(seen[1], rows_high_, seen[3], mass_high_);
+      some_low_ = max(some_low_, (low & good_low) | ~good_low);
+      some_high_ = max(some_high_, (high & good_high) | ~good_high);
+    }
+  }
+  PROOFWOOD_INLINE void count(std::uint32_t segment, std::uint32_t first, std::uint32_t end, V bits) {
+    const T* const rows = static_cast<const T*>(values_.count);
+    const T* const mass = static_cast<const T*>(values_.mass);
+    for (std::uint32_t i = first; i != end; ++i) {
+      const std::uint32_t row = rows_.order[i];
+      const V low = L::low(values_.mask[row], bits), c = L::splat(rows[row]), m = L::splat(mass[row]);
+      rows_low_ += c & low;
+      rows_high_ += c & ~low;
+      mass_low_ += m & low;
+      mass_high_ += m & ~low;
+    }
+    V* const seen = seen_ + 4 * segment;
+    seen[0] = rows_low_;
+    seen[1] = rows_high_;
+    seen[2] = mass_low_;
+    seen[3] = mass_high_;
+  }
+};
+
+template <class T, class S, Leaves kLeaves>
+void walk_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  if (rows.n_ends < rows.n / kLongRun)
+    ClassWalk<T, S, kLeaves, true>(rows, values).walk(state);
+  else
+    ClassWalk<T, S, kLeaves, false>(rows, values).walk(state);
+}
+
+template <class T>
+void many_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  if (values.minimum)
+    walk_classes<T, T, Leaves::kLimited>(rows, values, state);
+  else if (values.unit)
+    walk_classes<T, T, Leaves::kUnit>(rows, values, state);
+  else
+    walk_classes<T, T, Leaves::kWeighted>(rows, values, state);
+}
+
+// All lanes of a mask, where a vector of T holds fewer.
+void begin_small_classes(StumpState& state, bool) {
+  for (int side = 0; side < 2; ++side)
+    for (int i = 0; i < kVectorBytes; ++i) state.best_all[side][i] = state.best_some[side][i] = state.leaf[side][i] = 0;
+}
+
+void many_small_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  if (values.unit)
+    walk_classes<std::uint8_t, std::int16_t, Leaves::kUnit>(rows, values, state);
+  else
+    walk_classes<std::uint8_t, std::int16_t, Leaves::kWeighted>(rows, values, state);
+}
+
+}  // namespace
+}  // namespace proofwood::trees::PROOFWOOD_ISA
