@@ -458,10 +458,10 @@ def check_twins(fitted: Any, case: Case, rng: np.random.Generator, told: Counter
     if case.learner == "tree":
         switches: dict[str, Any] = {rule: bool(rng.random() < 0.5) for rule in RULES}
         options = SearchOptions(**switches, lanes=int(rng.choice(LANES)), eta=float(rng.choice([0.0, 1.0, math.inf])))
-        problem = fitted._problem(
+        posed = fitted._problem(
             case.X, np.searchsorted(fitted.classes_, case.y), fitted.classes_.size, _row_weights(fitted, case)
         )
-        require(isinstance(problem, TreeProblem), "the problem of a tree")
+        problem: TreeProblem = posed.problem
         other = solve(problem, options=options, limits=Limits(5.0, int(rng.integers(1, 4))))
         objective, bound, what = other.objective, other.lower_bound, repr(options)
     else:

@@ -129,3 +129,16 @@ def test_max_gap() -> None:
     for gap in (1, 3, 10):
         result = solve(TreeProblem.from_arrays(X, codes, max_depth=4, max_gap=gap))
         assert result.lower_bound <= optimum <= result.objective <= result.lower_bound + gap
+
+
+def test_a_tree_within_a_gap_has_no_empty_leaf() -> None:
+    """A root that parts nothing of its rows costs as much as the best stump of them: it is found, but not written."""
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        n = int(rng.integers(4, 12))
+        X = rng.integers(0, 3, (n, 3)).astype(float)
+        weights = rng.integers(1, 6, n)
+        given = TreeProblem.from_arrays(X, rng.integers(0, 3, n), sample_weight=weights, max_depth=3, max_gap=1)
+        found = solve(given)
+        assert found.model is not None
+        assert found.model.rows.min() >= 1

@@ -50,6 +50,7 @@ class TreeWriter {
     u16 label;
   };
   static constexpr u32 kNone = ~0u;
+  enum class Sides : u8 { kBoth, kLow, kHigh };  // of a split, to which rows go
 
   void find_ends(const Plan& plan) {
     rows_.resize(table_.n_rows);
@@ -70,9 +71,16 @@ class TreeWriter {
     return end.stump.right >= 0 && prices_.error * (end.stump.right - end.heaviest) > prices_.leaf;
   }
 
+  // Splits that send no row to one side are left out.
   void place(const Plan& plan, std::vector<u32> rows) {
     if (plan.kind == Plan::kSplit) {
       const auto middle = std::stable_partition(rows.begin(), rows.end(), [&](u32 r) { return goes_low(plan, r); });
+      const bool no_low = middle == rows.begin(), no_high = middle == rows.end();
+      sides_.push_back(no_low ? Sides::kHigh : no_high ? Sides::kLow : Sides::kBoth);
+      if (no_low || no_high) {
+        place(no_low ? *plan.high : *plan.low, std::move(rows));
+        return;
+      }
       place(*plan.low, {rows.begin(), middle});
       place(*plan.high, {middle, rows.end()});
       return;
@@ -169,6 +177,11 @@ class TreeWriter {
   void write_plan(const Plan& plan) {
     const std::size_t at = nodes_.size();
     if (plan.kind == Plan::kSplit) {
+      const Sides sides = sides_[next_split_++];
+      if (sides != Sides::kBoth) {
+        write_plan(sides == Sides::kLow ? *plan.low : *plan.high);
+        return;
+      }
       nodes_.push_back(test(plan.feature, plan.key, plan.levels));
       nodes_[at].low = static_cast<int>(nodes_.size());
       write_plan(*plan.low);
@@ -200,7 +213,8 @@ class TreeWriter {
   std::vector<u32> count_, seen_, last_;
   std::vector<i64> mass_, held_;
   std::vector<TreeNode> nodes_;
-  std::size_t next_end_ = 0;
+  std::vector<Sides> sides_;  // of the splits that rows come to, in the order in which they are written
+  std::size_t next_end_ = 0, next_split_ = 0;
 };
 
 }  // namespace
