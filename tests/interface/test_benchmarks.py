@@ -10,7 +10,19 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from benchmarks import ablation, anytime, bounds, cases, harness, limits_explain, rivals, scaling, speed, threads
+from benchmarks import (
+    ablation,
+    anytime,
+    bounds,
+    cases,
+    harness,
+    limits_explain,
+    proofs,
+    rivals,
+    scaling,
+    speed,
+    threads,
+)
 from benchmarks.papers import contree, contree_published
 from benchmarks.scaling_tables import AXES, FIELDS, Point, generate, points
 from proofwood.engines.trees.options import RULES as search_rules
@@ -337,3 +349,22 @@ def test_limits_of_explanations_make_a_page(tmp_path, monkeypatch):
     before = (tmp_path / "limits-explain.csv").read_text()
     limits_explain.compare(models=["small"], methods=methods, out=tmp_path)
     assert (tmp_path / "limits-explain.csv").read_text() == before
+
+
+# ------------------------------------------------------------------ proofs
+
+
+def test_proofs_are_joined_from_parts(tmp_path: Path) -> None:
+    given = {"folder": tmp_path / "checkpoints", "out": tmp_path, "isolate": False}
+    for _ in range(2):  # nothing is left to do the second time
+        page = proofs.compare(sets=TINY, depth=3, **given).read_text()
+    assert "| generated-tiny | 1 |" in page
+    assert "proved" in page
+    proofs.compare(sets=["generated-long"], depth=5, part=0.4, seconds=0.8, **given)
+    with (tmp_path / "proofs.csv").open(newline="") as stream:
+        tiny, *parts = csv.DictReader(stream)
+    assert tiny["status"] == "optimal"
+    assert len(parts) >= 2
+    bounds = [float(part["lower_bound"]) for part in parts]
+    assert bounds == sorted(bounds)
+    assert [part["part"] for part in parts] == [str(number) for number in range(len(parts))]

@@ -30,7 +30,8 @@ class SearchOptions:
     beam : good roots of trees of depth two are tried, with trees below them
     local_search : from depth four on, splits of the best tree are replaced and what is below them is built anew
     blocks : lower bounds by blocks of rows, at depths of four and more
-    merge_rows : rows of equal values and class become one weighted row; of two classes, opposite rows cancel
+    merge_rows : rows of equal values and class become one weighted row where that leaves a fifth less; of two classes,
+        opposite rows cancel
     simd : instruction set of the kernels
     lanes : bits of a vector lane, 0 for the narrowest that holds the counts
     canonical : finish with the optimal tree of least depth, then smallest (feature, threshold), at every node

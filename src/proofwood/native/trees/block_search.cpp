@@ -18,7 +18,7 @@ constexpr u64 kFixed = 2'000;    // work of a subproblem besides its rows
 constexpr u64 kOvershoot = 10'000'000, kLeastWork = 3'000'000;
 constexpr u64 kMostPieces = 3'000'000;
 // Work is a share of what the search will probably take, by what it has closed, if it is expected to be or is long.
-constexpr double kSearchShare = 0.1, kClosedAtLeast = 0.05, kLong = 1e9;
+constexpr double kSearchShare = 0.1, kClosedAtLeast = 0.05, kLong = 2e9;
 
 Settings bottom_settings(const Settings& settings) {
   Settings bottom = settings;

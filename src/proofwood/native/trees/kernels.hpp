@@ -106,6 +106,9 @@ struct Kernels {
   // `low` or `high`.
   void (*number)(std::uint32_t n, const std::uint32_t* rows, std::uint32_t* target, std::uint32_t* low,
                  std::uint32_t* high);
+  // Parts a value per local row; it may write one value past the end of either side.
+  void (*part_column)(std::uint32_t n, const std::uint32_t* values, const std::uint32_t* target, std::uint32_t* low,
+                      std::uint32_t* high);
   // Parts rows; `target` has the number of each local row on its side, and the highest bit where that is the high one.
   void (*part)(const PartedRows& rows, const std::uint32_t* target);
   // Ends of the segments of sorted keys: where values differ and, unless all boundaries are asked for, their classes do

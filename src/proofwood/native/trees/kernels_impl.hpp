@@ -341,6 +341,7 @@ constexpr Kernels table() {
           &sum_of_lesser,
           &make_mask,
           &number,
+          &part_column,
           &part,
           &find_ends};
 }
@@ -360,6 +361,7 @@ constexpr Kernels in_blocks() {
           &sum_of_lesser,
           &make_mask,
           &number,
+          &part_column,
           &part,
           &find_ends};
 }
@@ -378,6 +380,7 @@ constexpr Kernels in_bytes() {
           &sum_of_lesser,
           &make_mask,
           &number,
+          &part_column,
           &part,
           &find_ends};
 }

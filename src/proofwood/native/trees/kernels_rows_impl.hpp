@@ -40,6 +40,24 @@ void number(std::uint32_t n, const std::uint32_t* rows, std::uint32_t* target, s
   }
 }
 
+void part_column(std::uint32_t n, const std::uint32_t* values, const std::uint32_t* target, std::uint32_t* low,
+                 std::uint32_t* high) {
+  for (std::uint32_t i = 0; i < n; i += 16) {
+    const __mmask16 there = static_cast<__mmask16>(n - i >= 16 ? 0xffffu : (1u << (n - i)) - 1);
+    const __m512i sides = _mm512_maskz_loadu_epi32(there, target + i);
+    const __m512i value = _mm512_maskz_loadu_epi32(there, values + i);
+    const __mmask16 is_high = static_cast<__mmask16>(_mm512_movepi32_mask(sides) & there);
+    const __mmask16 is_low = static_cast<__mmask16>(there & ~is_high);
+    const auto lows = static_cast<std::uint32_t>(__builtin_popcount(is_low));
+    const auto highs = static_cast<std::uint32_t>(__builtin_popcount(is_high));
+    _mm512_mask_storeu_epi32(low, static_cast<__mmask16>((1u << lows) - 1), _mm512_maskz_compress_epi32(is_low, value));
+    _mm512_mask_storeu_epi32(high, static_cast<__mmask16>((1u << highs) - 1),
+                             _mm512_maskz_compress_epi32(is_high, value));
+    low += lows;
+    high += highs;
+  }
+}
+
 // Those of either side are moved together and stored, no further than their number.
 void part(const PartedRows& rows, const std::uint32_t* target) {
   std::uint32_t to[2] = {0, 0};
@@ -100,6 +118,16 @@ void number(std::uint32_t n, const std::uint32_t* rows, std::uint32_t* target, s
     *(is_high ? high + n_high : low + (i - n_high)) = rows[i];
     target[i] |= is_high ? n_high : i - n_high;
     n_high += is_high;
+  }
+}
+
+void part_column(std::uint32_t n, const std::uint32_t* values, const std::uint32_t* target, std::uint32_t* low,
+                 std::uint32_t* high) {
+  for (std::uint32_t i = 0; i < n; ++i) {  // written to both sides, one goes on
+    const std::uint32_t is_high = target[i] >> 31;
+    *low = *high = values[i];
+    low += 1 - is_high;
+    high += is_high;
   }
 }
 

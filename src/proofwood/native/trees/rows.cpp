@@ -135,6 +135,12 @@ bool Rows::divide(const Table& table, u32* target, u32 n_low, Rows& low, Rows& h
                     {low.order_.data() + low_at, high.order_.data() + high_at},
                     {low.key_.data() + low_at, high.key_.data() + high_at}},
                    target);
+    if (have_column_[f]) {  // those who asked for it will ask for those of the sides
+      u32* const to[2] = {low.column_.resize(std::size_t{low.n} * n_features + 1) + low_at,
+                          high.column_.resize(std::size_t{high.n} * n_features + 1) + high_at};
+      kernels_->part_column(n, column_.data() + std::size_t{f} * n, target, to[0], to[1]);
+      low.have_column_[f] = high.have_column_[f] = 1;
+    }
   }
   return true;
 }
@@ -167,7 +173,7 @@ u32 Rows::position_at_weight(const Table& table, u32 feature, u32 from, i64 want
 
 const u32* Rows::column(u32 feature) {
   if (!have_column_[feature]) {
-    u32* const to = column_.resize(std::size_t{n} * n_features) + std::size_t{feature} * n;
+    u32* const to = column_.resize(std::size_t{n} * n_features + 1) + std::size_t{feature} * n;
     const u32* const by = order(feature);
     const u32* const keys = key(feature);
     for (u32 i = 0; i < n; ++i) to[by[i]] = keys[i];

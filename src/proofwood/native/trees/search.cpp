@@ -99,7 +99,7 @@ void Search::begin_blocks() {
 
 // After a depth that took so much work. A search that will probably be short goes on alone.
 void Search::pace_blocks(i64 work) {
-  constexpr double kShare = 0.05, kLong = 1e9;
+  constexpr double kShare = 0.05, kLong = 2e9;
   const double growth = 2 * static_cast<double>(work) / static_cast<double>(std::max<i64>(searched_, 1));
   const double expected = growth * static_cast<double>(work);
   searched_ = work;

@@ -75,7 +75,7 @@ struct StumpBatch {
       }
     two = present <= 2;
     if (!minimum.any() && table.levels.empty()) {
-      if (two) values.heaviest = heaviest(rows);
+      values.heaviest = table.heaviest;
       const Kernels* const narrow =
           two ? select_block_kernels(isa, lane_bits, *kernels, rows.n, largest, values.heaviest)
               : select_byte_kernels(isa, lane_bits, *kernels, rows.counts.heaviest_class());
@@ -108,13 +108,6 @@ struct StumpBatch {
       values.scratch = lane_buffer.resize(
           (scratch_vectors(rows.n, values.minimum) + 2 * std::size_t{values.n_labels} + for_levels) * kVectorBytes);
     }
-  }
-
-  i64 heaviest(const Rows& rows) const {
-    if (table.unit) return 1;
-    i64 most = 0;
-    for (u32 i = 0; i < rows.n; ++i) most = std::max(most, table.weight[rows.row(i)]);
-    return most;
   }
 
   // One walk over all features for the candidates in `lanes`. False if stopped.

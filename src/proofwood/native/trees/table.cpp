@@ -350,6 +350,7 @@ void merge_rows(Table& table, const MergedRows& merged, const int* labels, const
     table.count.assign(merged.count, 1);
     table.mass = table.weight;
   }
+  table.heaviest = table.weight.empty() ? 0 : *std::max_element(table.weight.begin(), table.weight.end());
   table.unit = std::all_of(table.weight.begin(), table.weight.end(), [](i64 w) { return w == 1; }) &&
                std::all_of(table.count.begin(), table.count.end(), [](u32 c) { return c == 1; });
 }

@@ -67,6 +67,7 @@ struct Table {
   std::vector<i64> mass;            // per row: their weight, before opposite rows cancelled
   i64 constant = 0;                 // weight that every tree gets wrong: equal rows of opposite classes
   bool unit = true;                 // all weights and counts are 1
+  i64 heaviest = 1;                 // weight of a row
 
   const double* x = nullptr;  // the caller's values, (rows of the caller, n_columns), and a row of the caller per row
   std::size_t n_columns = 0;
