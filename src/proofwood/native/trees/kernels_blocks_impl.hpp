@@ -71,8 +71,10 @@ class Blocks {
   // The end of the block that begins at a position.
   PROOFWOOD_INLINE std::uint32_t held_from(std::uint32_t at) const {
     if (values_.heaviest == 1) return rows_.n - at < kHeld ? rows_.n : at + kHeld;
-    for (std::uint32_t held = 0; at < rows_.n; ++at)
-      if ((held += heavy(weight_[rows_.order[at]])) > kHeld) break;
+    for (std::uint32_t held = 0; at < rows_.n; ++at) {
+      held += heavy(weight_[rows_.order[at]]);
+      if (held > kHeld) break;
+    }
     return at;
   }
 
