@@ -275,10 +275,9 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
         raise AssertionError(f"the search ended {gap} from its bound, {problem.max_gap} are permitted")
     events = [ProgressEvent(s, *cost.reported(u, low)) for s, u, low in trace if u < _NO_TREE]
     objective, bound, status = proof(cost, upper, lower, lambda: real_cost(table, problem), complete=complete)
-    seconds = max([found["seconds"], *(event.seconds for event in events[-1:])])  # clocks of two threads
-    final = ProgressEvent(seconds, objective, bound)
+    final = ProgressEvent(found["seconds"], objective, bound)
     stats = Stats(
-        seconds=seconds,
+        seconds=found["seconds"],
         engine=f"search ({found['kernel'] if options.simd == 'auto' else options.simd})",
         stopped_by=None if complete else stopped_by,
         counters=dict(found.get("counters", {})),

@@ -188,16 +188,15 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
     const auto state = known->known().state();
     if (known->has_set()) progress(now, state.upper, state.lower);
   };
-  double took = 0;
   if (earlier && earlier->whole) {  // what is known is the answer at least, however short the time
-    took = proofwood::run_watched(prepare, stop, std::nullopt, nullptr);
+    const double took = proofwood::run_watched(prepare, stop, std::nullopt, nullptr);
     if (seconds) seconds = std::max(0.0, *seconds - took);
   }
-  if (stop.load() == kRunning) took += proofwood::run_watched(work, stop, seconds, report);
+  if (stop.load() == kRunning) proofwood::run_watched(work, stop, seconds, report);
 
   nb::dict result;
   result["stopped"] = stop.load();
-  result["seconds"] = took;
+  result["seconds"] = proofwood::seconds_since(started);  // as the trace counts them
   result["prepared"] = search != nullptr;
   if (!search) return result;
   write_result(*search, result);

@@ -126,6 +126,10 @@ nanobind::dict counters_of(const Counts& counts, const char* const (&names)[kSiz
   return counters;
 }
 
+inline double seconds_since(std::chrono::steady_clock::time_point started) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+}
+
 // `work` runs without the GIL on a new thread and must return soon after `stop` becomes other than kRunning.
 // `report`, if given, is called about every 50 ms from the calling thread, with the GIL, with the seconds so far; it
 // may call into Python. A KeyboardInterrupt, raised by the signal or by `report`, sets kInterrupt and is swallowed; any
@@ -136,7 +140,7 @@ inline double run_watched(const std::function<void()>& work, std::atomic<int>& s
   namespace nb = nanobind;
   using Clock = std::chrono::steady_clock;
   const auto started = Clock::now();
-  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - started).count(); };
+  const auto elapsed = [&] { return seconds_since(started); };
   MemoryWatch memory(stop);
 
   std::mutex mutex;
