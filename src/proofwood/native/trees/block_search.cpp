@@ -18,7 +18,7 @@ constexpr u64 kFixed = 2'000;    // work of a subproblem besides its rows
 constexpr u64 kOvershoot = 10'000'000, kLeastWork = 3'000'000;
 constexpr u64 kMostPieces = 3'000'000;
 // Work is a share of what the search will probably take, by what it has closed, if it is expected to be or is long.
-constexpr double kSearchShare = 0.1, kClosedAtLeast = 0.05, kLong = 2e9;
+constexpr double kSearchShare = 0.1, kClosedAtLeast = 0.05;
 
 Settings bottom_settings(const Settings& settings) {
   Settings bottom = settings;
@@ -82,7 +82,7 @@ Floors BlockSearch::keep_pace(u64 searched, double closed) {
     extra_ -= extra;
     allowed_ += extra + share_ * (done - extra);
     searched_ += done;
-    if (share_ > 0 || searched_ > kLong)
+    if (share_ > 0 || searched_ > kLongSearch)
       allowed_ = std::max(allowed_, kSearchShare * searched_ / (closed + kClosedAtLeast));
     until = static_cast<u64>(allowed_);
   }

@@ -13,6 +13,8 @@
 
 namespace proofwood::trees {
 
+constexpr double kLongSearch = 2e9;  // work from which on bounds by blocks are worth a share of it: about 5 seconds
+
 class BlockSearch {
  public:
   // `rows` stay where they are; trees have up to `depth` levels, three or more, and no minimum of leaves.

@@ -117,8 +117,8 @@ struct Kernels {
                         std::uint32_t* ends, std::int16_t* is_end);
 };
 
-// Narrowest lanes that hold `largest`, of an instruction set that `chosen_isa` gave. `bits`: 0 or 8
-// narrowest, else 16, 32 or 64.
+// Narrowest lanes that hold `largest`, of an instruction set that `chosen_isa` gave. `bits`: 0 narrowest,
+// else 16, 32 or 64.
 const Kernels* select_kernels(int isa, int bits, std::int64_t largest);
 
 // Narrower lanes for sums of up to 2^30: two classes, no minimum of leaves, no columns tested by sets. Rows come in

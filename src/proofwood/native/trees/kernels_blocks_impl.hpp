@@ -11,15 +11,15 @@ class Blocks {
  public:
   using L = Lanes<T>;
   using V = typename L::Vector;
-  static constexpr int kWideBytes = L::count * static_cast<int>(sizeof(S));
-  typedef S Wide __attribute__((vector_size(kWideBytes)));
+  using W = WideLanes<T, S>;
+  using Wide = typename W::Vector;
   static constexpr std::uint32_t kHeld = std::numeric_limits<T>::max();  // weight
 
   Blocks(const SortedRows& rows, const RowValues& values, StumpState& state)
       : rows_(rows), values_(values), state_(state), weight_(static_cast<const T*>(values.weight)) {
     for (int side = 0; side < 2; ++side) {
-      most_[side] = load(state_.block_max[side]);
-      least_[side] = load(state_.block_min[side]);
+      most_[side] = W::load(state_.block_max[side]);
+      least_[side] = W::load(state_.block_min[side]);
     }
   }
 
@@ -29,31 +29,15 @@ class Blocks {
     else
       while (from_ < rows_.n) block(held_from(from_));
     for (int side = 0; side < 2; ++side) {
-      store(state_.block_max[side], most_[side]);
-      store(state_.block_min[side], least_[side]);
+      W::store(state_.block_max[side], most_[side]);
+      W::store(state_.block_min[side], least_[side]);
     }
-    store(state_.block_net, net_);
+    W::store(state_.block_net, net_);
   }
 
  private:
   // Masks and weights of so many rows outgrow the caches near a core: they are fetched ahead.
   static constexpr std::uint32_t kFar = 1u << 18, kAhead = 64;
-
-  // Extremes from the start of a block.
-  struct Narrow {
-    V max_low, min_low, max_high, min_high;
-
-    PROOFWOOD_INLINE void begin() {
-      max_low = max_high = L::splat(std::numeric_limits<T>::min());
-      min_low = min_high = L::splat(std::numeric_limits<T>::max());
-    }
-    PROOFWOOD_INLINE void note(V low, V high) {
-      max_low = L::max(max_low, low);
-      min_low = L::min(min_low, low);
-      max_high = L::max(max_high, high);
-      min_high = L::min(min_high, high);
-    }
-  };
 
   const SortedRows& rows_;
   const RowValues& values_;
@@ -63,9 +47,6 @@ class Blocks {
   S all_ = 0;               // sum of signed weights up to there, and its part on the low side
   Wide net_{}, most_[2], least_[2];
 
-  static Wide load(const unsigned char* from) { return *reinterpret_cast<const Wide*>(from); }
-  static void store(unsigned char* to, const Wide& v) { *reinterpret_cast<Wide*>(to) = v; }
-  PROOFWOOD_INLINE static Wide widened(V v) { return __builtin_convertvector(v, Wide); }
   static std::uint32_t heavy(T weight) { return static_cast<std::uint32_t>(weight < 0 ? -weight : weight); }
 
   // The end of the block that begins at a position.
@@ -79,24 +60,23 @@ class Blocks {
   }
 
   // Ends a block, in which a segment ended or did not.
-  PROOFWOOD_INLINE void close(V s, T all, bool ended, const Narrow& extremes) {
+  PROOFWOOD_INLINE void close(V s, T all, bool ended, const Extremes<T>& extremes) {
     if (ended) {
       const Wide before = Wide{} + all_ - net_;  // on the high side
       const auto note = [this](int side, Wide above, Wide below) __attribute__((always_inline)) {
-        most_[side] = most_[side] > above ? most_[side] : above;
-        least_[side] = least_[side] < below ? least_[side] : below;
+        most_[side] = W::max(most_[side], above);
+        least_[side] = W::min(least_[side], below);
       };
-      note(0, net_ + widened(extremes.max_low), net_ + widened(extremes.min_low));
-      note(1, before + widened(extremes.max_high), before + widened(extremes.min_high));
+      note(0, net_ + W::widened(extremes.max_low), net_ + W::widened(extremes.min_low));
+      note(1, before + W::widened(extremes.max_high), before + W::widened(extremes.min_high));
     }
-    net_ += widened(s);
+    net_ += W::widened(s);
     all_ = static_cast<S>(all_ + all);
   }
 
   // Short segments.
   void block(std::uint32_t to) {
-    Narrow extremes;
-    extremes.begin();
+    Extremes<T> extremes;  // from the start of the block
     V s{}, all{};
     const V bits = L::bits();
     const std::uint32_t* const order = rows_.order;
@@ -155,14 +135,13 @@ class Blocks {
     const std::uint32_t* const order = rows_.order;
     const std::uint32_t* const mask = values_.mask;
     const T* const weight = weight_;
-    Narrow extremes;
-    extremes.begin();
+    Extremes<T> extremes;  // from the start of the block
     V s{}, all{};
     std::uint32_t held = 0, i = 0;
     bool ended = false;
     const auto next_block = [&]() __attribute__((always_inline)) {
       close(s, all[0], ended, extremes);
-      extremes.begin();
+      extremes = {};
       s = all = V{};
       held = 0;
       ended = false;

@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::uint32_t kLongRun = 2;  // rows
 
-enum class Leaves { kUnit, kWeighted, kLimited };  // rows of unit weight; of any; with a minimum of leaves
+enum class Counted { kUnit, kWeighted, kLimited };  // rows of unit weight; of any; with a minimum of leaves
 
 // Counts of one class in lanes of type T, of two in lanes of type S.
-template <class T, class S, Leaves kLeaves, bool kLong>
+template <class T, class S, Counted kCounted, bool kLong>
 class ClassWalk {
  public:
   ClassWalk(const SortedRows& rows, const RowValues& values)
@@ -36,26 +36,26 @@ class ClassWalk {
 
   void walk(StumpState& state) {
     forward();
-    const Wide leaf_low = widened(best_low_), leaf_high = widened(best_high_);
-    store(state.leaf[0], leaf_low);
-    store(state.leaf[1], leaf_high);
-    all_low_ = max(load(state.best_all[0]), leaf_low);
-    all_high_ = max(load(state.best_all[1]), leaf_high);
-    some_low_ = load(state.best_some[0]);
-    some_high_ = load(state.best_some[1]);
+    const Wide leaf_low = W::widened(best_low_), leaf_high = W::widened(best_high_);
+    W::store(state.leaf[0], leaf_low);
+    W::store(state.leaf[1], leaf_high);
+    all_low_ = W::max(W::load(state.best_all[0]), leaf_low);
+    all_high_ = W::max(W::load(state.best_all[1]), leaf_high);
+    some_low_ = W::load(state.best_some[0]);
+    some_high_ = W::load(state.best_some[1]);
     backward();
-    store(state.best_all[0], all_low_);
-    store(state.best_all[1], all_high_);
-    store(state.best_some[0], some_low_);
-    store(state.best_some[1], some_high_);
+    W::store(state.best_all[0], all_low_);
+    W::store(state.best_all[1], all_high_);
+    W::store(state.best_some[0], some_low_);
+    W::store(state.best_some[1], some_high_);
   }
 
  private:
   using L = Lanes<T>;
   using V = typename L::Vector;
-  static constexpr int kWideBytes = L::count * static_cast<int>(sizeof(S));
-  typedef S Wide __attribute__((vector_size(kWideBytes)));
-  static constexpr bool kUnit = kLeaves == Leaves::kUnit, kLimited = kLeaves == Leaves::kLimited;
+  using W = WideLanes<T, S>;
+  using Wide = typename W::Vector;
+  static constexpr bool kUnit = kCounted == Counted::kUnit, kLimited = kCounted == Counted::kLimited;
   struct Run {
     T weight;
     std::uint16_t label;
@@ -76,15 +76,6 @@ class ClassWalk {
   Wide all_low_, all_high_, some_low_, some_high_;
   V rows_low_{}, rows_high_{}, mass_low_{}, mass_high_{};  // of all rows, in the end
 
-  static Wide load(const unsigned char* from) { return *reinterpret_cast<const Wide*>(from); }
-  static void store(unsigned char* to, const Wide& v) { *reinterpret_cast<Wide*>(to) = v; }
-  PROOFWOOD_INLINE static Wide max(Wide a, Wide b) { return a > b ? a : b; }
-  PROOFWOOD_INLINE static Wide widened(V v) {
-    if constexpr (std::is_same_v<T, S>)
-      return v;
-    else
-      return __builtin_convertvector(v, Wide);
-  }
   PROOFWOOD_INLINE T weight(std::uint32_t row) const { return kUnit ? T{1} : weight_[row]; }
   PROOFWOOD_INLINE V add(V low, std::uint32_t row, V bits, V one) const {
     return L::add_low(low, values_.mask[row], bits, kUnit ? one : L::splat(weight_[row]));
@@ -154,10 +145,10 @@ class ClassWalk {
   }
   // The best class before the end of a segment, and the best one after it.
   PROOFWOOD_INLINE void join(std::uint32_t segment) {
-    const Wide low = widened(prefix_[2 * segment]) + widened(best_low_);
-    const Wide high = widened(prefix_[2 * segment + 1]) + widened(best_high_);
-    all_low_ = max(all_low_, low);
-    all_high_ = max(all_high_, high);
+    const Wide low = W::widened(prefix_[2 * segment]) + W::widened(best_low_);
+    const Wide high = W::widened(prefix_[2 * segment + 1]) + W::widened(best_high_);
+    all_low_ = W::max(all_low_, low);
+    all_high_ = W::max(all_high_, high);
     if constexpr (kLimited) {
       const V need = L::splat(static_cast<T>(values_.min_rows)), need_mass = L::splat(static_cast<T>(values_.min_mass));
       const V* const seen = seen_ + 4 * segment;
@@ -167,8 +158,8 @@ class ClassWalk {
       };
       const V good_low = good(seen[0], rows_low_, seen[2], mass_low_);
       const V good_high = good(seen[1], rows_high_, seen[3], mass_high_);
-      some_low_ = max(some_low_, (low & good_low) | ~good_low);
-      some_high_ = max(some_high_, (high & good_high) | ~good_high);
+      some_low_ = W::max(some_low_, (low & good_low) | ~good_low);
+      some_high_ = W::max(some_high_, (high & good_high) | ~good_high);
     }
   }
   PROOFWOOD_INLINE void count(std::uint32_t segment, std::uint32_t first, std::uint32_t end, V bits) {
@@ -190,22 +181,22 @@ class ClassWalk {
   }
 };
 
-template <class T, class S, Leaves kLeaves>
+template <class T, class S, Counted kCounted>
 void walk_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
   if (rows.n_ends < rows.n / kLongRun)
-    ClassWalk<T, S, kLeaves, true>(rows, values).walk(state);
+    ClassWalk<T, S, kCounted, true>(rows, values).walk(state);
   else
-    ClassWalk<T, S, kLeaves, false>(rows, values).walk(state);
+    ClassWalk<T, S, kCounted, false>(rows, values).walk(state);
 }
 
 template <class T>
 void many_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
   if (values.minimum)
-    walk_classes<T, T, Leaves::kLimited>(rows, values, state);
+    walk_classes<T, T, Counted::kLimited>(rows, values, state);
   else if (values.unit)
-    walk_classes<T, T, Leaves::kUnit>(rows, values, state);
+    walk_classes<T, T, Counted::kUnit>(rows, values, state);
   else
-    walk_classes<T, T, Leaves::kWeighted>(rows, values, state);
+    walk_classes<T, T, Counted::kWeighted>(rows, values, state);
 }
 
 // All lanes of a mask, where a vector of T holds fewer.
@@ -216,9 +207,9 @@ void begin_small_classes(StumpState& state, bool) {
 
 void many_small_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
   if (values.unit)
-    walk_classes<std::uint8_t, std::int16_t, Leaves::kUnit>(rows, values, state);
+    walk_classes<std::uint8_t, std::int16_t, Counted::kUnit>(rows, values, state);
   else
-    walk_classes<std::uint8_t, std::int16_t, Leaves::kWeighted>(rows, values, state);
+    walk_classes<std::uint8_t, std::int16_t, Counted::kWeighted>(rows, values, state);
 }
 
 }  // namespace

@@ -41,12 +41,13 @@ struct Lanes {
     static constexpr Bits kBits = [] {
       Bits bits{};
       for (int lane = 0; lane < count; ++lane)
-        bits.of[lane] = static_cast<T>(static_cast<std::uint64_t>(1) << (kByBits ? 0 : lane / kParts));
+        bits.of[lane] = static_cast<T>(static_cast<std::uint64_t>(1) << (lane / kParts));
       return bits;
     }();
     return *reinterpret_cast<const Vector*>(kBits.of);
   }
   static Vector low(std::uint32_t mask, Vector bits) {  // all ones where the row goes low
+    static_assert(!kByBits, "a lane does not see its bit");
     const Vector word = reinterpret_cast<Vector>(Words{} + mask);
     return reinterpret_cast<Vector>((word & bits) == bits);
   }
@@ -56,8 +57,9 @@ struct Lanes {
     if constexpr (kByBits)
       return reinterpret_cast<Vector>(_mm256_mask_add_epi8(
           reinterpret_cast<__m256i>(sum), mask, reinterpret_cast<__m256i>(sum), reinterpret_cast<__m256i>(weight)));
+    else
 #endif
-    return sum + (low(mask, bits) & weight);
+      return sum + (low(mask, bits) & weight);
   }
   static Vector max(Vector a, Vector b) { return a > b ? a : b; }
   static Vector min(Vector a, Vector b) { return a < b ? a : b; }
@@ -65,6 +67,24 @@ struct Lanes {
   static void store(unsigned char* to, Vector v) { *reinterpret_cast<Vector*>(to) = v; }
   static Vector lowest() { return splat(std::numeric_limits<T>::min() / 2); }
   static Vector highest() { return splat(std::numeric_limits<T>::max() / 2); }
+};
+
+// Values of as many lanes as T has, in type S, which may be wider.
+template <class T, class S>
+struct WideLanes {
+  static constexpr int kSize = Lanes<T>::count * static_cast<int>(sizeof(S));
+  typedef S Vector __attribute__((vector_size(kSize), aligned(kSize < kVectorBytes ? kSize : kVectorBytes)));
+
+  PROOFWOOD_INLINE static Vector load(const unsigned char* from) { return *reinterpret_cast<const Vector*>(from); }
+  PROOFWOOD_INLINE static void store(unsigned char* to, const Vector& v) { *reinterpret_cast<Vector*>(to) = v; }
+  PROOFWOOD_INLINE static Vector max(Vector a, Vector b) { return a > b ? a : b; }
+  PROOFWOOD_INLINE static Vector min(Vector a, Vector b) { return a < b ? a : b; }
+  PROOFWOOD_INLINE static Vector widened(typename Lanes<T>::Vector v) {
+    if constexpr (std::is_same_v<T, S>)
+      return v;
+    else
+      return __builtin_convertvector(v, Vector);
+  }
 };
 
 template <class T>
@@ -95,6 +115,11 @@ struct Extremes {
   using V = typename L::Vector;
   V max_low, max_high, min_low, min_high;
 
+  Extremes()  // of no sum
+      : max_low(L::splat(std::numeric_limits<T>::min())),
+        max_high(max_low),
+        min_low(L::splat(std::numeric_limits<T>::max())),
+        min_high(min_low) {}
   explicit Extremes(const StumpState& state)
       : max_low(L::load(state.max_all[0])),
         max_high(L::load(state.max_all[1])),
@@ -326,63 +351,50 @@ std::int32_t sum_of_lesser(std::uint32_t n, const std::int32_t* a, const std::in
   return total;
 }
 
+// With lanes of type T, and what all kernels share.
+template <class T>
+constexpr Kernels lanes_of() {
+  Kernels kernels{};
+  kernels.name = PROOFWOOD_ISA_NAME;
+  kernels.lanes = Lanes<T>::count;
+  kernels.bits = static_cast<int>(sizeof(T)) * 8;
+  kernels.lane_bit = &Lanes<T>::bit;
+  kernels.sum_of_lesser = &sum_of_lesser;
+  kernels.make_mask = &make_mask;
+  kernels.number = &number;
+  kernels.part_column = &part_column;
+  kernels.part = &part;
+  kernels.find_ends = &find_ends;
+  return kernels;
+}
+
 template <class T>
 constexpr Kernels table() {
-  return {PROOFWOOD_ISA_NAME,
-          Lanes<T>::count,
-          static_cast<int>(sizeof(T)) * 8,
-          &Lanes<T>::bit,
-          &begin<T>,
-          &two_classes<T>,
-          &many_classes<T>,
-          &two_classes_levels<T>,
-          &many_classes_levels<T>,
-          &finish<T>,
-          &sum_of_lesser,
-          &make_mask,
-          &number,
-          &part_column,
-          &part,
-          &find_ends};
+  Kernels kernels = lanes_of<T>();
+  kernels.begin = &begin<T>;
+  kernels.two_classes = &two_classes<T>;
+  kernels.many_classes = &many_classes<T>;
+  kernels.two_classes_levels = &two_classes_levels<T>;
+  kernels.many_classes_levels = &many_classes_levels<T>;
+  kernels.finish = &finish<T>;
+  return kernels;
 }
 
 template <class T, class S>
 constexpr Kernels in_blocks() {
-  return {PROOFWOOD_ISA_NAME,
-          Lanes<T>::count,
-          static_cast<int>(sizeof(T)) * 8,
-          &Lanes<T>::bit,
-          &begin_blocks<S>,
-          &two_classes_in_blocks<T, S>,
-          nullptr,
-          nullptr,
-          nullptr,
-          &finish_blocks<S>,
-          &sum_of_lesser,
-          &make_mask,
-          &number,
-          &part_column,
-          &part,
-          &find_ends};
+  Kernels kernels = lanes_of<T>();
+  kernels.begin = &begin_blocks<S>;
+  kernels.two_classes = &two_classes_in_blocks<T, S>;
+  kernels.finish = &finish_blocks<S>;
+  return kernels;
 }
 
-constexpr Kernels in_bytes() {
-  return {PROOFWOOD_ISA_NAME,
-          Lanes<std::uint8_t>::count,
-          8,
-          &Lanes<std::uint8_t>::bit,
-          &begin_small_classes,
-          nullptr,
-          &many_small_classes,
-          nullptr,
-          nullptr,
-          &finish<std::int16_t>,
-          &sum_of_lesser,
-          &make_mask,
-          &number,
-          &part_column,
-          &part,
-          &find_ends};
+constexpr Kernels small_classes() {
+  Kernels kernels = lanes_of<std::uint8_t>();
+  kernels.begin = &begin_small_classes;
+  kernels.many_classes = &many_small_classes;
+  kernels.finish = &finish<std::int16_t>;
+  return kernels;
 }
 
 constexpr Kernels kTables[] = {
@@ -392,7 +404,7 @@ constexpr Kernels kTables[] = {
     in_blocks<std::int8_t, std::int16_t>(),
     in_blocks<std::int8_t, std::int32_t>(),
     in_blocks<std::int16_t, std::int32_t>(),
-    in_bytes(),
+    small_classes(),
 };
 
 }  // namespace

@@ -44,13 +44,13 @@ const Kernels* select_block_kernels(int isa, int bits, const Kernels& kernels, s
   constexpr std::int64_t kShortest = 24;  // rows of a block, in the mean
   if (kernels.bits > 32 || bits > 16) return nullptr;
   const auto pays = [&](std::int64_t held) { return heaviest <= held && largest <= held / kShortest * n; };
-  if (bits <= 8 && pays(std::numeric_limits<std::int8_t>::max())) return tables(isa) + (kernels.bits == 16 ? 3 : 4);
+  if (bits == 0 && pays(std::numeric_limits<std::int8_t>::max())) return tables(isa) + (kernels.bits == 16 ? 3 : 4);
   return kernels.bits == 32 && pays(std::numeric_limits<std::int16_t>::max()) ? tables(isa) + 5 : nullptr;
 }
 
 const Kernels* select_byte_kernels(int isa, int bits, const Kernels& kernels, std::int64_t largest_class) {
   const bool held = kernels.bits == 16 && largest_class <= std::numeric_limits<std::uint8_t>::max();
-  return held && bits <= 8 ? tables(isa) + 6 : nullptr;
+  return held && bits == 0 ? tables(isa) + 6 : nullptr;
 }
 
 }  // namespace proofwood::trees

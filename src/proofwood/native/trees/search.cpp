@@ -99,11 +99,11 @@ void Search::begin_blocks() {
 
 // After a depth that took so much work. A search that will probably be short goes on alone.
 void Search::pace_blocks(i64 work) {
-  constexpr double kShare = 0.05, kLong = 2e9;
+  constexpr double kShare = 0.05;
   const double growth = 2 * static_cast<double>(work) / static_cast<double>(std::max<i64>(searched_, 1));
   const double expected = growth * static_cast<double>(work);
   searched_ = work;
-  if (expected < kLong)
+  if (expected < kLongSearch)
     blocks_->allow(0, 0, 0);
   else
     blocks_->allow(0, static_cast<i64>(std::min(1e18, kShare * expected)), kShare);
