@@ -75,7 +75,7 @@ def compare(
             values = {
                 "case": case,
                 "depth": depth,
-                "seconds": min(rest, left),
+                "seconds": min(rest, left / threads),
                 "threads": threads,
                 "checkpoint": str(folder / f"{name}-{depth}.jsonl"),
             }
@@ -122,7 +122,7 @@ def _proofs(table: Table, depth: str) -> str:
     lines = []
     found = table.select(depth=depth)
     for case, threads in sorted({(row["set"], row["threads"]) for row in found}):
-        parts = [row for row in table.select(depth=depth, set=case, threads=threads) if row["status"] != "failed"]
+        parts = [row for row in table.select(depth=depth, set=case, threads=threads) if row["objective"]]
         if not parts:
             continue
         objective = min(number(row["objective"]) for row in parts)
