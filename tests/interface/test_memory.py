@@ -6,13 +6,15 @@ import multiprocessing
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
 
-from proofwood import Explainer, OptimalTreeClassifier, load, memory
+from proofwood import Explainer, OptimalTreeClassifier, _native, load, memory
+from proofwood.engines.interrupts import MEMORY
 from proofwood.exceptions import OptimalityWarning
 from tests.fuzz.memory import ENGINES, outcome
 from tests.memory_child import LEARNERS, table
@@ -112,6 +114,31 @@ def test_identifiers_are_prepared_within_the_limit(
 )
 def test_few_addresses_are_no_death(learner: str, megabytes: int, jobs: int) -> None:
     outcome({"learner": learner, "megabytes": megabytes, "jobs": jobs, "time_limit": 0.5})
+
+
+@linux
+@pytest.mark.parametrize("megabytes", [12, 13, 14])
+def test_a_tree_that_was_found_is_written(megabytes: int) -> None:
+    case = {"learner": "tree", "rows": 3903, "columns": 27, "seed": 1262209603, "megabytes": megabytes}
+    found = outcome({**case, "jobs": 64, "time_limit": 0.5})
+    assert found["objective"] < 1000  # of 1,394 with one leaf
+    assert found["stopped_by"] == "memory_limit"
+
+
+def test_without_memory_to_write_a_tree_the_answer_is_a_leaf(monkeypatch: pytest.MonkeyPatch) -> None:
+    solve = _native.solve_tree
+
+    def no_room(*arguments: Any) -> dict[str, Any]:
+        return {**solve(*arguments), "stopped": MEMORY, "tree": [], "has_tree": False}
+
+    X, y = table(300, 3, 0)
+    monkeypatch.setattr(_native, "solve_tree", no_room)
+    with pytest.warns(OptimalityWarning):
+        model = OptimalTreeClassifier(max_depth=2).fit(X, y)
+    assert model.result_.stats.stopped_by == "memory_limit"
+    assert model.model_.n_leaves == 1
+    assert model.lower_bound_ <= model.objective_ == model.recount(X, y)
+    assert {event.objective for event in model.result_.trace} == {model.objective_}
 
 
 @linux

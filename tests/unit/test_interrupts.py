@@ -15,6 +15,7 @@ import pytest
 
 import proofwood
 from diagram_problems import problem_of
+from proofwood import _native
 from proofwood.engines.bdd.reference.solve import solve as solve_by_maxsat
 from proofwood.engines.bdd.solve import solve as solve_diagram
 from proofwood.engines.bdd.subset import best_subset, fewest_tests, optimal_subsets
@@ -68,7 +69,7 @@ WORK: dict[str, Callable[[], Any]] = {
 }
 
 
-def with_ctrl_c(work: Callable[[], Any], number: int) -> tuple[Any, int]:
+def with_ctrl_c(work: Callable[[], Any], number: int, pressed: Callable[[], None] = lambda: None) -> tuple[Any, int]:
     """Value of ``work()`` with a KeyboardInterrupt at the call of the engines' function ``number``, and their calls."""
     calls = 0
 
@@ -80,6 +81,7 @@ def with_ctrl_c(work: Callable[[], Any], number: int) -> tuple[Any, int]:
         if event == "call" and counts:
             calls += 1
             if calls == number:
+                pressed()
                 raise KeyboardInterrupt
 
     before = sys.gettrace()
@@ -120,6 +122,19 @@ def test_ctrl_c_at_any_call(name: str) -> None:
         assert lower <= optimum <= objective, number
         told += stopped_by(result) == "interrupt"
     assert told > 0
+
+
+@pytest.mark.parametrize("name", [name for name in WORK if "sat" not in name])
+def test_after_ctrl_c_nothing_is_searched(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+    for native in ("solve_tree", "minimal_tree", "solve_subset"):
+        whole = getattr(_native, native)
+        monkeypatch.setattr(_native, native, lambda *given, of=whole: (searched.append(name), of(*given))[1])
+    WORK[name]()  # what is kept of it makes later runs shorter
+    _, calls = with_ctrl_c(WORK[name], 0)
+    for number in range(FIRST.get(name, 8), calls + 1):
+        with_ctrl_c(WORK[name], number, searched.clear)
+        assert not searched, f"after Ctrl-C at call {number} of {calls}"
 
 
 def test_the_native_search_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,15 +48,22 @@ def raise_ended(stopped_by: str | None) -> None:
         raise MemoryLimitError("the memory limit is reached")
 
 
-def completed(step: Callable[[], T]) -> T:
+def completed(step: Callable[[], T], stops: list[str] | None = None) -> T:
     """``step()``, done once more if a Ctrl-C interrupts it, or if it lacks memory that can be given back.
 
     For the short step without side effects that makes an answer of what a search has found: it is not worth losing
     the answer for. A second time goes through.
+
+    Parameters
+    ----------
+    step : what to do
+    stops : gets "interrupt" if a Ctrl-C came; for a step after which the search would go on
     """
     try:
         return step()
     except KeyboardInterrupt:
+        if stops is not None:
+            stops.append("interrupt")
         return step()
     except MemoryError:
         gc.collect()

@@ -25,8 +25,10 @@ def cheapest_over_sets(
     problem: DiagramProblem, clock: Clock, progress: Progress | None, checkpoint: SearchFile | None = None
 ) -> Result:
     """The diagram of least cost; at the end of the time the best one found, with a bound that holds."""
-    run = _PricedRun(problem, clock, progress)
+    stops: list[str] = []
+    run = completed(lambda: _PricedRun(problem, clock, progress), stops)
     try:
+        raise_ended(stops[0] if stops else None)
         run.changed()
         for size in range(1, min(problem.max_features, problem.rows.n_tests) + 1):
             if clock.over:  # larger diagrams cost more
@@ -85,9 +87,7 @@ class _PricedRun(BoundedRun):
         self.problem = problem
         self.counters["sets"] = 0
         cost = problem.cost
-        self.best = completed(
-            lambda: cheapest_diagram(CellTable.of(problem.rows, ()), cost.error_price, cost.leaf_price)
-        )
+        self.best = cheapest_diagram(CellTable.of(problem.rows, ()), cost.error_price, cost.leaf_price)
         self.upper = self.best.cost
         self._left: list[int] = []
         self._stopped_by: str | None = None

@@ -130,7 +130,10 @@ def _errors(
         if ends_all(stopped_by):
             clock = clock.ended()
     if not problem.smallest_set:
-        clock = completed(clock.main_over)
+        stops: list[str] = []
+        clock = completed(clock.main_over, stops)
+        if stops:
+            clock = clock.ended()
     table, size = completed(lambda: _sized(problem, sets, clock, in_order=engine == "greedy"))
     if not complete:  # a set that was not looked at may have a smaller diagram
         size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective > 0 else Status.OPTIMAL)
@@ -156,11 +159,13 @@ def _fewest(
             Status.UNKNOWN,
             Stats(clock.seconds, "search", found.stopped_by, dict(found.counters)),
         )
-    value, trace = len(found.tests), completed(lambda: tuple(e for e in found.trace if e.objective < float("inf")))
+    stops: list[str] = []
+    value = len(found.tests)
+    trace = completed(lambda: tuple(e for e in found.trace if e.objective < float("inf")), stops)
     chosen = _Chosen(found.tests, value, found.lower_bound, "search", found.stopped_by, found.counters, trace)
-    if ends_all(found.stopped_by):
+    clock = completed(clock.main_over, stops)
+    if ends_all(found.stopped_by) or stops:
         clock = clock.ended()
-    clock = completed(clock.main_over)
     table, size = completed(lambda: _sized(problem, [chosen.tests], clock))
     used = tuple(np.unique(table.feature[table.feature >= 0]).tolist())
     if len(used) < value:  # a search that was stopped may keep tests that the diagram does without

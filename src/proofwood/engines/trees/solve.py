@@ -266,6 +266,8 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
     table = refresh(table, problem.X, problem.codes, problem.n_classes, problem.real_weights, relabel=True)
     upper = integer_cost(table, problem)
     counted = found["upper"]  # leaves may predict the class of the larger real weight and not of the larger integer
+    if not found.get("has_tree") and counted is not None and counted < upper:  # no memory was left to write the tree
+        counted, trace = None, []
     if counted is not None and problem.rounding is None and upper > counted:
         raise AssertionError(f"the tree costs {upper}, the search counted {counted}")
     lower = min(lower, upper)

@@ -44,7 +44,10 @@ class Search {
 
   // After run().
   std::vector<TreeNode> tree();
-  void forget() { shared_.cache.forget(); }  // gives back the memory of the cache
+  void forget() {  // gives back what only a search needs
+    shared_.cache.forget();
+    main_.forget();
+  }
   bool canonical() const { return canonical_; }
   i64 constant_cost() const { return settings_.prices.error * table_.constant; }
   Counters counters() const { return totals_; }

@@ -40,6 +40,10 @@ class Solver {
     const bool walks_are_cheap = depth <= 2 && shared.table.n_classes <= 2 && !shared.settings.minimum.any();
     return shared.settings.rules.feature_bounds && (!walks_are_cheap || !shared.table.levels.empty());
   }
+  void forget() {  // gives back its memory; nothing can be solved after it
+    levels_.clear();
+    depth_two.forget();
+  }
   bool batched(int depth) const { return depth == 2 && shared.settings.rules.depth_two; }
   // Sets of levels at the root of a subproblem whose thresholds are done; `base`: bound of trees of depth one less.
   // False if stopped; what is found and its bound hold (level_roots.cpp).

@@ -38,6 +38,13 @@ struct StumpBatch {
   StumpBatch(const Table& t, const Minimum& m, int instruction_set, int bits, const std::atomic<int>& s)
       : table(t), minimum(m), isa(instruction_set), lane_bits(bits), stop(s) {}
 
+  void forget() {
+    for (VectorBuffer* const one :
+         {&mask_buffer, &rank_buffer, &weight_buffer, &count_buffer, &mass_buffer, &lane_buffer})
+      *one = {};
+    label_buffer = {};
+  }
+
   bool stopped() const { return stop.load(std::memory_order_relaxed) != 0; }
 
   // Lane-typed values of the rows, for the walk.

@@ -21,7 +21,7 @@ from proofwood.engines.bdd.reference.options import AS_PRINTED, BddSatOptions
 from proofwood.engines.bdd.reference.run import ClockedSink, DiagramRun
 from proofwood.engines.bdd.smallest import essential_tests, smallest_diagram
 from proofwood.engines.bdd.sparse import no_time_for_table, sparse_diagram
-from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all
+from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all, raise_ended
 from proofwood.engines.run import Clock, Stopped
 from proofwood.model.node_table import IntArray, NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
@@ -91,11 +91,13 @@ def solve(
     if limits.seconds is not None and problem.unknown is Unknown.SMALLEST:
         for_size = min(FOR_SIZE[0] * limits.seconds, FOR_SIZE[1])
         clock = replace(clock, limits=replace(limits, seconds=limits.seconds - for_size))
-    bound = completed(lambda: _first_bound(problem, examples))
-    run = completed(lambda: DiagramRun(problem, examples, clock, progress, lower=bound))
+    stops: list[str] = []
+    bound = completed(lambda: _first_bound(problem, examples), stops)
+    run = completed(lambda: DiagramRun(problem, examples, clock, progress, lower=bound), stops)
     known = () if start is None else _features(start, problem, examples)
     stopped_by = None
     try:
+        raise_ended(stops[0] if stops else None)
         _first_models(run, known if start is not None else None, options)
         if not run.done and problem.fewest:
             _fewest(run, options)

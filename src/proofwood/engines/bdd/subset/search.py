@@ -17,7 +17,7 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.engines.bdd.subset.options import INSTRUCTION_SETS, RULES, SubsetOptions
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
+from proofwood.engines.interrupts import ENDED, INTERRUPT, STOPPED_BY, code_of, completed
 from proofwood.engines.recorded import Recorded
 from proofwood.parallel.search_file import SearchFile, digest
 from proofwood.problem.ranked import RankedRows
@@ -108,13 +108,16 @@ def best_subset(
         return SubsetResult(
             None, None, min(unavoidable, below + unavoidable), STOPPED_BY[found["stopped"]], False, found["seconds"]
         )
-    events = completed(lambda: [ProgressEvent(s, u + unavoidable, low + unavoidable) for s, u, low in found["trace"]])
+    stops: list[str] = []
+    events = completed(
+        lambda: [ProgressEvent(s, u + unavoidable, low + unavoidable) for s, u, low in found["trace"]], stops
+    )
     if not found["has_set"]:
         return SubsetResult(
             None,
             None,
             found["lower"] + unavoidable,
-            None if found["done"] else STOPPED_BY[found["stopped"]],
+            stops[0] if stops else None if found["done"] else STOPPED_BY[found["stopped"]],
             True,
             time.perf_counter() - started,
             found["counters"],
@@ -124,7 +127,7 @@ def best_subset(
     done, excess, stopped_by = bool(found["done"]), int(found["upper"]), STOPPED_BY[found["stopped"]]
     canonical = done and excess == found["greedy_upper"] and options.greedy and not options.lexicographic
     counters = dict(found["counters"])
-    if done and not canonical:
+    if done and not canonical and not stops:
         again = run_native(
             rows, size, excess + 1, options, _left(limits, started), None, {"collect": True, "max_sets": 1}, checkpoint
         )
@@ -133,15 +136,15 @@ def best_subset(
             counters = {name: count + again["counters"][name] for name, count in counters.items()}
         else:
             stopped_by = STOPPED_BY[again["stopped"]]
-    errors = completed(lambda: subset_errors(rows, tests))
+    errors = completed(lambda: subset_errors(rows, tests), stops)
+    if canonical or stops:
+        stopped_by = stops[0] if stops else None
     if errors != excess + unavoidable:
         raise AssertionError(f"the tests {tests} cost {errors}, the search counted {excess + unavoidable}")
     lower = min(int(found["lower"]) + unavoidable, errors)
     seconds = time.perf_counter() - started
     final = ProgressEvent(seconds, errors, lower)
-    return SubsetResult(
-        tests, errors, lower, None if canonical else stopped_by, canonical, seconds, counters, ended(events, final)
-    )
+    return SubsetResult(tests, errors, lower, stopped_by, canonical, seconds, counters, ended(events, final))
 
 
 def optimal_subsets(
@@ -251,7 +254,10 @@ def _run_native(
             *(() if recorded is None else recorded.arguments),
         )
     if recorded is not None and "proved" in found:
-        completed(lambda: recorded.keep(found["proved"]))
+        stops: list[str] = []
+        completed(lambda: recorded.keep(found["proved"]), stops)
+        if stops:
+            found["stopped"] = INTERRUPT
     return found
 
 
