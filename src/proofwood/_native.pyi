@@ -28,11 +28,24 @@ def bound_sized_trees(
 def instruction_sets() -> list[str]:
     """Instruction sets of the kernels that this machine can run."""
 
+class PureBoxes:
+    """Boxes of ranks in which one class is right on every group."""
+
+    def __init__(self, ranks: npt.NDArray[np.int32], costs: npt.NDArray[np.int64]) -> None: ...
+    def heaviest(
+        self, weights: npt.NDArray[np.int64], above: int, seconds: float | None, seed: int | None = None
+    ) -> tuple[int, bool, list[list[int]], int]:
+        """Greatest weight of a box, at least ``above``; whether it is sure; boxes heavier than that; what stopped it.
+
+        With ``seed`` only some boxes are grown, and nothing is sure.
+        """
+
 def minimal_tree(
     ranks: npt.NDArray[np.int32],
     tests_of: npt.NDArray[np.int32],
     costs: npt.NDArray[np.int64],
     settings: dict[str, Any],
+    dual: npt.NDArray[np.int64],
     seconds: float | None,
     progress: Callable[[float, tuple[int, int, int, int, bool]], None] | None,
 ) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, TIME, code_of, completed
 from proofwood.engines.smallest.options import RULES, STRATEGIES, MinimalOptions
 from proofwood.memory import room
 from proofwood.model.node_table import LEAF, NodeTable
@@ -29,6 +31,15 @@ from proofwood.result import (
 )
 
 DEFAULT_OPTIONS = MinimalOptions()
+_EASY, _EASY_BITS = 0.3, 1.0
+"""Seconds of a first search: what takes longer is worth trials and a bound by boxes. The second is for tables of few
+tests a column, where both help less."""
+_MOST_GROUPS = 3000
+"""Of rows for which a cover by boxes is looked for."""
+_TRIALS, _COVER = 0.1, 0.15
+"""Shares of the time limit for trials, and for the weights that bound a cover by boxes."""
+_MOST_TRIALS, _MOST_COVER = {True: 0.5, False: 3.0}, {True: 1.5, False: 5.0}
+"""Most seconds of these, the former where only the depth is asked for."""
 _MINIMIZE = {Minimize.DEPTH: 0, Minimize.NODES: 1, Minimize.NODES_ANY_DEPTH: 2}
 _ANY_DEPTH = 2**28
 
@@ -105,7 +116,57 @@ def solve(
 def _search(
     problem: MinimalTreeProblem, options: MinimalOptions, limits: Limits, progress: Progress | None, slack: int
 ) -> dict[str, Any]:
-    """What the native search tells."""
+    """What the native search tells: of one short search, and of a better prepared one if that was not enough."""
+    started = time.monotonic()
+
+    def left() -> float | None:
+        return None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - started))
+
+    short = slack > 0 or options.strategy == "witness" or not (options.cover_bound or options.trials)
+    easy = _EASY if problem.rows.n_tests > 4 * problem.rows.tests_of.size else _EASY_BITS
+    if short or (limits.seconds is not None and limits.seconds < 4 * easy):
+        return _native_search(problem, options, limits.seconds, progress, slack)
+    first = _native_search(problem, replace(options, trials=False), easy, progress, slack)
+    if first["stopped"] != TIME:
+        return first
+    dual = None
+    try:
+        if options.cover_bound and not first["nodes_proved"]:
+            dual = _dual_weights(problem.rows, _share(_COVER, _MOST_COVER[problem.minimize is Minimize.DEPTH], left()))
+    except ENDED as error:
+        return first | {"stopped": code_of(error)}
+    return _native_search(problem, options, left(), progress, slack, first, dual, time.monotonic() - started)
+
+
+def _dual_weights(rows: RankedRows, seconds: float) -> Any:
+    from proofwood.engines.smallest.cover import dual_weights  # a linear program: slow to import
+
+    ranks, costs = _groups(rows)
+    return dual_weights(ranks, costs, seconds) if len(ranks) <= _MOST_GROUPS else None
+
+
+def _share(share: float, most: float, seconds: float | None) -> float:
+    return most if seconds is None else min(most, share * seconds)
+
+
+def _native_search(
+    problem: MinimalTreeProblem,
+    options: MinimalOptions,
+    seconds: float | None,
+    progress: Progress | None,
+    slack: int,
+    known: dict[str, Any] | None = None,
+    dual: Any = None,
+    elapsed: float = 0.0,
+) -> dict[str, Any]:
+    """What one native search tells, with what an earlier one told.
+
+    Parameters
+    ----------
+    known : the answer of an earlier search
+    dual : weights of the groups, see :func:`dual_weights`
+    elapsed : seconds before this search, of which its own count from
+    """
     rows = problem.rows
     ranks, costs = _groups(rows)
     most = _most_memory(options)
@@ -116,19 +177,41 @@ def _search(
         "max_depth": _ANY_DEPTH if problem.max_depth is None else min(problem.max_depth, _ANY_DEPTH),
         "slack": min(slack, rows.total),
         "memory": most,
+        **_known(known),
+        "rollouts": _share(_TRIALS, _MOST_TRIALS[problem.minimize is Minimize.DEPTH], seconds),
         "start_only": needed > most,
         "form_least": LEAST_SECONDARY,
-        "form_most": 0.0 if limits.seconds is None else SECONDARY_SHARE * limits.seconds,
+        "form_most": 0.0 if seconds is None else SECONDARY_SHARE * seconds,
         **{name: getattr(options, name) for name in RULES},
     }
-    return _native.minimal_tree(
+    found: dict[str, Any] = _native.minimal_tree(
         ranks,
         np.ascontiguousarray(rows.tests_of, dtype=np.int32),
         costs,
         settings,
-        limits.seconds,
-        _reporter(progress, problem),
+        np.zeros(0, dtype=np.int64) if dual is None else dual,
+        seconds,
+        _reporter(progress, problem, elapsed, None if known is None else known["state"]),
     )
+    found["seconds"] += elapsed
+    found["trace"] = [(at + elapsed, state) for at, state in found["trace"]]
+    if known is not None:
+        found["trace"] = [*known["trace"], *(one for one in found["trace"] if _knows(one[1], known["state"]))]
+        found["counters"] = {name: count + known["counters"][name] for name, count in found["counters"].items()}
+    return found
+
+
+def _known(known: dict[str, Any] | None) -> dict[str, Any]:
+    """Settings of a native search that begins with what another one told."""
+    if known is None:
+        return {"start": [], "depth_lower": 0, "nodes_lower": 1, "depth_proved": False}
+    _, _, depth_lower, nodes_lower, depth_proved = known["state"]
+    return {
+        "start": [list(node) for node in known["tree"]],
+        "depth_lower": depth_lower,
+        "nodes_lower": nodes_lower,
+        "depth_proved": depth_proved,
+    }
 
 
 def _most_memory(options: MinimalOptions) -> int:
@@ -146,13 +229,18 @@ def _groups(rows: RankedRows) -> tuple[Any, Any]:
     return np.ascontiguousarray(rows.ranks[rows.first_of_groups]), np.ascontiguousarray(costs)
 
 
-def _reporter(progress: Progress | None, problem: MinimalTreeProblem) -> Any:
+def _knows(state: State, known: State) -> bool:
+    """Whether a search that began with ``known`` has taken it up."""
+    return all(one >= other for one, other in zip(state[2:], known[2:], strict=True))
+
+
+def _reporter(progress: Progress | None, problem: MinimalTreeProblem, elapsed: float, known: State | None) -> Any:
     if progress is None:
         return None
 
     def report(seconds: float, state: State) -> None:
-        event = _event(seconds, state, problem)
-        if event is not None:
+        event = _event(seconds + elapsed, state, problem)
+        if event is not None and (known is None or _knows(state, known)):
             progress(event)
 
     return report

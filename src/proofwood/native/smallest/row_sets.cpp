@@ -21,6 +21,8 @@ void RowSetSearch::run() {
     return;
   }
   Subproblem* root = subproblem(all.data());
+  root->depth_lower = std::max(root->depth_lower, board_.settings.depth_lower);
+  if (board_.state().depth >= 0) root->depth_upper = std::min(root->depth_upper, board_.state().depth);
   bound(root);
   board_.raise_nodes(2 * root->leaves_lower - 1);
   int depth = kAnyDepth;
@@ -59,17 +61,20 @@ bool RowSetSearch::least_depth(Subproblem* root, int& depth) {
   return false;
 }
 
-// The fewest leaves within the depth: the bound of the root is raised until a tree meets it.
+// The fewest leaves within the depth: the bound of the root is raised until a tree meets it, be it the one at hand.
 void RowSetSearch::fewest_leaves(Subproblem* root, int depth) {
   n_depths_ = depth == kAnyDepth ? 1 : depth + 1;
-  for (;;) {
-    const int lower = leaves(root, depth, at_depth(root, depth).lower);
+  const auto at_hand = [&] {
+    const State state = board_.state();
+    return state.depth >= 0 && state.depth <= depth ? state.nodes : kNoTree;
+  };
+  int lower = at_depth(root, depth).lower;
+  while (2 * lower - 1 < at_hand() && at_depth(root, depth).upper != lower) {
+    lower = leaves(root, depth, lower);
     board_.raise_nodes(2 * lower - 1);
-    if (at_depth(root, depth).upper == lower) break;
   }
-  const Tree found = known_tree(root, depth, true);
-  board_.offer(found);
-  board_.nodes_are(static_cast<int>(found.size()));
+  if (2 * lower - 1 < at_hand()) board_.offer(known_tree(root, depth, true));
+  board_.nodes_are(2 * lower - 1);
   if (rules_.canonical) board_.put_canonical(canonical_tree(root, depth, true));
 }
 
@@ -99,6 +104,10 @@ Subproblem* RowSetSearch::subproblem(const u64* set) {
   if (rules_.class_bound && !fresh->two) {  // every class needs a leaf, and a tree of depth d has at most 2^d
     fresh->leaves_lower = std::max(fresh->leaves_lower, classes_needed(set));
     fresh->depth_lower = log2_up(fresh->leaves_lower);
+  }
+  if (!fresh->two) {
+    fresh->leaves_lower = std::max(fresh->leaves_lower, dual_bound(set));
+    fresh->depth_lower = std::max(fresh->depth_lower, log2_up(fresh->leaves_lower));
   }
   if (fresh->two) fresh->depth_upper = 1;
   return fresh;

@@ -52,7 +52,9 @@ class RowSetSearch : public Resumable {
         test_words_(at(rows.test_words)),
         cache_(rows.words, board.settings.memory),
         some_(at(rows.n_kinds) * test_words_),
-        every_(at(rows.n_kinds) * test_words_) {}
+        every_(at(rows.n_kinds) * test_words_) {
+    sort_columns();
+  }
 
   void run() override;
 
@@ -132,6 +134,16 @@ class RowSetSearch : public Resumable {
   int one_test(const u64* set);
 
   // ---- row_sets_bounds.cpp: lower bounds on leaves
+  int dual_bound(const u64* set) const;
+  static int leaves_of(i64 dual) { return static_cast<int>((dual + kDualUnit - 1) / kDualUnit); }
+  i64 dual_of(u64 groups, std::size_t word) const {
+    const std::vector<i64>& dual = board_.settings.dual;
+    i64 sum = 0;
+    if (!dual.empty())
+      for (; groups != 0; groups &= groups - 1) sum += dual[word * 64 + static_cast<std::size_t>(std::countr_zero(groups))];
+    return sum;
+  }
+  static void bound_sides(Split& split, i64 dual_low, i64 dual_high);
   void list_opposites();
   bool have_common_class(int p, int q) const;
   void find_near(const u64* set);
@@ -141,9 +153,13 @@ class RowSetSearch : public Resumable {
 
   // ---- row_sets_splits.cpp: the splits of a set, in the order in which to try them
   Frame& frame(std::size_t level);
+  void sort_columns();
   void list_splits(const u64* set, Frame& f);
   void clear_seen();
-  bool seen_before(const u64* set, int t, u64 flip, u64 hash, std::size_t first_word, u64 first_row);
+  void list_tests(const u64* set, Frame& f);
+  void list_cuts(const u64* set, Frame& f);
+  void add_split(Frame& f, int test, double score, bool low_pure, bool high_pure) const;
+  bool seen_before(const u64* set, int t, u64 hash);
   void order_splits(Frame& f);
   static void halve(std::vector<int>& order, int first, int last);
 
@@ -196,6 +212,12 @@ class RowSetSearch : public Resumable {
   std::vector<std::pair<int, int>> pairs_;        // packing: by distance
   std::vector<std::size_t> places_;               // packing
   std::vector<u64> used_tests_;                   // packing
+  bool many_cuts_ = false;                        // list_splits: goes by column, not by test
+  std::size_t first_word_ = 0;                    // list_splits: of the first group of the set
+  u64 first_row_ = 0;                             // list_splits: its bit
+  std::vector<std::vector<int>> by_column_;       // list_cuts: groups by their rank
+  std::vector<u64> names_;                        // list_cuts: a random number for each group
+  std::vector<int> kinds_low_;                    // list_cuts
   std::vector<int> kind_sizes_;                   // list_splits
   std::vector<std::pair<u64, int>> seen_splits_;  // list_splits
   std::vector<ColumnSpan> column_spans_;          // list_splits

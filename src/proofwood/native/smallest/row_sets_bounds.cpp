@@ -119,6 +119,12 @@ int RowSetSearch::packing() {
   return packed + 1;
 }
 
+int RowSetSearch::dual_bound(const u64* set) const {
+  i64 sum = 0;
+  for (std::size_t w = 0; w < words_; ++w) sum += dual_of(set[w], w);
+  return leaves_of(sum);
+}
+
 // The bounds that cost more than parting the set once; where fewer than one in 24 prunes, most are left out.
 void RowSetSearch::bound(Subproblem* e) {
   if (e->bounded) return;

@@ -27,7 +27,8 @@ void RowSetSearch::grow_known(Tree& tree, const std::vector<u64>& set, int d, bo
   } else if (fewest) {
     test = at_depth(e, d).test;
   } else {
-    feasible(e, d);  // known, unless the cache is off
+    if (e->depth_test < 0 && d >= e->depth_upper) e->depth_upper = kNoTree;  // a tree from elsewhere
+    feasible(e, d);                                                          // known, unless the cache is off
     d = e->depth_upper;
     test = e->depth_test;
   }

@@ -415,9 +415,14 @@ void search(const Given& given, Board& board) {
   constexpr double kFewBoxes = 1 << 20;  // boxes that are all visited in milliseconds
   const Settings& settings = board.settings;
   try {
+    board.offer(settings.start);
+    board.raise_depth(settings.depth_lower);
+    if (settings.depth_proved) board.depth_is(settings.depth_lower);
+    board.raise_nodes(settings.nodes_lower);
     board.offer(greedy(given, settings.slack, board));
     if (settings.slack > 0) board.offer(greedy(given, 0, board));
     board.check_stop();
+    if (settings.rules.trials && settings.rollouts > 0) offer_rollouts(given, board, settings.rollouts);
     if (settings.start_only) board.end_for_memory();
     const Rows rows(given, board);
     const bool few = rows.n_classes < 64 && rows.n < 1 << 14 && boxes_of(rows) <= kFewBoxes;

@@ -20,14 +20,25 @@ namespace proofwood::smallest {
 constexpr int kAnyDepth = 1 << 28;  // a depth that limits nothing
 constexpr int kNoTree = 1 << 28;    // number of leaves where no tree exists within the depth
 
+// A tree that is right on a set of groups has at least so many leaves as their dual weights hold units: no box in which
+// one class is right weighs more than one (docs/theory/minimal-trees.md, "A cover by boxes").
+constexpr i64 kDualUnit = i64{1} << 20;
+
 enum class Minimize { kDepth, kNodes, kNodesAnyDepth };
 enum class Strategy { kAuto, kRowSets, kWitness };
 
 struct Rules {  // each may be off; none changes the answer
   bool boxes = true, cache = true, same_split = true, monotone = true, class_bound = true, clique_bound = true;
-  bool packing_bound = true, depth_bound = true, last_leaf = true;
+  bool packing_bound = true, cover_bound = true, depth_bound = true, last_leaf = true;
+  bool trials = true;
   bool canonical = true;
 };
+
+struct TreeNode {
+  int test, low, high;  // test -1: a leaf
+};
+using Tree = std::vector<TreeNode>;  // preorder
+int depth_of(const Tree& tree);
 
 // The groups of equal rows as they are given.
 struct Given {
@@ -45,14 +56,13 @@ struct Settings {
   i64 slack = 0;
   Rules rules;
   std::size_t memory = std::size_t{1} << 30;  // bytes of the cache
+  Tree start;                                 // an admissible tree, if one is known
+  int depth_lower = 0, nodes_lower = 1;       // bounds that are known, the latter as in State
+  bool depth_proved = false;                  // `depth_lower` is the least depth
+  std::vector<i64> dual;                      // per group, of kDualUnit; none: no such bound
+  double rollouts = 0;                        // seconds for trees by trial before a search, at most
   bool start_only = false;                    // the rows are too many for a search: the greedy tree is the answer
 };
-
-struct TreeNode {
-  int test, low, high;  // test -1: a leaf
-};
-using Tree = std::vector<TreeNode>;  // preorder
-int depth_of(const Tree& tree);
 
 enum Counter { kSubproblems, kHits, kExpanded, kBoundPrunings, kDepthPrunings, kBoxes, kRefinements, kCounters };
 inline constexpr const char* kCounterNames[kCounters] = {"subproblems",    "cache_hits", "expanded",   "bound_prunings",
@@ -136,6 +146,8 @@ class Board : public Run<State, Tree> {
 // Least Gini impurity at every node; once the search must end, the nodes that are left are parted as is quickest. Empty
 // if even that makes too large a tree.
 Tree greedy(const Given& rows, i64 slack, const Board& board);
+// Smaller trees by trial, one class right on all of a leaf; no more once the run has taken `until` seconds.
+void offer_rollouts(const Given& rows, Board& board, double until);
 double boxes_of(const Rows& rows);                  // how many boxes of ranks there are
 void search_boxes(const Rows& rows, Board& board);  // slack 0
 
