@@ -77,19 +77,27 @@ double Improver::search_work() const { return walks(solver_.counters[kRowVisits]
 double Improver::own_work() const { return walks(own_visits_ + visits()); }
 
 void Improver::begin_depth(int depth) {
-  allowed_before_ = allowed();
+  allowed_before_ = earned();
   before_ = search_work();
   search_depth_ = depth;
 }
 
 // The deeper search takes many times what the one before takes, and the more, the longer that took. So a short search
 // of a lesser depth pays for little, a long one for more than its own work; the last depth pays for a few percent.
-double Improver::allowed() const {
+double Improver::earned() const {
   constexpr double kSquare = 250, kMost = 3, kLater = 0.3, kLast = 0.03;
   const double work = search_work();
   if (search_depth_ == depth_) return allowed_before_ + kLast * (work - before_);
   if (search_depth_ > 3) return allowed_before_ + kLater * (work - before_);
   return std::min(kMost * work, work * work / kSquare);
+}
+
+// Bounds by blocks pay well for trees at first, about a second long, and little later.
+double Improver::allowed() const {
+  constexpr i64 kFirst = 150'000'000;
+  constexpr double kAtFirst = 2, kLater = 0.3;
+  const i64 first = std::min(blocks_, kFirst);
+  return earned() + kAtFirst * walks(first) + kLater * walks(blocks_ - first);
 }
 
 void Improver::run() {

@@ -29,6 +29,8 @@ class Improver {
   void take(const PlanPtr& plan);  // polishes a tree of the search
   // From now on the search works on trees of this depth.
   void begin_depth(int depth);
+  // So much work went into bounds by blocks: that pays for trees, too.
+  void note_blocks(u64 work) { blocks_ = static_cast<i64>(work); }
   // Looks for better trees while the search has done enough for it.
   void run();
 
@@ -39,6 +41,7 @@ class Improver {
   double walks(i64 visits) const;
   double search_work() const;
   double own_work() const;
+  double earned() const;
   double allowed() const;
   bool step();
   bool try_root(const Root& root);
@@ -56,6 +59,7 @@ class Improver {
   std::size_t next_root_ = 0;
   bool ended_ = false;
   i64 own_visits_ = 0;    // of the solver, for this
+  i64 blocks_ = 0;        // work of the bounds by blocks
   int search_depth_ = 2;  // that the search works on
   double before_ = 0;     // work of the search when it came to this depth
   double allowed_before_ = 0;

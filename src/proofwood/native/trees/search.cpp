@@ -93,8 +93,22 @@ void Search::begin_blocks() {
   const double known = static_cast<double>(searched_);
   const double small = std::min(1.0, known / kLarge) * std::min(1.0, root_.n_features / kManyFeatures);
   const double first = std::min(times * known * small, most);
-  blocks_->allow(std::max(settings_.block_work, static_cast<i64>(first)), 0, kWhileShallow);
-  blocks_->keep_pace(0, 1.0);
+  // In portions, so that better trees are looked for in between.
+  constexpr i64 kPortion = 5'000'000, kPortions = 200;
+  i64 left = std::max(settings_.block_work, static_cast<i64>(first));
+  const i64 portion = std::max(kPortion, left / kPortions);
+  do {
+    blocks_->allow(std::min(left, portion), 0, kWhileShallow);
+    blocks_->keep_pace(0, 1.0);
+    left -= portion;
+    look_for_trees();
+  } while (left > 0 && !shared_.stopped());
+}
+
+void Search::look_for_trees() {
+  if (improver_ == nullptr) return;
+  if (blocks_) improver_->note_blocks(blocks_->work());
+  improver_->run();
 }
 
 // After a depth that took so much work. A search that will probably be short goes on alone.
@@ -176,7 +190,7 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   main_.open(root, {}, take_up(root));
   root.set_base(shallow.relaxed, leaf_price);
   if (blocks_) root.queue.raise_floors(blocks_->floors());
-  Pool pool(main_, improver_ ? [this] { improver_->run(); } : std::function<void()>(), blocks_.get());
+  Pool pool(main_, improver_ ? [this] { look_for_trees(); } : std::function<void()>(), blocks_.get());
   const i64 before = main_.counters[kWork];
   pool.run(root, last);
   add_to(totals_, pool.counters);

@@ -65,6 +65,7 @@ class Search {
   void build_first_trees(int exact_depth);
   bool deepen(Solution& shallow, const std::vector<u32>& rank, int depth);
   void begin_blocks();
+  void look_for_trees();
   void pace_blocks(i64 work);
   void settle(const PlanPtr& canonical);
 
