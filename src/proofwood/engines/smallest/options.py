@@ -27,7 +27,7 @@ class MinimalOptions:
     packing_bound : opposite rows whose differences have no test in common need a split each
     cover_bound : leaves are at least the boxes of one class that cover the rows; weights of the rows bound these, and
         those of all parts of the rows
-    trials : before a long search, smaller trees by trying the promising cuts out
+    rollouts : before a long search, smaller trees by growing the trees below each promising cut
     depth_bound : leaves are counted only where the depth left is known to suffice, and bounds on leaves bound depth
     last_leaf : a witness tree that may grow by one leaf must send all misclassified rows there
     canonical : finish with the least test at every node that permits the best below
@@ -49,7 +49,7 @@ class MinimalOptions:
     clique_bound: bool = True
     packing_bound: bool = True
     cover_bound: bool = True
-    trials: bool = True
+    rollouts: bool = True
     depth_bound: bool = True
     last_leaf: bool = True
     canonical: bool = True

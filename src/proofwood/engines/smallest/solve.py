@@ -32,13 +32,13 @@ from proofwood.result import (
 
 DEFAULT_OPTIONS = MinimalOptions()
 _EASY, _EASY_BITS = 0.3, 1.0
-"""Seconds of a first search: what takes longer is worth trials and a bound by boxes. The second is for tables of few
+"""Seconds of a first search: what takes longer is worth rollouts and a bound by boxes. The second is for tables of few
 tests a column, where both help less."""
 _MOST_GROUPS = 3000
 """Of rows for which a cover by boxes is looked for."""
-_TRIALS, _COVER = 0.1, 0.15
-"""Shares of the time limit for trials, and for the weights that bound a cover by boxes."""
-_MOST_TRIALS, _MOST_COVER = {True: 0.5, False: 3.0}, {True: 1.5, False: 5.0}
+_ROLLOUTS, _COVER = 0.1, 0.15
+"""Shares of the time limit for rollouts, and for the weights that bound a cover by boxes."""
+_MOST_ROLLOUTS, _MOST_COVER = {True: 0.5, False: 3.0}, {True: 1.5, False: 5.0}
 """Most seconds of these, the former where only the depth is asked for."""
 _MINIMIZE = {Minimize.DEPTH: 0, Minimize.NODES: 1, Minimize.NODES_ANY_DEPTH: 2}
 _ANY_DEPTH = 2**28
@@ -59,6 +59,7 @@ def solve(
     Rows of equal ranks are one group; its minority is wrong in every tree, so what counts is the errors beyond
     ``rows.unavoidable``. If none are permitted, a subproblem is the set of groups that is left, whatever the path
     to it; the least depth is found by raising a limit from a lower bound, and then the number of leaves likewise [1]_.
+    What is not over at once is searched again, with rollouts and with weights that bound a cover by boxes.
 
     Parameters
     ----------
@@ -122,11 +123,11 @@ def _search(
     def left() -> float | None:
         return None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - started))
 
-    short = slack > 0 or options.strategy == "witness" or not (options.cover_bound or options.trials)
+    short = slack > 0 or options.strategy == "witness" or not (options.cover_bound or options.rollouts)
     easy = _EASY if problem.rows.n_tests > 4 * problem.rows.tests_of.size else _EASY_BITS
     if short or (limits.seconds is not None and limits.seconds < 4 * easy):
         return _native_search(problem, options, limits.seconds, progress, slack)
-    first = _native_search(problem, replace(options, trials=False), easy, progress, slack)
+    first = _native_search(problem, replace(options, rollouts=False), easy, progress, slack)
     if first["stopped"] != TIME:
         return first
     dual = None
@@ -178,7 +179,7 @@ def _native_search(
         "slack": min(slack, rows.total),
         "memory": most,
         **_known(known),
-        "rollouts": _share(_TRIALS, _MOST_TRIALS[problem.minimize is Minimize.DEPTH], seconds),
+        "rollout_seconds": _share(_ROLLOUTS, _MOST_ROLLOUTS[problem.minimize is Minimize.DEPTH], seconds),
         "start_only": needed > most,
         "form_least": LEAST_SECONDARY,
         "form_most": 0.0 if seconds is None else SECONDARY_SHARE * seconds,

@@ -63,7 +63,7 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   settings.depth_lower = reader.need<int>("depth_lower", 0);
   settings.nodes_lower = reader.need<int>("nodes_lower", 1);
   settings.depth_proved = reader.need<bool>("depth_proved");
-  settings.rollouts = reader.need<double>("rollouts", 0);
+  settings.rollout_seconds = reader.need<double>("rollout_seconds", 0);
   settings.start_only = reader.need<bool>("start_only");
   if (seconds) settings.turns_until = *seconds / 2;
   const double form_least = reader.need<double>("form_least", 0), form_most = reader.need<double>("form_most", 0);
@@ -77,7 +77,7 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   rule("clique_bound", rules.clique_bound);
   rule("packing_bound", rules.packing_bound);
   rule("cover_bound", rules.cover_bound);
-  rule("trials", rules.trials);
+  rule("rollouts", rules.rollouts);
   rule("depth_bound", rules.depth_bound);
   rule("last_leaf", rules.last_leaf);
   rule("canonical", rules.canonical);
@@ -121,8 +121,8 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   return result;
 }
 
-nb::tuple heaviest(smallest::PureBoxes& boxes, const Weights& weights, proofwood::i64 above, std::optional<double> seconds,
-                   std::optional<unsigned> seed) {
+nb::tuple heaviest(smallest::PureBoxes& boxes, const Weights& weights, proofwood::i64 above,
+                   std::optional<double> seconds, std::optional<unsigned> seed) {
   if (weights.shape(0) != boxes.size()) throw std::invalid_argument("a weight for each group is needed");
   const std::vector<proofwood::i64> values(weights.data(), weights.data() + weights.shape(0));
   std::atomic<int> stop{proofwood::kRunning};

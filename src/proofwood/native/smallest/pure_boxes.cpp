@@ -114,7 +114,7 @@ void PureBoxes::search_from(std::size_t label, int anchor, const std::vector<u64
   fits_.assign(k * k, 0);
   for (std::size_t a = 0; a < k; ++a)
     for (std::size_t b = 0; b < a; ++b) {
-      if (++looks_ % 256 == 0 && (over_ = (*stopped_)())) return;
+      if (is_over()) return;
       for (std::size_t j = 0; j < columns_; ++j) {
         const int column = static_cast<int>(j);
         std::tie(lower_[j], upper_[j]) =
@@ -133,7 +133,7 @@ void PureBoxes::share_boxes(std::size_t label, int anchor) {
   if (!near.empty()) return;
   near.assign(words_, 0);
   each(right_[label], [&](int other) {
-    if (over_ || (++looks_ % 1024 == 0 && (over_ = (*stopped_)()))) return;
+    if (is_over()) return;
     for (int j = 0; j < static_cast<int>(columns_); ++j)
       std::tie(lower_[at(j)], upper_[at(j)]) = std::minmax({rank(anchor, j), rank(other, j)});
     if (!holds(lower_, upper_, wrong_)) near[at(other) >> 6] |= u64{1} << (other & 63);
@@ -218,8 +218,8 @@ std::vector<int> PureBoxes::grow(std::size_t label, int anchor, const std::vecto
 
 PureBoxes::Level& PureBoxes::level(std::size_t depth) {
   while (levels_.size() <= depth)
-    levels_.push_back(std::make_unique<Level>(
-        Level{std::vector<int>(columns_), std::vector<int>(columns_), {}, {}, {}, {}}));
+    levels_.push_back(
+        std::make_unique<Level>(Level{std::vector<int>(columns_), std::vector<int>(columns_), {}, {}, {}, {}}));
   return *levels_[depth];
 }
 
@@ -282,7 +282,7 @@ void PureBoxes::bound(Level& here) {
 }
 
 void PureBoxes::search(std::size_t depth, i64 weight) {
-  if (over_ || (++looks_ % 256 == 0 && (over_ = (*stopped_)()))) return;
+  if (is_over()) return;
   Level& here = level(depth);
   if (weight > best_) {
     best_ = weight;

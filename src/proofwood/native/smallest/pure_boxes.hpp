@@ -1,7 +1,7 @@
 // Heaviest pure boxes: what prices the columns of the box cover (docs/theory/minimal-trees.md, "A cover by boxes").
 //
-// A leaf of a right tree is a box of ranks in which one class is right on every group. With weights y >= 0 of the groups
-// such that no pure box weighs more than 1, a tree that is right on a set S of groups has at least y(S) leaves.
+// A leaf of a right tree is a box of ranks in which one class is right on every group. With weights y >= 0 of the
+// groups such that no pure box weighs more than 1, a tree that is right on a set S of groups has at least y(S) leaves.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ class PureBoxes {
  public:
   using Weights = std::vector<i64>;
   struct Found {
-    i64 weight = 0;           // of the heaviest box, at least of all that are heavier than asked for
-    bool complete = true;     // whether that holds: the search was not stopped
+    i64 weight = 0;                       // of the heaviest box, at least of all that are heavier than asked for
+    bool complete = true;                 // whether that holds: the search was not stopped
     std::vector<std::vector<int>> boxes;  // groups of boxes heavier than asked for, one for each anchor at most
   };
 
@@ -52,6 +52,10 @@ class PureBoxes {
   std::vector<int> groups_in(const std::vector<int>& least, const std::vector<int>& greatest);
   bool holds(const std::vector<int>& least, const std::vector<int>& greatest, const std::vector<u64>& groups);
   Level& level(std::size_t depth);
+  bool is_over() {
+    if (!over_ && ++looks_ % 256 == 0) over_ = (*stopped_)();
+    return over_;
+  }
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   std::size_t n_, columns_, classes_, words_;

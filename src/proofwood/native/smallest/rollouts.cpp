@@ -1,6 +1,6 @@
-// Small trees before a search: at every node the best cut is tried out by growing the trees below it.
+// Small trees before a search: at every node, cuts are tried out by growing the trees below them.
 //
-// Theory: docs/theory/minimal-trees.md, "Trees by trial". A rollout of level 0 is the greedy tree; one of level k takes, of
+// Theory: docs/theory/minimal-trees.md, "Rollouts". A rollout of level 0 is the greedy tree; one of level k takes, of
 // some promising cuts, the one whose sides have the smallest trees of level k - 1, and goes on in both sides.
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <random>
 #include <unordered_map>
 
+#include "common/mix.hpp"
 #include "smallest/smallest.hpp"
 
 namespace proofwood::smallest {
@@ -42,8 +42,7 @@ class Rollouts {
   Rollouts(const Given& rows, Board& board, double until)
       : rows_(rows), board_(board), until_(until), n_(at(rows.n)), columns_(at(rows.n_columns)) {
     find_kinds();
-    std::mt19937_64 random(20);
-    for (std::size_t r = 0; r < n_; ++r) names_.push_back({random(), random()});
+    for (std::size_t r = 0; r < n_; ++r) names_.push_back({mix(2 * r), mix(2 * r + 1)});
     offset_.assign(columns_ + 1, 0);
     for (std::size_t j = 0; j < columns_; ++j) offset_[j + 1] = offset_[j] + rows_.tests_of[j];
   }
@@ -249,7 +248,8 @@ class Rollouts {
     tree[node].test = offset_[at(cut.column)] + cut.rank;
     Name low;
     const int* const order = set.column(at(cut.column));
-    for (std::size_t i = 0; i < set.n && rank(order[i], at(cut.column)) <= cut.rank; ++i) low = low ^ names_[at(order[i])];
+    for (std::size_t i = 0; i < set.n && rank(order[i], at(cut.column)) <= cut.rank; ++i)
+      low = low ^ names_[at(order[i])];
     const auto sides = part(set, {0, cut, low});
     tree[node].low = static_cast<int>(tree.size());
     grow(tree, sides[0], level);

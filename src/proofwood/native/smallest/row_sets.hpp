@@ -140,7 +140,8 @@ class RowSetSearch : public Resumable {
     const std::vector<i64>& dual = board_.settings.dual;
     i64 sum = 0;
     if (!dual.empty())
-      for (; groups != 0; groups &= groups - 1) sum += dual[word * 64 + static_cast<std::size_t>(std::countr_zero(groups))];
+      for (; groups != 0; groups &= groups - 1)
+        sum += dual[word * 64 + static_cast<std::size_t>(std::countr_zero(groups))];
     return sum;
   }
   static void bound_sides(Split& split, i64 dual_low, i64 dual_high);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
-#include <random>
 
+#include "common/mix.hpp"
 #include "smallest/row_sets.hpp"
 
 namespace proofwood::smallest {
@@ -30,8 +30,7 @@ void RowSetSearch::sort_columns() {
   const std::size_t columns = rows_.tests_of.size();
   many_cuts_ = rows_.single && at(rows_.n_tests) * words_ * at(rows_.n_kinds) > at(rows_.n) * columns;
   if (!many_cuts_) return;
-  std::mt19937_64 random(15);
-  for (int r = 0; r < rows_.n; ++r) names_.push_back(random());
+  for (int r = 0; r < rows_.n; ++r) names_.push_back(mix(static_cast<u64>(r)));
   by_column_.assign(columns, std::vector<int>(at(rows_.n)));
   for (std::size_t j = 0; j < columns; ++j) {
     std::iota(by_column_[j].begin(), by_column_[j].end(), 0);
@@ -122,7 +121,7 @@ void RowSetSearch::list_tests(const u64* set, Frame& f) {
 // Column by column, in the order of its ranks: what is counted grows along it.
 void RowSetSearch::list_cuts(const u64* set, Frame& f) {
   const std::vector<i64>& dual = board_.settings.dual;
-  std::vector<int> &total = kind_sizes_, &low = kinds_low_;
+  std::vector<int>&total = kind_sizes_, &low = kinds_low_;
   total.assign(at(rows_.n_kinds), 0);
   int size = 0, kinds = 0;
   u64 all_name = 0;

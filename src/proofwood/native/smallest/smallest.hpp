@@ -30,7 +30,7 @@ enum class Strategy { kAuto, kRowSets, kWitness };
 struct Rules {  // each may be off; none changes the answer
   bool boxes = true, cache = true, same_split = true, monotone = true, class_bound = true, clique_bound = true;
   bool packing_bound = true, cover_bound = true, depth_bound = true, last_leaf = true;
-  bool trials = true;
+  bool rollouts = true;
   bool canonical = true;
 };
 
@@ -60,7 +60,7 @@ struct Settings {
   int depth_lower = 0, nodes_lower = 1;       // bounds that are known, the latter as in State
   bool depth_proved = false;                  // `depth_lower` is the least depth
   std::vector<i64> dual;                      // per group, of kDualUnit; none: no such bound
-  double rollouts = 0;                        // seconds for trees by trial before a search, at most
+  double rollout_seconds = 0;                 // for rollouts before a search, at most
   bool start_only = false;                    // the rows are too many for a search: the greedy tree is the answer
 };
 
@@ -146,7 +146,7 @@ class Board : public Run<State, Tree> {
 // Least Gini impurity at every node; once the search must end, the nodes that are left are parted as is quickest. Empty
 // if even that makes too large a tree.
 Tree greedy(const Given& rows, i64 slack, const Board& board);
-// Smaller trees by trial, one class right on all of a leaf; no more once the run has taken `until` seconds.
+// Smaller trees, one class right on all of each leaf; no more once the run has taken `until` seconds.
 void offer_rollouts(const Given& rows, Board& board, double until);
 double boxes_of(const Rows& rows);                  // how many boxes of ranks there are
 void search_boxes(const Rows& rows, Board& board);  // slack 0

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "trees/mix.hpp"
+#include "common/mix.hpp"
 
 namespace proofwood::trees {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "trees/mix.hpp"
+#include "common/mix.hpp"
 
 namespace proofwood::trees {
 

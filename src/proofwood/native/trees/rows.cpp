@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "trees/mix.hpp"
+#include "common/mix.hpp"
 
 namespace proofwood::trees {
 

@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "common/mix.hpp"
 #include "common/threads.hpp"
-#include "trees/mix.hpp"
 
 namespace proofwood::trees {
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <numeric>
 
-#include "trees/mix.hpp"
+#include "common/mix.hpp"
 
 namespace proofwood::trees::packed {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "trees/mix.hpp"
+#include "common/mix.hpp"
 
 namespace proofwood::trees::packed {
 

@@ -3,7 +3,7 @@
 
 #include "common/integers.hpp"
 
-namespace proofwood::trees {
+namespace proofwood {
 
 inline u64 mix(u64 x) {  // splitmix64
   x += 0x9e3779b97f4a7c15u;
@@ -12,4 +12,4 @@ inline u64 mix(u64 x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
-}  // namespace proofwood::trees
+}  // namespace proofwood
