@@ -209,3 +209,10 @@ def test_the_tools_of_scikit_learn():
     X, y = load_iris(return_X_y=True)
     search = GridSearchCV(OptimalBDDClassifier(max_thresholds=4), {"max_features": [1, 2, 3]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.85
+
+
+def test_the_heuristic_chooses_among_all_tests_where_its_tree_uses_few() -> None:
+    X = np.arange(400.0)[:, None]
+    y = (np.arange(400) >= 200).astype(int)
+    model = OptimalBDDClassifier(max_features=3, engine="heuristic", max_thresholds=None).fit(X, y)
+    assert model.objective_ == 0

@@ -186,7 +186,8 @@ def _choose(
     if engine == "heuristic":
         among = sorted(tests_of_cart(rows, size, lambda: clock.over))
         stopped_by = "time_limit" if clock.over else None  # the greedy tree may have been cut
-        found = best_subset(rows.select(among), size, limits=clock.for_tests())
+        few = rows.select(among) if len(among) < rows.n_tests else rows  # of many tests, columns of bits take long
+        found = best_subset(few, size, limits=clock.for_tests())
         tests = tuple(among[test] for test in found.tests or ())
         errors = subset_errors(rows, tests)
         return _Chosen(tests, errors, rows.unavoidable, "heuristic", found.stopped_by or stopped_by, found.counters)

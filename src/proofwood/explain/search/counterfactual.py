@@ -145,10 +145,12 @@ class _Search:
             self._descend()
             self._improve(low, high)
         corner = self._corner(low, high)
+        if np.array_equal(low, high):  # one row, or no column that the model uses
+            return []
         excess = np.array([p[w] - p[c] for p, w, c in zip(self.prices, witness, corner, strict=True)])
         column = int(excess.argmax())
         if witness[column] == corner[column]:  # the witness is a cheapest corner: what is left are rows of equal price
-            if self.accept is None or self._no_better(self.price(corner)) or np.array_equal(low, high):
+            if self.accept is None or self._no_better(self.price(corner)):
                 return []
             column = int((high - low).argmax())
             cut = int(low[column] + high[column]) // 2

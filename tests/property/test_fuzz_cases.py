@@ -1,4 +1,4 @@
-"""A few cases of the campaign over all learners, so that its checks keep up with the learners between campaigns."""
+"""A few cases of the fuzz campaigns, so that their checks keep up with the code, and cases that once failed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from tests.fuzz import learners
+from tests.fuzz import explanations, learners
 
 
 def test_cases_of_the_campaign_hold() -> None:
@@ -17,3 +17,7 @@ def test_cases_of_the_campaign_hold() -> None:
     assert all(told[f"learner {name}"] for name in ("tree", "minimal", "bdd", "diagram"))
     assert told["enumerated"] >= 10
     assert told["compared"] >= 5
+
+
+def test_a_model_that_uses_no_column_in_doubt_of_rounding() -> None:
+    assert explanations.one_case(3195627672000312)["counterfactual none"] > 0
