@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofwood import _native
-from proofwood.engines.smallest import MinimalOptions
+from proofwood.engines.interrupts import TIME
+from proofwood.engines.smallest import MinimalOptions, solve
 from proofwood.engines.smallest.cover import UNIT, dual_weights
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
+from proofwood.result import Limits, ProgressEvent
 from tests.oracle import test_minimal_oracle as minimal
 from tests.strategies import examples
 
@@ -117,9 +119,17 @@ def numbers(draw: st.DrawFn) -> MinimalTreeProblem:
 @examples(2)
 @given(problem=st.one_of(minimal.problems(most_errors=0), numbers()), chosen=minimal.options())
 def test_the_second_search_finds_the_smallest_tree(problem: MinimalTreeProblem, chosen: MinimalOptions) -> None:
+    module = sys.modules["proofwood.engines.smallest.solve"]
+    search = module._native_search
+
+    def cut_short(*given: Any, easy: float = 0.0, **more: Any) -> dict[str, Any]:
+        if easy == 0:
+            return search(*given, **more)
+        problem, options, _, progress, slack = given
+        return search(problem, options, 0.0, progress, slack) | {"stopped": TIME, "main_done": False}
+
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_EASY", "_EASY_BITS"):
-            patch.setattr(sys.modules["proofwood.engines.smallest.solve"], name, 0.0)
+        patch.setattr(module, "_native_search", cut_short)
         minimal.solved(problem, chosen)
 
 
@@ -127,3 +137,34 @@ def test_the_second_search_finds_the_smallest_tree(problem: MinimalTreeProblem, 
 @given(problem=numbers(), chosen=minimal.options())
 def test_cuts_of_a_column_are_walked_over(problem: MinimalTreeProblem, chosen: MinimalOptions) -> None:
     minimal.solved(problem, chosen)
+
+
+def alternating(n: int) -> MinimalTreeProblem:
+    """A column along which the classes alternate: greedy trees are as deep as there are rows."""
+    rows = minimal.ranked_rows([list(range(n))], [n - 1], [row % 2 for row in range(n)], None)
+    return MinimalTreeProblem(rows, Minimize.NODES_ANY_DEPTH)
+
+
+def test_rollouts_of_deep_trees_are_given_up() -> None:
+    result = solve(alternating(3000), limits=Limits(4.0))
+    assert result.model is not None
+    assert result.model.n_nodes == 5999
+    assert result.lower_bound <= 5999
+
+
+def test_the_second_search_has_the_bound_of_the_cover() -> None:
+    result = solve(alternating(300), options=MinimalOptions(boxes=False, clique_bound=False), limits=Limits(30.0))
+    assert (result.objective, result.status) == (599, "optimal")  # each row is a box of its own
+
+
+def test_what_the_first_search_told_survives_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(sys.modules["proofwood.engines.smallest.solve"], "_dual_weights", no_memory)
+    events: list[ProgressEvent] = []
+    result = solve(alternating(1000), limits=Limits(3.0), progress=events.append)
+    assert result.model is not None
+    assert result.stats.stopped_by == "memory_limit"
+    assert result.stats.seconds >= 0.2
+    assert (result.objective, result.lower_bound) == (events[-1].objective, events[-1].lower_bound)

@@ -38,8 +38,10 @@ _MOST_GROUPS = 3000
 """Of rows for which a cover by boxes is looked for."""
 _ROLLOUTS, _COVER = 0.1, 0.15
 """Shares of the time limit for rollouts, and for the weights that bound a cover by boxes."""
-_MOST_ROLLOUTS, _MOST_COVER = {True: 0.5, False: 3.0}, {True: 1.5, False: 5.0}
-"""Most seconds of these, the former where only the depth is asked for."""
+_MOST_ROLLOUTS, _MOST_COVER = 3.0, 5.0
+"""Most seconds of these."""
+_MOST_ROLLOUTS_OF_DEPTH, _MOST_COVER_OF_DEPTH = 0.5, 1.5
+"""The same where only the depth is asked for."""
 _MINIMIZE = {Minimize.DEPTH: 0, Minimize.NODES: 1, Minimize.NODES_ANY_DEPTH: 2}
 _ANY_DEPTH = 2**28
 
@@ -75,7 +77,8 @@ def solve(
         In the unit "depth" or "nodes", with a part for each. Before the least depth is proved, the bound on the nodes
         is one for trees of any depth. Ctrl-C, a time limit and ``options.memory`` end the search with a valid bound;
         where tests and rows alone need more memory, the tree is the greedy one. Once depth (or nodes) are proved, the
-        choice among equally good trees takes a small share of the time limit, see :meth:`Limits.secondary`.
+        choice among equally good trees takes a small share of the time limit, see :meth:`Limits.secondary`. Progress
+        is silent for up to five seconds between the two searches.
         Of equally good trees a completed search returns, if no errors beyond the unavoidable ones are permitted and
         the strategy is not "witness", the one with the least test at every node, root first: least among those below
         which the best (for depth: a tree of the depth left) is possible. Otherwise it returns the first one found in
@@ -106,6 +109,7 @@ def solve(
             "seconds": 0.0,
             "state": (-1, -1, 0, 1, False),
             "nodes_proved": False,
+            "main_done": False,
             "infeasible": False,
             "tree": [],
             "trace": [],
@@ -125,25 +129,29 @@ def _search(
 
     short = slack > 0 or options.strategy == "witness" or not (options.cover_bound or options.rollouts)
     easy = _EASY if problem.rows.n_tests > 4 * problem.rows.tests_of.size else _EASY_BITS
+    plain = replace(options, rollouts=False)
     if short or (limits.seconds is not None and limits.seconds < 4 * easy):
-        return _native_search(problem, options, limits.seconds, progress, slack)
-    first = _native_search(problem, replace(options, rollouts=False), easy, progress, slack)
-    if first["stopped"] != TIME:
+        return _native_search(problem, plain, limits.seconds, progress, slack)
+    first = _native_search(problem, plain, limits.seconds, progress, slack, easy=easy)
+    rest = left()
+    if first["stopped"] != TIME or first["main_done"] or first["infeasible"] or (rest is not None and rest < easy):
         return first
-    dual = None
     try:
-        if options.cover_bound and not first["nodes_proved"]:
-            dual = _dual_weights(problem.rows, _share(_COVER, _MOST_COVER[problem.minimize is Minimize.DEPTH], left()))
-    except ENDED as error:
-        return first | {"stopped": code_of(error)}
-    return _native_search(problem, options, left(), progress, slack, first, dual, time.monotonic() - started)
+        most = _MOST_COVER_OF_DEPTH if problem.minimize is Minimize.DEPTH else _MOST_COVER
+        dual = _dual_weights(problem.rows, _share(_COVER, most, left())) if options.cover_bound else None
+        return _native_search(
+            problem, options, left(), progress, slack, known=first, dual=dual, elapsed=time.monotonic() - started
+        )
+    except ENDED as error:  # what the first search told stands
+        return first | {"stopped": code_of(error), "seconds": time.monotonic() - started}
 
 
 def _dual_weights(rows: RankedRows, seconds: float) -> Any:
-    from proofwood.engines.smallest.cover import dual_weights  # a linear program: slow to import
+    if rows.groups[1].shape[0] > _MOST_GROUPS:
+        return None
+    from proofwood.engines.smallest.cover import dual_weights  # start-up time: SciPy's linear programs
 
-    ranks, costs = _groups(rows)
-    return dual_weights(ranks, costs, seconds) if len(ranks) <= _MOST_GROUPS else None
+    return dual_weights(*_groups(rows), seconds)
 
 
 def _share(share: float, most: float, seconds: float | None) -> float:
@@ -156,6 +164,8 @@ def _native_search(
     seconds: float | None,
     progress: Progress | None,
     slack: int,
+    *,
+    easy: float = 0.0,
     known: dict[str, Any] | None = None,
     dual: Any = None,
     elapsed: float = 0.0,
@@ -164,6 +174,7 @@ def _native_search(
 
     Parameters
     ----------
+    easy : seconds after which a search that has not proved what was asked for ends; 0 for none
     known : the answer of an earlier search
     dual : weights of the groups, see :func:`dual_weights`
     elapsed : seconds before this search, of which its own count from
@@ -179,7 +190,10 @@ def _native_search(
         "slack": min(slack, rows.total),
         "memory": most,
         **_known(known),
-        "rollout_seconds": _share(_ROLLOUTS, _MOST_ROLLOUTS[problem.minimize is Minimize.DEPTH], seconds),
+        "easy": easy,
+        "rollout_seconds": _share(
+            _ROLLOUTS, _MOST_ROLLOUTS_OF_DEPTH if problem.minimize is Minimize.DEPTH else _MOST_ROLLOUTS, seconds
+        ),
         "start_only": needed > most,
         "form_least": LEAST_SECONDARY,
         "form_most": 0.0 if seconds is None else SECONDARY_SHARE * seconds,

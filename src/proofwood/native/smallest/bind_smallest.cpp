@@ -63,6 +63,7 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   settings.depth_lower = reader.need<int>("depth_lower", 0);
   settings.nodes_lower = reader.need<int>("nodes_lower", 1);
   settings.depth_proved = reader.need<bool>("depth_proved");
+  const double easy = reader.need<double>("easy", 0);
   settings.rollout_seconds = reader.need<double>("rollout_seconds", 0);
   settings.start_only = reader.need<bool>("start_only");
   if (seconds) settings.turns_until = *seconds / 2;
@@ -99,6 +100,7 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
     if (seconds && done >= 0 && now > done + std::max(form_least, std::min(done, form_most)) &&
         stop.load() == proofwood::kRunning)
       stop = proofwood::kTime;
+    if (easy > 0 && done < 0 && now > easy && stop.load() == proofwood::kRunning) stop = proofwood::kTime;
     if (reports.due(board, now)) progress(now, as_tuple(board.state()));
   };
   const double took = proofwood::run_watched(work, stop, seconds, report);
@@ -110,6 +112,7 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   result["seconds"] = took;
   result["state"] = as_tuple(state);
   result["nodes_proved"] = state.nodes_proved;
+  result["main_done"] = board.main_done() >= 0;
   result["infeasible"] = state.infeasible;
   nb::list tree;
   for (const auto& node : board.answer()) tree.append(nb::make_tuple(node.test, node.low, node.high));

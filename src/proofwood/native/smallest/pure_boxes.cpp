@@ -237,6 +237,7 @@ i64 PureBoxes::take(const Level& here, std::size_t end, i64 weight, Level& next)
   for (std::size_t i = 0; i + 1 < end; ++i) {
     const int other = here.order[i];
     if (!fits_[at(taken) * candidates_.size() + at(other)]) continue;
+    if (is_over()) return weight;
     bool inside = true;
     for (std::size_t j = 0; j < columns_; ++j) {
       const int r = rank(candidates_[at(other)], static_cast<int>(j));
@@ -260,7 +261,7 @@ void PureBoxes::bound(Level& here) {
   std::vector<int>& left = here.left;
   left = here.candidates;
   i64 sum = 0;
-  while (!left.empty()) {
+  while (!left.empty() && !is_over()) {
     const std::size_t from = here.order.size();
     i64 most = 0;
     std::size_t kept = 0;

@@ -19,7 +19,7 @@ class PureBoxes {
   struct Found {
     i64 weight = 0;                       // of the heaviest box, at least of all that are heavier than asked for
     bool complete = true;                 // whether that holds: the search was not stopped
-    std::vector<std::vector<int>> boxes;  // groups of boxes heavier than asked for, one for each anchor at most
+    std::vector<std::vector<int>> boxes;  // heavier than asked for: one for each anchor and class, at most
   };
 
   // (n, n_columns) ranks, and (n, n_classes) costs of the labels; a class is right on a group at cost 0.

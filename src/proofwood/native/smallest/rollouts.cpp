@@ -61,6 +61,26 @@ class Rollouts {
  private:
   static constexpr int kLevels = 3;
   static constexpr std::size_t kCuts = 20;
+  static constexpr int kDeepest = 200;  // splits above each other: deeper trees are not worth a stack of their own
+
+  // Counts the groups in memory, and what is above each other.
+  class Held {
+   public:
+    Held(Rollouts& of, std::size_t groups) : of_(of), groups_(groups) {
+      of_.held_ += groups_;
+      ++of_.deep_;
+    }
+    ~Held() {
+      of_.held_ -= groups_;
+      --of_.deep_;
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+   private:
+    Rollouts& of_;
+    const std::size_t groups_;
+  };
 
   struct Set {
     std::size_t n = 0;
@@ -80,7 +100,7 @@ class Rollouts {
 
   int rank(int group, std::size_t column) const { return rows_.ranks[at(group) * columns_ + column]; }
 
-  // Of each group the number of its set of classes of cost 0, and these classes as bits where there are few.
+  // Of each group the number of its set of classes of cost 0.
   void find_kinds() {
     const std::size_t classes = at(rows_.n_classes);
     std::map<std::vector<bool>, int> known;
@@ -95,10 +115,11 @@ class Rollouts {
     low_.resize(allows_.size());
   }
 
-  Set whole() const {
+  Set whole() {
     Set all{n_, {}, std::vector<int>(n_ * columns_)};
     for (const Name& name : names_) all.name = all.name ^ name;
     for (std::size_t j = 0; j < columns_; ++j) {
+      board_.check_stop();
       const auto first = all.by_column.begin() + static_cast<std::ptrdiff_t>(j * n_);
       std::iota(first, first + static_cast<std::ptrdiff_t>(n_), 0);
       std::stable_sort(first, first + static_cast<std::ptrdiff_t>(n_),
@@ -128,6 +149,7 @@ class Rollouts {
     };
     const bool one = most == 1;
     for (std::size_t j = 0; j < columns_; ++j) {
+      board_.check_stop();
       const int* const order = set.column(j);
       std::fill(low_.begin(), low_.end(), 0);
       Name low;
@@ -206,10 +228,9 @@ class Rollouts {
 
   // Leaves of the rollout.
   int value(const Set& set, int level) {
-    if (over_ || (++looks_ % 16 == 0 && board_.seconds() > until_)) {
-      over_ = true;
-      return 1;
-    }
+    const Held held(*this, 2 * set.n * columns_);
+    over_ = over_ || board_.seconds() > until_ || deep_ > kDeepest || held_ * sizeof(int) > board_.settings.memory / 4;
+    if (over_) return 1;
     board_.check_stop();
     if (const Known* before = known(set.name, level)) return before->leaves;
     if (pure(set)) return (known_[at(level)][set.name] = {1, {}}).leaves;
@@ -267,7 +288,8 @@ class Rollouts {
   std::vector<int> present_, low_;         // per kind, of the set at hand and of a low side
   std::array<std::unordered_map<Name, Known, HashName>, kLevels> known_;
   bool over_ = false;
-  unsigned looks_ = 0;
+  std::size_t held_ = 0;
+  int deep_ = 0;
 };
 
 }  // namespace

@@ -68,7 +68,8 @@ void RowSetSearch::fewest_leaves(Subproblem* root, int depth) {
     const State state = board_.state();
     return state.depth >= 0 && state.depth <= depth ? state.nodes : kNoTree;
   };
-  int lower = at_depth(root, depth).lower;
+  int lower = std::max(at_depth(root, depth).lower, (board_.state().nodes_lower + 1) / 2);
+  at_depth(root, depth).lower = lower;
   while (2 * lower - 1 < at_hand() && at_depth(root, depth).upper != lower) {
     lower = leaves(root, depth, lower);
     board_.raise_nodes(2 * lower - 1);

@@ -422,8 +422,8 @@ void search(const Given& given, Board& board) {
     board.offer(greedy(given, settings.slack, board));
     if (settings.slack > 0) board.offer(greedy(given, 0, board));
     board.check_stop();
-    if (settings.rules.rollouts && settings.rollout_seconds > 0) offer_rollouts(given, board, settings.rollout_seconds);
     if (settings.start_only) board.end_for_memory();
+    if (settings.rules.rollouts && settings.rollout_seconds > 0) offer_rollouts(given, board, settings.rollout_seconds);
     const Rows rows(given, board);
     const bool few = rows.n_classes < 64 && rows.n < 1 << 14 && boxes_of(rows) <= kFewBoxes;
     if (settings.strategy == Strategy::kWitness) {

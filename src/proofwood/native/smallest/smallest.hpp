@@ -60,7 +60,7 @@ struct Settings {
   int depth_lower = 0, nodes_lower = 1;       // bounds that are known, the latter as in State
   bool depth_proved = false;                  // `depth_lower` is the least depth
   std::vector<i64> dual;                      // per group, of kDualUnit; none: no such bound
-  double rollout_seconds = 0;                 // for rollouts before a search, at most
+  double rollout_seconds = 0;                 // of the run after which there are no more rollouts
   bool start_only = false;                    // the rows are too many for a search: the greedy tree is the answer
 };
 
