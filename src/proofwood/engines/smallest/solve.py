@@ -31,7 +31,7 @@ from proofwood.result import (
 )
 
 DEFAULT_OPTIONS = MinimalOptions()
-_EASY, _EASY_BITS = 0.3, 1.0
+_EASY, _EASY_BITS = 0.3, 2.0
 """Seconds of a first search: what takes longer is worth rollouts and a bound by boxes. The second is for tables of few
 tests a column, where both help less."""
 _MOST_GROUPS = 3000
@@ -40,8 +40,6 @@ _ROLLOUTS, _COVER = 0.1, 0.15
 """Shares of the time limit for rollouts, and for the weights that bound a cover by boxes."""
 _MOST_ROLLOUTS, _MOST_COVER = 3.0, 5.0
 """Most seconds of these."""
-_MOST_ROLLOUTS_OF_DEPTH, _MOST_COVER_OF_DEPTH = 0.5, 1.5
-"""The same where only the depth is asked for."""
 _MINIMIZE = {Minimize.DEPTH: 0, Minimize.NODES: 1, Minimize.NODES_ANY_DEPTH: 2}
 _ANY_DEPTH = 2**28
 
@@ -61,7 +59,8 @@ def solve(
     Rows of equal ranks are one group; its minority is wrong in every tree, so what counts is the errors beyond
     ``rows.unavoidable``. If none are permitted, a subproblem is the set of groups that is left, whatever the path
     to it; the least depth is found by raising a limit from a lower bound, and then the number of leaves likewise [1]_.
-    What is not over at once is searched again, with rollouts and with weights that bound a cover by boxes.
+    Few nodes that are not found at once are searched for again, with rollouts and with weights that bound a cover by
+    boxes.
 
     Parameters
     ----------
@@ -81,9 +80,9 @@ def solve(
         is silent for up to five seconds between the two searches.
         Of equally good trees a completed search returns, if no errors beyond the unavoidable ones are permitted and
         the strategy is not "witness", the one with the least test at every node, root first: least among those below
-        which the best (for depth: a tree of the depth left) is possible. Otherwise it returns the first one found in
-        an order that depends on the groups alone. Neither depends on the order of the rows, nor on rows being
-        given twice or by their weight.
+        which the best (for depth: a tree of the depth left) is possible. Where errors are permitted, or by "witness",
+        it returns the first one found in an order that depends on the groups alone. Neither depends on the order of the
+        rows, nor on rows being given twice or by their weight. With ``options.canonical`` off it may be a rollout.
 
     Raises
     ------
@@ -128,6 +127,7 @@ def _search(
         return None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - started))
 
     short = slack > 0 or options.strategy == "witness" or not (options.cover_bound or options.rollouts)
+    short = short or problem.minimize is Minimize.DEPTH  # which both make slower
     easy = _EASY if problem.rows.n_tests > 4 * problem.rows.tests_of.size else _EASY_BITS
     plain = replace(options, rollouts=False)
     if short or (limits.seconds is not None and limits.seconds < 4 * easy):
@@ -137,8 +137,7 @@ def _search(
     if first["stopped"] != TIME or first["main_done"] or first["infeasible"] or (rest is not None and rest < easy):
         return first
     try:
-        most = _MOST_COVER_OF_DEPTH if problem.minimize is Minimize.DEPTH else _MOST_COVER
-        dual = _dual_weights(problem.rows, _share(_COVER, most, left())) if options.cover_bound else None
+        dual = _dual_weights(problem.rows, _share(_COVER, _MOST_COVER, left())) if options.cover_bound else None
         return _native_search(
             problem, options, left(), progress, slack, known=first, dual=dual, elapsed=time.monotonic() - started
         )
@@ -191,9 +190,7 @@ def _native_search(
         "memory": most,
         **_known(known),
         "easy": easy,
-        "rollout_seconds": _share(
-            _ROLLOUTS, _MOST_ROLLOUTS_OF_DEPTH if problem.minimize is Minimize.DEPTH else _MOST_ROLLOUTS, seconds
-        ),
+        "rollout_seconds": _share(_ROLLOUTS, _MOST_ROLLOUTS, seconds),
         "start_only": needed > most,
         "form_least": LEAST_SECONDARY,
         "form_most": 0.0 if seconds is None else SECONDARY_SHARE * seconds,

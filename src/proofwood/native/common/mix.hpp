@@ -1,4 +1,5 @@
-// Hash of an integer: a set of rows has the sum of the hashes of its rows, a column is known by those of its ranks.
+// Hash of an integer: a set of rows has the sum, or the XOR, of those of its rows; a column is known by those of its
+// ranks.
 #pragma once
 
 #include "common/integers.hpp"

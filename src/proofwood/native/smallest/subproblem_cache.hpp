@@ -28,7 +28,7 @@ struct AtDepth {                   // f_d of one set and depth
 struct Subproblem {  // a set that is not pure; its words follow in memory
   u64 hash;
   AtDepth* by_depth;  // by depth; made when leaves are counted
-  int depth_test;     // root of the tree of depth `depth_upper`
+  int depth_test;     // root of the tree of depth `depth_upper`; -1: that came from elsewhere
   int depth_lower, depth_upper;
   int leaves_lower;  // at any depth
   int size;
