@@ -75,6 +75,19 @@ PureBoxes::Found PureBoxes::heaviest(const Weights& weights, i64 above, const st
   return found;
 }
 
+void PureBoxes::each_shared(const std::function<bool()>& stopped,
+                            const std::function<void(int, const std::vector<u64>&)>& f) {
+  stopped_ = &stopped;
+  over_ = false;
+  for (std::size_t c = 0; c < classes_; ++c) {
+    begin_class(c);
+    each(right_[c], [&](int anchor) {
+      share_boxes(c, anchor);
+      if (!over_) f(anchor, near_[c][at(anchor)]);
+    });
+  }
+}
+
 void PureBoxes::begin_class(std::size_t label) {
   wrong_.resize(words_);
   for (std::size_t w = 0; w < words_; ++w) wrong_[w] = ~right_[label][w];

@@ -28,6 +28,8 @@ class PureBoxes {
   PureBoxes& operator=(const PureBoxes&) = delete;
 
   std::size_t size() const { return n_; }
+  // Calls f with each group of each class, and the groups that share a pure box of the class with it.
+  void each_shared(const std::function<bool()>& stopped, const std::function<void(int, const std::vector<u64>&)>& f);
   // Boxes heavier than `above`, each the heaviest among those whose first group, by number, is its anchor.
   Found heaviest(const Weights& weights, i64 above, const std::function<bool()>& stopped);
   // Some of them: boxes grown from each group by what is heavy and near. `seed` varies them.

@@ -99,7 +99,13 @@ Subproblem* RowSetSearch::subproblem(const u64* set) {
   if (fresh == nullptr) board_.end_for_memory();
   ++board_.counts[kSubproblems];
   fresh->size = size_of(set);
-  fresh->two = two_leaves(set);
+  if (tells_two()) {
+    groups_.clear();
+    each_row(set, [&](int row) { groups_.push_back(row); });
+    fresh->two = columns_->one_test_enough(groups_);
+  } else {
+    fresh->two = two_leaves(set);
+  }
   fresh->leaves_lower = fresh->two ? 2 : 3;
   fresh->depth_lower = fresh->two ? 1 : 2;
   if (rules_.class_bound && !fresh->two) {  // every class needs a leaf, and a tree of depth d has at most 2^d
@@ -151,8 +157,12 @@ bool RowSetSearch::feasible(Subproblem* e, int d) {
 
 // A test whose sides are pure or parted by one test each; -1 if there is none. No subproblem is made.
 int RowSetSearch::depth_two(const u64* set, std::size_t level) {
-  Frame& f = frame(level);
   ++board_.counts[kExpanded];
+  if (tells_two()) {
+    const auto [three, four] = tests_of_two_levels(set, false);
+    return four;
+  }
+  Frame& f = frame(level);
   summarize(set);
   for (std::size_t w = 0; w < test_words_; ++w) {
     const Word tests = word(w);
@@ -203,8 +213,8 @@ int RowSetSearch::deeper(Subproblem* e, int d, std::size_t level) {
   ++board_.counts[kExpanded];
   const u64* set = cache_.words(e);
   list_splits(set, f);
-  const auto low_works = [&](Split& split) { return split.low_pure || feasible(side(set, split, f, false), d - 1); };
-  const auto high_works = [&](Split& split) { return split.high_pure || feasible(side(set, split, f, true), d - 1); };
+  const auto low_works = [&](Split& split) { return split.low_known || feasible(side(set, split, f, false), d - 1); };
+  const auto high_works = [&](Split& split) { return split.high_known || feasible(side(set, split, f, true), d - 1); };
   for (const ColumnSpan& span : std::vector<ColumnSpan>(column_spans_)) {
     int works = span.first, fails = span.last + 1;
     if (span.first == span.last) {
@@ -257,6 +267,7 @@ int RowSetSearch::leaves(Subproblem* e, int d, int cap) {
       return s.lower;
     }
   }
+  if (d == 2 && tells_two()) return leaves_at_two(e);
   if (d != kAnyDepth && rules_.depth_bound && !feasible(e, d)) {
     ++board_.counts[kDepthPrunings];
     return at_depth(e, d).lower;
@@ -268,13 +279,31 @@ int RowSetSearch::leaves(Subproblem* e, int d, int cap) {
   return result;
 }
 
+int RowSetSearch::leaves_at_two(Subproblem* e) {
+  ++board_.counts[kExpanded];
+  if (e->two) return 2;
+  AtDepth& s = at_depth(e, 2);
+  const auto [three, four] = tests_of_two_levels(cache_.words(e), true);
+  s.test = three >= 0 ? three : four;
+  s.lower = s.upper = three >= 0 ? 3 : four >= 0 ? 4 : kNoTree;
+  return s.lower;
+}
+
 int RowSetSearch::search_leaves(Subproblem* e, int d, int cap, std::size_t level) {
   Frame& f = frame(level);
   ++board_.counts[kExpanded];
   const u64* set = cache_.words(e);
   const int below = d == kAnyDepth ? d : d - 1;
-  list_splits(set, f);
   const int most = d < 28 ? std::min(cap, 1 << d) : cap;
+  if (cap == 3 && tells_two()) {
+    const auto [three, four] = tests_of_two_levels(set, true);
+    AtDepth& s = at_depth(e, d);
+    s.lower = three >= 0 ? 3 : 4;
+    if (three >= 0) s.upper = 3;
+    s.test = three;
+    return s.lower;
+  }
+  list_splits(set, f);
   for (int k = at_depth(e, d).lower; k <= most; ++k) {
     for (const int i : f.order) {
       if (!split_within(set, f, i, below, k)) continue;
@@ -294,22 +323,26 @@ int RowSetSearch::search_leaves(Subproblem* e, int d, int cap, std::size_t level
 bool RowSetSearch::split_within(const u64* set, Frame& f, int i, int d, int k) {
   Split& split = f.splits[at(i)];
   if (split.low_bound + split.high_bound > k) return false;
-  if (!split.low_pure) {
+  if (!split.low_known) {
     side(set, split, f, false);
-    raise_low(f, i, leaves_bound(split.low, d));
+    AtDepth& s = at_depth(split.low, d);
+    s.lower = std::max(s.lower, split.low_bound);
+    raise_low(f, i, s.lower);
     if (split.low_bound + split.high_bound > k) return false;
   }
-  if (!split.high_pure) {
+  if (!split.high_known) {
     side(set, split, f, true);
-    raise_high(f, i, leaves_bound(split.high, d));
+    AtDepth& s = at_depth(split.high, d);
+    s.lower = std::max(s.lower, split.high_bound);
+    raise_high(f, i, s.lower);
     if (split.low_bound + split.high_bound > k) return false;
   }
-  const bool low_first = split.high_pure || (!split.low_pure && split.low->size <= split.high->size);
+  const bool low_first = split.high_known || (!split.low_known && split.low->size <= split.high->size);
   for (int turn = 0; turn < 2; ++turn) {
     const bool low = (turn == 0) == low_first;
-    if (low && !split.low_pure) {
+    if (low && !split.low_known) {
       raise_low(f, i, leaves(split.low, d, k - split.high_bound));
-    } else if (!low && !split.high_pure) {
+    } else if (!low && !split.high_known) {
       raise_high(f, i, leaves(split.high, d, k - split.low_bound));
     }
     if (split.low_bound + split.high_bound > k) return false;

@@ -21,18 +21,19 @@
 #include <utility>
 #include <vector>
 
+#include "smallest/columns.hpp"
 #include "smallest/smallest.hpp"
 #include "smallest/subproblem_cache.hpp"
 
 namespace proofwood::smallest {
 
-// One way to part a set. Sides that are pure have no subproblem and one leaf.
+// One way to part a set. Sides that are known need as many leaves as their bound, one or two, and have no subproblem.
 struct Split {
   int test;
   int left, right;  // neighbours in the same column, -1 at its ends
   double score;
   int low_bound, high_bound;  // leaves of the sides, at the depth asked for
-  bool low_pure, high_pure;
+  bool low_known, high_known;
   Subproblem *low, *high;
 };
 
@@ -53,7 +54,7 @@ class RowSetSearch : public Resumable {
         cache_(rows.words, board.settings.memory),
         some_(at(rows.n_kinds) * test_words_),
         every_(at(rows.n_kinds) * test_words_) {
-    sort_columns();
+    if (rules_.same_split && Columns::fit(rows)) columns_ = std::make_unique<Columns>(rows);
   }
 
   void run() override;
@@ -75,6 +76,7 @@ class RowSetSearch : public Resumable {
   Subproblem* subproblem(const u64* set);
   bool feasible(Subproblem* e, int d);
   int depth_two(const u64* set, std::size_t level);
+  int leaves_at_two(Subproblem* e);
   int deeper(Subproblem* e, int d, std::size_t level);
   template <class Low, class High>
   int last_low_then_high(const std::vector<int>& tests, const Low& low_works, const High& high_works);
@@ -132,6 +134,9 @@ class RowSetSearch : public Resumable {
   bool two_leaves(const u64* set) { return two_leaves(set, set, 0); }
   bool two_leaves(const u64* set, const u64* side, u64 flip);
   int one_test(const u64* set);
+  bool tells_two() const { return columns_ != nullptr && columns_->tells_two(); }
+  // Tests that lead to three leaves, and to four; -1 for none. The set needs more than two.
+  std::pair<int, int> tests_of_two_levels(const u64* set, bool three_matter);
 
   // ---- row_sets_bounds.cpp: lower bounds on leaves
   int dual_bound(const u64* set) const;
@@ -145,20 +150,25 @@ class RowSetSearch : public Resumable {
     return sum;
   }
   static void bound_sides(Split& split, i64 dual_low, i64 dual_high);
+  void list_apart();
   void list_opposites();
   bool have_common_class(int p, int q) const;
   void find_near(const u64* set);
   int clique();
+  int clique_apart(const u64* set);
   int packing();
   void bound(Subproblem* e);
 
   // ---- row_sets_splits.cpp: the splits of a set, in the order in which to try them
   Frame& frame(std::size_t level);
-  void sort_columns();
   void list_splits(const u64* set, Frame& f);
   void clear_seen();
   void list_tests(const u64* set, Frame& f);
   void list_cuts(const u64* set, Frame& f);
+  void list_column(const u64* set, Frame& f, int column);
+  void bound_column(Frame& f, int column, std::size_t first);
+  template <bool high>
+  void bound_by_cliques(Frame& f, std::size_t first);
   void add_split(Frame& f, int test, double score, bool low_pure, bool high_pure) const;
   bool seen_before(const u64* set, int t, u64 hash);
   void order_splits(Frame& f);
@@ -213,12 +223,19 @@ class RowSetSearch : public Resumable {
   std::vector<std::pair<int, int>> pairs_;        // packing: by distance
   std::vector<std::size_t> places_;               // packing
   std::vector<u64> used_tests_;                   // packing
-  bool many_cuts_ = false;                        // list_splits: goes by column, not by test
+  std::unique_ptr<Columns> columns_;              // list_splits goes by column, not by test, where there are
+  std::vector<int> groups_, sorted_;              // of a set, and in the order of a column
   std::size_t first_word_ = 0;                    // list_splits: of the first group of the set
   u64 first_row_ = 0;                             // list_splits: its bit
-  std::vector<std::vector<int>> by_column_;       // list_cuts: groups by their rank
   std::vector<u64> names_;                        // list_cuts: a random number for each group
-  std::vector<int> kinds_low_;                    // list_cuts
+  std::vector<int> kinds_low_;                    // list_column
+  std::vector<int> ends_;                         // list_column: groups on the low side of each split
+  u64 name_ = 0;                                  // list_cuts: of the whole set
+  i64 dual_ = 0;                                  // list_cuts: of the whole set
+  int kinds_ = 0;                                 // list_cuts: in the whole set
+  std::vector<u64> apart_;                        // list_apart: of each group those that no leaf holds with it
+  bool apart_listed_ = false;                     // list_apart
+  std::vector<u64> left_;                         // clique_apart
   std::vector<int> kind_sizes_;                   // list_splits
   std::vector<std::pair<u64, int>> seen_splits_;  // list_splits
   std::vector<ColumnSpan> column_spans_;          // list_splits

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "smallest/pure_boxes.hpp"
 #include "smallest/row_sets.hpp"
 
 namespace proofwood::smallest {
@@ -91,6 +92,35 @@ int RowSetSearch::clique() {
   return static_cast<int>(chosen_.size());
 }
 
+// Of each group those that no leaf of a right tree holds with it: a set that a path leaves is a box, and has all groups
+// of the box around any two of its own.
+void RowSetSearch::list_apart() {
+  if (apart_listed_) return;
+  const std::size_t n = at(rows_.n);
+  PureBoxes boxes(rows_.ranks.data(), rows_.cost.data(), rows_.n, static_cast<int>(rows_.tests_of.size()),
+                  rows_.n_classes);
+  std::vector<u64> apart(n * words_, ~u64{0});
+  boxes.each_shared([&] { board_.check_stop(); return false; }, [&](int anchor, const std::vector<u64>& near) {
+    for (std::size_t w = 0; w < words_; ++w) apart[at(anchor) * words_ + w] &= ~near[w];
+  });
+  apart_ = std::move(apart);
+  apart_listed_ = true;
+}
+
+// One row after the other, of those that are apart from all before.
+int RowSetSearch::clique_apart(const u64* set) {
+  left_.assign(set, set + words_);
+  int size = 0;
+  for (std::size_t w = 0; w < words_; ++w)
+    while (left_[w] != 0) {
+      const std::size_t row = w * 64 + static_cast<std::size_t>(std::countr_zero(left_[w]));
+      left_[w] &= left_[w] - 1;
+      ++size;
+      for (std::size_t v = w; v < words_; ++v) left_[v] &= apart_[row * words_ + v];
+    }
+  return size;
+}
+
 // Opposite rows are parted by a test on which they differ. Pairs whose differences have no test in common need a split
 // each, so there are at least as many inner nodes, and one leaf more.
 int RowSetSearch::packing() {
@@ -132,6 +162,14 @@ void RowSetSearch::bound(Subproblem* e) {
   if (bounds_tried_ >= 512 && 24 * bounds_pruned_ < bounds_tried_ && ++bounds_skipped_ % 16 != 0) return;
   ++bounds_tried_;
   if (e->two || !(rules_.clique_bound || rules_.packing_bound)) return;
+  if (columns_ != nullptr && rules_.clique_bound) {
+    list_apart();
+    if (!apart_.empty()) {
+      e->leaves_lower = std::max(e->leaves_lower, clique_apart(cache_.words(e)));
+      e->depth_lower = std::max(e->depth_lower, log2_up(e->leaves_lower));
+      return;
+    }
+  }
   list_opposites();
   find_near(cache_.words(e));
   int lower = e->leaves_lower;

@@ -101,6 +101,29 @@ bool RowSetSearch::two_leaves(const u64* set, const u64* side, u64 flip) {
   return true;
 }
 
+std::pair<int, int> RowSetSearch::tests_of_two_levels(const u64* set, bool three_matter) {
+  std::pair<int, int> found(-1, -1);
+  groups_.clear();
+  each_row(set, [&](int row) { groups_.push_back(row); });
+  const int n = static_cast<int>(groups_.size());
+  for (int column = 0; column < columns_->count(); ++column) {
+    board_.check_stop();
+    columns_->sort(groups_, column, sorted_);
+    const Columns::Reach reach = columns_->reach(column, sorted_);
+    const auto cut = [&](int below) {
+      return columns_->cut_between(column, sorted_[at(below - 1)], sorted_[at(below)]);
+    };
+    if (found.second < 0 && reach.low_two + reach.high_two >= n) found.second = cut(reach.low_two);
+    if (found.second >= 0 && !three_matter) break;
+    if (reach.low_pure > 0 && reach.low_pure + reach.high_two >= n)
+      found.first = cut(reach.low_pure);
+    else if (reach.high_pure > 0 && reach.low_two + reach.high_pure >= n)
+      found.first = cut(n - reach.high_pure);
+    if (found.first >= 0) break;
+  }
+  return found;
+}
+
 // The first test that parts a set into two pure sides.
 int RowSetSearch::one_test(const u64* set) {
   summarize(set);

@@ -24,22 +24,6 @@ Frame& RowSetSearch::frame(std::size_t level) {
   return *frames_[level];
 }
 
-// With many cuts a column, and one class right on each group, a walk over the groups of each column is cheaper than a
-// count for each test.
-void RowSetSearch::sort_columns() {
-  const std::size_t columns = rows_.tests_of.size();
-  many_cuts_ = rows_.single && at(rows_.n_tests) * words_ * at(rows_.n_kinds) > at(rows_.n) * columns;
-  if (!many_cuts_) return;
-  for (int r = 0; r < rows_.n; ++r) names_.push_back(mix(static_cast<u64>(r)));
-  by_column_.assign(columns, std::vector<int>(at(rows_.n)));
-  for (std::size_t j = 0; j < columns; ++j) {
-    std::iota(by_column_[j].begin(), by_column_[j].end(), 0);
-    std::sort(by_column_[j].begin(), by_column_[j].end(), [&](int a, int b) {
-      return std::pair(rows_.ranks[at(a) * columns + j], a) < std::pair(rows_.ranks[at(b) * columns + j], b);
-    });
-  }
-}
-
 // Fills frame.splits with the splits of a set, those with equal sides once, in the order in which to try them: the
 // purest column first, within a column the purest cut first and then the middles of what it leaves on either side.
 void RowSetSearch::list_splits(const u64* set, Frame& f) {
@@ -49,7 +33,7 @@ void RowSetSearch::list_splits(const u64* set, Frame& f) {
   first_word_ = 0;
   while (set[first_word_] == 0) ++first_word_;
   first_row_ = set[first_word_] & (~set[first_word_] + 1);
-  if (many_cuts_)
+  if (columns_ != nullptr)
     list_cuts(set, f);
   else
     list_tests(set, f);
@@ -121,62 +105,104 @@ void RowSetSearch::list_tests(const u64* set, Frame& f) {
 // Column by column, in the order of its ranks: what is counted grows along it.
 void RowSetSearch::list_cuts(const u64* set, Frame& f) {
   const std::vector<i64>& dual = board_.settings.dual;
-  std::vector<int>&total = kind_sizes_, &low = kinds_low_;
-  total.assign(at(rows_.n_kinds), 0);
-  int size = 0, kinds = 0;
-  u64 all_name = 0;
-  i64 all_dual = 0;
+  if (names_.empty())
+    for (int r = 0; r < rows_.n; ++r) names_.push_back(mix(static_cast<u64>(r)));
+  kind_sizes_.assign(at(rows_.n_kinds), 0);
+  groups_.clear();
+  kinds_ = 0;
+  name_ = 0;
+  dual_ = 0;
   each_row(set, [&](int row) {
-    ++size;
-    kinds += total[at(rows_.kind[at(row)])]++ == 0;
-    all_name ^= names_[at(row)];
-    if (!dual.empty()) all_dual += dual[at(row)];
+    groups_.push_back(row);
+    kinds_ += kind_sizes_[at(rows_.kind[at(row)])]++ == 0;
+    name_ ^= names_[at(row)];
+    if (!dual.empty()) dual_ += dual[at(row)];
   });
-  for (std::size_t from = 0; from < at(rows_.n_tests);) {
+  for (int column = 0; column < columns_->count(); ++column) {
     board_.check_stop();
-    const int column = rows_.column[from];
-    const std::vector<int>& order = by_column_[at(column)];
-    low.assign(at(rows_.n_kinds), 0);
-    std::size_t place = 0;
-    int below = 0, last = 0, kinds_low = 0, kinds_gone = 0;  // gone: all of the kind are below
-    u64 name = 0;
-    i64 dual_low = 0;
-    bool first_below = false;
-    const int first_row = static_cast<int>(first_word_ * 64) + std::countr_zero(first_row_);
-    std::size_t t = from;
-    for (; t < at(rows_.n_tests) && rows_.column[t] == column; ++t) {
-      const u64* const high = rows_.high(static_cast<int>(t));
-      for (; place < order.size(); ++place) {
-        const int row = order[place];
-        if ((high[at(row) >> 6] >> (row & 63) & 1) != 0) break;
-        if ((set[at(row) >> 6] >> (row & 63) & 1) == 0) continue;
-        const auto kind = at(rows_.kind[at(row)]);
-        kinds_low += low[kind] == 0;
-        kinds_gone += ++low[kind] == total[kind];
-        ++below;
-        name ^= names_[at(row)];
-        first_below = first_below || row == first_row;
-        if (!dual.empty()) dual_low += dual[at(row)];
-      }
-      if (below == last && rules_.same_split) continue;
-      if (below == 0) continue;
-      if (below == size) break;
-      if (rules_.same_split && seen_before(set, static_cast<int>(t), first_below ? all_name ^ name : name)) {
-        last = below;
-        continue;
-      }
-      last = below;
-      double squares_low = 0, squares_high = 0;
-      for (std::size_t k = 0; k < low.size(); ++k) {
-        squares_low += static_cast<double>(low[k]) * low[k];
-        squares_high += static_cast<double>(total[k] - low[k]) * (total[k] - low[k]);
-      }
-      const double score = squares_high / (size - below) + squares_low / below;
-      add_split(f, static_cast<int>(t), score, kinds_low == 1, kinds - kinds_gone == 1);
-      if (!dual.empty()) bound_sides(f.splits.back(), dual_low, all_dual - dual_low);
+    columns_->sort(groups_, column, sorted_);
+    list_column(set, f, column);
+  }
+}
+
+void RowSetSearch::list_column(const u64* set, Frame& f, int column) {
+  const std::vector<i64>& dual = board_.settings.dual;
+  const std::vector<int>& total = kind_sizes_;
+  std::vector<int>& low = kinds_low_;
+  low.assign(at(rows_.n_kinds), 0);
+  const std::size_t first = f.splits.size();
+  const int size = static_cast<int>(sorted_.size()), first_row = groups_.front();
+  int kinds_low = 0, kinds_gone = 0;  // gone: all of the kind are below
+  u64 name = 0;
+  i64 dual_low = 0;
+  bool first_below = false;
+  ends_.clear();
+  for (int below = 1; below < size; ++below) {
+    const int row = sorted_[at(below - 1)];
+    const auto kind = at(rows_.kind[at(row)]);
+    kinds_low += low[kind] == 0;
+    kinds_gone += ++low[kind] == total[kind];
+    name ^= names_[at(row)];
+    first_below = first_below || row == first_row;
+    if (!dual.empty()) dual_low += dual[at(row)];
+    if (columns_->same(column, row, sorted_[at(below)])) continue;
+    const int t = columns_->cut_between(column, row, sorted_[at(below)]);
+    if (t < 0 || seen_before(set, t, first_below ? name_ ^ name : name)) continue;
+    double squares_low = 0, squares_high = 0;
+    for (std::size_t k = 0; k < low.size(); ++k) {
+      squares_low += static_cast<double>(low[k]) * low[k];
+      squares_high += static_cast<double>(total[k] - low[k]) * (total[k] - low[k]);
     }
-    while (t < at(rows_.n_tests) && rows_.column[t] == column) ++t;
-    from = t;
+    const double score = squares_high / (size - below) + squares_low / below;
+    add_split(f, t, score, kinds_low == 1, kinds_ - kinds_gone == 1);
+    if (!dual.empty()) bound_sides(f.splits.back(), dual_low, dual_ - dual_low);
+    ends_.push_back(below);
+  }
+  if (f.splits.size() > first) bound_column(f, column, first);
+}
+
+// Bounds of the sides of a column's splits, from walks from either end of it.
+void RowSetSearch::bound_column(Frame& f, int column, std::size_t first) {
+  if (columns_->tells_two()) {
+    const Columns::Reach reach = columns_->reach(column, sorted_);
+    const int size = static_cast<int>(sorted_.size());
+    for (std::size_t i = 0; i < ends_.size(); ++i) {
+      Split& split = f.splits[first + i];
+      if (ends_[i] <= reach.low_two)
+        split.low_known = true;
+      else
+        split.low_bound = std::max(split.low_bound, 3);
+      if (size - ends_[i] <= reach.high_two)
+        split.high_known = true;
+      else
+        split.high_bound = std::max(split.high_bound, 3);
+    }
+  }
+  if (apart_.empty()) return;
+  bound_by_cliques<false>(f, first);
+  bound_by_cliques<true>(f, first);
+}
+
+template <bool high>
+void RowSetSearch::bound_by_cliques(Frame& f, std::size_t first) {
+  std::vector<u64>& chosen = left_;
+  chosen.assign(words_, 0);
+  int clique = 0;
+  std::size_t place = 0;
+  for (std::size_t k = 0; k < ends_.size(); ++k) {
+    const std::size_t i = high ? ends_.size() - 1 - k : k;
+    Split& split = f.splits[first + i];
+    for (const std::size_t end = high ? sorted_.size() - at(ends_[i]) : at(ends_[i]); place < end; ++place) {
+      const int row = high ? sorted_[sorted_.size() - 1 - place] : sorted_[place];
+      const u64* apart = &apart_[at(row) * words_];
+      u64 together = 0;
+      for (std::size_t w = 0; w < words_; ++w) together |= chosen[w] & ~apart[w];
+      if (together != 0) continue;
+      chosen[at(row) >> 6] |= u64{1} << (row & 63);
+      ++clique;
+    }
+    int& bound = high ? split.high_bound : split.low_bound;
+    if (!(high ? split.high_known : split.low_known)) bound = std::max(bound, clique);
   }
 }
 
@@ -189,8 +215,8 @@ void RowSetSearch::add_split(Frame& f, int test, double score, bool low_pure, bo
 }
 
 void RowSetSearch::bound_sides(Split& split, i64 dual_low, i64 dual_high) {
-  if (!split.low_pure) split.low_bound = std::max(split.low_bound, leaves_of(dual_low));
-  if (!split.high_pure) split.high_bound = std::max(split.high_bound, leaves_of(dual_high));
+  if (!split.low_known) split.low_bound = std::max(split.low_bound, leaves_of(dual_low));
+  if (!split.high_known) split.high_bound = std::max(split.high_bound, leaves_of(dual_high));
 }
 
 // A table of the splits listed so far, by the hash of their sides without the first row; -1: a free place.
