@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <numeric>
 
 namespace proofwood::smallest {
@@ -42,15 +43,11 @@ Columns::Columns(const Rows& rows)
     last_low_[at(t)] = last;
     for (int rank = last; rank >= 0 && next_test_[from + at(rank)] < 0; --rank) next_test_[from + at(rank)] = t;
   }
-  if (columns > kMostLanes) return;
-  lanes_ = (columns + kLanes - 1) / kLanes * kLanes;
-  lane_.assign(n_ * lanes_, 0);
+  if (columns > kMostColumns) return;
+  blocks_ = (columns + kLanes - 1) / kLanes;
+  lane_.assign(n_ * blocks_ * kLanes, 0);
   for (std::size_t j = 0; j < columns; ++j)
-    for (std::size_t r = 0; r < n_; ++r) lane_[r * lanes_ + j] = static_cast<i16>(rank_[j * n_ + r]);
-  for (int k = 0; k < 2; ++k) {
-    least_[k].resize(lanes_);
-    greatest_[k].resize(lanes_);
-  }
+    for (std::size_t r = 0; r < n_; ++r) lane_[r * blocks_ * kLanes + j] = static_cast<i16>(rank_[j * n_ + r]);
 }
 
 void Columns::sort(const std::vector<int>& groups, int column, std::vector<int>& sorted) {
@@ -66,35 +63,29 @@ void Columns::sort(const std::vector<int>& groups, int column, std::vector<int>&
 
 bool Columns::add(int group) {
   const int kind = rows_.kind[at(group)];
-  const i16* lane = &lane_[at(group) * lanes_];
-  for (int k = 0; k < 2; ++k) {
-    if (kinds_[k] < 0) {
-      kinds_[k] = kind;
-      std::copy(lane, lane + lanes_, least_[k].data());
-      std::copy(lane, lane + lanes_, greatest_[k].data());
-      return true;
-    }
-    if (kinds_[k] != kind) continue;
-    i16 *least = least_[k].data(), *greatest = greatest_[k].data();
-    for (std::size_t from = 0; from < lanes_; from += kLanes)
-      for (std::size_t i = from; i < from + kLanes; ++i) {
-        least[i] = std::min(least[i], lane[i]);
-        greatest[i] = std::max(greatest[i], lane[i]);
-      }
-    return true;
+  const int k = kinds_[0] == kind || kinds_[0] < 0 ? 0 : 1;
+  Box& box = boxes_[k];
+  const bool fresh = kinds_[k] < 0;
+  if (fresh) kinds_[k] = kind;
+  if (kinds_[k] != kind) return false;
+  for (std::size_t b = 0; b < blocks_; ++b) {
+    Ranks ranks;
+    std::memcpy(&ranks, &lane_[(at(group) * blocks_ + b) * kLanes], sizeof ranks);
+    box.least[b] = fresh ? ranks : box.least[b] > ranks ? ranks : box.least[b];
+    box.greatest[b] = fresh ? ranks : box.greatest[b] < ranks ? ranks : box.greatest[b];
   }
-  return false;
+  return true;
 }
 
 bool Columns::parted() const {
   if (is_pure()) return true;
-  const i16 *least = least_[0].data(), *greatest = greatest_[0].data();
-  const i16 *other_least = least_[1].data(), *other_greatest = greatest_[1].data();
-  for (std::size_t from = 0; from < lanes_; from += kLanes) {
-    i16 apart = 0;
-    for (std::size_t i = from; i < from + kLanes; ++i)
-      apart = static_cast<i16>(apart | (greatest[i] < other_least[i]) | (other_greatest[i] < least[i]));
-    if (apart != 0) return true;
+  const auto& [one, other] = boxes_;
+  for (std::size_t b = 0; b < blocks_; ++b) {
+    const auto apart = (one.greatest[b] < other.least[b]) | (other.greatest[b] < one.least[b]);
+    u64 words[2];
+    static_assert(sizeof words == sizeof apart);
+    std::memcpy(words, &apart, sizeof words);
+    if ((words[0] | words[1]) != 0) return true;
   }
   return false;
 }

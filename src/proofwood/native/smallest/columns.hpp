@@ -27,7 +27,7 @@ class Columns {
   explicit Columns(const Rows& rows);
 
   int count() const { return static_cast<int>(by_column_.size()); }
-  bool tells_two() const { return lanes_ > 0; }  // else the columns are too many to look for one test in all of them
+  bool tells_two() const { return blocks_ > 0; }  // else the columns are too many to look for one test in all of them
   // The groups in the order of a column.
   void sort(const std::vector<int>& groups, int column, std::vector<int>& sorted);
   // The first test of a column that has a group on its low side and the next one of its order not; -1 if there is none,
@@ -50,20 +50,24 @@ class Columns {
   Reach reach(int column, const std::vector<int>& sorted);
 
  private:
-  static constexpr std::size_t kLanes = 8, kMostLanes = 64;
+  static constexpr std::size_t kLanes = 8, kMostColumns = 64;
+  typedef i16 Ranks __attribute__((vector_size(kLanes * sizeof(i16)), may_alias));  // of as many columns
+  struct Box {
+    Ranks least[kMostColumns / kLanes], greatest[kMostColumns / kLanes];
+  };
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   const Rows& rows_;
-  std::size_t n_, lanes_ = 0;
+  std::size_t n_, blocks_ = 0;  // of columns
   std::vector<std::vector<int>> by_column_;  // groups by their rank
   std::vector<u16> place_;                   // (columns, n) where they are in it
   std::vector<u16> rank_;                    // (columns, n) without gaps
-  std::vector<i16> lane_;                    // (n, lanes) the same by group
+  std::vector<i16> lane_;                    // (n, blocks of kLanes) the same by group
   std::vector<int> next_test_;               // (columns, n) by rank: the first test with it on the low side
   std::vector<int> last_low_;                // (tests) greatest rank on the low side
   std::vector<u64> marked_;                  // sort
   int kinds_[2] = {-1, -1};
-  std::vector<i16> least_[2], greatest_[2];
+  Box boxes_[2];
 };
 
 }  // namespace proofwood::smallest

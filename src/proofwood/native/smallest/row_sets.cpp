@@ -135,7 +135,7 @@ bool RowSetSearch::feasible(Subproblem* e, int d) {
   if (d >= e->depth_upper) return true;
   if (d < e->depth_lower) return false;
   board_.check_stop();
-  if (rules_.depth_bound && d > 2 && !e->bounded) {
+  if (rules_.depth_bound && (d > 2 || !apart_.empty()) && !e->bounded) {
     bound(e);
     if (d < e->depth_lower) {
       ++bounds_pruned_;
@@ -215,10 +215,16 @@ int RowSetSearch::deeper(Subproblem* e, int d, std::size_t level) {
   list_splits(set, f);
   const auto low_works = [&](Split& split) { return split.low_known || feasible(side(set, split, f, false), d - 1); };
   const auto high_works = [&](Split& split) { return split.high_known || feasible(side(set, split, f, true), d - 1); };
+  const int most = d > 28 ? kNoTree : 1 << (d - 1);
   for (const ColumnSpan& span : std::vector<ColumnSpan>(column_spans_)) {
     int works = span.first, fails = span.last + 1;
-    if (span.first == span.last) {
-      Split& split = f.splits[at(span.first)];
+    if (rules_.depth_bound) {  // bounds grow along the low sides, and fall along the high ones
+      while (works < fails && f.splits[at(works)].high_bound > most) ++works;
+      while (works < fails && f.splits[at(fails - 1)].low_bound > most) --fails;
+    }
+    const int first = works;
+    if (first + 1 == fails) {
+      Split& split = f.splits[at(first)];
       const bool ok = low_works(split) && high_works(split);
       if (ok) return split.test;
       continue;
@@ -230,7 +236,7 @@ int RowSetSearch::deeper(Subproblem* e, int d, std::size_t level) {
       else
         fails = middle;
     }
-    if (works > span.first && high_works(f.splits[at(works - 1)])) return f.splits[at(works - 1)].test;
+    if (works > first && high_works(f.splits[at(works - 1)])) return f.splits[at(works - 1)].test;
   }
   return -1;
 }

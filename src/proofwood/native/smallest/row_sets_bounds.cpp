@@ -159,17 +159,15 @@ int RowSetSearch::dual_bound(const u64* set) const {
 void RowSetSearch::bound(Subproblem* e) {
   if (e->bounded) return;
   e->bounded = true;
+  if (columns_ != nullptr && rules_.clique_bound && !e->two) {
+    list_apart();
+    e->leaves_lower = std::max(e->leaves_lower, clique_apart(cache_.words(e)));
+    e->depth_lower = std::max(e->depth_lower, log2_up(e->leaves_lower));
+    return;
+  }
   if (bounds_tried_ >= 512 && 24 * bounds_pruned_ < bounds_tried_ && ++bounds_skipped_ % 16 != 0) return;
   ++bounds_tried_;
   if (e->two || !(rules_.clique_bound || rules_.packing_bound)) return;
-  if (columns_ != nullptr && rules_.clique_bound) {
-    list_apart();
-    if (!apart_.empty()) {
-      e->leaves_lower = std::max(e->leaves_lower, clique_apart(cache_.words(e)));
-      e->depth_lower = std::max(e->depth_lower, log2_up(e->leaves_lower));
-      return;
-    }
-  }
   list_opposites();
   find_near(cache_.words(e));
   int lower = e->leaves_lower;
