@@ -30,3 +30,8 @@ def printable(text: str, *, keep: str = "") -> str:
         return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
     return _UNSAFE.sub(escape, text)
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of what a library says of a file: it may quote what is in the file."""
+    return printable((str(error).strip().splitlines() or [type(error).__name__])[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -133,10 +134,20 @@ def test_the_second_search_finds_the_smallest_tree(problem: MinimalTreeProblem, 
         minimal.solved(problem, chosen)
 
 
-@examples(1)
+@examples(4)
 @given(problem=numbers(), chosen=minimal.options())
 def test_cuts_of_a_column_are_walked_over(problem: MinimalTreeProblem, chosen: MinimalOptions) -> None:
-    minimal.solved(problem, chosen)
+    minimal.solved(problem, replace(chosen, boxes=False))
+
+
+@examples(1)
+@given(problem=numbers())
+def test_walks_and_counts_of_tests_give_one_tree(problem: MinimalTreeProblem) -> None:
+    one, other = (
+        minimal.solved(problem, MinimalOptions(boxes=False, column_walks=walks, clique_bound=walks))
+        for walks in (True, False)
+    )
+    assert one.model == other.model
 
 
 def alternating(n: int) -> MinimalTreeProblem:

@@ -133,3 +133,11 @@ def test_one_message_names_all_columns_that_are_not_there():
         require_columns(columns, ["agee", "zzz", "agee"])
     with pytest.raises(DataError, match=r"no columns 'q', 'zzz' in the table\. The columns are age, income, job"):
         require_columns(columns, ["q", "zzz"])
+
+
+def test_what_a_file_holds_does_nothing_to_the_terminal(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text('a|b|y\n2."1.0|0.0|no\n4.0|0.09\x1b91.0|yes\n')
+    with pytest.raises(DataError, match=r"`0\.09\\x1b91\.0`") as refused:
+        read_table(path)
+    assert "\x1b" not in str(refused.value)

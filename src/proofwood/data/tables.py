@@ -22,6 +22,7 @@ import polars as pl
 from proofwood.data.workbook import read_sheet
 from proofwood.exceptions import DataError
 from proofwood.files import read_bounded, read_stream
+from proofwood.printable import first_line
 
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
@@ -227,7 +228,7 @@ def _read_parquet(path: Path) -> pl.DataFrame:
     except BaseException as error:
         if not _is_read_error(error):
             raise
-        raise DataError(f"cannot read {path} as Parquet: {_first_line(error)}") from error
+        raise DataError(f"cannot read {path} as Parquet: {first_line(error)}") from error
     return _checked(frame, path)
 
 
@@ -248,7 +249,7 @@ def _read_arrow(path: Path) -> pl.DataFrame:
     except BaseException as error:
         if not _is_read_error(error):
             raise
-        raise DataError(f"cannot read {path} as Arrow (Feather): {_first_line(error)}") from error
+        raise DataError(f"cannot read {path} as Arrow (Feather): {first_line(error)}") from error
     return _checked(frame, path)
 
 
@@ -308,7 +309,7 @@ def _read_text(path: Path) -> pl.DataFrame:
         if not _is_read_error(error):
             raise
         raise DataError(
-            f"cannot read {path} as a table: {_first_line(error)}. Expected {len(header)} fields on every line, as in "
+            f"cannot read {path} as a table: {first_line(error)}. Expected {len(header)} fields on every line, as in "
             "the header, and quotes that close."
         ) from error
     if frame.width == len(header):
@@ -464,7 +465,3 @@ def _is_number(text: str) -> bool:
 def _is_read_error(error: BaseException) -> bool:
     """Errors of polars, also a panic of its reader, which is no Exception."""
     return isinstance(error, (pl.exceptions.PolarsError, OSError, ValueError)) or "Panic" in type(error).__name__
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from proofwood.exceptions import DataError
+from proofwood.printable import first_line
 
 PACKED = b"PK"
 """How workbooks begin that are ZIP archives; older ones are not packed."""
@@ -51,8 +52,7 @@ def read_sheet(data: bytes, path: Path, sheet: str | None, *, most: int) -> pl.D
             raise DataError(f"{path} has no sheet {sheet!r}, it has {', '.join(map(repr, names))}{hint}")
         frames = {name: book.load_sheet(name).to_polars() for name in (names if sheet is None else [sheet])}
     except fastexcel.FastExcelError as error:
-        why = (str(error).strip().splitlines() or ["unknown"])[0]
-        raise DataError(f"cannot read {path} as an Excel workbook: {why}") from error
+        raise DataError(f"cannot read {path} as an Excel workbook: {first_line(error)}") from error
     full = [name for name, frame in frames.items() if frame.width]
     if len(full) > 1:
         raise DataError(
@@ -73,7 +73,7 @@ def _require_opens(data: bytes, path: Path, most: int) -> None:
         with zipfile.ZipFile(BytesIO(data)) as parts:
             unpacked = sum(part.file_size for part in parts.infolist())
     except (zipfile.BadZipFile, ValueError, OSError) as error:
-        raise DataError(f"cannot read {path} as an Excel workbook: {error}") from error
+        raise DataError(f"cannot read {path} as an Excel workbook: {first_line(error)}") from error
     if unpacked > most:
         raise DataError(
             f"{path} has {len(data):,} bytes and unpacks to {unpacked:,}: that is no table. If it is one, save it as "

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, TIME, code_of, completed
-from proofwood.engines.smallest.options import RULES, STRATEGIES, MinimalOptions
+from proofwood.engines.interrupts import ENDED, INTERRUPT, STOPPED_BY, TIME, code_of, completed
+from proofwood.engines.smallest.options import NATIVE_RULES, STRATEGIES, MinimalOptions
+from proofwood.engines.smallest.permitted import Known, State, find_out
 from proofwood.memory import room
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
@@ -40,10 +42,10 @@ _ROLLOUTS, _COVER = 0.1, 0.15
 """Shares of the time limit for rollouts, and for the weights that bound a cover by boxes."""
 _MOST_ROLLOUTS, _MOST_COVER = 3.0, 5.0
 """Most seconds of these."""
+_SHALLOW, _MOST_SHALLOW = 0.3, 20.0
+"""Share of the time, and most seconds, for trees of least depth where any depth is permitted."""
 _MINIMIZE = {Minimize.DEPTH: 0, Minimize.NODES: 1, Minimize.NODES_ANY_DEPTH: 2}
 _ANY_DEPTH = 2**28
-
-State = tuple[int, int, int, int, bool]  # depth and nodes of the tree at hand, their lower bounds, least depth proved?
 
 
 def solve(
@@ -126,9 +128,10 @@ def _search(
     def left() -> float | None:
         return None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - started))
 
-    short = slack > 0 or options.strategy == "witness" or not (options.cover_bound or options.rollouts)
-    short = short or problem.minimize is Minimize.DEPTH  # which both make slower
-    easy = _EASY if problem.rows.n_tests > 4 * problem.rows.tests_of.size else _EASY_BITS
+    prepared = options.zero_first or options.error_bounds if slack > 0 else options.cover_bound or options.rollouts
+    short = options.strategy == "witness" or not prepared
+    short = short or (slack == 0 and problem.minimize is Minimize.DEPTH)  # which these make slower
+    easy = _EASY if slack > 0 or problem.rows.n_tests > 4 * problem.rows.tests_of.size else _EASY_BITS
     plain = replace(options, rollouts=False)
     if short or (limits.seconds is not None and limits.seconds < 4 * easy):
         return _native_search(problem, plain, limits.seconds, progress, slack)
@@ -137,12 +140,70 @@ def _search(
     if first["stopped"] != TIME or first["main_done"] or first["infeasible"] or (rest is not None and rest < easy):
         return first
     try:
-        dual = _dual_weights(problem.rows, _share(_COVER, _MOST_COVER, left())) if options.cover_bound else None
+        dual = None
+        if slack > 0:
+            first = _prepared(problem, options, first, progress, left, started)
+            if first["infeasible"]:
+                return first
+        elif options.cover_bound:
+            dual = _dual_weights(problem.rows, _share(_COVER, _MOST_COVER, left()))
+        if slack == 0 and options.shallow_first and problem.minimize is Minimize.NODES_ANY_DEPTH and easy == _EASY:
+            _offer_shallow(problem, options, first, progress, left, started, dual)
         return _native_search(
             problem, options, left(), progress, slack, known=first, dual=dual, elapsed=time.monotonic() - started
         )
     except ENDED as error:  # what the first search told stands
         return first | {"stopped": code_of(error), "seconds": time.monotonic() - started}
+
+
+def _prepared(
+    problem: MinimalTreeProblem,
+    options: MinimalOptions,
+    first: dict[str, Any],
+    progress: Progress | None,
+    left: Callable[[], float | None],
+    started: float,
+) -> dict[str, Any]:
+    """What the first search told where errors are permitted, and what else can be found out quickly."""
+
+    def without_errors(seconds: float) -> dict[str, Any]:
+        strict = replace(problem, max_errors=problem.rows.unavoidable)
+        return _search(strict, replace(options, canonical=False), Limits(seconds), None, 0)
+
+    known = Known(first, problem, lambda: time.monotonic() - started, _teller(progress, problem))
+    find_out(known, options, left, without_errors)
+    return known.answer
+
+
+def _offer_shallow(
+    problem: MinimalTreeProblem,
+    options: MinimalOptions,
+    first: dict[str, Any],
+    progress: Progress | None,
+    left: Callable[[], float | None],
+    started: float,
+    dual: Any,
+) -> None:
+    """Take up the fewest nodes of least depth: where trees may be deep, there are many more to rule out."""
+    known = Known(first, problem, lambda: time.monotonic() - started, _teller(progress, problem))
+    *_, nodes_lower, _ = known.state
+    before = first | {"state": (-1, -1, 0, nodes_lower, False), "tree": [], "trace": [], "counters": {}}
+    flat = replace(problem, minimize=Minimize.NODES)
+    seconds = _share(_SHALLOW, _MOST_SHALLOW, left())
+    found = _native_search(flat, replace(options, canonical=False), seconds, None, 0, known=before, dual=dual)
+    if found["stopped"] == INTERRUPT:
+        raise KeyboardInterrupt
+    if found["tree"]:
+        known.offer(found["tree"])
+
+
+def _teller(progress: Progress | None, problem: MinimalTreeProblem) -> Callable[[float, State], None]:
+    def tell(seconds: float, state: State) -> None:
+        event = _event(seconds, state, problem)
+        if progress is not None and event is not None:
+            progress(event)
+
+    return tell
 
 
 def _dual_weights(rows: RankedRows, seconds: float) -> Any:
@@ -194,7 +255,7 @@ def _native_search(
         "start_only": needed > most,
         "form_least": LEAST_SECONDARY,
         "form_most": 0.0 if seconds is None else SECONDARY_SHARE * seconds,
-        **{name: getattr(options, name) for name in RULES},
+        **{name: getattr(options, name) for name in NATIVE_RULES},
     }
     found: dict[str, Any] = _native.minimal_tree(
         ranks,
@@ -209,7 +270,7 @@ def _native_search(
     found["trace"] = [(at + elapsed, state) for at, state in found["trace"]]
     if known is not None:
         found["trace"] = [*known["trace"], *(one for one in found["trace"] if _knows(one[1], known["state"]))]
-        found["counters"] = {name: count + known["counters"][name] for name, count in found["counters"].items()}
+        found["counters"] = {name: count + known["counters"].get(name, 0) for name, count in found["counters"].items()}
     return found
 
 

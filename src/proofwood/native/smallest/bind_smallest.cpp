@@ -77,6 +77,7 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   rule("class_bound", rules.class_bound);
   rule("clique_bound", rules.clique_bound);
   rule("packing_bound", rules.packing_bound);
+  rule("column_walks", rules.column_walks);
   rule("cover_bound", rules.cover_bound);
   rule("rollouts", rules.rollouts);
   rule("depth_bound", rules.depth_bound);

@@ -26,7 +26,8 @@ Columns::Columns(const Rows& rows)
     order.resize(n_);
     std::iota(order.begin(), order.end(), 0);
     const auto given = [&](int r) { return rows.ranks[at(r) * columns + j]; };
-    std::sort(order.begin(), order.end(), [&](int a, int b) { return std::pair(given(a), a) < std::pair(given(b), b); });
+    std::sort(order.begin(), order.end(),
+              [&](int a, int b) { return std::pair(given(a), a) < std::pair(given(b), b); });
     u16 rank = 0;
     for (std::size_t i = 0; i < n_; ++i) {
       rank = static_cast<u16>(rank + (i > 0 && given(order[i]) != given(order[i - 1])));

@@ -58,7 +58,7 @@ class Columns {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   const Rows& rows_;
-  std::size_t n_, blocks_ = 0;  // of columns
+  std::size_t n_, blocks_ = 0;               // of columns
   std::vector<std::vector<int>> by_column_;  // groups by their rank
   std::vector<u16> place_;                   // (columns, n) where they are in it
   std::vector<u16> rank_;                    // (columns, n) without gaps

@@ -216,7 +216,7 @@ int RowSetSearch::deeper(Subproblem* e, int d, std::size_t level) {
   const auto low_works = [&](Split& split) { return split.low_known || feasible(side(set, split, f, false), d - 1); };
   const auto high_works = [&](Split& split) { return split.high_known || feasible(side(set, split, f, true), d - 1); };
   const int most = d > 28 ? kNoTree : 1 << (d - 1);
-  for (const ColumnSpan& span : std::vector<ColumnSpan>(column_spans_)) {
+  for (const ColumnSpan& span : f.columns) {
     int works = span.first, fails = span.last + 1;
     if (rules_.depth_bound) {  // bounds grow along the low sides, and fall along the high ones
       while (works < fails && f.splits[at(works)].high_bound > most) ++works;
@@ -311,8 +311,8 @@ int RowSetSearch::search_leaves(Subproblem* e, int d, int cap, std::size_t level
   }
   list_splits(set, f);
   for (int k = at_depth(e, d).lower; k <= most; ++k) {
-    for (const int i : f.order) {
-      if (!split_within(set, f, i, below, k)) continue;
+    const int i = split_to(set, f, below, k);
+    if (i >= 0) {
       AtDepth& s = at_depth(e, d);
       s.lower = s.upper = k;
       s.test = f.splits[at(i)].test;
@@ -324,36 +324,67 @@ int RowSetSearch::search_leaves(Subproblem* e, int d, int cap, std::size_t level
   return at_depth(e, d).lower;
 }
 
-// Whether the i-th split leads to k leaves. What is learned of its sides holds for its column by (M): a lower bound of
-// a low side for all larger cuts, of a high side for all smaller ones.
+// A split that leads to k leaves; -1 if there is none.
+int RowSetSearch::split_to(const u64* set, Frame& f, int d, int k) {
+  if (columns_ == nullptr || !rules_.monotone) {
+    for (const int i : f.order)
+      if (split_within(set, f, i, d, k)) return i;
+    return -1;
+  }
+  for (const ColumnSpan& span : f.columns) {
+    const int i = column_within(set, f, span, d, k);
+    if (i >= 0) return i;
+  }
+  return -1;
+}
+
+// Whether a cut of the column leads to k leaves; its place in the splits, or -1. Where neighbouring cuts have equal
+// bounds, the low side of the first and the high side of the last are the smallest, and by (M) what is learned of them
+// holds for all: either may be enough to rule the run out. Else its middle is tried, which rules out one half.
+int RowSetSearch::column_within(const u64* set, Frame& f, const ColumnSpan& span, int d, int k) {
+  const auto over = [&](int i) { return f.splits[at(i)].low_bound + f.splits[at(i)].high_bound > k; };
+  for (int i = span.first; i <= span.last;) {
+    if (over(i)) {
+      ++i;
+      continue;
+    }
+    const int low_bound = f.splits[at(i)].low_bound, high_bound = f.splits[at(i)].high_bound;
+    int end = i;
+    while (end < span.last && f.splits[at(end + 1)].low_bound == low_bound &&
+           f.splits[at(end + 1)].high_bound == high_bound)
+      ++end;
+    if (!side_within(set, f, i, d, k, false) || !side_within(set, f, end, d, k, true)) continue;
+    if (i == end) return i;
+    if (split_within(set, f, i + (end - i) / 2, d, k)) return i + (end - i) / 2;
+  }
+  return -1;
+}
+
+// Whether one side leaves room for the other's bound. What is learned of it holds for its column by (M): a lower bound
+// of a low side for all larger cuts, of a high side for all smaller ones.
+bool RowSetSearch::side_within(const u64* set, Frame& f, int i, int d, int k, bool high) {
+  Split& split = f.splits[at(i)];
+  const auto raise = [&](int bound) { high ? raise_high(f, i, bound) : raise_low(f, i, bound); };
+  const auto fits = [&] { return split.low_bound + split.high_bound <= k; };
+  if ((high ? split.high_known : split.low_known) || !fits()) return fits();
+  Subproblem* const one = side(set, split, f, high);
+  AtDepth& s = at_depth(one, d);
+  s.lower = std::max(s.lower, high ? split.high_bound : split.low_bound);
+  raise(s.lower);
+  if (fits()) raise(leaves(one, d, k - (high ? split.low_bound : split.high_bound)));
+  return fits();
+}
+
+// Whether the i-th split leads to k leaves: the smaller side first, as it is the quicker one.
 bool RowSetSearch::split_within(const u64* set, Frame& f, int i, int d, int k) {
   Split& split = f.splits[at(i)];
-  if (split.low_bound + split.high_bound > k) return false;
-  if (!split.low_known) {
-    side(set, split, f, false);
-    AtDepth& s = at_depth(split.low, d);
-    s.lower = std::max(s.lower, split.low_bound);
-    raise_low(f, i, s.lower);
-    if (split.low_bound + split.high_bound > k) return false;
-  }
-  if (!split.high_known) {
-    side(set, split, f, true);
-    AtDepth& s = at_depth(split.high, d);
-    s.lower = std::max(s.lower, split.high_bound);
-    raise_high(f, i, s.lower);
-    if (split.low_bound + split.high_bound > k) return false;
-  }
-  const bool low_first = split.high_known || (!split.low_known && split.low->size <= split.high->size);
-  for (int turn = 0; turn < 2; ++turn) {
-    const bool low = (turn == 0) == low_first;
-    if (low && !split.low_known) {
-      raise_low(f, i, leaves(split.low, d, k - split.high_bound));
-    } else if (!low && !split.high_known) {
-      raise_high(f, i, leaves(split.high, d, k - split.low_bound));
-    }
-    if (split.low_bound + split.high_bound > k) return false;
-  }
-  return true;
+  const auto fits = [&] { return split.low_bound + split.high_bound <= k; };
+  if (!fits()) return false;
+  if (!split.low_known) raise_low(f, i, leaves_bound(side(set, split, f, false), d));
+  if (fits() && !split.high_known) raise_high(f, i, leaves_bound(side(set, split, f, true), d));
+  if (!fits()) return false;
+  const bool high_first = !split.high_known && (split.low_known || split.low->size > split.high->size);
+  return side_within(set, f, i, d, k, high_first) && side_within(set, f, i, d, k, !high_first);
 }
 
 void RowSetSearch::raise_low(Frame& f, int i, int bound) {

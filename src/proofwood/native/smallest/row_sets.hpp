@@ -37,9 +37,15 @@ struct Split {
   Subproblem *low, *high;
 };
 
+struct ColumnSpan {  // the splits of one column, and the purest of them
+  double score;
+  int first, best, last;
+};
+
 struct Frame {  // scratch memory of one level of the recursion
   std::vector<u64> parts, pure_low, pure_high, low, high;
   std::vector<Split> splits;
+  std::vector<ColumnSpan> columns;
   std::vector<int> order, tests;
 };
 
@@ -54,7 +60,7 @@ class RowSetSearch : public Resumable {
         cache_(rows.words, board.settings.memory),
         some_(at(rows.n_kinds) * test_words_),
         every_(at(rows.n_kinds) * test_words_) {
-    if (rules_.same_split && Columns::fit(rows)) columns_ = std::make_unique<Columns>(rows);
+    if (rules_.same_split && rules_.column_walks && Columns::fit(rows)) columns_ = std::make_unique<Columns>(rows);
   }
 
   void run() override;
@@ -64,10 +70,6 @@ class RowSetSearch : public Resumable {
   static constexpr std::size_t kMostWork = 1'000'000'000;  // words looked at for one bound, about a third of a second
   struct Opposite {
     int distance, row;
-  };
-  struct ColumnSpan {  // the splits of one column, and the purest of them
-    double score;
-    int first, best, last;
   };
 
   // ---- row_sets.cpp: least depth, fewest leaves
@@ -85,6 +87,9 @@ class RowSetSearch : public Resumable {
   int leaves_bound(Subproblem* e, int d) { return e == nullptr ? 1 : at_depth(e, d).lower; }
   int leaves(Subproblem* e, int d, int cap);
   int search_leaves(Subproblem* e, int d, int cap, std::size_t level);
+  int split_to(const u64* set, Frame& f, int d, int k);
+  int column_within(const u64* set, Frame& f, const ColumnSpan& span, int d, int k);
+  bool side_within(const u64* set, Frame& f, int i, int d, int k, bool high);
   bool split_within(const u64* set, Frame& f, int i, int d, int k);
   static void raise_low(Frame& f, int i, int bound);
   static void raise_high(Frame& f, int i, int bound);
@@ -150,6 +155,7 @@ class RowSetSearch : public Resumable {
     return sum;
   }
   static void bound_sides(Split& split, i64 dual_low, i64 dual_high);
+  bool can_list_apart() const;
   void list_apart();
   void list_opposites();
   bool have_common_class(int p, int q) const;
@@ -162,7 +168,7 @@ class RowSetSearch : public Resumable {
   // ---- row_sets_splits.cpp: the splits of a set, in the order in which to try them
   Frame& frame(std::size_t level);
   void list_splits(const u64* set, Frame& f);
-  void clear_seen();
+  void clear_seen(std::size_t most_splits);
   void list_tests(const u64* set, Frame& f);
   void list_cuts(const u64* set, Frame& f);
   void list_column(const u64* set, Frame& f, int column);
@@ -238,7 +244,7 @@ class RowSetSearch : public Resumable {
   std::vector<u64> left_;                         // clique_apart
   std::vector<int> kind_sizes_;                   // list_splits
   std::vector<std::pair<u64, int>> seen_splits_;  // list_splits
-  std::vector<ColumnSpan> column_spans_;          // list_splits
+  std::size_t seen_mask_ = 0;                     // list_splits
 };
 
 }  // namespace proofwood::smallest

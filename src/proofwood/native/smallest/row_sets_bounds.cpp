@@ -92,6 +92,12 @@ int RowSetSearch::clique() {
   return static_cast<int>(chosen_.size());
 }
 
+bool RowSetSearch::can_list_apart() const {
+  constexpr std::size_t kMostGroups = 4096, kMostWords = std::size_t{1} << 25;
+  return columns_ != nullptr && at(rows_.n) <= kMostGroups &&
+         at(rows_.n) * words_ * rows_.tests_of.size() <= kMostWords;
+}
+
 // Of each group those that no leaf of a right tree holds with it: a set that a path leaves is a box, and has all groups
 // of the box around any two of its own.
 void RowSetSearch::list_apart() {
@@ -100,8 +106,12 @@ void RowSetSearch::list_apart() {
   PureBoxes boxes(rows_.ranks.data(), rows_.cost.data(), rows_.n, static_cast<int>(rows_.tests_of.size()),
                   rows_.n_classes);
   std::vector<u64> apart(n * words_, ~u64{0});
-  boxes.each_shared([&] { board_.check_stop(); return false; }, [&](int anchor, const std::vector<u64>& near) {
-    for (std::size_t w = 0; w < words_; ++w) apart[at(anchor) * words_ + w] &= ~near[w];
+  const auto stopped = [&] {
+    board_.check_stop();
+    return false;
+  };
+  boxes.each_shared(stopped, [&](int anchor, const std::vector<u64>& shared) {
+    for (std::size_t w = 0; w < words_; ++w) apart[at(anchor) * words_ + w] &= ~shared[w];
   });
   apart_ = std::move(apart);
   apart_listed_ = true;
@@ -159,7 +169,8 @@ int RowSetSearch::dual_bound(const u64* set) const {
 void RowSetSearch::bound(Subproblem* e) {
   if (e->bounded) return;
   e->bounded = true;
-  if (columns_ != nullptr && rules_.clique_bound && !e->two) {
+  if (rules_.clique_bound && can_list_apart()) {
+    if (e->two) return;
     list_apart();
     e->leaves_lower = std::max(e->leaves_lower, clique_apart(cache_.words(e)));
     e->depth_lower = std::max(e->depth_lower, log2_up(e->leaves_lower));

@@ -25,11 +25,10 @@ Frame& RowSetSearch::frame(std::size_t level) {
 }
 
 // Fills frame.splits with the splits of a set, those with equal sides once, in the order in which to try them: the
-// purest column first, within a column the purest cut first and then the middles of what it leaves on either side.
+// purest column first, and test by test the purest cut of it first, then the middles of what it leaves on either side.
 void RowSetSearch::list_splits(const u64* set, Frame& f) {
   f.splits.clear();
   f.order.clear();
-  clear_seen();
   first_word_ = 0;
   while (set[first_word_] == 0) ++first_word_;
   first_row_ = set[first_word_] & (~set[first_word_] + 1);
@@ -42,6 +41,7 @@ void RowSetSearch::list_splits(const u64* set, Frame& f) {
 
 // Test by test: for tables of few tests a column.
 void RowSetSearch::list_tests(const u64* set, Frame& f) {
+  clear_seen(at(rows_.n_tests));
   summarize(set);
   for (std::size_t w = 0; w < test_words_; ++w) {
     const Word tests = word(w);
@@ -118,6 +118,7 @@ void RowSetSearch::list_cuts(const u64* set, Frame& f) {
     name_ ^= names_[at(row)];
     if (!dual.empty()) dual_ += dual[at(row)];
   });
+  clear_seen(std::min(at(rows_.n_tests), groups_.size() * at(columns_->count())));
   for (int column = 0; column < columns_->count(); ++column) {
     board_.check_stop();
     columns_->sort(groups_, column, sorted_);
@@ -220,18 +221,18 @@ void RowSetSearch::bound_sides(Split& split, i64 dual_low, i64 dual_high) {
 }
 
 // A table of the splits listed so far, by the hash of their sides without the first row; -1: a free place.
-void RowSetSearch::clear_seen() {
-  if (seen_splits_.empty()) seen_splits_.resize(std::bit_ceil(2 * at(rows_.n_tests) + 2));
-  std::fill(seen_splits_.begin(), seen_splits_.end(), std::pair<u64, int>(0, -1));
+void RowSetSearch::clear_seen(std::size_t most_splits) {
+  seen_mask_ = std::bit_ceil(2 * most_splits + 2) - 1;
+  if (seen_splits_.size() <= seen_mask_) seen_splits_.resize(seen_mask_ + 1);
+  std::fill_n(seen_splits_.begin(), seen_mask_ + 1, std::pair<u64, int>(0, -1));
 }
 
 // Whether a split has the sides of one of another column, or these exchanged: compared without the first row.
 bool RowSetSearch::seen_before(const u64* set, int t, u64 hash) {
   const u64* bits = rows_.high(t);
   const u64 flip = (bits[first_word_] & first_row_) != 0 ? ~u64{0} : 0;
-  const std::size_t mask = seen_splits_.size() - 1;
-  std::size_t place = hash & mask;
-  for (; seen_splits_[place].second >= 0; place = (place + 1) & mask) {
+  std::size_t place = hash & seen_mask_;
+  for (; seen_splits_[place].second >= 0; place = (place + 1) & seen_mask_) {
     if (seen_splits_[place].first != hash) continue;
     const u64* other = rows_.high(seen_splits_[place].second);
     const u64 other_flip = (other[first_word_] & first_row_) != 0 ? ~u64{0} : 0;
@@ -245,19 +246,20 @@ bool RowSetSearch::seen_before(const u64* set, int t, u64 hash) {
 
 void RowSetSearch::order_splits(Frame& f) {
   const int n = static_cast<int>(f.splits.size());
-  column_spans_.clear();
+  f.columns.clear();
   for (int i = 0; i < n;) {
     int best = i, last = i;
     while (f.splits[at(last)].right >= 0) {
       last = f.splits[at(last)].right;
       if (f.splits[at(last)].score > f.splits[at(best)].score) best = last;
     }
-    column_spans_.push_back({f.splits[at(best)].score, i, best, last});
+    f.columns.push_back({f.splits[at(best)].score, i, best, last});
     i = last + 1;
   }
-  std::stable_sort(column_spans_.begin(), column_spans_.end(),
+  std::stable_sort(f.columns.begin(), f.columns.end(),
                    [](const ColumnSpan& a, const ColumnSpan& b) { return a.score > b.score; });
-  for (const ColumnSpan& span : column_spans_) {
+  if (columns_ != nullptr && rules_.monotone) return;  // goes by column
+  for (const ColumnSpan& span : f.columns) {
     f.order.push_back(span.best);
     halve(f.order, span.first, span.best - 1);
     halve(f.order, span.best + 1, span.last);

@@ -13,8 +13,11 @@
 #include <bit>
 #include <map>
 #include <memory>
+#include <memory_resource>
+#include <new>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "smallest/smallest.hpp"
 
@@ -24,7 +27,7 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-using Set = std::vector<u64>;
+using Set = std::pmr::vector<u64>;
 
 struct HashSet {
   std::size_t operator()(const Set& set) const {
@@ -46,11 +49,36 @@ struct Fewest {  // f_d of one set and budget
 };
 
 struct Entry {
+  explicit Entry(std::pmr::memory_resource* memory) : costs(memory), fewest(memory) {}
   const Set* set = nullptr;
   i64 leaf = 0;
   int size = 0;
-  std::vector<Cost> costs;                       // by depth
-  std::map<std::pair<i64, int>, Fewest> fewest;  // by budget and depth
+  std::pmr::vector<Cost> costs;                       // by depth
+  std::pmr::map<std::pair<i64, int>, Fewest> fewest;  // by budget and depth
+};
+
+// Millions of entries, which would take seconds to take apart: all of them lie in one arena that is given back whole.
+class Entries {
+ public:
+  Entries() : known_(make<Known>(&arena_)) {}
+  Entry* find(const Set& set) const {
+    const auto place = known_->find(set);
+    return place == known_->end() ? nullptr : place->second;
+  }
+  Entry* add(const Set& set, bool keep) {
+    Entry* fresh = make<Entry>(&arena_);
+    fresh->set = keep ? &known_->emplace(set, fresh).first->first : make<Set>(set, &arena_);
+    return fresh;
+  }
+
+ private:
+  using Known = std::pmr::unordered_map<Set, Entry*, HashSet>;
+  template <class T, class... Given>
+  T* make(Given&&... given) {  // never destroyed
+    return new (arena_.allocate(sizeof(T), alignof(T))) T(std::forward<Given>(given)...);
+  }
+  std::pmr::monotonic_buffer_resource arena_{std::size_t{1} << 16};
+  Known* known_;
 };
 
 struct Sides {
@@ -66,32 +94,71 @@ class SlackSearch : public Resumable {
     Set all(at(rows_.words), 0);
     for (int r = 0; r < rows_.n; ++r) all[at(r) >> 6] |= u64{1} << (r & 63);
     Entry* root = entry(all);
-    const i64 slack = board_.settings.slack;
-    const Minimize minimize = board_.settings.minimize;
-    const int max_depth = board_.settings.max_depth;
     int depth = kAnyDepth;
-    if (minimize != Minimize::kNodesAnyDepth || max_depth < rows_.n - 1) {
-      const bool least = minimize != Minimize::kNodesAnyDepth;
-      depth = least ? 0 : max_depth;
-      while (least_cost(root, depth, slack) > slack) {
-        board_.raise_depth(depth + 1);
-        board_.raise_nodes(2 * (depth + 2) - 1);
-        if (++depth > max_depth) return board_.infeasible();
+    if (board_.settings.minimize == Minimize::kNodesAnyDepth) {
+      if (!within_limit(root, depth)) return;
+    } else {
+      if (!least_depth(root, depth) || board_.settings.minimize == Minimize::kDepth) return;
+    }
+    fewest_leaves(root, depth);
+  }
+
+ private:
+  // A second search begins with what is known, and a tree that meets the bound ends it.
+  bool at_hand(int depth, int nodes) const {
+    const State state = board_.state();
+    return !board_.settings.start.empty() && state.depth >= 0 && state.depth <= depth && state.nodes <= nodes;
+  }
+
+  // False if no tree is shallow enough, where there is a limit.
+  bool within_limit(Entry* root, int& depth) {
+    if (board_.settings.max_depth >= rows_.n - 1) return true;
+    depth = board_.settings.max_depth;
+    if (at_hand(depth, kNoTree)) return true;
+    if (!affordable(root, depth)) {
+      board_.infeasible();
+      return false;
+    }
+    Tree tree;
+    grow_cheapest(tree, root, depth);
+    board_.offer(tree);
+    return true;
+  }
+
+  // False if the least depth is beyond the limit.
+  bool least_depth(Entry* root, int& depth) {
+    for (depth = board_.state().depth_lower; !at_hand(depth, kNoTree) && !affordable(root, depth); ++depth)
+      if (depth == board_.settings.max_depth) {
+        board_.infeasible();
+        return false;
       }
+    if (!at_hand(depth, kNoTree)) {
       Tree tree;
       grow_cheapest(tree, root, depth);
-      if (minimize == Minimize::kDepth)
+      if (board_.settings.minimize == Minimize::kDepth)
         board_.put_canonical(tree);
       else
         board_.offer(tree);  // the tree at hand may be as shallow, and have fewer nodes
-      if (least) board_.depth_is(depth);
-      if (minimize == Minimize::kDepth) return;
     }
-    int leaves = root->leaf <= slack ? 1 : 2;
+    board_.depth_is(depth);
+    return true;
+  }
+
+  // Whether a tree of the depth is right enough; what follows if not.
+  bool affordable(Entry* root, int depth) {
+    if (least_cost(root, depth, board_.settings.slack) <= board_.settings.slack) return true;
+    board_.raise_depth(depth + 1);
+    board_.raise_nodes(2 * (depth + 2) - 1);
+    return false;
+  }
+
+  void fewest_leaves(Entry* root, int depth) {
+    const i64 slack = board_.settings.slack;
+    int leaves = root->leaf <= slack ? 1 : std::max(2, (board_.state().nodes_lower + 1) / 2);
     for (;; ++leaves) {
       board_.raise_nodes(2 * leaves - 1);
-      const int found = fewest(root, slack, depth, leaves);
-      if (found <= leaves) break;
+      if (at_hand(depth, 2 * leaves - 1)) return board_.nodes_are(2 * leaves - 1);
+      if (fewest(root, slack, depth, leaves) <= leaves) break;
     }
     Tree tree;
     grow_fewest(tree, root, slack, depth);
@@ -99,29 +166,19 @@ class SlackSearch : public Resumable {
     board_.put_canonical(tree);
   }
 
- private:
   Entry* entry(const Set& set) {
     if (rules_.cache) {
-      const auto known = entries_.find(set);
-      if (known != entries_.end()) {
+      if (Entry* const known = entries_.find(set)) {
         ++board_.counts[kHits];
-        return known->second.get();
+        return known;
       }
     }
     ++board_.counts[kSubproblems];
     used_ += sizeof(Entry) + 128 + set.size() * sizeof(u64);
     if (used_ > board_.settings.memory) board_.end_for_memory();
-    auto fresh = std::make_unique<Entry>();
-    Entry* result = fresh.get();
+    Entry* const result = entries_.add(set, rules_.cache);
     result->leaf = rows_.leaf_cost(set.data());
     for (const u64 word : set) result->size += std::popcount(word);
-    if (rules_.cache) {
-      result->set = &entries_.emplace(set, std::move(fresh)).first->first;
-    } else {
-      loose_sets_.push_back(std::make_unique<Set>(set));
-      result->set = loose_sets_.back().get();
-      loose_.push_back(std::move(fresh));
-    }
     return result;
   }
 
@@ -309,9 +366,7 @@ class SlackSearch : public Resumable {
   Board& board_;
   const Rules& rules_;
   std::size_t used_ = 0;
-  std::unordered_map<Set, std::unique_ptr<Entry>, HashSet> entries_;
-  std::vector<std::unique_ptr<Entry>> loose_;
-  std::vector<std::unique_ptr<Set>> loose_sets_;
+  Entries entries_;
 };
 
 }  // namespace

@@ -377,11 +377,12 @@ Tree greedy(const Given& rows, i64 slack, const Board& board) { return Greedy(ro
 // ------------------------------------------------------------------------------------------------------------ search
 
 // Where some cost is permitted, a tree without cost is an answer too, and it may be found sooner: the search for one is
-// given turns as long as those of the search that was asked for, and what it finds is taken up.
+// given turns as long as those of the search that was asked for, and what it finds is taken up. Not in a second search,
+// which begins with what that one found.
 void search_any(const Rows& rows, Board& board) {
   const Settings& settings = board.settings;
   const auto easy = slack_search(rows, board);
-  if (settings.turns_until <= 0) return easy->run();
+  if (settings.turns_until <= 0 || !settings.start.empty()) return easy->run();
   Settings harder = settings;
   harder.slack = 0;
   harder.memory = settings.memory / 4;

@@ -28,7 +28,8 @@ enum class Minimize { kDepth, kNodes, kNodesAnyDepth };
 enum class Strategy { kAuto, kRowSets, kWitness };
 
 struct Rules {  // each may be off; none changes the answer
-  bool boxes = true, cache = true, same_split = true, monotone = true, class_bound = true, clique_bound = true;
+  bool boxes = true, cache = true, same_split = true, monotone = true, column_walks = true, class_bound = true,
+       clique_bound = true;
   bool packing_bound = true, cover_bound = true, depth_bound = true, last_leaf = true;
   bool rollouts = true;
   bool canonical = true;
