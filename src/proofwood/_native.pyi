@@ -51,6 +51,16 @@ def minimal_tree(
 ) -> dict[str, Any]:
     """Smallest tree for distinct (n_rows, n_columns) ranks and the (n_rows, n_classes) costs of the labels."""
 
+def first_subset(
+    ranks: npt.NDArray[np.int32],
+    cuts: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.int64],
+    settings: dict[str, Any],
+    witness: list[int],
+    seconds: float | None,
+) -> dict[str, Any]:
+    """Of the sets of least error the first in lexicographic order; None if it was stopped."""
+
 def solve_subset(
     ranks: npt.NDArray[np.int32],
     cuts: npt.NDArray[np.int32],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from dataclasses import replace
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_subset as naive
-from proofwood.engines.bdd.subset import FewestOptions, SubsetOptions, best_subset, fewest_tests, optimal_subsets
+from proofwood.engines.bdd.subset import (
+    FewestOptions,
+    SubsetOptions,
+    best_subset,
+    deepening,
+    fewest_tests,
+    optimal_subsets,
+    search,
+)
+from proofwood.engines.bdd.subset.native import run_native
 from proofwood.engines.bdd.subset.options import RULES
+from proofwood.engines.interrupts import TIME
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
 from strategies import below, examples, sample_weights, thread_counts
@@ -68,6 +79,61 @@ def test_best_subset_errs_least(rows: RankedRows, size: int, options: SubsetOpti
     for event in result.trace:
         assert event.lower_bound <= least <= event.objective
     assert (result.trace[-1].objective, result.trace[-1].lower_bound) == (least, least)
+
+
+@examples(3)
+@given(
+    rows=ranked_rows(),
+    size=st.integers(3, 5),
+    options=subset_options(),
+    threads=thread_counts(),
+    cut_short=st.lists(st.booleans(), max_size=4),
+    rise=st.sampled_from([0.05, 0.2, 0.5]),
+)
+def test_cut_offs_that_rise_lead_to_the_least_errors(
+    rows: RankedRows, size: int, options: SubsetOptions, threads: int, cut_short: list[bool], rise: float
+) -> None:
+    """The first search ends with its greedy set; some of those below a cut-off are ended at once."""
+    options = replace(options, greedy=True, deepening=True, lexicographic=False)
+    least = min(errors for _, errors in naive.sets(rows, size))
+    ends = [*cut_short]
+
+    def run(rows: Any, size: int, below: int, options: Any, limits: Any, progress: Any = None, more: Any = None) -> Any:
+        if more is None:
+            first = run_native(rows, size, below, options, limits, progress, {"greedy_only": True})
+            return first if first["upper"] == 0 else first | {"done": False, "stopped": TIME}
+        found = run_native(rows, size, below, options, limits, progress, more)
+        late = bool(ends) and ends.pop()  # as if the time had ended before the last thing was proved
+        return found | {"done": False, "stopped": TIME, "lower": 0, "trace": []} if late else found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deepening, "run_native", run)
+        patch.setattr(deepening, "_FIRST", rise)
+        patch.setattr(deepening, "_MOST", rise)
+        result = best_subset(rows, size, options=options, limits=Limits(threads=threads))
+    assert result.tests is not None
+    assert naive.errors(rows, result.tests) == result.errors
+    assert result.lower_bound <= least <= result.errors
+    if result.stopped_by is None:
+        assert result.lower_bound == least == result.errors
+    for one, other in pairwise(result.trace):
+        assert one.seconds <= other.seconds
+        assert one.lower_bound <= other.lower_bound <= least <= other.objective <= one.objective
+
+
+def test_the_choice_among_the_best_sets_has_a_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = wide_rows(1, 400, 60, 2, 1)
+    given: list[float | None] = []
+
+    def no_answer(*arguments: Any) -> tuple[None, int]:
+        given.append(arguments[-1].seconds)
+        return None, TIME
+
+    monkeypatch.setattr(search, "first_of_best", no_answer)
+    result = best_subset(rows, 2, options=SubsetOptions(lexicographic=True), limits=Limits(20.0))
+    assert given == [4.0]
+    assert result.errors == result.lower_bound
+    assert not result.canonical
 
 
 @examples(1)

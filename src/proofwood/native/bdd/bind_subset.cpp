@@ -37,6 +37,7 @@ bdd::Settings settings_of(const nb::dict& given, bool& by_rank) {
   settings.upper = number("upper", settings.upper);
   settings.collect = number("collect", settings.collect);
   settings.greedy_only = number("greedy_only", settings.greedy_only);
+  settings.enough = number("enough", settings.enough);
   settings.max_sets = number("max_sets", settings.max_sets);
   settings.threads = number("threads", settings.threads);
   settings.neighbours = number("neighbours", settings.neighbours);
@@ -59,6 +60,7 @@ bdd::Settings settings_of(const nb::dict& given, bool& by_rank) {
 void write_result(const bdd::Search& search, nb::dict& result) {
   const auto state = search.known().state();
   result["greedy_upper"] = search.greedy_upper();
+  result["greedy_done"] = search.greedy_done();
   result["done"] = search.done();
   result["has_set"] = search.has_set();
   result["upper"] = state.upper;
@@ -204,6 +206,26 @@ nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
   return result;
 }
 
+nb::dict first_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weights, const nb::dict& given,
+                      const std::vector<proofwood::u32>& witness, std::optional<double> seconds) {
+  if (weights.shape(0) != ranks.shape(0)) throw std::invalid_argument("ranks and weights differ in length");
+  if (cuts.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and cuts differ in their number of columns");
+  bool by_rank = false;
+  const bdd::Settings settings = settings_of(given, by_rank);
+  std::atomic<int> stop{kRunning};
+  std::optional<bdd::Set> first;
+  const auto work = [&] {
+    bdd::Table table = bdd::make_table(ranks.data(), ranks.shape(0), ranks.shape(1), cuts.data(), weights.data(),
+                                       weights.shape(1), by_rank, stop);
+    if (stop.load() == kRunning) first = bdd::first_of_best(std::move(table), settings, witness, stop);
+  };
+  proofwood::run_watched(work, stop, seconds, nullptr);
+  nb::dict result;
+  result["stopped"] = stop.load();
+  result["first"] = first ? nb::cast(*first) : nb::none();
+  return result;
+}
+
 }  // namespace
 
 void proofwood::bind_subset(nb::module_& module) {
@@ -211,4 +233,7 @@ void proofwood::bind_subset(nb::module_& module) {
       "solve_subset", &solve_subset, "ranks"_a, "cuts"_a, "weights"_a, "settings"_a, "seconds"_a.none(),
       "progress"_a.none(), "proved"_a.none() = nb::none(), "keep"_a.none() = nb::none(), "keep_seconds"_a = 30.0,
       "Sets of tests of least error, for (n_groups, n_columns) int32 ranks and (n_groups, n_classes) int64 weights.");
+  module.def("first_subset", &first_subset, "ranks"_a, "cuts"_a, "weights"_a, "settings"_a, "witness"_a,
+             "seconds"_a.none(),
+             "Of the sets of least error the first in lexicographic order; None if it was stopped.");
 }

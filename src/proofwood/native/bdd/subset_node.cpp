@@ -61,6 +61,18 @@ void Search::Worker::start(Node& root) const {
   std::iota(root.candidates.begin(), root.candidates.end(), 0u);
 }
 
+void Search::Worker::begin(Node& root) const {
+  start(root);
+  for (const u32 test : search.settings_.forced) {
+    Node child;
+    refine(root, test, child);
+    child.floor = root.floor;
+    child.candidates = std::move(root.candidates);
+    root = std::move(child);
+  }
+  std::erase_if(root.candidates, [&](u32 test) { return test < search.settings_.first; });
+}
+
 void Search::Worker::refine(const Node& parent, u32 test, Node& child) const {
   child.left = parent.left == 0 ? 0 : parent.left - 1;
   child.chosen = parent.chosen;

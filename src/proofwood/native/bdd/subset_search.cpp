@@ -34,13 +34,14 @@ void Search::run() {
   }
   Worker first(*this);
   Node& root = first.nodes[0];
-  first.start(root);
+  first.begin(root);
   if (take_up_end(first)) return;
   if (!settings_.collect && settings_.rules.greedy && !take_up_greedy(first) && !stopped()) {
     first.greedy();
     note_greedy();
   }
   greedy_upper_ = upper();
+  greedy_done_ = settings_.rules.greedy && !stopped();
   if (settings_.greedy_only) {
     add_counters(first);
     return;
@@ -68,7 +69,7 @@ void Search::run() {
 
 // What the matchings are made of.
 void Search::add_near_pairs() {
-  if (!settings_.rules.matching || settings_.size <= 1) return;
+  if (!settings_.rules.matching || settings_.size <= 1 || !table_.edges.empty()) return;
   if (table_.by_rank)
     add_rank_edges(table_, settings_.neighbours, stop_);
   else
@@ -84,7 +85,7 @@ void Search::add_counters(const Worker& worker) {
 
 void Search::conclude() {
   const std::lock_guard lock(mutex_);
-  done_ = !stopped();
+  done_ = enough_ || !stopped();
   std::size_t gathered = 0;
   for (const auto& count : gathered_) gathered += count;
   complete_ = done_ && gathered <= settings_.max_sets;
@@ -185,6 +186,7 @@ void Search::offer(i64 error, const Set& chosen) {
   if (error >= upper()) return;
   run_.offer(error, chosen);
   has_set_ = true;
+  if (error <= settings_.enough) enough_ = true;
 }
 
 // Under the mutex. Below the root only unfinished children can hold a better set.

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "bdd/journal.hpp"
@@ -105,6 +106,9 @@ struct Settings {
   i64 upper = 0;  // best: only sets of avoidable error below this are of interest; collect: all sets below this
   bool collect = false;
   bool greedy_only = false;  // best: stop after the greedy first set
+  i64 enough = -1;           // best: no set has less avoidable error, and the search ends at one that has as little
+  Set forced;                // best: places of tests that every set has; the others come from place `first` on
+  u32 first = 0;
   std::size_t max_sets = 1;
   u32 threads = 1, neighbours = 10, restarts = 12;
   int isa = kBaseline;
@@ -177,12 +181,14 @@ class Search {
   const SetRun& known() const { return run_; }  // any thread, as has_set
   bool has_set() const { return has_set_; }
   i64 greedy_upper() const { return greedy_upper_; }  // best error known before the search
+  bool greedy_done() const { return greedy_done_; }
   Set set() const;                                    // best: original test numbers of the best set
   std::vector<Set> sets() const;                      // collect: in lexicographic order
   bool complete() const { return complete_; }         // collect: no further set was left out
   bool done() const { return done_; }
   std::vector<i64> counters() const;
   const Table& table() const { return table_; }
+  Table take_table() { return std::move(table_); }  // at the end, for another search
   Proved take_news();  // what was proved since the last call; any thread
 
  private:
@@ -198,7 +204,7 @@ class Search {
   void offer(i64 error, const Set& chosen);
   void prove_by_children();
   i64 upper() const { return run_.upper(); }
-  bool stopped() const { return run_.stopped(); }
+  bool stopped() const { return enough_.load(std::memory_order_relaxed) || run_.stopped(); }
   bool surplus(std::size_t task) const;  // collect: enough sets come before this task
 
   // What earlier searches proved, and what later ones will want to know (recorded.cpp).
@@ -218,8 +224,9 @@ class Search {
   std::atomic<int>& stop_;
   const SubsetKernels& kernels_;
   SetRun run_;
-  std::atomic<bool> has_set_{false};
+  std::atomic<bool> has_set_{false}, enough_{false};
   i64 greedy_upper_ = 0;
+  bool greedy_done_ = false;
 
   mutable std::mutex mutex_;  // for what follows, but the sets
   bool done_ = false, complete_ = true;
@@ -236,5 +243,9 @@ class Search {
   Bounds told_{};
   bool told_done_ = false;
 };
+
+// Of the sets of avoidable error up to settings.enough, which no set goes below, the first one in lexicographic order of
+// the original numbers; `witness` is one of them. Nothing if the search was stopped.
+std::optional<Set> first_of_best(Table&& table, const Settings& settings, const Set& witness, std::atomic<int>& stop);
 
 }  // namespace proofwood::bdd

@@ -39,6 +39,8 @@ struct Search::Worker {
 
   // ---- nodes (subset_node.cpp)
   void start(Node& root) const;
+  // The same with the tests that every set has, and the candidates that are left.
+  void begin(Node& root) const;
   // The child that adds `test`; chosen, cells and left only.
   void refine(const Node& parent, u32 test, Node& child) const;
   // A bound on the error of every set below; children are ready to be visited if it is below upper().

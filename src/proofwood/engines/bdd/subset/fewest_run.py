@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from proofwood.engines.bdd.subset.native import run_native
 from proofwood.engines.bdd.subset.options import SubsetOptions
-from proofwood.engines.bdd.subset.search import run_native, subset_errors
+from proofwood.engines.bdd.subset.search import subset_errors
 from proofwood.engines.interrupts import STOPPED_BY
 from proofwood.engines.recorded import Recorded
 from proofwood.engines.run import BoundedRun, Clock

@@ -27,6 +27,7 @@ class SubsetOptions:
     equivalent_points : rows that no remaining test tells apart are counted at once
     sweep : neighbourhood pruning of the last two tests, where these are mostly cuts of few columns
     greedy : begin with a greedy set improved by exchanging two tests at a time, and ``restarts`` random ones
+    deepening : a search of more than half a second is made again below cut-offs that rise, each of which is a bound
     lexicographic : return the lexicographically smallest of the best sets, at the price of a second search
     neighbours : pairs per row that a matching may choose from
     restarts : random sets that the exchange also begins from
@@ -44,6 +45,7 @@ class SubsetOptions:
     equivalent_points: bool = True
     sweep: bool = True
     greedy: bool = True
+    deepening: bool = True
     lexicographic: bool = False
     neighbours: int = 10
     restarts: int = 12
@@ -63,6 +65,8 @@ class SubsetOptions:
 
 RULES = tuple(rule for rule in switches(SubsetOptions()) if rule != "lexicographic")
 """Switches that change no answer; ``lexicographic`` asks for another search."""
+NATIVE_RULES = tuple(rule for rule in RULES if rule != "deepening")
+"""Those of them that the native search looks at."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,25 +9,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from proofwood import _native
-from proofwood.engines.bdd.subset.options import INSTRUCTION_SETS, RULES, SubsetOptions
-from proofwood.engines.interrupts import ENDED, INTERRUPT, STOPPED_BY, code_of, completed
-from proofwood.engines.recorded import Recorded
-from proofwood.parallel.search_file import SearchFile, digest
+from proofwood.engines.bdd.subset.deepening import deepened
+from proofwood.engines.bdd.subset.native import first_of_best, run_native
+from proofwood.engines.bdd.subset.options import SubsetOptions
+from proofwood.engines.interrupts import STOPPED_BY, completed
+from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, ended
 
 DEFAULT_OPTIONS = SubsetOptions()
-_RECORDS = ("whole", "greedy", "root", "children")
-_MOST = 2**31 - 1
-MOST_BITS = 1_000
-"""More tests than this are kept as ranks unless the options say otherwise."""
+_FIRST_SHARE, _FIRST_SECONDS = 0.2, 0.5
+"""Share of the time limit for the choice among the best sets, and what it has in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +99,7 @@ def best_subset(
     _check_size(size)
     unavoidable = rows.unavoidable
     below = rows.total - unavoidable + 1 if upper is None else min(upper, rows.total + 1) - unavoidable
-    found = run_native(rows, size, below, options, limits, progress, checkpoint=checkpoint)
+    found = deepened(rows, size, below, options, limits, progress, checkpoint)
     if not found["prepared"]:  # stopped before the rows were packed
         return SubsetResult(
             None, None, min(unavoidable, below + unavoidable), STOPPED_BY[found["stopped"]], False, found["seconds"]
@@ -128,14 +124,11 @@ def best_subset(
     canonical = done and excess == found["greedy_upper"] and options.greedy and not options.lexicographic
     counters = dict(found["counters"])
     if done and not canonical and not stops:
-        again = run_native(
-            rows, size, excess + 1, options, _left(limits, started), None, {"collect": True, "max_sets": 1}, checkpoint
-        )
-        if again["prepared"] and again["sets"] and (again["done"] or not again["complete"]) and not again["stopped"]:
-            tests, canonical = tuple(int(test) for test in again["sets"][0]), True
-            counters = {name: count + again["counters"][name] for name, count in counters.items()}
+        first, ended_by = first_of_best(rows, size, excess, tests, options, _for_first(limits, started))
+        if first is not None:
+            tests, canonical = first, True
         else:
-            stopped_by = STOPPED_BY[again["stopped"]]
+            stopped_by = STOPPED_BY[ended_by]
     errors = completed(lambda: subset_errors(rows, tests), stops)
     if canonical or stops:
         stopped_by = stops[0] if stops else None
@@ -190,81 +183,12 @@ def subset_errors(rows: RankedRows, tests: Sequence[int]) -> int:
     return int((weights.sum(axis=1) - weights.max(axis=1)).sum())
 
 
-def run_native(
-    rows: RankedRows,
-    size: int,
-    below: int,
-    options: SubsetOptions,
-    limits: Limits,
-    progress: Progress | None = None,
-    more: Mapping[str, Any] | None = None,
-    checkpoint: SearchFile | None = None,
-) -> dict[str, Any]:
-    """One native search over the groups of equal rows for sets of avoidable error under ``below``.
-
-    A Ctrl-C just before or after it is as if it had been stopped before the rows were packed.
-    """
-    started = time.perf_counter()
-    try:
-        return _run_native(rows, size, below, options, limits, progress, more, checkpoint)
-    except ENDED as error:
-        return {"prepared": False, "stopped": code_of(error), "seconds": time.perf_counter() - started}
-
-
-def _run_native(
-    rows: RankedRows,
-    size: int,
-    below: int,
-    options: SubsetOptions,
-    limits: Limits,
-    progress: Progress | None,
-    more: Mapping[str, Any] | None,
-    checkpoint: SearchFile | None,
-) -> dict[str, Any]:
-    weights = rows.groups[1]
-    settings: dict[str, Any] = {
-        "size": min(size, _MOST),
-        "upper": below,
-        "threads": max(1, limits.threads),
-        "by_rank": options.columns == "ranks" or (options.columns == "auto" and rows.n_tests > MOST_BITS),
-        "isa": INSTRUCTION_SETS[options.simd],
-        "neighbours": options.neighbours,
-        "restarts": options.restarts,
-        **{rule: getattr(options, rule) for rule in RULES},
-        **(more or {}),
-    }
-    unavoidable = rows.unavoidable
-
-    def report(seconds: float, upper: int, lower: int) -> None:
-        if progress is not None:
-            progress(ProgressEvent(seconds, upper + unavoidable, lower + unavoidable))
-
-    recorded = None
-    if checkpoint is not None:  # all settings but these decide which children the root has
-        claim = repr([(name, value) for name, value in settings.items() if name not in ("threads", "isa")])
-        recorded = Recorded(checkpoint, digest(rows.ranks, rows.tests_of, weights, claim), _RECORDS)
-    with nullcontext() if recorded is None else recorded.contradictions():
-        found: dict[str, Any] = _native.solve_subset(
-            np.ascontiguousarray(rows.ranks[rows.first_of_groups]),
-            np.ascontiguousarray(rows.tests_of, dtype=np.int32),
-            np.ascontiguousarray(weights),
-            settings,
-            None if limits.seconds is None else max(0.0, limits.seconds),
-            None if progress is None else report,
-            *(() if recorded is None else recorded.arguments),
-        )
-    if recorded is not None and "proved" in found:
-        stops: list[str] = []
-        completed(lambda: recorded.keep(found["proved"]), stops)
-        if stops:
-            found["stopped"] = INTERRUPT
-    return found
-
-
-def _left(limits: Limits, started: float) -> Limits:
+def _for_first(limits: Limits, started: float) -> Limits:
+    """The time for the choice among the best sets."""
     if limits.seconds is None:
         return limits
-    return Limits(max(0.0, limits.seconds - (time.perf_counter() - started)), limits.threads)
+    left = max(0.0, limits.seconds - (time.perf_counter() - started))
+    return Limits(min(left, max(_FIRST_SECONDS, _FIRST_SHARE * limits.seconds)), limits.threads)
 
 
 def _check_size(size: int) -> None:
