@@ -120,6 +120,14 @@ def hyperplane_step(
 ) -> tuple[int, float]:
     """Least loss over t, and such a t, where row i is above iff ``height[i] + t * slope[i] > 0``."""
 
+def anneal_hyperplanes(
+    columns: npt.NDArray[np.float64],
+    costs: npt.NDArray[np.int64],
+    settings: dict[str, Any],
+    start: tuple[list[float], list[float], list[int]] | None,
+) -> dict[str, Any]:
+    """A perfect tree of hyperplanes of small cost, for (n_rows, n_columns) columns and (n_rows, n_classes) costs."""
+
 def cheapest_hitting_set(
     sets: list[list[int]], weights: npt.NDArray[np.int64], upper: int, seconds: float | None
 ) -> dict[str, Any]:

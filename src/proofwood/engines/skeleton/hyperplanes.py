@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import replace
+from itertools import count
 
 from proofwood.engines.skeleton.fair import improve_fairly
 from proofwood.engines.skeleton.milp import solve as milp
 from proofwood.engines.skeleton.milp.solve import SOLVER_OF_ENGINE, Solver
+from proofwood.engines.skeleton.oblique.anneal import annealed, layers_of
 from proofwood.engines.skeleton.oblique.bounds import least_cost, lower_bounds
 from proofwood.engines.skeleton.oblique.exact import converts, relaxed
 from proofwood.engines.skeleton.oblique.heuristic import as_oblique, construct_oblique, holds_margins
@@ -32,9 +34,15 @@ ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
 """Shares of the time that is left for rounds of construction and local search; problems that are easy end early."""
 MOST = 8.0
 """Seconds of one round at most."""
+ANNEALED = (0.25, 6.0)
+"""Time for annealing, as a share of what is left, and the most seconds; as much again once the rounds are over."""
 PACKAGES: dict[Solver, str] = {"scip": "pyscipopt", "gurobi": "gurobipy"}
 SMALL = 4_000
 """Rows times slots up to which the solver of scipy is given the model, where no better one is installed."""
+RUN, ANNEALING = 3.0, 0.8
+"""Seconds of one run of annealing with its polish, about, and the share of the former."""
+LONG = 600.0
+"""Seconds of annealing at most where a fit has no limit."""
 LARGE = (0.5, 60.0)
 """Time for one more local search where there are more: solvers seldom better a diagram of that size."""
 
@@ -54,12 +62,17 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
     run.prove(least_cost_of_equal_rows(problem), by="equal rows")
     _univariate_first(run, engine, random_state)
     _bounds(run)
+    _anneal(run, random_state, run.clock.share(*ANNEALED))
     _start(run, random_state)
+    _anneal(run, random_state + 1, run.clock.share(*ANNEALED))
     if not run.done:  # what is known now leaves fewer nodes to look at
         _bounds(run)
     if engine == "auto":
         search_sides(run, random_state)
     if run.done:
+        return None
+    if engine == "auto" and layers_of(problem):  # no solver finds more in the time that is left
+        _anneal(run, random_state + 2, run.clock.share(1.0, LONG))
         return None
     if engine == "heuristic":
         _improve(run, random_state + 1, run.clock.share(1.0, 30.0))
@@ -159,6 +172,21 @@ def _start(run: LayeredRun, random_state: int) -> None:
         diagram = construct_oblique(run.problem, random_state=seed, seconds=seconds, start=run.best)
         _offer(run, diagram, "construct")
         _improve(run, seed, seconds)
+
+
+def _anneal(run: LayeredRun, random_state: int, seconds: float) -> None:
+    """Offer trees by annealing, in runs of a few seconds, each polished by the local search."""
+    until = run.clock.seconds + seconds
+    for number in count():
+        left = until - run.clock.seconds
+        if run.done or left <= 0 or layers_of(run.problem) == 0:
+            return
+        seed = random_state + 1000 * number
+        part = left / max(1, round(left / RUN))
+        diagram = annealed(run.problem, random_state=seed, seconds=ANNEALING * part)
+        if diagram is not None:
+            _offer(run, diagram, "annealing")
+        _improve(run, seed, (1 - ANNEALING) * part)
 
 
 def _improve(run: LayeredRun, random_state: int, seconds: float) -> None:

@@ -1,8 +1,8 @@
 // Of all best sets the first one, test by test: is there a best set that goes on with this test?
 //
 // Theory: docs/theory/decision-diagrams.md, "Choosing the tests: branch and bound over sets".
-// A search for all best sets has to look at tests by their number. One question at a time may look at the most promising
-// ones first, and rules most of them out at the cut-off of the best error plus one.
+// A search for all best sets has to look at tests by their number. One question at a time may look at the most
+// promising ones first, and rules most of them out at the cut-off of the best error plus one.
 #include <algorithm>
 #include <chrono>
 

@@ -182,14 +182,14 @@ class Search {
   bool has_set() const { return has_set_; }
   i64 greedy_upper() const { return greedy_upper_; }  // best error known before the search
   bool greedy_done() const { return greedy_done_; }
-  Set set() const;                                    // best: original test numbers of the best set
-  std::vector<Set> sets() const;                      // collect: in lexicographic order
-  bool complete() const { return complete_; }         // collect: no further set was left out
+  Set set() const;                             // best: original test numbers of the best set
+  std::vector<Set> sets() const;               // collect: in lexicographic order
+  bool complete() const { return complete_; }  // collect: no further set was left out
   bool done() const { return done_; }
   std::vector<i64> counters() const;
   const Table& table() const { return table_; }
   Table take_table() { return std::move(table_); }  // at the end, for another search
-  Proved take_news();  // what was proved since the last call; any thread
+  Proved take_news();                               // what was proved since the last call; any thread
 
  private:
   struct Worker;
@@ -244,8 +244,8 @@ class Search {
   bool told_done_ = false;
 };
 
-// Of the sets of avoidable error up to settings.enough, which no set goes below, the first one in lexicographic order of
-// the original numbers; `witness` is one of them. Nothing if the search was stopped.
+// Of the sets of avoidable error up to settings.enough, which no set goes below, the first one in lexicographic order
+// of the original numbers; `witness` is one of them. Nothing if the search was stopped.
 std::optional<Set> first_of_best(Table&& table, const Settings& settings, const Set& witness, std::atomic<int>& stop);
 
 }  // namespace proofwood::bdd

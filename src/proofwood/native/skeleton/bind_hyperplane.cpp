@@ -3,17 +3,23 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <tuple>
 
 #include "common/bindings.hpp"
 #include "common/running.hpp"
+#include "common/settings.hpp"
+#include "skeleton/anneal.hpp"
 #include "skeleton/hitting.hpp"
 #include "skeleton/hyperplane.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
+namespace anneal = proofwood::skeleton::anneal;
 namespace plane = proofwood::skeleton::plane;
 
 namespace {
@@ -80,6 +86,51 @@ nb::dict cheapest_hitting_set(const std::vector<std::vector<proofwood::u32>>& se
   return result;
 }
 
+using Costs = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+nb::dict annealed(const Matrix& columns, const Costs& costs, const nb::dict& given,
+                  const std::optional<std::tuple<std::vector<double>, std::vector<double>, std::vector<int>>>& start) {
+  if (columns.shape(0) != costs.shape(0))
+    throw std::invalid_argument("columns and costs differ in their number of rows");
+  if (columns.shape(0) == 0 || columns.shape(1) == 0 || costs.shape(1) == 0)
+    throw std::invalid_argument("there is no row, no column, or no class");
+  proofwood::SettingsReader reader(given);
+  anneal::Settings settings;
+  settings.layers = reader.need<int>("layers", 1, 12);
+  settings.node_price = reader.need<proofwood::i64>("node_price", 0);
+  settings.unit = reader.need<double>("unit");
+  settings.margin = reader.need<double>("margin");
+  settings.seconds = reader.need<double>("seconds");
+  settings.cycle = reader.need<double>("cycle");
+  settings.seed = reader.need<proofwood::u64>("seed");
+  reader.finish();
+  if (!(settings.unit > 0) || !(settings.cycle > 0)) throw std::invalid_argument("unit and cycle must be positive");
+  const anneal::Rows rows{columns.data(), costs.data(), columns.shape(0), columns.shape(1), costs.shape(1)};
+  const std::size_t nodes = (std::size_t{1} << settings.layers) - 1;
+  std::optional<anneal::Tree> tree;
+  if (start) {
+    tree = anneal::Tree{std::get<0>(*start), std::get<1>(*start), std::get<2>(*start)};
+    const bool labels = std::all_of(tree->label.begin(), tree->label.end(), [&](int label) {
+      return 0 <= label && static_cast<std::size_t>(label) < rows.classes;
+    });
+    if (tree->normal.size() != nodes * rows.d || tree->offset.size() != nodes || tree->label.size() != nodes + 1 ||
+        !labels)
+      throw std::invalid_argument("start is no perfect tree of so many layers over these columns and classes");
+  }
+  std::atomic<int> stop{proofwood::kRunning};
+  anneal::Found found;
+  proofwood::run_watched([&] { found = anneal::Annealing(rows, settings, stop).run(tree ? &*tree : nullptr); }, stop,
+                         std::nullopt, {});
+  nb::dict result;
+  result["stopped"] = stop.load();
+  result["normals"] = found.tree.normal;
+  result["offsets"] = found.tree.offset;
+  result["labels"] = found.tree.label;
+  result["cost"] = found.cost;
+  result["moves"] = found.moves;
+  return result;
+}
+
 }  // namespace
 
 void proofwood::bind_hyperplane(nb::module_& module) {
@@ -89,4 +140,7 @@ void proofwood::bind_hyperplane(nb::module_& module) {
              "Least loss, and a step that attains it, of a hyperplane moved along a line.");
   module.def("cheapest_hitting_set", &cheapest_hitting_set, "sets"_a, "weights"_a, "upper"_a, "seconds"_a.none(),
              "Elements of least int64 weight below `upper` that hit every set, and whether that is proved.");
+  module.def(
+      "anneal_hyperplanes", &annealed, "columns"_a, "costs"_a, "settings"_a, "start"_a.none(),
+      "A perfect tree of hyperplanes of small cost, for (n_rows, n_columns) columns and (n_rows, n_classes) costs.");
 }

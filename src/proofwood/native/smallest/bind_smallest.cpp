@@ -43,6 +43,23 @@ smallest::Tree read_tree(const std::vector<std::vector<int>>& nodes, int n_tests
   return tree;
 }
 
+void read_rules(proofwood::SettingsReader& reader, smallest::Rules& rules) {
+  const auto rule = [&](const char* name, bool& value) { value = reader.need<bool>(name); };
+  rule("boxes", rules.boxes);
+  rule("cache", rules.cache);
+  rule("same_split", rules.same_split);
+  rule("monotone", rules.monotone);
+  rule("class_bound", rules.class_bound);
+  rule("clique_bound", rules.clique_bound);
+  rule("packing_bound", rules.packing_bound);
+  rule("column_walks", rules.column_walks);
+  rule("cover_bound", rules.cover_bound);
+  rule("rollouts", rules.rollouts);
+  rule("depth_bound", rules.depth_bound);
+  rule("last_leaf", rules.last_leaf);
+  rule("canonical", rules.canonical);
+}
+
 nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& costs, const nb::dict& given,
                       const Weights& dual, std::optional<double> seconds, const nb::object& progress) {
   if (dual.shape(0) != 0 && dual.shape(0) != ranks.shape(0))
@@ -68,21 +85,8 @@ nb::dict minimal_tree(const Ranks& ranks, const Counts& tests_of, const Costs& c
   settings.start_only = reader.need<bool>("start_only");
   if (seconds) settings.turns_until = *seconds / 2;
   const double form_least = reader.need<double>("form_least", 0), form_most = reader.need<double>("form_most", 0);
-  auto& rules = settings.rules;
-  const auto rule = [&](const char* name, bool& value) { value = reader.need<bool>(name); };
-  rule("boxes", rules.boxes);
-  rule("cache", rules.cache);
-  rule("same_split", rules.same_split);
-  rule("monotone", rules.monotone);
-  rule("class_bound", rules.class_bound);
-  rule("clique_bound", rules.clique_bound);
-  rule("packing_bound", rules.packing_bound);
-  rule("column_walks", rules.column_walks);
-  rule("cover_bound", rules.cover_bound);
-  rule("rollouts", rules.rollouts);
-  rule("depth_bound", rules.depth_bound);
-  rule("last_leaf", rules.last_leaf);
-  rule("canonical", rules.canonical);
+  read_rules(reader, settings.rules);
+  const auto& rules = settings.rules;
   reader.finish();
   if (!rules.cover_bound) settings.dual.clear();
 
