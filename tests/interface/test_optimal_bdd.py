@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle
+import warnings
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -216,3 +218,21 @@ def test_the_heuristic_chooses_among_all_tests_where_its_tree_uses_few() -> None
     y = (np.arange(400) >= 200).astype(int)
     model = OptimalBDDClassifier(max_features=3, engine="heuristic", max_thresholds=None).fit(X, y)
     assert model.objective_ == 0
+
+
+def test_a_leaf_instead_of_an_answer_costs_its_real_weight(monkeypatch):
+    reference = pytest.importorskip("proofwood.engines.bdd.reference.solve", reason="python-sat is not installed")
+
+    def no_memory(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(reference.Examples, "of", no_memory)
+    weights = [10.0, 1e6, 1e-7, 1e-11, 0.01, 1e-11, 1e4, 1e-11, 1e12, 1e12]  # no common unit fits 64 bits
+    X = [[0.3], [0.2], [0.4], [0.3], [0.4], [0.2], [0.3], [0.2], [0.2], [0.2]]
+    y = [0, 0, 1, 0, 1, 0, 0, 1, 1, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = OptimalBDDClassifier(max_features=2, engine="rc2").fit(X, y, sample_weight=weights)
+    wrong = [Fraction(w) for w, label in zip(weights, y, strict=True) if label == 0]
+    assert model.objective_ == float(sum(wrong))
+    assert model.status_ == "feasible"

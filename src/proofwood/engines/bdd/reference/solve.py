@@ -320,7 +320,7 @@ def _constant(problem: DiagramProblem, engine: str, stopped_by: str, clock: Cloc
         return Result(None, math.inf, unit, 0.0, Status.UNKNOWN, stats)
     cells = CellTable.of(problem.rows, ())
     table = problem.rows.refresh(diagram((), cells.weights.argmax(axis=1), problem.rows.n_classes))
-    objective = problem.cost.real(problem.cost.error_price * cells.errors)
+    objective = float(problem.real_cost(table))
     status = Status.OPTIMAL if objective == 0 else Status.FEASIBLE
     if status is Status.OPTIMAL:
         stats = replace(stats, stopped_by=None)
