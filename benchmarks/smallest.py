@@ -91,6 +91,7 @@ def _render(table: Table, out: Path) -> Path:
         "How far `MinimalTreeClassifier` proves its trees: value and CPU seconds where it is proved, value and bound "
         "where it is not. One thread; rows drawn by `default_rng(0).permutation(n)[:rows]`. Nodes count leaves.",
         "![Bound over value by the number of rows](smallest.png)",
+        "Tables that are proved at every size and goal are not drawn.",
     ]
     for seconds in dict.fromkeys(row["seconds"] for row in table.rows):
         for goal, name in GOALS.items():
@@ -126,22 +127,35 @@ def _cell(row: dict[str, str]) -> str:
 
 
 def _draw(table: Table, path: Path) -> None:
-    """A panel for each goal: bound over value against rows, a line for each table."""
+    """A panel for each goal: bound over value against rows, a line for each table that is not always proved."""
+    from matplotlib import colormaps
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, NullLocator
 
-    figure = Figure(figsize=(11, 4), layout="constrained")
-    panels = figure.subplots(1, len(GOALS), sharey=True)
-    for panel, (goal, name) in zip(panels, GOALS.items(), strict=True):
-        for case in SETS:
-            points = sorted(
+    shares = {
+        goal: {
+            case: sorted(
                 (number(row["n"]), _sizes(row)[1] / _sizes(row)[0])
                 for row in table.select(goal=goal, set=case)
                 if not row["error"]
             )
-            if points:
-                style = "--" if "/" in case else "-"
-                panel.plot(*zip(*points, strict=True), style, marker="o", ms=3, lw=0.9, label=case.split("/")[-1])
+            for case in SETS
+        }
+        for goal in GOALS
+    }
+    drawn = [case for case in SETS if any(share < 1 for goal in GOALS for _, share in shares[goal][case])]
+    figure = Figure(figsize=(11, 4), layout="constrained")
+    panels = figure.subplots(1, len(GOALS), sharey=True)
+    sizes = sorted({int(rows) for goal in GOALS for case in drawn for rows, _ in shares[goal][case]})
+    for panel, (goal, name) in zip(panels, GOALS.items(), strict=True):
+        for place, case in enumerate(drawn):
+            points = shares[goal][case]
+            color = colormaps["tab20"](place % 20)
+            panel.plot(*zip(*points, strict=True), marker="osv^D"[place % 5], ms=4, lw=1, color=color, label=case)
         panel.set_xscale("log")
+        panel.set_xticks(sizes[:4], [f"{size:,}" for size in sizes[:4]])
+        panel.xaxis.set_minor_locator(NullLocator())
+        panel.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:.0%}"))
         panel.set_title(name)
         panel.set_xlabel("rows")
         panel.set_ylim(0, 1.05)
