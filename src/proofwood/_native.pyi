@@ -120,6 +120,11 @@ def hyperplane_step(
 ) -> tuple[int, float]:
     """Least loss over t, and such a t, where row i is above iff ``height[i] + t * slope[i] > 0``."""
 
+def most_right_by_a_plane(
+    coordinates: npt.NDArray[np.int64], weights: npt.NDArray[np.int64], seconds: float
+) -> int | None:
+    """Most weight right by one hyperplane, for (n_points, 1 to 3) coordinates; None if time was up."""
+
 def anneal_hyperplanes(
     columns: npt.NDArray[np.float64],
     costs: npt.NDArray[np.int64],

@@ -17,6 +17,7 @@ from proofwood.engines.skeleton.oblique.bounds import least_cost, lower_bounds
 from proofwood.engines.skeleton.oblique.exact import converts, relaxed
 from proofwood.engines.skeleton.oblique.heuristic import as_oblique, construct_oblique, holds_margins
 from proofwood.engines.skeleton.oblique.improve import improve_oblique
+from proofwood.engines.skeleton.oblique.planes import errors_of_one_split
 from proofwood.engines.skeleton.run import LayeredRun, before_proof
 from proofwood.engines.skeleton.shape import Diagram
 from proofwood.engines.skeleton.univariate import work_univariate
@@ -30,6 +31,8 @@ SIDES = (0.3, 60.0)
 """Time for the exact search over all ways in which hyperplanes part the rows."""
 BOUNDS = (0.1, 5.0)
 """Time for bounds: a share of what is left, and the most seconds."""
+ONE_SPLIT = (0.1, 10.0)
+"""Time for the errors of a single split, counted over all hyperplanes."""
 ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
 """Shares of the time that is left for rounds of construction and local search; problems that are easy end early."""
 MOST = 8.0
@@ -61,12 +64,13 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
         return "time_limit"
     run.prove(least_cost_of_equal_rows(problem), by="equal rows")
     _univariate_first(run, engine, random_state)
-    _bounds(run)
+    one_split = _one_split(run)
+    _bounds(run, one_split)
     _anneal(run, random_state, run.clock.share(*ANNEALED))
     _start(run, random_state)
     _anneal(run, random_state + 1, run.clock.share(*ANNEALED))
     if not run.done:  # what is known now leaves fewer nodes to look at
-        _bounds(run)
+        _bounds(run, one_split)
     if engine == "auto":
         search_sides(run, random_state)
     if run.done:
@@ -142,7 +146,14 @@ def _installed(problem: LayeredProblem) -> Solver | None:
     return "scipy" if problem.rows.n_rows * problem.n_slots <= SMALL else None
 
 
-def _bounds(run: LayeredRun) -> None:
+def _one_split(run: LayeredRun) -> int | None:
+    """What every diagram of one split gets wrong, where that can be told exactly."""
+    if run.done or run.clock.over:
+        return None
+    return errors_of_one_split(run.problem, seconds=run.clock.share(*ONE_SPLIT))
+
+
+def _bounds(run: LayeredRun, one_split: int | None) -> None:
     """Bounds by number of nodes; the short chains that a closed bound comes from are offered."""
     if run.clock.over:
         return
@@ -152,6 +163,7 @@ def _bounds(run: LayeredRun) -> None:
         upper=run.upper,
         on_diagram=lambda diagram: _offer(run, diagram, "bounds"),
         counters=run.counters,
+        one_split=one_split,
     )
     run.prove(least_cost(run.problem, errors), by="conflict bound")
 

@@ -16,6 +16,7 @@
 #include "skeleton/anneal.hpp"
 #include "skeleton/hitting.hpp"
 #include "skeleton/hyperplane.hpp"
+#include "skeleton/planes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -131,6 +132,34 @@ nb::dict annealed(const Matrix& columns, const Costs& costs, const nb::dict& giv
   return result;
 }
 
+std::optional<proofwood::i64> most_right(const Costs& coordinates, const Costs& weights, double seconds) {
+  namespace planes = proofwood::skeleton::planes;
+  if (coordinates.shape(0) != weights.shape(0) || coordinates.shape(0) == 0)
+    throw std::invalid_argument("coordinates and weights differ in their number of points, or there is none");
+  const std::size_t n = coordinates.shape(0), d = coordinates.shape(1);
+  if (d < 1 || d > planes::kMostCoordinates) throw std::invalid_argument("expected one to three coordinates");
+  std::vector<planes::Point> points(n, planes::Point{});
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < d; ++j) {
+      points[i][j] = coordinates.data()[i * d + j];
+      if (std::abs(points[i][j]) > planes::kLargest) throw std::invalid_argument("a coordinate is too large");
+    }
+  std::vector<planes::Point> sorted = points;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    throw std::invalid_argument("two points are equal");
+  std::atomic<int> stop{proofwood::kRunning};
+  std::optional<proofwood::i64> found;
+  proofwood::run_watched(
+      [&] { found = planes::most_right(points, static_cast<int>(d), weights.data(), weights.shape(1), stop); }, stop,
+      seconds, {});
+  if (stop.load() == proofwood::kInterrupt) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    nb::raise_python_error();
+  }
+  return found;
+}
+
 }  // namespace
 
 void proofwood::bind_hyperplane(nb::module_& module) {
@@ -143,4 +172,6 @@ void proofwood::bind_hyperplane(nb::module_& module) {
   module.def(
       "anneal_hyperplanes", &annealed, "columns"_a, "costs"_a, "settings"_a, "start"_a.none(),
       "A perfect tree of hyperplanes of small cost, for (n_rows, n_columns) columns and (n_rows, n_classes) costs.");
+  module.def("most_right_by_a_plane", &most_right, "coordinates"_a, "weights"_a, "seconds"_a,
+             "Most weight right by one hyperplane, for (n_points, 1 to 3) int64 coordinates; None if time was up.");
 }

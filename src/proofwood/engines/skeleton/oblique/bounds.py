@@ -70,6 +70,7 @@ def lower_bounds(
     upper: int | None = None,
     on_diagram: Callable[[Diagram], None] | None = None,
     counters: dict[str, int] | None = None,
+    one_split: int | None = None,
 ) -> list[int]:
     """Integer weight that every oblique diagram of at most k nodes gets wrong, for k = 0 .. ``problem.most_nodes``.
 
@@ -80,6 +81,7 @@ def lower_bounds(
     upper : integer cost of a known diagram; bounds that show that k nodes cost as much are not raised further
     on_diagram : called with diagrams of one or two nodes that come of bounds that are exact, or nearly
     counters : given under ``BY_MARGIN`` how many conflicts are none without the margin
+    one_split : weight that every diagram of one node gets wrong, if that is known
 
     Raises
     ------
@@ -97,6 +99,8 @@ def lower_bounds(
         if time.perf_counter() >= deadline:  # more nodes may do better, but for equal rows
             errors[k + 1 :] = [rows.unavoidable] * (most - k)
             break
+    if one_split is not None and most:
+        errors[1] = max(errors[1], one_split)
     if problem.columns.size > MOST_CELLS:
         return errors
     classes = sorted(set(rows.codes.tolist()))
