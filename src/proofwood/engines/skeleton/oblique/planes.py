@@ -1,8 +1,8 @@
 """The fewest errors of one split exactly, where the columns say no more than three coordinates do.
 
 Points are rounded to a grid of ``2**-GRID``, which is exact for what is claimed: a hyperplane of normal ``a`` that
-holds rows ``PARTED`` apart holds the rounded ones apart by ``2**-GRID * sum(abs(a))`` less at most: that is positive, as
-the sum is at most 1. Thresholds of single columns, which may tell nearer rows apart, are counted by themselves.
+holds rows ``PARTED`` apart holds the rounded ones apart by ``2**-GRID * sum(abs(a))`` less at most, which is positive,
+as the sum is at most 1. Thresholds of single columns, which may tell nearer rows apart, are counted by themselves.
 """
 
 from __future__ import annotations
