@@ -121,6 +121,33 @@ def test_cut_offs_that_rise_lead_to_the_least_errors(
         assert one.lower_bound <= other.lower_bound <= least <= other.objective <= one.objective
 
 
+@pytest.mark.parametrize("number", [1, 2])
+def test_ctrl_c_between_two_cut_offs_keeps_what_is_known(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    rows = wide_rows(2, 300, 14, 2, 1)
+    calls = []
+    following = deepening._Ladder._next
+
+    def run(*given: Any, **more: Any) -> Any:
+        if len(given) > 6:
+            return run_native(*given, **more)
+        first = run_native(*given[:6], {"greedy_only": True})
+        return first | {"done": False, "stopped": TIME}
+
+    def pressed(ladder: Any) -> int:
+        calls.append(ladder)
+        if len(calls) == number:
+            raise KeyboardInterrupt
+        return following(ladder)
+
+    monkeypatch.setattr(deepening, "run_native", run)
+    monkeypatch.setattr(deepening._Ladder, "_next", pressed)
+    result = best_subset(rows, 3)
+    assert (result.stopped_by, len(calls)) == ("interrupt", number)
+    assert result.tests is not None
+    assert naive.errors(rows, result.tests) == result.errors
+    assert result.lower_bound <= min(naive_by_table(rows, 3)) <= result.errors
+
+
 def test_the_choice_among_the_best_sets_has_a_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = wide_rows(1, 400, 60, 2, 1)
     given: list[float | None] = []

@@ -13,7 +13,7 @@ from typing import Any
 
 from proofwood.engines.bdd.subset.native import run_native
 from proofwood.engines.bdd.subset.options import SubsetOptions
-from proofwood.engines.interrupts import TIME
+from proofwood.engines.interrupts import ENDED, TIME, code_of
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, Progress, ProgressEvent
@@ -47,15 +47,19 @@ def deepened(
     With a checkpoint there is one search, which goes on where an earlier one was stopped.
     """
     started = time.perf_counter()
-    if not (options.deepening and options.greedy) or checkpoint is not None or size < 3:
-        return run_native(rows, size, below, options, limits, progress, checkpoint=checkpoint)
-    easy = _EASY if limits.seconds is None else min(_EASY, limits.seconds)
-    first = run_native(rows, size, below, options, Limits(easy, limits.threads), progress)
-    if not first["prepared"] or first["done"] or first["stopped"] != TIME or _over(limits, started):
-        return first
-    if not (first["has_set"] and first["greedy_done"]):
-        return run_native(rows, size, below, options, _left(limits, started), progress)
-    return _Ladder(rows, size, options, limits, progress, started, first).climb()
+    known: Answer = {"prepared": False}
+    try:
+        if not (options.deepening and options.greedy) or checkpoint is not None or size < 3:
+            return run_native(rows, size, below, options, limits, progress, checkpoint=checkpoint)
+        easy = _EASY if limits.seconds is None else min(_EASY, limits.seconds)
+        known = run_native(rows, size, below, options, Limits(easy, limits.threads), progress)
+        if not known["prepared"] or known["done"] or known["stopped"] != TIME or _over(limits, started):
+            return known
+        if not (known["has_set"] and known["greedy_done"]):
+            return run_native(rows, size, below, options, _left(limits, started), progress)
+        return _Ladder(rows, size, options, limits, progress, started, known).climb()
+    except ENDED as error:  # between two native calls
+        return known | {"stopped": code_of(error), "seconds": time.perf_counter() - started}
 
 
 class _Ladder:
@@ -74,31 +78,44 @@ class _Ladder:
         self.rows, self.size, self.options, self.limits, self.progress = rows, size, options, limits, progress
         self.started = started
         self.answer = first
-        self.upper, self.lower = int(first["upper"]), int(first["lower"])
         self.steps: list[tuple[int, float]] = []  # cut-offs that were done, and their seconds
+
+    @property
+    def upper(self) -> int:
+        """Least error known."""
+        return int(self.answer["upper"])
+
+    @property
+    def lower(self) -> int:
+        """Error that no set is below."""
+        return int(self.answer["lower"])
 
     def climb(self) -> Answer:
         """Cut-offs until one is the best error, or the time is over."""
-        while True:
-            cut = self._next()
-            last = cut >= self.upper
-            left = _left(self.limits, self.started)
-            if not last:
-                most = max(_EASY, _PATIENCE * self.steps[-1][1]) if self.steps else _EASY
-                left = Limits(most if left.seconds is None else min(most, left.seconds), left.threads)
-            began = time.perf_counter()
-            found = self._below(cut, left)
-            if not found["prepared"]:
-                self.answer["stopped"] = found["stopped"]
-                return self._ended(done=False)
-            self._take_up(found, cut)
-            if found["done"] and not found["has_set"] and not last:
-                self.steps.append((cut, time.perf_counter() - began))
-            elif found["done"] or last or found["stopped"] != TIME:
-                self.answer["stopped"] = found["stopped"]
-                return self._ended(done=bool(found["done"]))
-            else:
-                self.steps.append((self.upper, math.inf))  # the next one is the last
+        try:
+            while not self._step():
+                pass
+        except ENDED as error:  # between two native calls: what is known stands
+            self.answer["stopped"] = code_of(error)
+        return self.answer
+
+    def _step(self) -> bool:
+        """One cut-off; whether it was the last."""
+        cut = self._next()
+        last = cut >= self.upper
+        left = _left(self.limits, self.started)
+        if not last:
+            most = max(_EASY, _PATIENCE * self.steps[-1][1]) if self.steps else _EASY
+            left = Limits(most if left.seconds is None else min(most, left.seconds), left.threads)
+        began = time.perf_counter()
+        found = self._below(cut, left)
+        if not found["prepared"]:
+            self.answer["stopped"] = found["stopped"]
+            return True
+        ended = bool(found["done"] and (found["has_set"] or last)) or last or found["stopped"] not in (0, TIME)
+        self._take_up(found, cut, ended=ended)
+        self.steps.append((cut, time.perf_counter() - began) if found["done"] else (self.upper, math.inf))
+        return ended
 
     def _next(self) -> int:
         upper = self.upper
@@ -134,16 +151,20 @@ class _Ladder:
         """Best error and bound, from those of a search below ``cut``."""
         return (upper if upper < cut else self.upper), max(self.lower, lower)
 
-    def _take_up(self, found: Answer, cut: int) -> None:
-        self.upper, self.lower = self._known(int(found["upper"]), int(found["lower"]), cut)
-        if found["has_set"]:
-            self.answer["set"] = found["set"]
-        self.answer["trace"] = [*self.answer["trace"], *found["trace"]]
+    def _take_up(self, found: Answer, cut: int, *, ended: bool) -> None:
+        """All of it at once, so that Ctrl-C leaves nothing half done."""
+        upper, lower = self._known(int(found["upper"]), int(found["lower"]), cut)
+        done = ended and bool(found["done"])
         counters = self.answer["counters"]
-        self.answer["counters"] = {name: count + counters[name] for name, count in found["counters"].items()}
-
-    def _ended(self, *, done: bool) -> Answer:
-        return self.answer | {"done": done, "upper": self.upper, "lower": self.upper if done else self.lower}
+        self.answer = self.answer | {
+            "upper": upper,
+            "lower": upper if done else lower,
+            "set": found["set"] if found["has_set"] else self.answer["set"],
+            "trace": [*self.answer["trace"], *found["trace"]],
+            "counters": {name: count + counters[name] for name, count in found["counters"].items()},
+            "done": done,
+            "stopped": found["stopped"] if ended else self.answer["stopped"],
+        }
 
 
 def _over(limits: Limits, started: float) -> bool:
