@@ -129,7 +129,6 @@ def anneal_hyperplanes(
     columns: npt.NDArray[np.float64],
     costs: npt.NDArray[np.int64],
     settings: dict[str, Any],
-    start: tuple[list[float], list[float], list[int]] | None,
 ) -> dict[str, Any]:
     """A perfect tree of hyperplanes of small cost, for (n_rows, n_columns) columns and (n_rows, n_classes) costs."""
 

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofwood import _native
-from proofwood.engines.interrupts import TIME
 from proofwood.engines.smallest import MinimalOptions, solve
 from proofwood.engines.smallest.cover import UNIT, dual_weights
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
@@ -120,18 +119,7 @@ def numbers(draw: st.DrawFn) -> MinimalTreeProblem:
 @examples(2)
 @given(problem=st.one_of(minimal.problems(most_errors=0), numbers()), chosen=minimal.options())
 def test_the_second_search_finds_the_smallest_tree(problem: MinimalTreeProblem, chosen: MinimalOptions) -> None:
-    module = sys.modules["proofwood.engines.smallest.solve"]
-    search = module._native_search
-
-    def cut_short(*given: Any, easy: float = 0.0, **more: Any) -> dict[str, Any]:
-        if easy == 0:
-            return search(*given, **more)
-        problem, options, _, progress, slack = given
-        return search(problem, options, 0.0, progress, slack) | {"stopped": TIME, "main_done": False}
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_native_search", cut_short)
-        minimal.solved(problem, chosen)
+    minimal.solved_by_a_second_search(problem, chosen)
 
 
 @examples(4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proofwood.engines.interrupts import TIME
 from proofwood.engines.smallest import MinimalOptions, solve
 from proofwood.engines.smallest.options import RULES
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
@@ -80,6 +82,22 @@ def solved(problem: MinimalTreeProblem, chosen: MinimalOptions) -> Result:
     result = solve(problem, options=chosen, progress=events.append)
     check(result, problem, events)
     return result
+
+
+def solved_by_a_second_search(problem: MinimalTreeProblem, chosen: MinimalOptions) -> None:
+    """The first search ends at once, so that what is prepared for the second one counts."""
+    module = sys.modules["proofwood.engines.smallest.solve"]
+    search = module._native_search
+
+    def cut_short(*given: Any, easy: float = 0.0, **more: Any) -> dict[str, Any]:
+        if easy == 0:
+            return search(*given, **more)
+        problem, options, _, progress, slack = given
+        return search(problem, options, 0.0, progress, slack) | {"stopped": TIME, "main_done": False}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_native_search", cut_short)
+        solved(problem, chosen)
 
 
 @examples(2)

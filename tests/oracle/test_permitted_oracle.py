@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofwood.engines.interrupts import TIME
 from proofwood.engines.smallest import MinimalOptions, solve
 from proofwood.engines.smallest.permitted import Tree, cut_back
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
@@ -24,18 +22,7 @@ from tests.strategies import examples
 @examples(4)
 @given(problem=minimal.problems(), chosen=minimal.options())
 def test_the_second_search_finds_the_smallest_tree(problem: MinimalTreeProblem, chosen: MinimalOptions) -> None:
-    module = sys.modules["proofwood.engines.smallest.solve"]
-    search = module._native_search
-
-    def cut_short(*given: Any, easy: float = 0.0, **more: Any) -> dict[str, Any]:
-        if easy == 0:
-            return search(*given, **more)
-        problem, options, _, progress, slack = given
-        return search(problem, options, 0.0, progress, slack) | {"stopped": TIME, "main_done": False}
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_native_search", cut_short)
-        minimal.solved(problem, chosen)
+    minimal.solved_by_a_second_search(problem, chosen)
 
 
 def random_tree(problem: MinimalTreeProblem, seed: int) -> Tree:

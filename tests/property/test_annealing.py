@@ -77,12 +77,8 @@ def test_the_tree_costs_what_its_diagram_does(
         "cycle": 0.01,
         "seed": seed,
     }
-    found = _native.anneal_hyperplanes(np.ascontiguousarray(priced.columns), priced.costs, settings, None)
+    found = _native.anneal_hyperplanes(np.ascontiguousarray(priced.columns), priced.costs, settings)
     assert found["cost"] == recounted(found, priced, problem.cost.node_price)
-    # a search that begins with a tree is never worse than it
-    start = (found["normals"], found["offsets"], found["labels"])
-    again = _native.anneal_hyperplanes(np.ascontiguousarray(priced.columns), priced.costs, settings, start)
-    assert again["cost"] <= found["cost"]
 
 
 def recounted(found: dict[str, Any], priced: PricedRows, price: int) -> int:
@@ -117,8 +113,5 @@ def test_bad_arguments_are_refused() -> None:
     problem = problem_of(1, 10, 2, 2, (1, 2), 0.1)
     priced = PricedRows.of(problem)
     settings = {"layers": 2, "node_price": 0, "unit": 1.0, "margin": MARGIN, "seconds": 0.01, "cycle": 0.01, "seed": 0}
-    for start in (([0.0], [0.0], [0, 0]), ([0.0] * 6, [0.0] * 3, [0, 0, 0, 2])):
-        with pytest.raises(ValueError, match="no perfect tree"):
-            _native.anneal_hyperplanes(priced.columns, priced.costs, settings, start)
     with pytest.raises(ValueError, match="number of rows"):
-        _native.anneal_hyperplanes(priced.columns[:-1], priced.costs, settings, None)
+        _native.anneal_hyperplanes(priced.columns[:-1], priced.costs, settings)

@@ -44,8 +44,8 @@ SMALL = 4_000
 """Rows times slots up to which the solver of scipy is given the model, where no better one is installed."""
 RUN, ANNEALING = 3.0, 0.8
 """Seconds of one run of annealing with its polish, about, and the share of the former."""
-LONG = 600.0
-"""Seconds of annealing at most where a fit has no limit."""
+WITHOUT_LIMIT = 30.0
+"""Seconds of the last annealing where a fit has no limit."""
 LARGE = (0.5, 60.0)
 """Time for one more local search where there are more: solvers seldom better a diagram of that size."""
 
@@ -76,7 +76,8 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
     if run.done:
         return None
     if engine == "auto" and layers_of(problem):  # no solver finds more in the time that is left
-        _anneal(run, random_state + 2, run.clock.share(1.0, LONG))
+        left = run.clock.seconds_left
+        _anneal(run, random_state + 2, WITHOUT_LIMIT if left is None else left)
         return None
     if engine == "heuristic":
         _improve(run, random_state + 1, run.clock.share(1.0, 30.0))

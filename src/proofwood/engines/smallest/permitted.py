@@ -25,7 +25,7 @@ from proofwood.model.node_table import NodeTable
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.objectives import TreeCost
 from proofwood.problem.problem import MAX_DEPTH, TreeProblem
-from proofwood.result import Limits
+from proofwood.result import Limits, ProgressEvent
 
 State = tuple[int, int, int, int, bool]  # depth and nodes of the tree at hand, their lower bounds, least depth proved?
 Tree = list[tuple[int, int, int]]  # test, low, high in preorder; test -1 is a leaf
@@ -71,6 +71,10 @@ class Known:
         moment = self.seconds()
         self.answer["trace"] = [*self.answer["trace"], (moment, state)]
         self.tell(moment, state)
+
+    def repeat(self, _: ProgressEvent) -> None:
+        """Tell the state once more, at an event of a search that is not about this problem."""
+        self.tell(self.seconds(), self.state)
 
     def offer(self, tree: Tree) -> None:
         """Take up an admissible tree if it is better."""
@@ -127,10 +131,10 @@ def find_out(
         offer(known.answer["tree"])
     if options.zero_first:
         zero = without_errors(seconds(_ZERO))
-        if zero["stopped"] == INTERRUPT:
-            raise KeyboardInterrupt
         if zero["tree"]:
             offer(zero["tree"])
+        if zero["stopped"] == INTERRUPT:
+            raise KeyboardInterrupt
     if options.error_bounds and problem.minimize is not Minimize.NODES_ANY_DEPTH and not known.state[4]:
         _ask_depth(known, time.monotonic() + seconds(_DEPTH), offer)
     if options.error_bounds and problem.minimize is not Minimize.DEPTH and not known.answer["infeasible"]:

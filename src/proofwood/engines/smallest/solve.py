@@ -79,12 +79,14 @@ def solve(
         is one for trees of any depth. Ctrl-C, a time limit and ``options.memory`` end the search with a valid bound;
         where tests and rows alone need more memory, the tree is the greedy one. Once depth (or nodes) are proved, the
         choice among equally good trees takes a small share of the time limit, see :meth:`Limits.secondary`. Progress
-        is silent for up to five seconds between the two searches.
+        is silent for up to five seconds while weights are looked for. Where errors are permitted, it is silent for up
+        to a minute while the least errors of a depth and of a number of splits are looked for.
         Of equally good trees a completed search returns, if no errors beyond the unavoidable ones are permitted and
         the strategy is not "witness", the one with the least test at every node, root first: least among those below
         which the best (for depth: a tree of the depth left) is possible. Where errors are permitted, or by "witness",
         it returns the first one found in an order that depends on the groups alone. Neither depends on the order of the
-        rows, nor on rows being given twice or by their weight. With ``options.canonical`` off it may be a rollout.
+        rows, nor on rows being given twice or by their weight. With ``options.canonical`` off it may be a rollout, and
+        where errors are permitted and a first short search does not end, it may be the tree of any of the searches.
 
     Raises
     ------
@@ -139,62 +141,40 @@ def _search(
     rest = left()
     if first["stopped"] != TIME or first["main_done"] or first["infeasible"] or (rest is not None and rest < easy):
         return first
+    known = Known(first, problem, lambda: time.monotonic() - started, _teller(progress, problem))
     try:
         dual = None
         if slack > 0:
-            first = _prepared(problem, options, first, progress, left, started)
-            if first["infeasible"]:
-                return first
+            find_out(known, options, left, lambda seconds: _without_errors(known, options, seconds))
+            if known.answer["infeasible"]:
+                return known.answer
         elif options.cover_bound:
             dual = _dual_weights(problem.rows, _share(_COVER, _MOST_COVER, left()))
         if slack == 0 and options.shallow_first and problem.minimize is Minimize.NODES_ANY_DEPTH and easy == _EASY:
-            _offer_shallow(problem, options, first, progress, left, started, dual)
-        return _native_search(
-            problem, options, left(), progress, slack, known=first, dual=dual, elapsed=time.monotonic() - started
-        )
-    except ENDED as error:  # what the first search told stands
-        return first | {"stopped": code_of(error), "seconds": time.monotonic() - started}
+            _offer_shallow(known, options, _share(_SHALLOW, _MOST_SHALLOW, left()), dual)
+        elapsed = time.monotonic() - started
+        return _native_search(problem, options, left(), progress, slack, known=known.answer, dual=dual, elapsed=elapsed)
+    except ENDED as error:  # what was known stands
+        return known.answer | {"stopped": code_of(error), "seconds": time.monotonic() - started}
 
 
-def _prepared(
-    problem: MinimalTreeProblem,
-    options: MinimalOptions,
-    first: dict[str, Any],
-    progress: Progress | None,
-    left: Callable[[], float | None],
-    started: float,
-) -> dict[str, Any]:
-    """What the first search told where errors are permitted, and what else can be found out quickly."""
-
-    def without_errors(seconds: float) -> dict[str, Any]:
-        strict = replace(problem, max_errors=problem.rows.unavoidable)
-        return _search(strict, replace(options, canonical=False), Limits(seconds), None, 0)
-
-    known = Known(first, problem, lambda: time.monotonic() - started, _teller(progress, problem))
-    find_out(known, options, left, without_errors)
-    return known.answer
+def _without_errors(known: Known, options: MinimalOptions, seconds: float) -> dict[str, Any]:
+    """The answer where no errors are permitted beyond the unavoidable ones."""
+    strict = replace(known.problem, max_errors=known.problem.rows.unavoidable)
+    return _search(strict, replace(options, canonical=False), Limits(seconds), known.repeat, 0)
 
 
-def _offer_shallow(
-    problem: MinimalTreeProblem,
-    options: MinimalOptions,
-    first: dict[str, Any],
-    progress: Progress | None,
-    left: Callable[[], float | None],
-    started: float,
-    dual: Any,
-) -> None:
+def _offer_shallow(known: Known, options: MinimalOptions, seconds: float, dual: Any) -> None:
     """Take up the fewest nodes of least depth: where trees may be deep, there are many more to rule out."""
-    known = Known(first, problem, lambda: time.monotonic() - started, _teller(progress, problem))
     *_, nodes_lower, _ = known.state
-    before = first | {"state": (-1, -1, 0, nodes_lower, False), "tree": [], "trace": [], "counters": {}}
-    flat = replace(problem, minimize=Minimize.NODES)
-    seconds = _share(_SHALLOW, _MOST_SHALLOW, left())
-    found = _native_search(flat, replace(options, canonical=False), seconds, None, 0, known=before, dual=dual)
-    if found["stopped"] == INTERRUPT:
-        raise KeyboardInterrupt
+    before = known.answer | {"state": (-1, -1, 0, nodes_lower, False), "tree": [], "trace": [], "counters": {}}
+    flat = replace(known.problem, minimize=Minimize.NODES)
+    plain = replace(options, canonical=False)
+    found = _native_search(flat, plain, seconds, known.repeat, 0, known=before, dual=dual)
     if found["tree"]:
         known.offer(found["tree"])
+    if found["stopped"] == INTERRUPT:
+        raise KeyboardInterrupt
 
 
 def _teller(progress: Progress | None, problem: MinimalTreeProblem) -> Callable[[float, State], None]:

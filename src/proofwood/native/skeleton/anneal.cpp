@@ -29,10 +29,10 @@ double since(Clock::time_point begun) { return std::chrono::duration<double>(Clo
 Annealing::Annealing(const Rows& rows, const Settings& settings, const std::atomic<int>& stop)
     : rows_(rows), settings_(settings), stop_(stop), random_(settings.seed), height_(nodes() * rows.n) {}
 
-Found Annealing::run(const Tree* start) {
+Found Annealing::run() {
   const auto begun = Clock::now();
   Found best;
-  best.tree = start == nullptr ? drawn() : *start;
+  best.tree = drawn();
   begin_at(best.tree);
   best.cost = cost_;
   const auto keep = [&] {

@@ -46,7 +46,7 @@ class Annealing {
  public:
   Annealing(const Rows& rows, const Settings& settings, const std::atomic<int>& stop);
   // Cycles until the time is up; the best tree of all.
-  Found run(const Tree* start);
+  Found run();
 
  private:
   struct Crossing {

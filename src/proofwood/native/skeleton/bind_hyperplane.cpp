@@ -89,8 +89,7 @@ nb::dict cheapest_hitting_set(const std::vector<std::vector<proofwood::u32>>& se
 
 using Costs = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-nb::dict annealed(const Matrix& columns, const Costs& costs, const nb::dict& given,
-                  const std::optional<std::tuple<std::vector<double>, std::vector<double>, std::vector<int>>>& start) {
+nb::dict annealed(const Matrix& columns, const Costs& costs, const nb::dict& given) {
   if (columns.shape(0) != costs.shape(0))
     throw std::invalid_argument("columns and costs differ in their number of rows");
   if (columns.shape(0) == 0 || columns.shape(1) == 0 || costs.shape(1) == 0)
@@ -107,21 +106,9 @@ nb::dict annealed(const Matrix& columns, const Costs& costs, const nb::dict& giv
   reader.finish();
   if (!(settings.unit > 0) || !(settings.cycle > 0)) throw std::invalid_argument("unit and cycle must be positive");
   const anneal::Rows rows{columns.data(), costs.data(), columns.shape(0), columns.shape(1), costs.shape(1)};
-  const std::size_t nodes = (std::size_t{1} << settings.layers) - 1;
-  std::optional<anneal::Tree> tree;
-  if (start) {
-    tree = anneal::Tree{std::get<0>(*start), std::get<1>(*start), std::get<2>(*start)};
-    const bool labels = std::all_of(tree->label.begin(), tree->label.end(), [&](int label) {
-      return 0 <= label && static_cast<std::size_t>(label) < rows.classes;
-    });
-    if (tree->normal.size() != nodes * rows.d || tree->offset.size() != nodes || tree->label.size() != nodes + 1 ||
-        !labels)
-      throw std::invalid_argument("start is no perfect tree of so many layers over these columns and classes");
-  }
   std::atomic<int> stop{proofwood::kRunning};
   anneal::Found found;
-  proofwood::run_watched([&] { found = anneal::Annealing(rows, settings, stop).run(tree ? &*tree : nullptr); }, stop,
-                         std::nullopt, {});
+  proofwood::run_watched([&] { found = anneal::Annealing(rows, settings, stop).run(); }, stop, std::nullopt, {});
   nb::dict result;
   result["stopped"] = stop.load();
   result["normals"] = found.tree.normal;
@@ -170,7 +157,7 @@ void proofwood::bind_hyperplane(nb::module_& module) {
   module.def("cheapest_hitting_set", &cheapest_hitting_set, "sets"_a, "weights"_a, "upper"_a, "seconds"_a.none(),
              "Elements of least int64 weight below `upper` that hit every set, and whether that is proved.");
   module.def(
-      "anneal_hyperplanes", &annealed, "columns"_a, "costs"_a, "settings"_a, "start"_a.none(),
+      "anneal_hyperplanes", &annealed, "columns"_a, "costs"_a, "settings"_a,
       "A perfect tree of hyperplanes of small cost, for (n_rows, n_columns) columns and (n_rows, n_classes) costs.");
   module.def("most_right_by_a_plane", &most_right, "coordinates"_a, "weights"_a, "seconds"_a,
              "Most weight right by one hyperplane, for (n_points, 1 to 3) int64 coordinates; None if time was up.");

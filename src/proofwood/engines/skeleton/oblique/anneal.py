@@ -66,7 +66,7 @@ def annealed(problem: LayeredProblem, *, random_state: int, seconds: float) -> D
     points, of_rows = np.unique(priced.columns, axis=0, return_inverse=True)
     costs = np.zeros((len(points), rows.n_classes), dtype=np.int64)
     np.add.at(costs, of_rows.ravel(), priced.costs)
-    found = _native.anneal_hyperplanes(np.ascontiguousarray(points), costs, settings, None)
+    found = _native.anneal_hyperplanes(np.ascontiguousarray(points), costs, settings)
     if found["stopped"] == INTERRUPT:
         raise KeyboardInterrupt
     normals = np.array(found["normals"]).reshape(-1, priced.columns.shape[1])
