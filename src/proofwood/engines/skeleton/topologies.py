@@ -87,7 +87,7 @@ def cheapest_over_sets(
     rows = problem.rows
     used = sorted({test for chosen in sets for test in chosen})
     index, weights = rows.groups
-    first = np.unique(index, return_index=True)[1]
+    first = rows.first_of_groups
     place = {test: position for position, test in enumerate(used)}
     soft = [(number, rate) for number, penalty in enumerate(problem.penalties) for rate in penalty.rates]
     rates = [*problem.rates, *(rate for _, rate in soft)]
@@ -97,7 +97,7 @@ def cheapest_over_sets(
         if sum(map(abs, row_terms)) >= 2**62:
             raise ValueError("the weights of the rows are too fine for exact fairness constraints: round them")
         np.add.at(coefficients[:, number], index, np.array(row_terms, dtype=np.int64))
-    constant, side = _constant_test(problem)
+    constant, side = constant_test(problem)
     found = _native.solve_topologies(
         np.ascontiguousarray(rows.bits(used)[first]),
         np.ascontiguousarray(weights),
@@ -136,7 +136,7 @@ def cheapest_over_sets(
     return TopologyResult(diagram, found["upper"], complete, STOPPED_BY[found["stopped"]], found["states"])
 
 
-def _constant_test(problem: LayeredProblem) -> tuple[int, int]:
+def constant_test(problem: LayeredProblem) -> tuple[int, int]:
     """A test that all rows answer alike, and their side; (-1, -1) if there is none."""
     rows = problem.rows
     if rows.n_rows:

@@ -10,6 +10,7 @@ from proofwood.engines.skeleton.construct import construct
 from proofwood.engines.skeleton.cpsat import solve as cpsat
 from proofwood.engines.skeleton.fair import improve_fairly
 from proofwood.engines.skeleton.improve import improve
+from proofwood.engines.skeleton.layers import LayerSearch, suits
 from proofwood.engines.skeleton.milp import solve as milp
 from proofwood.engines.skeleton.run import LayeredRun, before_proof
 from proofwood.engines.skeleton.sets import SetSearch, search_sets
@@ -35,8 +36,9 @@ class Shares:
 
     Parameters
     ----------
-    look : first search over sets, which settles most small problems
+    look : first search over sets, which settles small problems
     construct, improve : construction and local search
+    layers_look, layers : search over layers, before the local search and after it
     trees : bounds by optimal trees, and a second search over sets
     unrolled : bounds by optimal trees again, for what took longer
     sets : third search over sets
@@ -48,6 +50,8 @@ class Shares:
     look: tuple[float, float] = (0.05, 1.0)
     construct: tuple[float, float] = (0.05, 1.0)
     improve: tuple[float, float] = (0.1, 5.0)
+    layers_look: tuple[float, float] = (0.1, 3.0)
+    layers: tuple[float, float] = (0.5, 300.0)
     trees: tuple[float, float] = (0.1, 10.0)
     unrolled: tuple[float, float] = (0.5, 120.0)
     sets: tuple[float, float] = (0.4, 120.0)
@@ -79,7 +83,11 @@ def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Sha
         search_sets(search, run, seconds=run.clock.share(*shares.look))
         if run.done:
             return None
-    start(run, random_state, shares)
+    by_layers = LayerSearch(problem) if engine in ("auto", "search") and suits(problem) else None
+    _construct(run, random_state, shares)
+    if by_layers is not None:
+        by_layers.work(run, seconds=run.clock.share(*shares.layers_look))
+    _improve(run, random_state, shares)
     if run.clock.over:
         return None
     if engine == "heuristic":
@@ -89,6 +97,8 @@ def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Sha
         return _by_milp(run, search, engine, shares)
     if engine == "cpsat":
         return _by_cpsat(run, search, random_state)
+    if by_layers is not None:
+        by_layers.work(run, seconds=run.clock.share(*shares.layers))
     _prove(run, search, shares)
     alone = engine == "search" or importlib.util.find_spec("ortools") is None
     search_sets(search, run, seconds=None if alone else run.clock.share(*shares.sets))
@@ -121,11 +131,19 @@ def time_for_a_child(run: LayeredRun) -> bool:
 
 def start(run: LayeredRun, random_state: int, shares: Shares = DEFAULT_SHARES) -> None:
     """The two heuristics: construction from the top, and local search from what is best so far."""
-    if run.problem.rows.n_tests == 0 or run.clock.over:
+    _construct(run, random_state, shares)
+    _improve(run, random_state, shares)
+
+
+def _construct(run: LayeredRun, random_state: int, shares: Shares) -> None:
+    if run.problem.rows.n_tests == 0 or run.clock.over or run.done:
         return
     seconds = _with_table(run, run.clock.share(*shares.construct))
     made = construct(run.problem, random_state=random_state, seconds=seconds, n_starts=shares.starts)
     run.offer(made, by="construct")
+
+
+def _improve(run: LayeredRun, random_state: int, shares: Shares) -> None:
     improve_best(run, random_state, seconds=_with_table(run, run.clock.share(*shares.improve)), rounds=shares.rounds)
 
 

@@ -11,6 +11,7 @@
 #include "common/bindings.hpp"
 #include "common/running.hpp"
 #include "common/settings.hpp"
+#include "common/widths.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -56,13 +57,8 @@ topology::Batch read_batch(const Bits& bits, const Weights& weights, const Weigh
   for (std::size_t r = 0; r < batch.penalty.size(); ++r)
     if (batch.penalty[r] >= static_cast<int>(batch.prices.size()) || batch.gain[r] < 1)
       throw std::invalid_argument("a rate of a penalty that is not there, or without gain");
-  for (std::size_t l = 1, most = 1; l < batch.widths.size(); ++l) {  // nodes of layer l below one node of layer 1
-    most = std::min(most, static_cast<std::size_t>(batch.widths[l]));
-    batch.idle_root = batch.idle_root || most > static_cast<std::size_t>(batch.widths[l - 1]);
-    most *= 2;
-  }
   batch.constant_side = reader.need<int>("constant_side");
-  batch.idle_root = batch.idle_root && (!batch.tree || batch.constant_side >= 0);
+  batch.idle_root = proofwood::idle_root_helps(batch.widths) && (!batch.tree || batch.constant_side >= 0);
   return batch;
 }
 

@@ -1,0 +1,401 @@
+// Branch and bound over the layers of a skeleton.
+//
+// Theory: docs/theory/layered-diagrams.md, "Univariate: layers". The problem is that of Florio, Martins, Schiffer,
+// Serra, Vidal, AAAI 2023 (ODD, eq. 18); the search is ours.
+//
+// A state is the rows that enter each node of a layer. Each node gets a split, then each flow that leaves a node ends,
+// joins a group of flows, or opens one; the groups are the nodes of the next layer.
+#include "skeleton/layer_search.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/memory.hpp"
+
+namespace proofwood::skeleton::layers {
+
+namespace {
+
+constexpr std::size_t kMostStates = 4'000'000;
+
+// What a flow or a block adds to a sum, or takes from it.
+template <int sign>
+void add(Errors& to, const Errors& what) {
+  for (std::size_t number = 0; number < to.size(); ++number) to[number] += sign * what[number];
+}
+
+}  // namespace
+
+LayerSearch::LayerSearch(const Table& table, Settings settings)
+    : groups_(table), settings_(std::move(settings)) {
+  trees_.emplace(groups_, caps_at(0), settings_.error_price, settings_.node_price, settings_.ranges, stop_);
+  list_prices();
+}
+
+void LayerSearch::list_prices() {
+  for (u32 layer = 0; layer < n_layers(); ++layer) {
+    prices_.emplace_back(caps_of(caps_at(layer)), 0);
+    for (std::size_t number = 1; number < prices_[layer].size(); ++number) {
+      u32 below = layer + 1;
+      bool fits = true;
+      for (std::size_t rest = number; rest != 0; rest = caps_below(rest), ++below)
+        fits = fits && first_cap(rest) <= settings_.widths[below];
+      prices_[layer][number] = fits ? trees_->caps().nodes[number] : -1;
+    }
+  }
+}
+
+// Cost of all diagrams that complete a state: its `nodes` are paid, `errors` are certain, and `sum` is about the rows
+// that enter the nodes of `layer`, or of some trees that share them.
+i64 LayerSearch::bound(u32 layer, std::size_t nodes, i64 errors, const Sum& sum) const {
+  if (!settings_.caps) return paid(nodes, errors + sum.least);
+  const i64 room = static_cast<i64>(settings_.max_nodes) - static_cast<i64>(nodes);
+  i64 least = std::numeric_limits<i64>::max() / 2;
+  for (std::size_t number = 0; number < sum.errors.size(); ++number) {
+    const i64 more = prices_[layer][number];
+    if (more >= 0 && more <= room)
+      least = std::min(least, settings_.node_price * more + settings_.error_price * sum.errors[number]);
+  }
+  if (has_more(layer))
+    least = std::min(least, settings_.node_price * i64{settings_.most_caps + 1} + settings_.error_price * sum.least);
+  return paid(nodes, errors) + least;
+}
+
+// What is left for the block at `place`, where all others have the fewest errors that caps permit.
+i64 LayerSearch::budget(const Layer& layer, std::size_t place, const Sum& sum) const {
+  const Block& block = layer.blocks[place];
+  const i64 others = has_more(layer.number) ? sum.least - block.least : sum.errors.back() - block.errors.back();
+  return upper_ - 1 - paid(nodes_.size(), layer.errors + others);
+}
+
+void LayerSearch::count(Block& block, u32 layer, i64 budget) {
+  trees_->errors(block.part(), caps_at(layer), budget, block.errors);
+}
+
+LayerSearch::Layer LayerSearch::root() const {
+  Layer root{0, {}, 0, 0, {}};
+  Block all;
+  for (u32 row = 0; row < groups_.n; ++row) {
+    all.rows.push_back(row);
+    all.key = all.key ^ groups_.keys[row];
+    all.weight += groups_.weight[row];
+    all.least += groups_.least[row];
+  }
+  all.errors.assign(caps_of(caps_at(0)), 0);  // not needed: there is no other node
+  root.blocks.push_back(std::move(all));
+  return root;
+}
+
+void LayerSearch::run(i64 upper) {
+  upper_ = listed_ ? std::min(upper_, upper) : upper;
+  if (done_) return;
+  try {
+    Layer layer = root();
+    if (settings_.max_nodes == 0 || layer.blocks[0].weight < settings_.min_weight) {
+      lower_ = upper_;
+      done_ = true;
+      return;
+    }
+    nodes_.clear();
+    if (n_layers() == 1) {
+      layer.blocks[0].errors.clear();
+      enter(0, layer.blocks, 0);
+      lower_ = upper_;
+      done_ = true;
+      return;
+    }
+    nodes_.assign(1, {0});
+    Sum sum{layer.blocks[0].errors, layer.blocks[0].least};
+    if (!listed_) {
+      root_ = choices(layer, 0, sum);
+      listed_ = true;
+    }
+    for (; next_root_ < root_.size(); ++next_root_) {
+      const Choice& choice = root_[next_root_];
+      lower_ = std::max(lower_, std::min(choice.bound, upper_));
+      if (choice.bound >= upper_) break;
+      nodes_.assign(1, {0});
+      layer.flows.clear();
+      take(layer, 0, sum, choice);
+    }
+    lower_ = upper_;
+    done_ = true;
+  } catch (const Stopped&) {
+    return;
+  }
+}
+
+Key LayerSearch::state(const Layer& layer) const {
+  Key key{mix(layer.number), layer.number};
+  for (const Block& block : layer.blocks) {  // in any order
+    key.a += mix(block.key.a + layer.number);
+    key.b += mix(block.key.b ^ layer.number);
+  }
+  return key;
+}
+
+// The blocks become the nodes of a layer.
+void LayerSearch::enter(u32 number, std::vector<Block> blocks, i64 errors) {
+  ++states_;
+  trees_->counter().look();
+  const std::size_t first = nodes_.size();
+  Sum sum{Errors(caps_of(caps_at(number)), 0), 0};
+  const std::size_t n = blocks.size();
+  for (Block& block : blocks) {
+    if (block.errors.empty()) count(block, number, upper_ - 1 - paid(first + n, errors));
+    add<1>(sum.errors, block.errors);
+    sum.least += block.least;
+  }
+  if (bound(number, first + n, errors, sum) >= upper_) return;
+  nodes_.resize(first + n, {number});
+  Layer layer{number, std::move(blocks), first, errors, {}};
+  if (number + 1 == n_layers()) {
+    set_splits(layer);
+    offer(paid(nodes_.size(), errors + sum.errors[0]));
+  } else {
+    const Key key = state(layer);
+    const i64 cost = paid(nodes_.size(), errors);
+    const auto known = settings_.states ? remaining_.find(key) : remaining_.end();
+    if (known == remaining_.end() || cost + known->second < upper_) {
+      choose(layer, 0, sum);
+      if (settings_.states) {
+        if (remaining_.size() >= kMostStates || memory_is_short()) remaining_.clear();
+        i64& least = remaining_[key];
+        least = std::max(least, upper_ - cost);
+      }
+    }
+  }
+  nodes_.resize(first);
+}
+
+// Splits for the nodes from `place` on; `sum` is about the rows that leave those before, and enter the others.
+void LayerSearch::choose(Layer& layer, std::size_t place, const Sum& sum) {
+  trees_->counter().look();
+  if (place == layer.blocks.size()) {
+    Sum below{Errors(caps_of(caps_at(layer.number + 1)), 0), 0};
+    for (const Flow& flow : layer.flows) {
+      add<1>(below.errors, flow.block.errors);
+      below.least += flow.block.least;
+    }
+    std::vector<Block> groups;
+    assign(layer, 0, groups, layer.errors, below);
+    return;
+  }
+  for (const Choice& choice : choices(layer, place, sum)) {
+    if (choice.bound >= upper_) return;
+    take(layer, place, sum, choice);
+  }
+}
+
+bool LayerSearch::may_pass(u32 layer) const {
+  return layer + 2 < n_layers() && (layer > 0 || settings_.idle_root);
+}
+
+// Errors of a node that passes all rows on, by the caps of its layer, from those of the next one.
+Errors LayerSearch::passing(const Errors& below, std::size_t n) const {
+  Errors errors(n, kNoLimit);
+  for (std::size_t number = 1; number < n; number += 2) errors[number] = below[caps_below(number)];
+  return errors;
+}
+
+// The splits of a node that may lead to a cheaper diagram, those of least bound first.
+std::vector<LayerSearch::Choice> LayerSearch::choices(Layer& layer, std::size_t place, const Sum& sum) {
+  const Block& block = layer.blocks[place];
+  const u32 caps = caps_at(layer.number);
+  const i64 left = budget(layer, place, sum);
+  Sum with{Errors(sum.errors.size()), sum.least};
+  const auto value = [&](const Errors& errors) {
+    for (std::size_t number = 0; number < errors.size(); ++number)
+      with.errors[number] = sum.errors[number] - block.errors[number] + errors[number];
+    return bound(layer.number, nodes_.size(), layer.errors, with);
+  };
+  std::vector<Choice> found;
+  trees_->scan(
+      block.part(), caps, left, [&](const Errors& errors) { return value(errors) < upper_; },
+      [&](const Cut& cut, const Errors& errors) {
+        found.push_back({value(errors), static_cast<int>(cut.column), static_cast<int>(cut.rank)});
+      });
+  if (may_pass(layer.number)) {
+    Errors below;
+    trees_->errors(block.part(), caps_at(layer.number + 1), left, below);
+    const i64 least = value(passing(below, sum.errors.size()));
+    if (least < upper_) found.push_back({least, -1, 0});
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Choice& a, const Choice& b) { return a.bound < b.bound; });
+  return found;
+}
+
+void LayerSearch::part(const Block& block, const Choice& choice, Block& low, Block& high) const {
+  const u32* const rank = groups_.column(static_cast<u32>(choice.column));
+  for (const u32 row : block.rows) {
+    Block& side = rank[row] <= static_cast<u32>(choice.cut) ? low : high;
+    side.rows.push_back(row);
+    side.key = side.key ^ groups_.keys[row];
+    side.weight += groups_.weight[row];
+    side.least += groups_.least[row];
+  }
+}
+
+void LayerSearch::leave(Layer& layer, Block block, std::size_t node, bool high, bool passed, i64 budget) {
+  count(block, layer.number + 1, budget);
+  const i32 leaf = trees_->counter().leaf(block.part());
+  layer.flows.push_back({std::move(block), leaf, node, high, passed});
+}
+
+void LayerSearch::take(Layer& layer, std::size_t place, const Sum& sum, const Choice& choice) {
+  const std::size_t node = layer.first + place, before = layer.flows.size();
+  const Block& block = layer.blocks[place];
+  const i64 left = budget(layer, place, sum);
+  nodes_[node].column = choice.column;
+  nodes_[node].cut = choice.cut;
+  Sum next{Errors(sum.errors.size()), sum.least};
+  if (choice.column < 0) {
+    leave(layer, block, node, false, true, left);
+    next.errors = passing(layer.flows[before].block.errors, sum.errors.size());
+  } else {
+    Block low, high;
+    part(block, choice, low, high);
+    leave(layer, std::move(low), node, false, false, left);
+    leave(layer, std::move(high), node, true, false, left);
+    const Flow &a = layer.flows[before], &b = layer.flows[before + 1];
+    CappedTrees::join(a.leaf, a.block.errors, b.leaf, b.block.errors, next.errors);
+  }
+  add<1>(next.errors, sum.errors);
+  add<-1>(next.errors, block.errors);
+  choose(layer, place + 1, next);
+  layer.flows.resize(before);
+}
+
+void LayerSearch::aim(const Flow& flow, int target) {
+  Node& node = nodes_[flow.node];
+  (flow.high ? node.high : node.low) = target;
+  if (flow.passed) node.high = target;
+}
+
+LayerSearch::Block LayerSearch::merge(const Block& a, const Block& b) const {
+  Block both;
+  both.rows.reserve(a.rows.size() + b.rows.size());
+  both.rows = a.rows;
+  both.rows.insert(both.rows.end(), b.rows.begin(), b.rows.end());
+  both.key = a.key ^ b.key;
+  both.weight = a.weight + b.weight;
+  both.least = a.least + b.least;
+  return both;
+}
+
+// Targets for the flows from `place` on; `sum` is about the groups and those flows.
+void LayerSearch::assign(Layer& layer, std::size_t place, std::vector<Block>& groups, i64 errors, const Sum& sum) {
+  trees_->counter().look();
+  const u32 below = layer.number + 1;
+  if (place == layer.flows.size()) {
+    close(layer, groups, errors, sum);
+    return;
+  }
+  if (bound(below, nodes_.size() + std::max<std::size_t>(1, groups.size()), errors, sum) >= upper_) {
+    if (!groups.empty()) return;
+    i64 ended = errors;  // no further node at all
+    for (std::size_t f = place; f < layer.flows.size(); ++f) ended += layer.flows[f].leaf;
+    if (paid(nodes_.size(), ended) >= upper_) return;
+  }
+  const Flow& flow = layer.flows[place];
+  // Else no node betters it, and no other one needs its rows.
+  if (flow.passed || flow.leaf > flow.block.least || settings_.min_weight > 0) {
+    if (!settings_.tree) join_groups(layer, place, groups, errors, sum);
+    if (groups.size() < settings_.widths[below] && nodes_.size() + groups.size() < settings_.max_nodes) {
+      aim(flow, static_cast<int>(nodes_.size() + groups.size()));
+      groups.push_back(flow.block);
+      assign(layer, place + 1, groups, errors, sum);
+      groups.pop_back();
+    }
+  }
+  if (flow.passed) return;
+  aim(flow, -1);
+  Sum next = sum;
+  add<-1>(next.errors, flow.block.errors);
+  next.least -= flow.block.least;
+  assign(layer, place + 1, groups, errors + flow.leaf, next);
+}
+
+void LayerSearch::join_groups(Layer& layer, std::size_t place, std::vector<Block>& groups, i64 errors,
+                              const Sum& sum) {
+  const Flow& flow = layer.flows[place];
+  const u32 below = layer.number + 1;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const int target = static_cast<int>(nodes_.size() + g);
+    if (flow.high && nodes_[flow.node].low == target) continue;  // both arcs to one node: as good as passing on
+    Block both = merge(groups[g], flow.block);
+    Sum next = sum;
+    if (settings_.merged && caps_at(below) <= 1) {
+      count(both, below, upper_ - 1 - paid(nodes_.size(), errors));
+      add<1>(next.errors, both.errors);
+      add<-1>(next.errors, groups[g].errors);
+      add<-1>(next.errors, flow.block.errors);
+    }
+    std::swap(groups[g], both);
+    aim(flow, target);
+    assign(layer, place + 1, groups, errors, next);
+    std::swap(groups[g], both);
+  }
+}
+
+// All flows have a target.
+void LayerSearch::close(Layer& layer, std::vector<Block>& groups, i64 errors, const Sum& sum) {
+  if (groups.empty()) {
+    offer(paid(nodes_.size(), errors));
+    return;
+  }
+  if (bound(layer.number + 1, nodes_.size() + groups.size(), errors, sum) >= upper_) return;
+  for (const Block& group : groups)
+    if (group.weight < settings_.min_weight) return;
+  enter(layer.number + 1, groups, errors);
+}
+
+void LayerSearch::offer(i64 cost) {
+  if (cost >= upper_) return;
+  best_ = nodes_;
+  set_labels();
+  upper_ = cost;
+}
+
+// The best split of each node of the last layer.
+void LayerSearch::set_splits(const Layer& layer) {
+  Sorted sorted;
+  for (std::size_t b = 0; b < layer.blocks.size(); ++b) {
+    Node& node = nodes_[layer.first + b];
+    node = {layer.number};
+    i64 least = std::numeric_limits<i64>::max();
+    trees_->counter().sort(layer.blocks[b].part(), sorted);
+    for (const Cut& cut : sorted.cuts) {
+      if (cut.leaf_low + cut.leaf_high >= least) continue;
+      least = cut.leaf_low + cut.leaf_high;
+      node.column = static_cast<int>(cut.column);
+      node.cut = static_cast<int>(cut.rank);
+    }
+  }
+}
+
+// Arcs that end name the heaviest class of the rows that take them.
+void LayerSearch::set_labels() {
+  std::vector<i64> weights(best_.size() * 2 * groups_.classes, 0);
+  const auto side = [&](const Node& node, u32 row) {
+    return node.column >= 0 && groups_.column(static_cast<u32>(node.column))[row] > static_cast<u32>(node.cut);
+  };
+  const auto of_arc = [&](std::size_t node, bool high) { return &weights[(2 * node + (high ? 1 : 0)) * groups_.classes]; };
+  for (u32 row = 0; row < groups_.n; ++row)
+    for (int at = 0; at >= 0;) {
+      const std::size_t node = static_cast<std::size_t>(at);
+      const bool high = side(best_[node], row);
+      for (u32 k = 0; k < groups_.classes; ++k) of_arc(node, high)[k] += groups_.of(row)[k];
+      at = high ? best_[node].high : best_[node].low;
+    }
+  for (std::size_t node = 0; node < best_.size(); ++node)
+    for (const bool high : {false, true}) {
+      int& target = high ? best_[node].high : best_[node].low;
+      const i64* const of = of_arc(node, high);
+      if (target < 0) target = ~static_cast<int>(std::max_element(of, of + groups_.classes) - of);
+    }
+  for (Node& node : best_)
+    if (node.column < 0) node.high = node.low;  // of the last layer: no cut parts its rows
+}
+
+}  // namespace proofwood::skeleton::layers
