@@ -31,6 +31,8 @@ FEW_TESTS, FEW_ROWS = 16, 200
 NEXT_CAPS = 3
 SLICE = 0.25
 """Seconds of the first slice of a search; each is twice as long as the one before."""
+STEP = 0.3
+"""Share of the gap between the bound and the best diagram that one search is to close."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ class LayerSearch:
         self.done = False
         self.states = 0
         self._seconds = SLICE
+        self._step = 0.0
+        self._asked = 0
         self._search = _native.LayerSearch(
             np.ascontiguousarray(rows.ranks[rows.first_of_groups]),
             rows.tests_of,
@@ -120,23 +124,37 @@ class LayerSearch:
             time = min([self._seconds, *(left for left in lefts if left is not None)])
             if time <= 0:
                 return
-            found = self._search.run(run.upper, time)
-            self._seconds *= 2
+            cut_off = self._cut_off(run)
+            found = self._search.run(cut_off, time)
             if found["begun"]:
-                self._tell(found, run)
+                self._tell(found, cut_off, run)
             if found["stopped"] and STOPPED_BY[found["stopped"]] != "time_limit":
                 raise_ended(STOPPED_BY[found["stopped"]])
             run.report()
 
-    def _tell(self, found: dict[str, Any], run: LayeredRun) -> None:
+    def _cut_off(self, run: LayeredRun) -> int:
+        """Cost below which diagrams are looked for next: first of any, then in steps from the bound to the best.
+
+        A search for few cheap diagrams ends much sooner, and says that there are none.
+        """
+        if self._step == 0:
+            return run.upper
+        self._asked = max(self._asked, min(run.upper, run.lower + max(1, int(self._step * (run.upper - run.lower)))))
+        return min(run.upper, self._asked)
+
+    def _tell(self, found: dict[str, Any], cut_off: int, run: LayeredRun) -> None:
         problem = self.problem
         if found["layer"]:
             run.offer(_diagram(problem, found), by="layers")
-        self.done = found["done"]
         run.add({"layer states": found["states"] - self.states})
         self.states = found["states"]
-        lower = min(found["lower"], found["upper"], _without_nodes(problem))
-        run.prove(min(lower, run.upper), by="layers")
+        run.prove(min(found["lower"], found["upper"], _without_nodes(problem), run.upper), by="layers")
+        if found["done"]:
+            self.done = cut_off >= run.upper or found["upper"] < cut_off
+            self._asked = 0
+        elif self._step == 0:
+            self._step = STEP
+        self._seconds *= 2
 
 
 def _without_nodes(problem: LayeredProblem) -> int:

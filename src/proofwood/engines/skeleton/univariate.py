@@ -38,7 +38,7 @@ class Shares:
     ----------
     look : first search over sets, which settles small problems
     construct, improve : construction and local search
-    layers_look, layers : search over layers, before the local search and after it
+    layers_look, layers, layers_again : search over layers, before the local search, after it, and after bounds by trees
     trees : bounds by optimal trees, and a second search over sets
     unrolled : bounds by optimal trees again, for what took longer
     sets : third search over sets
@@ -51,7 +51,8 @@ class Shares:
     construct: tuple[float, float] = (0.05, 1.0)
     improve: tuple[float, float] = (0.1, 5.0)
     layers_look: tuple[float, float] = (0.1, 3.0)
-    layers: tuple[float, float] = (0.5, 300.0)
+    layers: tuple[float, float] = (0.3, 120.0)
+    layers_again: tuple[float, float] = (0.6, 600.0)
     trees: tuple[float, float] = (0.1, 10.0)
     unrolled: tuple[float, float] = (0.5, 120.0)
     sets: tuple[float, float] = (0.4, 120.0)
@@ -100,6 +101,8 @@ def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Sha
     if by_layers is not None:
         by_layers.work(run, seconds=run.clock.share(*shares.layers))
     _prove(run, search, shares)
+    if by_layers is not None:
+        by_layers.work(run, seconds=run.clock.share(*shares.layers_again))
     alone = engine == "search" or importlib.util.find_spec("ortools") is None
     search_sets(search, run, seconds=None if alone else run.clock.share(*shares.sets))
     if run.done:

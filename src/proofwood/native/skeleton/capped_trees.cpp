@@ -105,8 +105,10 @@ const CappedTrees::Listed& CappedTrees::listed(const Part& part) {
   const Closing closing{depth_};
   ++counted_;
   counter_.sort(part, level.sorted);
-  counter_.two_levels(level.sorted, known.two);
-  known.cuts = level.sorted.cuts;
+  known.cuts.clear();
+  counter_.two_levels(
+      level.sorted, 0, [](const Cut&, i32, i32) { return true; },
+      [&](u32 q, i32 low, i32 high) { known.cuts.push_back({level.sorted.cuts[q], low, high}); });
   known.key = part.key;
   return known;
 }
@@ -114,7 +116,7 @@ const CappedTrees::Listed& CappedTrees::listed(const Part& part) {
 void CappedTrees::errors(const Part& part, u32 layers, i64 budget, Errors& out) {
   ErrorCache& cache = caches_[layers];
   if (cache.find(part.key, budget, out)) {
-    for (std::size_t number = 3; number < out.size(); ++number)
+    for (std::size_t number = caps_of(1); number < out.size(); ++number)
       out[number] = std::min(out[number], beyond(number, budget));
     return;
   }
@@ -128,21 +130,32 @@ void CappedTrees::errors(const Part& part, u32 layers, i64 budget, Errors& out) 
     budget = kAnyBudget;
   } else if (layers == 1) {
     out.assign(3, leaf);
-    Level& level = open_level();
-    const Closing closing{depth_};
-    ++counted_;
-    counter_.sort(part, level.sorted);
-    counter_.two_levels(level.sorted, level.two);
-    for (const TwoLevels& two : level.two) {
-      out[0] = std::min(out[0], two.leaf_low + two.leaf_high);
-      out[1] = std::min({out[1], two.split_low + two.leaf_high, two.leaf_low + two.split_high});
-      out[2] = std::min(out[2], two.split_low + two.split_high);
-    }
+    two_layers(part, out);
     budget = kAnyBudget;
   } else {
     deepen(part, layers, budget, out);
   }
   cache.keep(part.key, budget, out);
+}
+
+// No, one and two children that are nodes: `out` begins with the errors of one class.
+void CappedTrees::two_layers(const Part& part, Errors& out) {
+  Level& level = open_level();
+  const Closing closing{depth_};
+  ++counted_;
+  counter_.sort(part, level.sorted);
+  for (const Cut& cut : level.sorted.cuts) out[0] = std::min(out[0], cut.leaf_low + cut.leaf_high);
+  out[1] = out[2] = out[0];
+  counter_.two_levels(
+      level.sorted, out[0],
+      [&](const Cut& cut, i32 low, i32 high) {
+        return !ranges_ || low + high < out[2] || low + cut.leaf_high < out[1] || cut.leaf_low + high < out[1];
+      },
+      [&](u32 q, i32 low, i32 high) {
+        const Cut& cut = level.sorted.cuts[q];
+        out[1] = std::min({out[1], low + cut.leaf_high, cut.leaf_low + high});
+        out[2] = std::min(out[2], low + high);
+      });
 }
 
 i32 CappedTrees::beyond(std::size_t number, i64 budget) const {
@@ -164,8 +177,9 @@ void CappedTrees::deepen(const Part& part, u32 layers, i64 budget, Errors& out) 
     open = open || out[number] > least;
   }
   if (!open) return;
+  const Errors uncut(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(begin));
   scan(
-      part, layers, budget,
+      part, layers, budget, uncut,
       [&](const Errors& bound) {
         for (std::size_t number = begin; number < out.size(); ++number)
           if (bound[number] < out[number]) return true;
@@ -178,15 +192,22 @@ void CappedTrees::deepen(const Part& part, u32 layers, i64 budget, Errors& out) 
 }
 
 // The ranges of all columns, from the cut that has nothing below to the one that has nothing above.
-void CappedTrees::open_ranges(const Part& part, u32 layers, Level& level) const {
+void CappedTrees::open_ranges(const Part& part, u32 layers, const Errors& uncut, Level& level) {
   const Sorted& sorted = level.sorted;
+  const std::size_t n = caps_of(layers - 1);
   level.sides.resize(2);
   for (Side& side : level.sides) {
-    side.leaf_low = side.leaf_high = side.weight_low = 0;
-    side.low.assign(caps_of(layers - 1), 0);
-    side.high.assign(caps_of(layers - 1), 0);
+    side = {};
+    side.low.assign(n, 0);
+    side.high.assign(n, 0);
   }
-  level.sides[1].weight_low = counter_.weight(part);
+  Side &nothing = level.sides[0], &all = level.sides[1];
+  all.weight_low = counter_.weight(part);
+  if (ranges_) {
+    std::copy_n(uncut.begin(), n, nothing.high.begin());
+    std::copy_n(uncut.begin(), n, all.low.begin());
+    nothing.leaf_high = all.leaf_low = counter_.leaf(part);
+  }
   level.ranges.clear();
   for (u32 c = 0; c + 1 < sorted.first.size(); ++c)
     if (sorted.first[c] < sorted.first[c + 1]) level.ranges.push_back({sorted.first[c], sorted.first[c + 1], 0, 1});

@@ -63,9 +63,10 @@ class CappedTrees {
   void errors(const Part& part, u32 layers, i64 budget, Errors& out);
 
   // Goes through the cuts of `part` for trees of at most `layers` caps. `worth` is given lower bounds of the errors, by
-  // caps, of one cut or of several; `visit` a cut and its errors, if these are worth it.
+  // caps, of one cut or of several; `visit` a cut and its errors, if these are worth it. `uncut`: lower bounds of the
+  // errors of the part itself, by caps of one layer less or more.
   template <class Worth, class Visit>
-  void scan(const Part& part, u32 layers, i64 budget, const Worth& worth, const Visit& visit);
+  void scan(const Part& part, u32 layers, i64 budget, const Errors& uncut, const Worth& worth, const Visit& visit);
 
   // Errors of a cut from those of its sides.
   static void join(i32 leaf_low, const Errors& low, i32 leaf_high, const Errors& high, Errors& out);
@@ -81,15 +82,17 @@ class CappedTrees {
   };
   struct Level {  // what a scan works on; scans are nested
     Sorted sorted;
-    std::vector<TwoLevels> two;
     std::vector<Side> sides;
     std::vector<Range> ranges;
     Errors low, high, bound;
   };
-  struct Listed {  // cuts of a part and their errors with two levels
+  struct TwoLevels {
+    Cut cut;
+    i32 split_low, split_high;  // errors of its sides with a split
+  };
+  struct Listed {
     Key key;
-    std::vector<Cut> cuts;
-    std::vector<TwoLevels> two;
+    std::vector<TwoLevels> cuts;
   };
   struct Closing {  // of a level, however its scan ends
     std::size_t& depth;
@@ -99,7 +102,8 @@ class CappedTrees {
   i32 beyond(std::size_t number, i64 budget) const;  // the least errors that cost more than `budget`
   const Listed& listed(const Part& part);
   Level& open_level();
-  void open_ranges(const Part& part, u32 layers, Level& level) const;
+  void open_ranges(const Part& part, u32 layers, const Errors& uncut, Level& level);
+  void two_layers(const Part& part, Errors& out);
   void bound_range(Level& level, const Range& range, u32 layers) const;  // into level.bound, as the next does
   u32 count_middle(const Part& part, u32 layers, i64 budget, Level& level, const Range& range);
 
@@ -115,19 +119,18 @@ class CappedTrees {
 };
 
 template <class Worth, class Visit>
-void CappedTrees::scan(const Part& part, u32 layers, i64 budget, const Worth& worth, const Visit& visit) {
+void CappedTrees::scan(const Part& part, u32 layers, i64 budget, const Errors& uncut, const Worth& worth,
+                       const Visit& visit) {
   Level& level = open_level();
   const Closing closing{depth_};
   Errors& bound = level.bound;
   bound.resize(caps_of(layers));
   if (layers == 1) {
-    const Listed& all = listed(part);
-    for (std::size_t q = 0; q < all.cuts.size(); ++q) {
-      const TwoLevels& two = all.two[q];
-      bound[0] = two.leaf_low + two.leaf_high;
-      bound[1] = std::min(two.split_low + two.leaf_high, two.leaf_low + two.split_high);
-      bound[2] = two.split_low + two.split_high;
-      if (worth(bound)) visit(all.cuts[q], bound);
+    for (const auto& [cut, split_low, split_high] : listed(part).cuts) {
+      bound[0] = cut.leaf_low + cut.leaf_high;
+      bound[1] = std::min(split_low + cut.leaf_high, cut.leaf_low + split_high);
+      bound[2] = split_low + split_high;
+      if (worth(bound)) visit(cut, bound);
     }
     return;
   }
@@ -140,7 +143,7 @@ void CappedTrees::scan(const Part& part, u32 layers, i64 budget, const Worth& wo
     }
     return;
   }
-  open_ranges(part, layers, level);
+  open_ranges(part, layers, uncut, level);
   for (std::size_t next = 0; next < level.ranges.size(); ++next) {
     counter_.look();
     const Range range = level.ranges[next];

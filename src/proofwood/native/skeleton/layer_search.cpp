@@ -61,9 +61,8 @@ i64 LayerSearch::bound(u32 layer, std::size_t nodes, i64 errors, const Sum& sum)
   return paid(nodes, errors) + least;
 }
 
-// What is left for the block at `place`, where all others have the fewest errors that caps permit.
-i64 LayerSearch::budget(const Layer& layer, std::size_t place, const Sum& sum) const {
-  const Block& block = layer.blocks[place];
+// What is left for a block where all others have the fewest errors that caps permit.
+i64 LayerSearch::budget(const Layer& layer, const Block& block, const Sum& sum) const {
   const i64 others = has_more(layer.number) ? sum.least - block.least : sum.errors.back() - block.errors.back();
   return upper_ - 1 - paid(nodes_.size(), layer.errors + others);
 }
@@ -72,8 +71,8 @@ void LayerSearch::count(Block& block, u32 layer, i64 budget) {
   trees_->errors(block.part(), caps_at(layer), budget, block.errors);
 }
 
-LayerSearch::Layer LayerSearch::root() const {
-  Layer root{0, {}, 0, 0, {}};
+// All rows at the root, and its splits.
+void LayerSearch::open_root() {
   Block all;
   for (u32 row = 0; row < groups_.n; ++row) {
     all.rows.push_back(row);
@@ -81,42 +80,40 @@ LayerSearch::Layer LayerSearch::root() const {
     all.weight += groups_.weight[row];
     all.least += groups_.least[row];
   }
+  if (settings_.max_nodes == 0 || all.weight < settings_.min_weight) return;
+  if (n_layers() == 1) {
+    enter(0, {std::move(all)}, 0);
+    return;
+  }
   all.errors.assign(caps_of(caps_at(0)), 0);  // not needed: there is no other node
-  root.blocks.push_back(std::move(all));
-  return root;
+  nodes_.assign(1, {0});
+  const Sum sum{all.errors, all.least};
+  Layer root{0, {std::move(all)}, 0, 0, {}, {}, {}, {}};
+  if (list_options(root, sum)) roots_ = choices(root, 0, sum);
+  root_ = std::move(root);
 }
 
 void LayerSearch::run(i64 upper) {
-  upper_ = listed_ ? std::min(upper_, upper) : upper;
+  if (upper > asked_) {
+    root_.reset();
+    roots_.clear();
+    next_root_ = 0;
+    done_ = false;
+    upper_ = upper;
+  }
+  asked_ = upper;
+  upper_ = std::min(upper_, upper);
   if (done_) return;
   try {
-    Layer layer = root();
-    if (settings_.max_nodes == 0 || layer.blocks[0].weight < settings_.min_weight) {
-      lower_ = upper_;
-      done_ = true;
-      return;
-    }
     nodes_.clear();
-    if (n_layers() == 1) {
-      layer.blocks[0].errors.clear();
-      enter(0, layer.blocks, 0);
-      lower_ = upper_;
-      done_ = true;
-      return;
-    }
-    nodes_.assign(1, {0});
-    Sum sum{layer.blocks[0].errors, layer.blocks[0].least};
-    if (!listed_) {
-      root_ = choices(layer, 0, sum);
-      listed_ = true;
-    }
-    for (; next_root_ < root_.size(); ++next_root_) {
-      const Choice& choice = root_[next_root_];
+    if (!root_) open_root();
+    for (; next_root_ < roots_.size(); ++next_root_) {
+      const Choice& choice = roots_[next_root_];
       lower_ = std::max(lower_, std::min(choice.bound, upper_));
       if (choice.bound >= upper_) break;
       nodes_.assign(1, {0});
-      layer.flows.clear();
-      take(layer, 0, sum, choice);
+      root_->flows.clear();
+      take(*root_, 0, {root_->blocks[0].errors, root_->blocks[0].least}, choice.option);
     }
     lower_ = upper_;
     done_ = true;
@@ -148,7 +145,7 @@ void LayerSearch::enter(u32 number, std::vector<Block> blocks, i64 errors) {
   }
   if (bound(number, first + n, errors, sum) >= upper_) return;
   nodes_.resize(first + n, {number});
-  Layer layer{number, std::move(blocks), first, errors, {}};
+  Layer layer{number, std::move(blocks), first, errors, {}, {}, {}, {}};
   if (number + 1 == n_layers()) {
     set_splits(layer);
     offer(paid(nodes_.size(), errors + sum.errors[0]));
@@ -157,7 +154,7 @@ void LayerSearch::enter(u32 number, std::vector<Block> blocks, i64 errors) {
     const i64 cost = paid(nodes_.size(), errors);
     const auto known = settings_.states ? remaining_.find(key) : remaining_.end();
     if (known == remaining_.end() || cost + known->second < upper_) {
-      choose(layer, 0, sum);
+      if (list_options(layer, sum)) choose(layer, 0, sum);
       if (settings_.states) {
         if (remaining_.size() >= kMostStates || memory_is_short()) remaining_.clear();
         i64& least = remaining_[key];
@@ -168,14 +165,28 @@ void LayerSearch::enter(u32 number, std::vector<Block> blocks, i64 errors) {
   nodes_.resize(first);
 }
 
+// Splits of every block that may lead to a cheaper diagram; false if a block has none.
+bool LayerSearch::list_options(Layer& layer, const Sum& sum) {
+  for (const Block& block : layer.blocks) {
+    layer.order.push_back(layer.options.size());
+    layer.budgets.push_back(budget(layer, block, sum));
+    layer.options.push_back(options(layer, block, layer.budgets.back(), sum));
+    if (layer.options.back().empty()) return false;
+  }
+  std::stable_sort(layer.order.begin(), layer.order.end(), [&](std::size_t a, std::size_t b) {
+    return layer.options[a].size() < layer.options[b].size();
+  });
+  return true;
+}
+
 // Splits for the nodes from `place` on; `sum` is about the rows that leave those before, and enter the others.
 void LayerSearch::choose(Layer& layer, std::size_t place, const Sum& sum) {
   trees_->counter().look();
   if (place == layer.blocks.size()) {
     Sum below{Errors(caps_of(caps_at(layer.number + 1)), 0), 0};
-    for (const Flow& flow : layer.flows) {
-      add<1>(below.errors, flow.block.errors);
-      below.least += flow.block.least;
+    for (const Flow* flow : layer.flows) {
+      add<1>(below.errors, flow->block.errors);
+      below.least += flow->block.least;
     }
     std::vector<Block> groups;
     assign(layer, 0, groups, layer.errors, below);
@@ -183,7 +194,7 @@ void LayerSearch::choose(Layer& layer, std::size_t place, const Sum& sum) {
   }
   for (const Choice& choice : choices(layer, place, sum)) {
     if (choice.bound >= upper_) return;
-    take(layer, place, sum, choice);
+    take(layer, place, sum, choice.option);
   }
 }
 
@@ -198,37 +209,50 @@ Errors LayerSearch::passing(const Errors& below, std::size_t n) const {
   return errors;
 }
 
-// The splits of a node that may lead to a cheaper diagram, those of least bound first.
-std::vector<LayerSearch::Choice> LayerSearch::choices(Layer& layer, std::size_t place, const Sum& sum) {
-  const Block& block = layer.blocks[place];
-  const u32 caps = caps_at(layer.number);
-  const i64 left = budget(layer, place, sum);
+// The splits of a block that may lead to a cheaper diagram; `sum` is about all blocks.
+std::vector<LayerSearch::Option> LayerSearch::options(const Layer& layer, const Block& block, i64 budget,
+                                                      const Sum& sum) {
   Sum with{Errors(sum.errors.size()), sum.least};
-  const auto value = [&](const Errors& errors) {
+  const auto worth = [&](const Errors& errors) {
     for (std::size_t number = 0; number < errors.size(); ++number)
       with.errors[number] = sum.errors[number] - block.errors[number] + errors[number];
-    return bound(layer.number, nodes_.size(), layer.errors, with);
+    return bound(layer.number, nodes_.size(), layer.errors, with) < upper_;
   };
-  std::vector<Choice> found;
-  trees_->scan(
-      block.part(), caps, left, [&](const Errors& errors) { return value(errors) < upper_; },
-      [&](const Cut& cut, const Errors& errors) {
-        found.push_back({value(errors), static_cast<int>(cut.column), static_cast<int>(cut.rank)});
-      });
+  std::vector<Option> found;
+  trees_->scan(block.part(), caps_at(layer.number), budget, block.errors, worth,
+               [&](const Cut& cut, const Errors& errors) {
+                 found.push_back({static_cast<int>(cut.column), static_cast<int>(cut.rank), errors, {}});
+               });
   if (may_pass(layer.number)) {
     Errors below;
-    trees_->errors(block.part(), caps_at(layer.number + 1), left, below);
-    const i64 least = value(passing(below, sum.errors.size()));
-    if (least < upper_) found.push_back({least, -1, 0});
+    trees_->errors(block.part(), caps_at(layer.number + 1), budget, below);
+    Errors errors = passing(below, sum.errors.size());
+    if (worth(errors)) found.push_back({-1, 0, std::move(errors), {}});
+  }
+  return found;
+}
+
+// The options of the block at `place` that may lead to a cheaper diagram, those of least bound first.
+std::vector<LayerSearch::Choice> LayerSearch::choices(const Layer& layer, std::size_t place, const Sum& sum) const {
+  const std::size_t number = layer.order[place];
+  const Errors& errors = layer.blocks[number].errors;
+  Sum with{Errors(sum.errors.size()), sum.least};
+  std::vector<Choice> found;
+  for (std::size_t option = 0; option < layer.options[number].size(); ++option) {
+    with.errors = sum.errors;
+    add<-1>(with.errors, errors);
+    add<1>(with.errors, layer.options[number][option].errors);
+    const i64 least = bound(layer.number, nodes_.size(), layer.errors, with);
+    if (least < upper_) found.push_back({least, option});
   }
   std::stable_sort(found.begin(), found.end(), [](const Choice& a, const Choice& b) { return a.bound < b.bound; });
   return found;
 }
 
-void LayerSearch::part(const Block& block, const Choice& choice, Block& low, Block& high) const {
-  const u32* const rank = groups_.column(static_cast<u32>(choice.column));
+void LayerSearch::part(const Block& block, const Option& option, Block& low, Block& high) const {
+  const u32* const rank = groups_.column(static_cast<u32>(option.column));
   for (const u32 row : block.rows) {
-    Block& side = rank[row] <= static_cast<u32>(choice.cut) ? low : high;
+    Block& side = rank[row] <= static_cast<u32>(option.cut) ? low : high;
     side.rows.push_back(row);
     side.key = side.key ^ groups_.keys[row];
     side.weight += groups_.weight[row];
@@ -236,32 +260,33 @@ void LayerSearch::part(const Block& block, const Choice& choice, Block& low, Blo
   }
 }
 
-void LayerSearch::leave(Layer& layer, Block block, std::size_t node, bool high, bool passed, i64 budget) {
-  count(block, layer.number + 1, budget);
-  const i32 leaf = trees_->counter().leaf(block.part());
-  layer.flows.push_back({std::move(block), leaf, node, high, passed});
+void LayerSearch::make_flows(const Layer& layer, std::size_t number, Option& option) {
+  const Block& block = layer.blocks[number];
+  std::vector<Block> sides(2);
+  if (option.column < 0)
+    sides.assign(1, block);
+  else
+    part(block, option, sides[0], sides[1]);
+  std::vector<Flow> flows;
+  for (Block& side : sides) {
+    count(side, layer.number + 1, layer.budgets[number]);
+    const i32 leaf = trees_->counter().leaf(side.part());
+    flows.push_back({std::move(side), leaf, layer.first + number, !flows.empty(), option.column < 0});
+  }
+  option.flows = std::move(flows);
 }
 
-void LayerSearch::take(Layer& layer, std::size_t place, const Sum& sum, const Choice& choice) {
-  const std::size_t node = layer.first + place, before = layer.flows.size();
-  const Block& block = layer.blocks[place];
-  const i64 left = budget(layer, place, sum);
-  nodes_[node].column = choice.column;
-  nodes_[node].cut = choice.cut;
-  Sum next{Errors(sum.errors.size()), sum.least};
-  if (choice.column < 0) {
-    leave(layer, block, node, false, true, left);
-    next.errors = passing(layer.flows[before].block.errors, sum.errors.size());
-  } else {
-    Block low, high;
-    part(block, choice, low, high);
-    leave(layer, std::move(low), node, false, false, left);
-    leave(layer, std::move(high), node, true, false, left);
-    const Flow &a = layer.flows[before], &b = layer.flows[before + 1];
-    CappedTrees::join(a.leaf, a.block.errors, b.leaf, b.block.errors, next.errors);
-  }
-  add<1>(next.errors, sum.errors);
+void LayerSearch::take(Layer& layer, std::size_t place, const Sum& sum, std::size_t number) {
+  const std::size_t at = layer.order[place], before = layer.flows.size();
+  const Block& block = layer.blocks[at];
+  Option& option = layer.options[at][number];
+  if (option.flows.empty()) make_flows(layer, at, option);
+  nodes_[layer.first + at].column = option.column;
+  nodes_[layer.first + at].cut = option.cut;
+  Sum next = sum;
   add<-1>(next.errors, block.errors);
+  add<1>(next.errors, option.errors);
+  for (const Flow& flow : option.flows) layer.flows.push_back(&flow);
   choose(layer, place + 1, next);
   layer.flows.resize(before);
 }
@@ -294,10 +319,10 @@ void LayerSearch::assign(Layer& layer, std::size_t place, std::vector<Block>& gr
   if (bound(below, nodes_.size() + std::max<std::size_t>(1, groups.size()), errors, sum) >= upper_) {
     if (!groups.empty()) return;
     i64 ended = errors;  // no further node at all
-    for (std::size_t f = place; f < layer.flows.size(); ++f) ended += layer.flows[f].leaf;
+    for (std::size_t f = place; f < layer.flows.size(); ++f) ended += layer.flows[f]->leaf;
     if (paid(nodes_.size(), ended) >= upper_) return;
   }
-  const Flow& flow = layer.flows[place];
+  const Flow& flow = *layer.flows[place];
   // Else no node betters it, and no other one needs its rows.
   if (flow.passed || flow.leaf > flow.block.least || settings_.min_weight > 0) {
     if (!settings_.tree) join_groups(layer, place, groups, errors, sum);
@@ -318,7 +343,7 @@ void LayerSearch::assign(Layer& layer, std::size_t place, std::vector<Block>& gr
 
 void LayerSearch::join_groups(Layer& layer, std::size_t place, std::vector<Block>& groups, i64 errors,
                               const Sum& sum) {
-  const Flow& flow = layer.flows[place];
+  const Flow& flow = *layer.flows[place];
   const u32 below = layer.number + 1;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const int target = static_cast<int>(nodes_.size() + g);

@@ -35,7 +35,8 @@ class LayerSearch {
  public:
   LayerSearch(const Table& table, Settings settings);
 
-  // Goes on until the search is done or `stop` is set. Diagrams that cost `upper` or more are of no interest.
+  // Goes on until the search is done or `stop` is set. Diagrams that cost `upper` or more are of no interest. A higher
+  // value than before begins anew, with what is known of parts and states.
   void run(i64 upper);
   std::atomic<int>& stop() { return stop_; }
 
@@ -61,9 +62,14 @@ class LayerSearch {
     std::size_t node = 0;
     bool high = false, passed = false;
   };
+  struct Option {  // a split of a node
+    int column, cut;          // column -1: passes all rows on
+    Errors errors;            // by the caps of its layer
+    std::vector<Flow> flows;  // empty until it is taken
+  };
   struct Choice {
     i64 bound;
-    int column, cut;
+    std::size_t option;
   };
   struct Sum {  // over the blocks of a layer
     Errors errors;
@@ -74,7 +80,10 @@ class LayerSearch {
     std::vector<Block> blocks;
     std::size_t first;  // of its nodes
     i64 errors;         // of rows that have ended
-    std::vector<Flow> flows;
+    std::vector<std::vector<Option>> options;  // of each block
+    std::vector<i64> budgets;                  // of each block, where all others have their fewest errors
+    std::vector<std::size_t> order;            // of the blocks
+    std::vector<const Flow*> flows;            // of the splits so far
   };
   struct KeyHash {
     std::size_t operator()(const Key& key) const { return key.a; }
@@ -89,17 +98,19 @@ class LayerSearch {
   i64 bound(u32 layer, std::size_t nodes, i64 errors, const Sum& sum) const;
   void list_prices();
   void count(Block& block, u32 layer, i64 budget);
-  Layer root() const;
+  void open_root();
   void enter(u32 number, std::vector<Block> blocks, i64 errors);
   Key state(const Layer& layer) const;
+  bool list_options(Layer& layer, const Sum& sum);
+  std::vector<Option> options(const Layer& layer, const Block& block, i64 budget, const Sum& sum);
+  std::vector<Choice> choices(const Layer& layer, std::size_t place, const Sum& sum) const;
   void choose(Layer& layer, std::size_t place, const Sum& sum);
-  std::vector<Choice> choices(Layer& layer, std::size_t place, const Sum& sum);
-  void take(Layer& layer, std::size_t place, const Sum& sum, const Choice& choice);
+  void take(Layer& layer, std::size_t place, const Sum& sum, std::size_t option);
   bool may_pass(u32 layer) const;
-  i64 budget(const Layer& layer, std::size_t place, const Sum& sum) const;
+  i64 budget(const Layer& layer, const Block& block, const Sum& sum) const;
   Errors passing(const Errors& below, std::size_t n) const;
-  void leave(Layer& layer, Block block, std::size_t node, bool high, bool passed, i64 budget);
-  void part(const Block& block, const Choice& choice, Block& low, Block& high) const;
+  void make_flows(const Layer& layer, std::size_t block, Option& option);
+  void part(const Block& block, const Option& option, Block& low, Block& high) const;
   void assign(Layer& layer, std::size_t place, std::vector<Block>& groups, i64 errors, const Sum& sum);
   void join_groups(Layer& layer, std::size_t place, std::vector<Block>& groups, i64 errors, const Sum& sum);
   void close(Layer& layer, std::vector<Block>& groups, i64 errors, const Sum& sum);
@@ -115,10 +126,11 @@ class LayerSearch {
   std::optional<CappedTrees> trees_;
   std::vector<std::vector<i64>> prices_;  // of a layer: nodes below it by caps, -1 where they do not fit
   std::vector<Node> nodes_, best_;
-  std::vector<Choice> root_;  // by their bounds, once they are listed
-  bool listed_ = false, done_ = false;
+  std::optional<Layer> root_;
+  std::vector<Choice> roots_;  // by their bounds, once they are listed
   std::size_t next_root_ = 0;
-  i64 upper_ = 0, lower_ = 0;
+  bool done_ = false;
+  i64 asked_ = 0, upper_ = 0, lower_ = 0;
   u64 states_ = 0;
   std::unordered_map<Key, i64, KeyHash> remaining_;  // cost from a state on, at least
 };

@@ -2,14 +2,11 @@
 #include "skeleton/row_parts.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <limits>
 
 namespace proofwood::skeleton::layers {
 
 namespace {
-
-constexpr i32 kNarrow = 32'000;          // weight up to which lanes of 16 bits do
-constexpr std::size_t kBlock = 32;       // lanes that are counted at once
 
 Key name_of(u32 row) { return {mix(2 * u64{row} + 1), mix(~(2 * u64{row}))}; }
 
@@ -176,15 +173,20 @@ void Counter::fill(const Sorted& sorted, std::size_t step, Lanes<W>& lanes) {
   for (u32 i = 0; i < n; ++i) place_[sorted.order[i]] = i;
   lanes.low_of.assign(n * step, 0);
   lanes.total.assign(classes * step, 0);
-  for (std::size_t q = 0; q < sorted.cuts.size(); ++q) {
-    if (q % 64 == 0) look();
-    const Part low = sorted.low(sorted.cuts[q]);
-    for (u32 i = 0; i < low.n; ++i) {
-      lanes.low_of[place_[low.rows[i]] * step + q] = 1;
-      for (u32 k = 0; k < classes; ++k) {
-        W& sum = lanes.total[k * step + q];
-        sum = static_cast<W>(sum + g_.of(low.rows[i])[k]);
+  for (u32 c = 0; c < g_.columns; ++c) {
+    if (sorted.first[c] == sorted.first[c + 1]) continue;
+    look();
+    std::fill(sums_.begin(), sums_.end(), 0);
+    const u32* const order = sorted.order.data() + std::size_t{c} * n;
+    const u32 end = sorted.first[c + 1];
+    for (u32 i = 0, q = sorted.first[c]; q < end; ++i) {
+      if (i == sorted.cuts[q].position) {
+        for (u32 k = 0; k < classes; ++k) lanes.total[k * step + q] = static_cast<W>(sums_[k]);
+        if (++q == end) break;
       }
+      W* const low = &lanes.low_of[place_[order[i]] * step];
+      std::fill(low + q, low + end, W{1});
+      for (u32 k = 0; k < classes; ++k) sums_[k] += g_.of(order[i])[k];
     }
   }
 }
@@ -210,14 +212,14 @@ void Counter::add_row(u32 row, std::size_t step, Lanes<W>& lanes) {
 // Most weight that one cut gets right, of the rows added so far, and of the others.
 template <class W>
 Counter::Pair Counter::best_right(std::size_t step, const Lanes<W>& lanes) const {
-  W here[kBlock] = {}, there[kBlock] = {};
-  for (std::size_t q = 0; q < step; q += kBlock) {
-    W low[kBlock] = {}, high[kBlock] = {}, other_low[kBlock] = {}, other_high[kBlock] = {};
+  W here[kLanes] = {}, there[kLanes] = {};
+  for (std::size_t q = 0; q < step; q += kLanes) {
+    W low[kLanes] = {}, high[kLanes] = {}, other_low[kLanes] = {}, other_high[kLanes] = {};
     for (u32 k = 0; k < g_.classes; ++k) {
       const W* const side = &lanes.side[k * step + q];
       const W* const total = &lanes.total[k * step + q];
       const W mine = lanes.here[k], others = lanes.there[k];
-      for (std::size_t lane = 0; lane < kBlock; ++lane) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
         const W of_mine = side[lane], of_others = static_cast<W>(total[lane] - of_mine);
         low[lane] = std::max(low[lane], of_mine);
         high[lane] = std::max(high[lane], static_cast<W>(mine - of_mine));
@@ -225,52 +227,33 @@ Counter::Pair Counter::best_right(std::size_t step, const Lanes<W>& lanes) const
         other_high[lane] = std::max(other_high[lane], static_cast<W>(others - of_others));
       }
     }
-    for (std::size_t lane = 0; lane < kBlock; ++lane) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
       here[lane] = std::max(here[lane], static_cast<W>(low[lane] + high[lane]));
       there[lane] = std::max(there[lane], static_cast<W>(other_low[lane] + other_high[lane]));
     }
   }
-  return {*std::max_element(here, here + kBlock), *std::max_element(there, there + kBlock)};
+  return {*std::max_element(here, here + kLanes), *std::max_element(there, there + kLanes)};
 }
 
-template <class W>
-void Counter::count(const Sorted& sorted, std::vector<TwoLevels>& out, Lanes<W>& lanes) {
-  const std::size_t step = (sorted.cuts.size() + kBlock - 1) / kBlock * kBlock;
-  const i32 weight = std::accumulate(all_.begin(), all_.end(), 0);
-  fill(sorted, step, lanes);
+// Those with cuts, the one with the best cut first.
+void Counter::sort_columns(const Sorted& sorted) {
+  columns_.clear();
+  best_cut_.assign(g_.columns, 0);
   for (u32 c = 0; c < g_.columns; ++c) {
-    const u32 first = sorted.first[c], end = sorted.first[c + 1];
-    if (first == end) continue;
-    look();
-    lanes.side.assign(g_.classes * step, 0);
-    lanes.here.assign(g_.classes, 0);
-    lanes.there.assign(all_.begin(), all_.end());
-    const u32* const order = sorted.order.data() + std::size_t{c} * sorted.n;
-    // of a single cut, the side with fewer rows
-    const bool turned = end - first == 1 && 2 * sorted.cuts[first].position > sorted.n;
-    u32 added = turned ? sorted.cuts[first].position : 0;
-    for (u32 q = first; q < end; ++q) {
-      const Cut& cut = sorted.cuts[q];
-      const u32 last = turned ? sorted.n : cut.position;
-      for (; added < last; ++added) add_row(order[added], step, lanes);
-      Pair right = best_right(step, lanes);
-      if (turned) std::swap(right.here, right.there);
-      out.push_back({cut.leaf_low, cut.leaf_high, cut.weight_low - right.here,
-                     weight - cut.weight_low - right.there});
-    }
+    if (sorted.first[c] == sorted.first[c + 1]) continue;
+    columns_.push_back(c);
+    best_cut_[c] = std::numeric_limits<i32>::max();
+    for (u32 q = sorted.first[c]; q < sorted.first[c + 1]; ++q)
+      best_cut_[c] = std::min(best_cut_[c], sorted.cuts[q].leaf_low + sorted.cuts[q].leaf_high);
   }
+  std::stable_sort(columns_.begin(), columns_.end(), [&](u32 a, u32 b) { return best_cut_[a] < best_cut_[b]; });
 }
 
-void Counter::two_levels(const Sorted& sorted, std::vector<TwoLevels>& out) {
-  out.clear();
-  if (sorted.cuts.empty()) return;
-  const Part part{sorted.order.data(), sorted.n, {}};
-  leaf(part);
-  all_ = sums_;
-  if (std::accumulate(all_.begin(), all_.end(), 0) <= kNarrow)
-    count(sorted, out, narrow_);
-  else
-    count(sorted, out, wide_);
-}
+template void Counter::fill(const Sorted&, std::size_t, Lanes<i16>&);
+template void Counter::fill(const Sorted&, std::size_t, Lanes<i32>&);
+template void Counter::add_row(u32, std::size_t, Lanes<i16>&);
+template void Counter::add_row(u32, std::size_t, Lanes<i32>&);
+template Counter::Pair Counter::best_right(std::size_t, const Lanes<i16>&) const;
+template Counter::Pair Counter::best_right(std::size_t, const Lanes<i32>&) const;
 
 }  // namespace proofwood::skeleton::layers

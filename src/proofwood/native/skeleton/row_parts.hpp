@@ -2,8 +2,10 @@
 // of a split on either side of every cut.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -36,6 +38,9 @@ struct Groups {
   const i32* of(u32 row) const { return weights.data() + std::size_t{row} * classes; }
 };
 
+constexpr i32 kNarrow = 32'000;     // weight up to which lanes of 16 bits do
+constexpr std::size_t kLanes = 32;  // that are counted at once
+
 struct Part {
   const u32* rows = nullptr;
   u32 n = 0;
@@ -63,11 +68,6 @@ struct Sorted {
   }
 };
 
-// A cut, and the least errors of its sides with a leaf and with a split.
-struct TwoLevels {
-  i32 leaf_low, leaf_high, split_low, split_high;
-};
-
 // Raised where `stop` is set.
 struct Stopped {};
 
@@ -84,8 +84,11 @@ class Counter {
   i32 leaf(const Part& part);               // least errors of one class
   i32 split(const Part& part);              // of one cut and two classes, or of one class
   void sort(const Part& part, Sorted& out);
-  // For each of the cuts of `sorted`.
-  void two_levels(const Sorted& sorted, std::vector<TwoLevels>& out);
+  // Goes through the cuts of `sorted`, columns with a good cut first. `needs` is given a cut and lower bounds of the
+  // errors with a split on its low and on its high side; `visit` a cut that is needed, and these errors. `split`: errors
+  // with a split of all rows.
+  template <class Needs, class Visit>
+  void two_levels(const Sorted& sorted, i32 split, const Needs& needs, const Visit& visit);
 
  private:
   template <class W>
@@ -100,8 +103,9 @@ class Counter {
   void order_along(u32 column, const Part& part, u32* order);
   void list_cuts(u32 column, const Part& part, const u32* order, Sorted& out);
   bool is_new(Key side);
-  template <class W>
-  void count(const Sorted& sorted, std::vector<TwoLevels>& out, Lanes<W>& lanes);
+  template <class W, class Needs, class Visit>
+  void count(const Sorted& sorted, i32 split, const Needs& needs, const Visit& visit, Lanes<W>& lanes);
+  void sort_columns(const Sorted& sorted);
   template <class W>
   void fill(const Sorted& sorted, std::size_t step, Lanes<W>& lanes);
   template <class W>
@@ -112,12 +116,64 @@ class Counter {
   const Groups& g_;
   const std::atomic<int>& stop_;
   std::vector<i32> sums_, all_, of_rank_;
-  std::vector<u32> bucket_, place_, order_;
+  std::vector<u32> bucket_, place_, order_, columns_;
+  std::vector<i32> best_cut_;
   std::vector<std::pair<u32, u32>> ranked_;
   std::vector<Key> seen_;   // open addressing; {0, 0} is empty
   std::size_t n_seen_ = 0;
   Lanes<i16> narrow_;
   Lanes<i32> wide_;
 };
+
+template <class Needs, class Visit>
+void Counter::two_levels(const Sorted& sorted, i32 split, const Needs& needs, const Visit& visit) {
+  if (sorted.cuts.empty()) return;
+  leaf({sorted.order.data(), sorted.n, {}});
+  all_ = sums_;
+  sort_columns(sorted);
+  if (std::accumulate(all_.begin(), all_.end(), 0) <= kNarrow)
+    count(sorted, split, needs, visit, narrow_);
+  else
+    count(sorted, split, needs, visit, wide_);
+}
+
+// Rows are added to the low side of a column up to the next cut that is needed. Errors only grow with the rows, and by
+// no more than their weight.
+template <class W, class Needs, class Visit>
+void Counter::count(const Sorted& sorted, i32 split, const Needs& needs, const Visit& visit, Lanes<W>& lanes) {
+  const std::size_t step = (sorted.cuts.size() + kLanes - 1) / kLanes * kLanes;
+  const i32 weight = std::accumulate(all_.begin(), all_.end(), 0);
+  bool filled = false;
+  for (const u32 c : columns_) {
+    look();
+    const u32 first = sorted.first[c], end = sorted.first[c + 1];
+    const u32* const order = sorted.order.data() + std::size_t{c} * sorted.n;
+    // of a single cut, the side with fewer rows
+    const bool turned = end - first == 1 && 2 * sorted.cuts[first].position > sorted.n;
+    u32 added = sorted.n;  // nothing yet
+    i32 low = 0, high = split, below = 0;  // of the last cut that was counted
+    for (u32 q = first; q < end; ++q) {
+      const Cut& cut = sorted.cuts[q];
+      const i32 least_low = std::max(low, split - (weight - cut.weight_low));
+      const i32 least_high = std::max(0, high - (cut.weight_low - below));
+      if (!needs(cut, least_low, least_high)) continue;
+      if (!filled) fill(sorted, step, lanes);
+      filled = true;
+      if (added == sorted.n) {
+        lanes.side.assign(g_.classes * step, 0);
+        lanes.here.assign(g_.classes, 0);
+        lanes.there.assign(all_.begin(), all_.end());
+        added = turned ? cut.position : 0;
+      }
+      for (const u32 last = turned ? sorted.n : cut.position; added < last; ++added) add_row(order[added], step, lanes);
+      Pair right = best_right(step, lanes);
+      if (turned) std::swap(right.here, right.there);
+      below = cut.weight_low;
+      low = below - right.here;
+      high = weight - below - right.there;
+      visit(q, low, high);
+    }
+  }
+}
 
 }  // namespace proofwood::skeleton::layers
