@@ -137,6 +137,19 @@ def cheapest_hitting_set(
 ) -> dict[str, Any]:
     """Elements of least weight below ``upper`` that hit every set: "chosen", "weight", "complete", "stopped"."""
 
+class LayerSearch:
+    """Search for the cheapest diagram of a skeleton, layer by layer; it keeps what it has found out."""
+
+    def __init__(
+        self,
+        ranks: npt.NDArray[np.int32],
+        tests_of: npt.NDArray[np.int32],
+        weights: npt.NDArray[np.int64],
+        settings: dict[str, Any],
+    ) -> None: ...
+    def run(self, upper: int, seconds: float | None) -> dict[str, Any]:
+        """Goes on for diagrams that cost less than ``upper``; says what is proved and found."""
+
 class VoteSearch:
     """Search for rows of another class; keeps what it learned for each pair of classes."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from proofwood.engines.smallest import MinimalOptions, solve
 from proofwood.engines.smallest.options import RULES
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import ProgressEvent, Result, Status
+from proofwood.result import Limits, ProgressEvent, Result, Status
 from tests import naive_minimal as naive
 from tests.strategies import below, examples
 
@@ -155,3 +156,14 @@ def test_fewer_errors_than_unavoidable_are_infeasible() -> None:
     result = solve(MinimalTreeProblem(rows, Minimize.NODES, None, 0))
     assert result.status is Status.INFEASIBLE
     assert result.model is None
+
+
+def test_one_long_column_ends_in_time() -> None:
+    """Boxes of one column of 1,000 values: a layer of them takes a fifth of a second."""
+    rng = np.random.default_rng(0)
+    ranks = rng.permutation(1000)[:, None].astype(np.int32)
+    rows = RankedRows.from_ranks(ranks, ranks.max(axis=0), rng.integers(0, 2, 1000), n_classes=2)
+    begun = time.process_time()
+    result = solve(MinimalTreeProblem(rows, Minimize.DEPTH), limits=Limits(0.02))
+    assert time.process_time() - begun < 0.15
+    assert result.stats.stopped_by == "time_limit"

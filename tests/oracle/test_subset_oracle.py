@@ -148,6 +148,25 @@ def test_ctrl_c_between_two_cut_offs_keeps_what_is_known(monkeypatch: pytest.Mon
     assert result.lower_bound <= min(naive_by_table(rows, 3)) <= result.errors
 
 
+def test_a_first_descent_that_was_cut_short_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second search has another descent, which may end with a worse set."""
+    rows = wide_rows(2, 300, 14, 2, 1)
+    least = min(naive_by_table(rows, 3))
+
+    def run(*given: Any, **more: Any) -> Any:
+        found = run_native(*given, **more)
+        if len(given) > 6:  # the second: its time is over before it finds anything
+            return found | {"upper": given[2], "has_set": False, "done": False, "stopped": TIME, "trace": []}
+        return found | {"done": False, "stopped": TIME, "greedy_done": False, "lower": 0}
+
+    monkeypatch.setattr(deepening, "run_native", run)
+    result = best_subset(rows, 3)
+    assert result.tests is not None
+    assert naive.errors(rows, result.tests) == result.errors == least
+    objectives = [event.objective for event in result.trace]
+    assert objectives == sorted(objectives, reverse=True)
+
+
 def test_the_choice_among_the_best_sets_has_a_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = wide_rows(1, 400, 60, 2, 1)
     given: list[float | None] = []

@@ -30,9 +30,11 @@ FEW_TESTS, FEW_ROWS = 16, 200
 """Tests and groups of rows up to which bounds look at all layers, and not only at the next ones."""
 NEXT_CAPS = 3
 SLICE = 0.25
-"""Seconds of the first slice of a search; each is twice as long as the one before."""
+"""Seconds of the first slice of a search; the next one is four times as long where that does not suffice."""
 STEP = 0.3
 """Share of the gap between the bound and the best diagram that one search is to close."""
+NEAR = 0.1
+"""Gap, as a share of the best diagram, that is closed at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def suits(problem: LayeredProblem) -> bool:
     return (
         not problem.oblique
         and rows.total <= MOST_WEIGHT
-        and 0 < rows.n_tests
+        and rows.n_tests > 0
         and rows.groups[1].shape[0] * rows.n_tests <= MOST_CELLS
     )
 
@@ -139,7 +141,9 @@ class LayerSearch:
         """
         if self._step == 0:
             return run.upper
-        self._asked = max(self._asked, min(run.upper, run.lower + max(1, int(self._step * (run.upper - run.lower)))))
+        gap = run.upper - run.lower
+        rise = gap if gap <= NEAR * run.upper else max(1, int(self._step * gap))
+        self._asked = max(self._asked, run.lower + rise)
         return min(run.upper, self._asked)
 
     def _tell(self, found: dict[str, Any], cut_off: int, run: LayeredRun) -> None:
@@ -152,9 +156,9 @@ class LayerSearch:
         if found["done"]:
             self.done = cut_off >= run.upper or found["upper"] < cut_off
             self._asked = 0
-        elif self._step == 0:
+        else:
             self._step = STEP
-        self._seconds *= 2
+            self._seconds *= 4
 
 
 def _without_nodes(problem: LayeredProblem) -> int:

@@ -47,10 +47,10 @@ class Shares:
         the time is up, equal calls find equal diagrams
     """
 
-    look: tuple[float, float] = (0.05, 1.0)
-    construct: tuple[float, float] = (0.05, 1.0)
+    look: tuple[float, float] = (0.02, 0.2)
+    construct: tuple[float, float] = (0.03, 0.3)
     improve: tuple[float, float] = (0.1, 5.0)
-    layers_look: tuple[float, float] = (0.1, 3.0)
+    layers_look: tuple[float, float] = (0.15, 8.0)
     layers: tuple[float, float] = (0.3, 120.0)
     layers_again: tuple[float, float] = (0.6, 600.0)
     trees: tuple[float, float] = (0.1, 10.0)
@@ -80,15 +80,13 @@ def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Sha
         return "time_limit"
     search = SetSearch.of(problem)
     run.prove(search.lower, by="equal rows")
+    by_layers = None
     if engine in ("auto", "search"):
+        by_layers = LayerSearch(problem) if suits(problem) else None
         search_sets(search, run, seconds=run.clock.share(*shares.look))
         if run.done:
             return None
-    by_layers = LayerSearch(problem) if engine in ("auto", "search") and suits(problem) else None
-    _construct(run, random_state, shares)
-    if by_layers is not None:
-        by_layers.work(run, seconds=run.clock.share(*shares.layers_look))
-    _improve(run, random_state, shares)
+    start(run, random_state, shares, by_layers)
     if run.clock.over:
         return None
     if engine == "heuristic":
@@ -98,20 +96,19 @@ def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Sha
         return _by_milp(run, search, engine, shares)
     if engine == "cpsat":
         return _by_cpsat(run, search, random_state)
-    if by_layers is not None:
-        by_layers.work(run, seconds=run.clock.share(*shares.layers))
-    _prove(run, search, shares)
-    if by_layers is not None:
-        by_layers.work(run, seconds=run.clock.share(*shares.layers_again))
+    _prove(run, search, shares, by_layers)
+    return _spend(run, search, engine, random_state, shares)
+
+
+def _spend(run: LayeredRun, search: SetSearch, engine: str, random_state: int, shares: Shares) -> str | None:
+    """What time is left goes into sets, better diagrams, and CP-SAT; what stopped it."""
+    problem = run.problem
     alone = engine == "search" or importlib.util.find_spec("ortools") is None
     search_sets(search, run, seconds=None if alone else run.clock.share(*shares.sets))
     if run.done:
         return None
-    if alone:
+    if alone or not time_for_a_child(run):
         # The sets that are left are too many to list: what time remains goes into better diagrams.
-        improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 30.0), rounds=shares.rounds)
-        return None if shares.rounds is None or run.done else "time_limit"  # rounds stand for the time that fits
-    if not time_for_a_child(run):
         improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 30.0), rounds=shares.rounds)
         return None if shares.rounds is None or run.done else "time_limit"  # rounds stand for the time that fits
     if problem.rows.groups[1].shape[0] > LARGE:
@@ -132,21 +129,20 @@ def time_for_a_child(run: LayeredRun) -> bool:
     return left is None or left > CHILD_SECONDS + CHILD_CELL * run.problem.rows.ranks.size
 
 
-def start(run: LayeredRun, random_state: int, shares: Shares = DEFAULT_SHARES) -> None:
-    """The two heuristics: construction from the top, and local search from what is best so far."""
-    _construct(run, random_state, shares)
-    _improve(run, random_state, shares)
+def start(
+    run: LayeredRun, random_state: int, shares: Shares = DEFAULT_SHARES, by_layers: LayerSearch | None = None
+) -> None:
+    """The two heuristics: construction from the top, and local search from what is best so far.
 
-
-def _construct(run: LayeredRun, random_state: int, shares: Shares) -> None:
-    if run.problem.rows.n_tests == 0 or run.clock.over or run.done:
+    Between them comes a first look by ``by_layers``, if it is given.
+    """
+    if run.problem.rows.n_tests == 0 or run.clock.over:
         return
     seconds = _with_table(run, run.clock.share(*shares.construct))
     made = construct(run.problem, random_state=random_state, seconds=seconds, n_starts=shares.starts)
     run.offer(made, by="construct")
-
-
-def _improve(run: LayeredRun, random_state: int, shares: Shares) -> None:
+    if by_layers is not None:
+        by_layers.work(run, seconds=run.clock.share(*shares.layers_look))
     improve_best(run, random_state, seconds=_with_table(run, run.clock.share(*shares.improve)), rounds=shares.rounds)
 
 
@@ -183,15 +179,19 @@ def solve_by_trees(run: LayeredRun, shares: Shares = DEFAULT_SHARES) -> None:
         solve_trees(run.problem, run, seconds=run.clock.share(*shares.trees))
 
 
-def _prove(run: LayeredRun, search: SetSearch, shares: Shares) -> None:
-    """Bounds by trees and by sets in turn."""
+def _prove(run: LayeredRun, search: SetSearch, shares: Shares, by_layers: LayerSearch | None = None) -> None:
+    """Bounds by layers, by trees and by sets in turn."""
     if run.clock.over:
         return
     solve_by_trees(run, shares)
+    if by_layers is not None:
+        by_layers.work(run, seconds=run.clock.share(*shares.layers))
     unroller = Unroller(search, run)
     unroller.work(run.clock.share(*shares.trees))
     search_sets(search, run, seconds=run.clock.share(*shares.trees))
     unroller.work(run.clock.share(*shares.unrolled))
+    if by_layers is not None:
+        by_layers.work(run, seconds=run.clock.share(*shares.layers_again))
 
 
 def _by_milp(run: LayeredRun, search: SetSearch, engine: str, shares: Shares) -> str | None:

@@ -93,9 +93,9 @@ class Searcher {
     return proofwood::run_watched(
         [&] {
           try {
-            table_ = skeleton::make_table(ranks_.data(), ranks_.shape(0), ranks_.shape(1), tests_of_.data(),
-                                          weights_.data(), weights_.data(), weights_.shape(1), nullptr, {}, {},
-                                          making_);
+            table_ =
+                skeleton::make_table(ranks_.data(), ranks_.shape(0), ranks_.shape(1), tests_of_.data(), weights_.data(),
+                                     weights_.data(), weights_.shape(1), nullptr, {}, {}, making_);
             search_.emplace(table_, settings_);
           } catch (const skeleton::Unfinished&) {
             return;

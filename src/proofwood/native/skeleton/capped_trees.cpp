@@ -218,8 +218,8 @@ void CappedTrees::open_ranges(const Part& part, u32 layers, const Errors& uncut,
 void CappedTrees::bound_range(Level& level, const Range& range, u32 layers) const {
   const Side &left = level.sides[range.left], &right = level.sides[range.right];
   const std::vector<Cut>& cuts = level.sorted.cuts;
-  const i32 lacks = right.weight_low - cuts[range.first].weight_low;      // a low side, of the one at the right
-  const i32 exceeds = cuts[range.end - 1].weight_low - left.weight_low;   // likewise a high side
+  const i32 lacks = right.weight_low - cuts[range.first].weight_low;     // a low side, of the one at the right
+  const i32 exceeds = cuts[range.end - 1].weight_low - left.weight_low;  // likewise a high side
   const std::size_t n = caps_of(layers - 1);
   level.low.resize(n);
   level.high.resize(n);
@@ -227,8 +227,8 @@ void CappedTrees::bound_range(Level& level, const Range& range, u32 layers) cons
     level.low[number] = std::max(left.low[number], right.low[number] - lacks);
     level.high[number] = std::max(right.high[number], left.high[number] - exceeds);
   }
-  join(std::max(left.leaf_low, right.leaf_low - lacks), level.low,
-       std::max(right.leaf_high, left.leaf_high - exceeds), level.high, level.bound);
+  join(std::max(left.leaf_low, right.leaf_low - lacks), level.low, std::max(right.leaf_high, left.leaf_high - exceeds),
+       level.high, level.bound);
 }
 
 u32 CappedTrees::count_middle(const Part& part, u32 layers, i64 budget, Level& level, const Range& range) {

@@ -26,8 +26,7 @@ void add(Errors& to, const Errors& what) {
 
 }  // namespace
 
-LayerSearch::LayerSearch(const Table& table, Settings settings)
-    : groups_(table), settings_(std::move(settings)) {
+LayerSearch::LayerSearch(const Table& table, Settings settings) : groups_(table), settings_(std::move(settings)) {
   trees_.emplace(groups_, caps_at(0), settings_.error_price, settings_.node_price, settings_.ranges, stop_);
   list_prices();
 }
@@ -173,9 +172,8 @@ bool LayerSearch::list_options(Layer& layer, const Sum& sum) {
     layer.options.push_back(options(layer, block, layer.budgets.back(), sum));
     if (layer.options.back().empty()) return false;
   }
-  std::stable_sort(layer.order.begin(), layer.order.end(), [&](std::size_t a, std::size_t b) {
-    return layer.options[a].size() < layer.options[b].size();
-  });
+  std::stable_sort(layer.order.begin(), layer.order.end(),
+                   [&](std::size_t a, std::size_t b) { return layer.options[a].size() < layer.options[b].size(); });
   return true;
 }
 
@@ -198,9 +196,7 @@ void LayerSearch::choose(Layer& layer, std::size_t place, const Sum& sum) {
   }
 }
 
-bool LayerSearch::may_pass(u32 layer) const {
-  return layer + 2 < n_layers() && (layer > 0 || settings_.idle_root);
-}
+bool LayerSearch::may_pass(u32 layer) const { return layer + 2 < n_layers() && (layer > 0 || settings_.idle_root); }
 
 // Errors of a node that passes all rows on, by the caps of its layer, from those of the next one.
 Errors LayerSearch::passing(const Errors& below, std::size_t n) const {
@@ -341,8 +337,7 @@ void LayerSearch::assign(Layer& layer, std::size_t place, std::vector<Block>& gr
   assign(layer, place + 1, groups, errors + flow.leaf, next);
 }
 
-void LayerSearch::join_groups(Layer& layer, std::size_t place, std::vector<Block>& groups, i64 errors,
-                              const Sum& sum) {
+void LayerSearch::join_groups(Layer& layer, std::size_t place, std::vector<Block>& groups, i64 errors, const Sum& sum) {
   const Flow& flow = *layer.flows[place];
   const u32 below = layer.number + 1;
   for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -405,7 +400,9 @@ void LayerSearch::set_labels() {
   const auto side = [&](const Node& node, u32 row) {
     return node.column >= 0 && groups_.column(static_cast<u32>(node.column))[row] > static_cast<u32>(node.cut);
   };
-  const auto of_arc = [&](std::size_t node, bool high) { return &weights[(2 * node + (high ? 1 : 0)) * groups_.classes]; };
+  const auto of_arc = [&](std::size_t node, bool high) {
+    return &weights[(2 * node + (high ? 1 : 0)) * groups_.classes];
+  };
   for (u32 row = 0; row < groups_.n; ++row)
     for (int at = 0; at >= 0;) {
       const std::size_t node = static_cast<std::size_t>(at);

@@ -41,8 +41,8 @@ class LayerSearch {
   std::atomic<int>& stop() { return stop_; }
 
   bool done() const { return done_; }
-  i64 lower() const { return lower_; }      // of all diagrams with a node
-  i64 upper() const { return upper_; }      // of the best diagram, or what was given
+  i64 lower() const { return lower_; }                     // of all diagrams with a node
+  i64 upper() const { return upper_; }                     // of the best diagram, or what was given
   const std::vector<Node>& best() const { return best_; }  // empty if none was found below what was given
   u64 states() const { return states_; }
   u64 counted() const { return trees_->counted(); }
@@ -56,13 +56,13 @@ class LayerSearch {
     Errors errors;  // by the caps of its layer; empty until they are counted
     Part part() const { return {rows.data(), static_cast<u32>(rows.size()), key}; }
   };
-  struct Flow {  // what leaves a node by an arc
+  struct Flow {    // what leaves a node by an arc
     Block block;   // if it enters a node of the next layer
     i32 leaf = 0;  // errors if it ends
     std::size_t node = 0;
     bool high = false, passed = false;
   };
-  struct Option {  // a split of a node
+  struct Option {             // a split of a node
     int column, cut;          // column -1: passes all rows on
     Errors errors;            // by the caps of its layer
     std::vector<Flow> flows;  // empty until it is taken
@@ -78,8 +78,8 @@ class LayerSearch {
   struct Layer {  // whose nodes get their splits
     u32 number;
     std::vector<Block> blocks;
-    std::size_t first;  // of its nodes
-    i64 errors;         // of rows that have ended
+    std::size_t first;                         // of its nodes
+    i64 errors;                                // of rows that have ended
     std::vector<std::vector<Option>> options;  // of each block
     std::vector<i64> budgets;                  // of each block, where all others have their fewest errors
     std::vector<std::size_t> order;            // of the blocks

@@ -25,13 +25,13 @@ struct Key {
 // Groups of equal rows with the weight of every class.
 struct Groups {
   u32 n = 0, columns = 0, classes = 0;
-  std::vector<u32> ranks;       // (columns, n)
-  std::vector<u32> cuts;        // (columns) highest rank
-  std::vector<u32> given;       // (columns) number in the table; those without a cut are left out
-  std::vector<i32> weights;     // (n, classes)
-  std::vector<i32> weight;      // (n)
-  std::vector<i32> least;       // (n) weight of all classes but the heaviest
-  std::vector<Key> keys;        // (n)
+  std::vector<u32> ranks;    // (columns, n)
+  std::vector<u32> cuts;     // (columns) highest rank
+  std::vector<u32> given;    // (columns) number in the table; those without a cut are left out
+  std::vector<i32> weights;  // (n, classes)
+  std::vector<i32> weight;   // (n)
+  std::vector<i32> least;    // (n) weight of all classes but the heaviest
+  std::vector<Key> keys;     // (n)
 
   explicit Groups(const Table& table);
   const u32* column(u32 c) const { return ranks.data() + std::size_t{c} * n; }
@@ -50,10 +50,10 @@ struct Part {
 // Rows of rank at most `rank` go low. Cuts that part the rows alike are one.
 struct Cut {
   u32 column, rank;
-  u32 position;                // rows on the low side, along the column
-  Key low;                     // of those
-  i32 weight_low;              // of those
-  i32 leaf_low, leaf_high;     // least errors of one class for each side
+  u32 position;             // rows on the low side, along the column
+  Key low;                  // of those
+  i32 weight_low;           // of those
+  i32 leaf_low, leaf_high;  // least errors of one class for each side
 };
 
 struct Sorted {
@@ -80,22 +80,22 @@ class Counter {
     if (stop_.load(std::memory_order_relaxed) != 0) throw Stopped{};
   }
   i32 weight(const Part& part) const;
-  i32 least(const Part& part) const;        // errors that no split can avoid
-  i32 leaf(const Part& part);               // least errors of one class
-  i32 split(const Part& part);              // of one cut and two classes, or of one class
+  i32 least(const Part& part) const;  // errors that no split can avoid
+  i32 leaf(const Part& part);         // least errors of one class
+  i32 split(const Part& part);        // of one cut and two classes, or of one class
   void sort(const Part& part, Sorted& out);
   // Goes through the cuts of `sorted`, columns with a good cut first. `needs` is given a cut and lower bounds of the
-  // errors with a split on its low and on its high side; `visit` a cut that is needed, and these errors. `split`: errors
-  // with a split of all rows.
+  // errors with a split on its low and on its high side; `visit` a cut that is needed, and these errors. `split`:
+  // errors with a split of all rows.
   template <class Needs, class Visit>
   void two_levels(const Sorted& sorted, i32 split, const Needs& needs, const Visit& visit);
 
  private:
   template <class W>
   struct Lanes {
-    std::vector<W> low_of;        // (rows, cuts) 1 where the row is on the low side
-    std::vector<W> total, side;   // (classes, cuts) weight on the low side of a cut: of all rows, of some
-    std::vector<W> here, there;   // (classes) weight of those rows, and of the others
+    std::vector<W> low_of;       // (rows, cuts) 1 where the row is on the low side
+    std::vector<W> total, side;  // (classes, cuts) weight on the low side of a cut: of all rows, of some
+    std::vector<W> here, there;  // (classes) weight of those rows, and of the others
   };
   struct Pair {
     i32 here, there;
@@ -119,7 +119,7 @@ class Counter {
   std::vector<u32> bucket_, place_, order_, columns_;
   std::vector<i32> best_cut_;
   std::vector<std::pair<u32, u32>> ranked_;
-  std::vector<Key> seen_;   // open addressing; {0, 0} is empty
+  std::vector<Key> seen_;  // open addressing; {0, 0} is empty
   std::size_t n_seen_ = 0;
   Lanes<i16> narrow_;
   Lanes<i32> wide_;
@@ -150,7 +150,7 @@ void Counter::count(const Sorted& sorted, i32 split, const Needs& needs, const V
     const u32* const order = sorted.order.data() + std::size_t{c} * sorted.n;
     // of a single cut, the side with fewer rows
     const bool turned = end - first == 1 && 2 * sorted.cuts[first].position > sorted.n;
-    u32 added = sorted.n;  // nothing yet
+    u32 added = sorted.n;                  // nothing yet
     i32 low = 0, high = split, below = 0;  // of the last cut that was counted
     for (u32 q = first; q < end; ++q) {
       const Cut& cut = sorted.cuts[q];

@@ -113,13 +113,15 @@ class Boxes {
     for (const Axis& axis : axes_) {
       board_.check_stop();
       each_block(axis, [&](std::size_t base) {
-        for (int length = 1; length < axis.size(); ++length)
+        for (int length = 1; length < axis.size(); ++length) {
+          look(axis);
           for (int a = 0; a + length < axis.size(); ++a) {
             u64* out = &labels[base + axis.id(a, a + length) * axis.stride];
             const u64* one = &labels[base + axis.id(a, a + length - 1) * axis.stride];
             const u64* other = &labels[base + axis.id(a + length, a + length) * axis.stride];
             for (std::size_t i = 0; i < axis.stride; ++i) out[i] = one[i] & other[i];
           }
+        }
       });
     }
     std::vector<u16> pure(total_);
@@ -138,7 +140,8 @@ class Boxes {
     for (const Axis& axis : axes_) {
       board_.check_stop();
       each_block(axis, [&](std::size_t base) {
-        for (int a = 0; a < axis.size(); ++a)
+        for (int a = 0; a < axis.size(); ++a) {
+          look(axis);
           for (int b = a + 1; b < axis.size(); ++b) {
             u16* __restrict out = &after[base + axis.id(a, b) * axis.stride];
             for (int cut = a; cut < b; ++cut) {
@@ -150,8 +153,15 @@ class Boxes {
               }
             }
           }
+        }
       });
     }
+  }
+
+  // Within an axis so long that it takes a while.
+  void look(const Axis& axis) {
+    constexpr int kLong = 16;
+    if (axis.size() > kLong) board_.check_stop();
   }
 
   template <class F>

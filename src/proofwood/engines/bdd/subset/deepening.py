@@ -55,7 +55,7 @@ def deepened(
         known = run_native(rows, size, below, options, Limits(easy, limits.threads), progress)
         if not known["prepared"] or known["done"] or known["stopped"] != TIME or _over(limits, started):
             return known
-        if not (known["has_set"] and known["greedy_done"]):
+        if not known["has_set"]:
             return run_native(rows, size, below, options, _left(limits, started), progress)
         return _Ladder(rows, size, options, limits, progress, started, known).climb()
     except ENDED as error:  # between two native calls
@@ -78,6 +78,7 @@ class _Ladder:
         self.rows, self.size, self.options, self.limits, self.progress = rows, size, options, limits, progress
         self.started = started
         self.answer = first
+        self.greedy = not first["greedy_done"]  # whether a first set is still looked for: there is one cut-off then
         self.steps: list[tuple[int, float]] = []  # cut-offs that were done, and their seconds
 
     @property
@@ -119,6 +120,8 @@ class _Ladder:
 
     def _next(self) -> int:
         upper = self.upper
+        if self.greedy:
+            return upper
         if not self.steps:
             cut = math.ceil(_FIRST * upper)
         else:
@@ -141,7 +144,7 @@ class _Ladder:
             if self.progress is not None:
                 self.progress(ProgressEvent(event.seconds + offset, upper + unavoidable, lower + unavoidable))
 
-        known = {"greedy": False, "enough": self.lower}
+        known = {"greedy": self.greedy, "enough": self.lower}
         found = run_native(self.rows, self.size, cut, self.options, limits, report, known)
         if found["prepared"]:
             found["trace"] = [(s + offset, *self._known(upper, lower, cut)) for s, upper, lower in found["trace"]]
