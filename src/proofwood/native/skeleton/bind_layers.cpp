@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -64,8 +65,9 @@ class Searcher {
     proofwood::i64 total = 0;
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       const proofwood::i64 weight = weights_.data()[i];
-      if (weight < 0 || weight > kMostWeight || (total += weight) > kMostWeight)
-        throw std::invalid_argument("weights add up to more than this search counts");
+      if (weight < 0) throw std::invalid_argument("a weight is negative");
+      total += std::min(weight, kMostWeight + 1);
+      if (total > kMostWeight) throw std::invalid_argument("weights add up to more than this search counts");
     }
   }
 
@@ -83,7 +85,7 @@ class Searcher {
       stopped = search_->stop().load();
       describe(result);
     }
-    result["begun"] = search_.has_value();
+    result["begun"] = search_ != nullptr;
     result["stopped"] = stopped;
     return result;
   }
@@ -96,7 +98,7 @@ class Searcher {
             table_ =
                 skeleton::make_table(ranks_.data(), ranks_.shape(0), ranks_.shape(1), tests_of_.data(), weights_.data(),
                                      weights_.data(), weights_.shape(1), nullptr, {}, {}, making_);
-            search_.emplace(table_, settings_);
+            search_ = std::make_unique<layers::LayerSearch>(table_, settings_);
           } catch (const skeleton::Unfinished&) {
             return;
           }
@@ -134,7 +136,7 @@ class Searcher {
   layers::Settings settings_;
   skeleton::Table table_;
   std::atomic<int> making_{proofwood::kRunning};
-  std::optional<layers::LayerSearch> search_;
+  std::unique_ptr<layers::LayerSearch> search_;
 };
 
 }  // namespace

@@ -27,7 +27,8 @@ void add(Errors& to, const Errors& what) {
 }  // namespace
 
 LayerSearch::LayerSearch(const Table& table, Settings settings) : groups_(table), settings_(std::move(settings)) {
-  trees_.emplace(groups_, caps_at(0), settings_.error_price, settings_.node_price, settings_.ranges, stop_);
+  trees_ = std::make_unique<CappedTrees>(groups_, caps_at(0), settings_.error_price, settings_.node_price,
+                                         settings_.ranges, stop_);
   list_prices();
 }
 
@@ -89,7 +90,7 @@ void LayerSearch::open_root() {
   const Sum sum{all.errors, all.least};
   Layer root{0, {std::move(all)}, 0, 0, {}, {}, {}, {}};
   if (list_options(root, sum)) roots_ = choices(root, 0, sum);
-  root_ = std::move(root);
+  root_ = std::make_unique<Layer>(std::move(root));
 }
 
 void LayerSearch::run(i64 upper) {

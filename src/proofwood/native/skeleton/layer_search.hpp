@@ -5,7 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
-#include <optional>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -123,10 +123,10 @@ class LayerSearch {
   Groups groups_;
   Settings settings_;
   std::atomic<int> stop_{0};
-  std::optional<CappedTrees> trees_;
+  std::unique_ptr<CappedTrees> trees_;
   std::vector<std::vector<i64>> prices_;  // of a layer: nodes below it by caps, -1 where they do not fit
   std::vector<Node> nodes_, best_;
-  std::optional<Layer> root_;
+  std::unique_ptr<Layer> root_;
   std::vector<Choice> roots_;  // by their bounds, once they are listed
   std::size_t next_root_ = 0;
   bool done_ = false;
