@@ -84,8 +84,8 @@ def deep_problem(seed: int) -> LayeredProblem:
         widths,
         LayeredCost.of(alpha=float(rng.choice(ALPHAS)), total=rows.total, widths=widths),
         tree=bool(rng.random() < 0.3),
-        max_splits=int(rng.integers(2, sum(widths) + 1)) if rng.random() < 0.2 else MOST_NODES,
-        min_weight=int(rng.integers(1, 4)) if rng.random() < 0.2 else 0,
+        max_splits=int(rng.integers(2, sum(widths) + 1)) if rng.random() < 0.4 else MOST_NODES,
+        min_weight=int(rng.integers(1, 6)) if rng.random() < 0.3 else 0,
     )
 
 

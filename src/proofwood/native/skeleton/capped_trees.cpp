@@ -13,7 +13,7 @@ namespace proofwood::skeleton::layers {
 namespace {
 
 constexpr i64 kAnyBudget = std::numeric_limits<i64>::max() / 4;
-constexpr std::size_t kCacheBytes = std::size_t{256} << 20;  // of one number of layers
+constexpr std::size_t kCacheBytes = std::size_t{128} << 20;  // of one number of layers
 constexpr std::size_t kListedCuts = std::size_t{1} << 20;    // of all parts with a list
 
 }  // namespace

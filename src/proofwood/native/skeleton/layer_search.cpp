@@ -29,6 +29,7 @@ void add(Errors& to, const Errors& what) {
 LayerSearch::LayerSearch(const Table& table, Settings settings) : groups_(table), settings_(std::move(settings)) {
   trees_ = std::make_unique<CappedTrees>(groups_, caps_at(0), settings_.error_price, settings_.node_price,
                                          settings_.ranges, stop_);
+  for (const u32 width : settings_.widths) slots_ += width;
   list_prices();
 }
 
@@ -124,7 +125,8 @@ void LayerSearch::run(i64 upper) {
 
 Key LayerSearch::state(const Layer& layer) const {
   Key key{mix(layer.number), layer.number};
-  for (const Block& block : layer.blocks) {  // in any order
+  if (settings_.max_nodes < slots_) key.a += mix(nodes_.size());  // how many may follow depends on it
+  for (const Block& block : layer.blocks) {                       // in any order
     key.a += mix(block.key.a + layer.number);
     key.b += mix(block.key.b ^ layer.number);
   }
@@ -197,11 +199,17 @@ void LayerSearch::choose(Layer& layer, std::size_t place, const Sum& sum) {
   }
 }
 
-bool LayerSearch::may_pass(u32 layer) const { return layer + 2 < n_layers() && (layer > 0 || settings_.idle_root); }
+// Whether it may be of use that a node of the layer passes all rows on. To a node of the last layer only for the weight
+// that it lacks: else it may as well split as that one does.
+bool LayerSearch::may_pass(u32 layer) const {
+  const u32 below = settings_.min_weight > 0 ? 1 : 2;
+  return layer + below < n_layers() && (layer > 0 || settings_.idle_root);
+}
 
-// Errors of a node that passes all rows on, by the caps of its layer, from those of the next one.
-Errors LayerSearch::passing(const Errors& below, std::size_t n) const {
-  Errors errors(n, kNoLimit);
+// Errors of a node that passes all rows on, by the caps of its layer, from those of the next one. Caps that permit no node
+// there count as if all rows were wrong.
+Errors LayerSearch::passing(const Block& block, const Errors& below, std::size_t n) const {
+  Errors errors(n, block.weight);
   for (std::size_t number = 1; number < n; number += 2) errors[number] = below[caps_below(number)];
   return errors;
 }
@@ -223,7 +231,7 @@ std::vector<LayerSearch::Option> LayerSearch::options(const Layer& layer, const 
   if (may_pass(layer.number)) {
     Errors below;
     trees_->errors(block.part(), caps_at(layer.number + 1), budget, below);
-    Errors errors = passing(below, sum.errors.size());
+    Errors errors = passing(block, below, sum.errors.size());
     if (worth(errors)) found.push_back({-1, 0, std::move(errors), {}});
   }
   return found;

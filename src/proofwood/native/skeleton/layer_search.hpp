@@ -108,7 +108,7 @@ class LayerSearch {
   void take(Layer& layer, std::size_t place, const Sum& sum, std::size_t option);
   bool may_pass(u32 layer) const;
   i64 budget(const Layer& layer, const Block& block, const Sum& sum) const;
-  Errors passing(const Errors& below, std::size_t n) const;
+  Errors passing(const Block& block, const Errors& below, std::size_t n) const;
   void make_flows(const Layer& layer, std::size_t block, Option& option);
   void part(const Block& block, const Option& option, Block& low, Block& high) const;
   void assign(Layer& layer, std::size_t place, std::vector<Block>& groups, i64 errors, const Sum& sum);
@@ -123,6 +123,7 @@ class LayerSearch {
   Groups groups_;
   Settings settings_;
   std::atomic<int> stop_{0};
+  std::size_t slots_ = 0;  // of the skeleton
   std::unique_ptr<CappedTrees> trees_;
   std::vector<std::vector<i64>> prices_;  // of a layer: nodes below it by caps, -1 where they do not fit
   std::vector<Node> nodes_, best_;
