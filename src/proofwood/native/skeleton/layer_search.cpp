@@ -206,8 +206,8 @@ bool LayerSearch::may_pass(u32 layer) const {
   return layer + below < n_layers() && (layer > 0 || settings_.idle_root);
 }
 
-// Errors of a node that passes all rows on, by the caps of its layer, from those of the next one. Caps that permit no node
-// there count as if all rows were wrong.
+// Errors of a node that passes all rows on, by the caps of its layer, from those of the next one. Caps that permit no
+// node there count as if all rows were wrong.
 Errors LayerSearch::passing(const Block& block, const Errors& below, std::size_t n) const {
   Errors errors(n, block.weight);
   for (std::size_t number = 1; number < n; number += 2) errors[number] = below[caps_below(number)];
