@@ -26,7 +26,8 @@ SOLVERS = (*PROOF_SOLVERS, "cadical300", "minisat22", "maplechrono")
 """Solvers that can be run in slices and keep what they learned."""
 
 SLICE_SECONDS = 0.08
-"""Aim for the time between two looks at the clock."""
+"""Aim for the time between two looks at the clock. Glucose looks at its budget where it restarts only: with a hard
+formula that may take seconds."""
 FIRST_SLICE = 100
 """Conflicts of the first slice, before the speed is known."""
 LARGEST_SLICE = 100_000
