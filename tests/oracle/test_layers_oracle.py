@@ -214,3 +214,16 @@ def test_a_search_that_is_stopped_goes_on_and_what_it_proved_holds() -> None:
         assert bounds == sorted(bounds)
         assert (parts.lower, parts.upper) == (whole.upper, whole.upper)
     assert stops > 25
+
+
+def test_no_time_at_first_and_then_enough() -> None:
+    """The time may be over while the rows are sorted, or just after it: the next run begins there."""
+    problem = layered_problem(np.random.default_rng(1))
+    best = naive.cheapest(problem)[0]
+    for _ in range(100):
+        run = begun(problem)
+        search = LayerSearch(problem)
+        first = search._search.run(run.upper, 0.0)
+        assert not first["begun"] or first["lower"] <= run.upper
+        search.work(run, seconds=None)
+        assert (run.lower, run.upper) == (best, best)

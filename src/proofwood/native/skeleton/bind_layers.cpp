@@ -72,19 +72,19 @@ class Searcher {
   }
 
   nb::dict run(proofwood::i64 upper, std::optional<double> seconds) {
+    int stopped = proofwood::kRunning;
     if (!search_) {
-      making_ = proofwood::kRunning;
       const double took = make(seconds);
       if (seconds) seconds = std::max(0.0, *seconds - took);
+      stopped = making_.load();
     }
-    nb::dict result;
-    int stopped = making_.load();
     if (search_ && stopped == proofwood::kRunning) {
       search_->stop() = proofwood::kRunning;
       proofwood::run_watched([&] { search_->run(upper); }, search_->stop(), seconds, {});
       stopped = search_->stop().load();
-      describe(result);
     }
+    nb::dict result;
+    if (search_) describe(result);
     result["begun"] = search_ != nullptr;
     result["stopped"] = stopped;
     return result;
@@ -92,6 +92,7 @@ class Searcher {
 
  private:
   double make(std::optional<double> seconds) {
+    making_ = proofwood::kRunning;
     return proofwood::run_watched(
         [&] {
           try {
