@@ -54,17 +54,16 @@ def test_phases_are_tried_first() -> None:
             assert session.model() == wanted
 
 
-@pytest.mark.parametrize(("solver", "late"), [("cadical195", 0.5), ("cadical153", 0.5), ("glucose42", 4.0)])
-def test_the_deadline_is_kept_and_the_session_lives_on(solver: str, late: float) -> None:
-    """Glucose looks at its budget of conflicts where it restarts, which may be seconds away."""
+@pytest.mark.parametrize("solver", ["cadical195", "cadical153", "glucose42"])
+def test_the_deadline_is_kept_and_the_session_lives_on(solver: str) -> None:
     calls = []
     with SatSession(solver=solver, seconds=0.6, on_slice=lambda: calls.append(time.monotonic())) as session:
         pigeonholes(session, 12)
         begun = time.process_time()  # of this process: others may hold it up
         assert session.solve() is None
         assert session.stopped_by == "time_limit"
-        assert time.process_time() - begun < 0.6 + late
-        assert len(calls) > 1
+        assert time.process_time() - begun < 1.1
+        assert len(calls) > 3
         assert session.solve() is None  # nothing is left of the budget
         assert session.seconds_left < 0
 
