@@ -18,7 +18,7 @@ from proofwood import _native
 from proofwood.engines.interrupts import STOPPED_BY, raise_ended
 from proofwood.engines.skeleton.run import LayeredRun
 from proofwood.engines.skeleton.shape import Diagram, without_unreached
-from proofwood.engines.skeleton.topologies import constant_test
+from proofwood.engines.skeleton.topologies import constant_test, skeleton_settings
 from proofwood.engines.switches import switches
 from proofwood.problem.layered import LayeredProblem
 
@@ -100,12 +100,7 @@ class LayerSearch:
             rows.tests_of,
             np.ascontiguousarray(weights),
             {
-                "widths": list(problem.widths),
-                "error_price": problem.cost.error_price,
-                "node_price": problem.cost.node_price,
-                "max_nodes": problem.most_nodes,
-                "min_weight": problem.min_weight,
-                "tree": problem.tree,
+                **skeleton_settings(problem),
                 "root_may_pass": not problem.tree or constant_test(problem)[1] >= 0,
                 "most_caps": min(most_caps, 10),
                 **switches(options),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -108,12 +109,7 @@ def cheapest_over_sets(
             "penalty": [-1] * len(problem.rates) + [number for number, _ in soft],
             "gain": [rate.gain(rows.weights) for rate in rates],
             "prices": [penalty.price for penalty in problem.penalties],
-            "widths": list(problem.widths),
-            "error_price": problem.cost.error_price,
-            "node_price": problem.cost.node_price,
-            "max_nodes": problem.most_nodes,
-            "min_weight": problem.min_weight,
-            "tree": problem.tree,
+            **skeleton_settings(problem),
             "constant_side": side,
             "upper": upper,
             "threads": max(1, threads),
@@ -134,6 +130,18 @@ def cheapest_over_sets(
             test=tuple(constant if test == CONSTANT else used[test] for test in found["test"]),
         )
     return TopologyResult(diagram, found["upper"], complete, STOPPED_BY[found["stopped"]], found["states"])
+
+
+def skeleton_settings(problem: LayeredProblem) -> dict[str, Any]:
+    """What native searches over whole diagrams are told of the skeleton, the prices and the limits."""
+    return {
+        "widths": list(problem.widths),
+        "error_price": problem.cost.error_price,
+        "node_price": problem.cost.node_price,
+        "max_nodes": problem.most_nodes,
+        "min_weight": problem.min_weight,
+        "tree": problem.tree,
+    }
 
 
 def constant_test(problem: LayeredProblem) -> tuple[int, int]:
