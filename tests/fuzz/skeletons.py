@@ -15,6 +15,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from proofwood.engines.skeleton.layers import LayerOptions, LayerSearch, suits
+from proofwood.engines.skeleton.run import LayeredRun
+from proofwood.engines.skeleton.shape import Diagram
 from proofwood.engines.skeleton.solve import solve
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import FloatArray
@@ -46,7 +49,7 @@ def engines(*, oblique: bool) -> list[str]:
     others = [name for name in ("cpsat", "highs", "scip") if importlib.util.find_spec(NEEDS[name]) is not None]
     if oblique:
         return ["auto"] * 12 + ["heuristic", "milp", *(name for name in others if name != "cpsat")]
-    return ["search"] * 30 + ["auto"] * 6 + ["heuristic", "milp", *others]
+    return ["search"] * 20 + ["layers"] * 20 + ["auto"] * 6 + ["heuristic", "milp", *others]
 
 
 def case(rng: np.random.Generator) -> Case:
@@ -117,6 +120,34 @@ def fault(one: Case, result: Result, least: int) -> str | None:
     return None
 
 
+def layers_fault(one: Case, rng: np.random.Generator, least: int) -> str | None:
+    """What is wrong with the search over layers, its rules drawn, cut into pieces of time that are drawn too.
+
+    Fairness is left out there: what it proves must stay below the best diagram.
+    """
+    problem = one.problem
+    if not suits(problem):
+        return None
+    options = LayerOptions(*(bool(rng.random() < 0.7) for _ in range(4)))
+    caps = int(rng.integers(0, 6))
+    run = LayeredRun(problem, Limits(SECONDS))
+    for code in range(problem.rows.n_classes):
+        run.offer(Diagram.leaf(code), by="leaf")
+    search = LayerSearch(problem, options, most_caps=caps or None)
+    pieces = int(rng.integers(0, 4))
+    for _ in range(pieces):
+        search.work(run, seconds=float(10 ** rng.uniform(-6, -2)))
+        if run.lower > least:
+            return f"lower bound {run.lower} after a piece, and {least} is possible; {options}, caps {caps}"
+    search.work(run, seconds=None)
+    told = f"{options}, caps {caps}, {pieces} pieces"
+    if run.lower > least or run.upper < least:
+        return f"between {run.lower} and {run.upper}, and {least} is the least; {told}"
+    if not (problem.rates or problem.penalties) and not run.lower == run.upper == least:
+        return f"ended between {run.lower} and {run.upper}, and {least} is the least; {told}"
+    return None
+
+
 def campaign(seed: int, seconds: float) -> Counter[str]:
     """Problems drawn from ``seed`` for so many seconds: by kind and engine, and how many were "proved" optimal."""
     return _records.cases(one_case, seed, seconds)
@@ -133,6 +164,10 @@ def one_case(number: int) -> Counter[str]:
     limit = SECONDS if engine != "heuristic" else 0.3
     if rng.random() < 0.1:
         limit = float(rng.random() * 0.05)
+    if engine == "layers":
+        wrong = layers_fault(one, rng, least)
+        assert wrong is None, f"{wrong}: the search over layers alone"
+        return Counter(["univariate by layers alone"])
     result = solve(one.problem, engine=engine, limits=Limits(limit), random_state=int(rng.integers(100)))
     wrong = fault(one, result, least)
     assert wrong is None, f"{wrong}: engine {engine!r}, limit {limit}"
