@@ -17,6 +17,7 @@ from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent, Result, Status
 from proofwood.solvers import Certificate
+from proofwood.solvers.session import PROOF_SOLVERS
 from strategies import below, examples
 
 MINIMIZE = (Minimize.DEPTH, Minimize.NODES, Minimize.NODES_ANY_DEPTH)
@@ -48,7 +49,7 @@ def problems(draw: st.DrawFn, max_rows: int = 12) -> MinimalTreeProblem:
 def options(*, proof: bool = False) -> st.SearchStrategy[SatTreeOptions]:
     """Every combination of switches, the paper's own more often."""
     switches = {
-        "solver": st.sampled_from(["cadical195", "cadical153", "glucose4"]),
+        "solver": st.sampled_from(PROOF_SOLVERS if proof else [*PROOF_SOLVERS, "minisat22"]),
         "thresholds": st.sampled_from(["order", "direct"]),
         "at_once": st.sampled_from([0, 1, 3]),
         "order": st.sampled_from(["first", "shuffled"]),
@@ -114,8 +115,6 @@ def test_smallest_trees_are_found_and_proved(problem: MinimalTreeProblem, option
 @examples(0.3)
 @given(problem=problems(), options=options(proof=True))
 def test_every_no_has_a_certificate_that_checks(problem: MinimalTreeProblem, options: SatTreeOptions) -> None:
-    if options.solver == "glucose4":
-        options = SatTreeOptions(solver="cadical153", proof=True)
     result = solve(problem, options=options)
     assert_proved(result, problem, optimum(problem))
     for certificate in result.certificates:

@@ -38,7 +38,7 @@ def test_mouse(load_data: LoadData, options: SatTreeOptions) -> None:
 
 
 def test_mouse_has_no_tree_of_depth_three_and_here_is_the_proof(load_data: LoadData) -> None:
-    result = solve(MinimalTreeProblem(mouse(load_data)), options=SatTreeOptions(proof=True))
+    result = solve(MinimalTreeProblem(mouse(load_data)), options=SatTreeOptions(solver="cadical195", proof=True))
     assert result.objective == 4
     certificates = [one for one in result.certificates if isinstance(one, Certificate)]
     assert certificates[-1].claim.startswith("No tree of depth at most 3 makes no avoidable error: shown on ")

@@ -52,7 +52,7 @@ def test_proofs_of_solvers_check_and_do_not_when_clauses_are_missing(solver: str
             Certificate(certificate.claim, clauses, certificate.lines).check()
 
 
-@pytest.mark.parametrize("solver", ["cadical153", "cadical195", "glucose4"])
+@pytest.mark.parametrize("solver", PROOF_SOLVERS)
 @examples(0.3)
 @given(seed=st.integers(0, 10**6))
 def test_incremental_proofs_check_and_only_truth_is_certified(solver: str, seed: int) -> None:

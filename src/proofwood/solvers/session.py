@@ -20,23 +20,23 @@ from proofwood.memory import MemoryLimitError
 from proofwood.solvers.cardinality import sequential_counter
 from proofwood.solvers.proof import Certificate
 
-PROOF_SOLVERS = ("cadical153", "cadical195", "glucose3", "glucose4", "glucose42")
+PROOF_SOLVERS = ("cadical153", "cadical195")
 """Solvers whose proofs need nothing but unit propagation to be checked."""
 SOLVERS = (*PROOF_SOLVERS, "cadical300", "minisat22", "maplechrono")
-"""Solvers that can be run in slices and keep what they learned."""
+"""Solvers that can be run in slices and keep what they learned. Glucose cannot: it looks at its budget of conflicts
+where it restarts only, which with a hard formula may take seconds."""
 
 SLICE_SECONDS = 0.08
-"""Aim for the time between two looks at the clock. Glucose looks at its budget where it restarts only: with a hard
-formula that may take seconds."""
+"""Aim for the time between two looks at the clock."""
 FIRST_SLICE = 100
 """Conflicts of the first slice, before the speed is known."""
 LARGEST_SLICE = 100_000
 CLAUSES_BETWEEN_LOOKS = 4096
+"""Clauses that are added between two looks at the memory."""
 ADDRESSES_KEPT = 16 * 2**20
 """Bytes of addresses that must be left where they are limited, beside those that a formula may need to grow."""
 GROWTH = 16
 """Bytes for each literal of a formula that a solver may ask for at once: it doubles what it holds."""
-"""Clauses that are added between two looks at the memory."""
 
 
 class SatSession:
