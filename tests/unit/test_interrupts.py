@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import pickle
 import sys
 import time
 from collections.abc import Callable
@@ -18,8 +20,8 @@ from diagram_problems import problem_of
 from proofwood import _native
 from proofwood.engines.bdd.reference.solve import solve as solve_by_maxsat
 from proofwood.engines.bdd.solve import solve as solve_diagram
-from proofwood.engines.bdd.subset import best_subset, fewest_tests, optimal_subsets
-from proofwood.engines.interrupts import completed
+from proofwood.engines.bdd.subset import best_subset, fewest_tests, optimal_subsets, subset_errors
+from proofwood.engines.interrupts import INTERRUPT, answer_of, completed
 from proofwood.engines.skeleton.solve import solve as solve_layered
 from proofwood.engines.smallest import solve as solve_minimal
 from proofwood.engines.smallest.reference.solve import solve as solve_by_sat
@@ -209,3 +211,35 @@ def test_no_signal_is_left_behind() -> None:
     for _ in range(50):  # the signal comes before the work, in it, and after it
         with suppress(AssertionError, pytest.fail.Exception):
             interrupted(lambda: None, 0.0)
+
+
+class Signal:
+    """Unpickled, it sends a Ctrl-C: inside a function of C, which goes on until it returns."""
+
+    def __reduce__(self) -> tuple[Any, tuple[()]]:
+        return _thread.interrupt_main, ()
+
+
+def test_an_answer_outlives_a_ctrl_c_that_comes_as_it_returns() -> None:
+    told = pickle.dumps({"stopped": 0, "upper": 5, "signal": Signal()})
+    with pytest.raises(KeyboardInterrupt):
+        pickle.loads(told)
+    assert answer_of(pickle.loads, told) == {"stopped": INTERRUPT, "upper": 5, "signal": None}
+    assert answer_of(pickle.loads, pickle.dumps({"stopped": 0})) == {"stopped": 0}
+
+
+def test_the_set_of_tests_is_kept_at_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the search for tests, its set is the answer wherever Ctrl-C comes."""
+    problem = problem_of(ROWS, 2)
+    best = solve_diagram(problem).objective
+    count, calls = subset_errors, []
+
+    def interrupted_once(*given: Any) -> int:
+        calls.append(given)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return count(*given)
+
+    monkeypatch.setattr("proofwood.engines.bdd.solve.subset_errors", interrupted_once)
+    assert solve_diagram(problem).objective == best
+    assert len(calls) == 2

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping
+from itertools import starmap
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from proofwood.memory import MemoryLimitError
 
@@ -46,6 +47,22 @@ def raise_ended(stopped_by: str | None) -> None:
         raise KeyboardInterrupt
     if stopped_by == "memory_limit":
         raise MemoryLimitError("the memory limit is reached")
+
+
+def answer_of(native: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    """What a native search answers, also where a Ctrl-C comes just as it returns: then the answer says "interrupt".
+
+    Between the return of a function and the next step of its caller Python may raise a KeyboardInterrupt, and the
+    answer would be lost. Here it is in a list before.
+    """
+    answers: list[dict[str, Any]] = []
+    try:
+        answers.extend(starmap(native, [arguments]))
+    except KeyboardInterrupt:
+        if not answers:
+            raise
+        answers[0]["stopped"] = INTERRUPT
+    return answers[0]
 
 
 def completed(step: Callable[[], T], stops: list[str] | None = None) -> T:

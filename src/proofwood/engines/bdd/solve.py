@@ -192,11 +192,17 @@ def _choose(
         errors = subset_errors(rows, tests)
         return _Chosen(tests, errors, rows.unavoidable, "heuristic", found.stopped_by or stopped_by, found.counters)
     found = best_subset(rows, size, limits=clock.for_tests(), progress=progress, checkpoint=checkpoint)
-    tests = found.tests or ()
-    trace = tuple(_real_event(problem, event) for event in found.trace if event.objective <= rows.total)
-    return _Chosen(
-        tests, subset_errors(rows, tests), found.lower_bound, "search", found.stopped_by, found.counters, trace
-    )
+
+    def chosen() -> _Chosen:
+        tests = found.tests or ()
+        trace = tuple(_real_event(problem, event) for event in found.trace if event.objective <= rows.total)
+        return _Chosen(
+            tests, subset_errors(rows, tests), found.lower_bound, "search", found.stopped_by, found.counters, trace
+        )
+
+    stops: list[str] = []
+    made = completed(chosen, stops)
+    return replace(made, stopped_by=stops[0]) if stops else made
 
 
 def _by_solver(problem: DiagramProblem, engine: str, limits: Limits, progress: Progress | None) -> Result:

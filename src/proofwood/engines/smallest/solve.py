@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import ENDED, INTERRUPT, STOPPED_BY, TIME, code_of, completed
+from proofwood.engines.interrupts import ENDED, INTERRUPT, STOPPED_BY, TIME, answer_of, code_of, completed
 from proofwood.engines.smallest.options import NATIVE_RULES, STRATEGIES, MinimalOptions
 from proofwood.engines.smallest.permitted import Known, State, find_out
 from proofwood.memory import room
@@ -237,7 +237,8 @@ def _native_search(
         "form_most": 0.0 if seconds is None else SECONDARY_SHARE * seconds,
         **{name: getattr(options, name) for name in NATIVE_RULES},
     }
-    found: dict[str, Any] = _native.minimal_tree(
+    found = answer_of(
+        _native.minimal_tree,
         ranks,
         np.ascontiguousarray(rows.tests_of, dtype=np.int32),
         costs,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, code_of, completed
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, completed
 from proofwood.engines.recorded import Recorded
 from proofwood.engines.switches import switches
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
@@ -217,7 +217,8 @@ def _run(
     problem: TreeProblem, settings: dict[str, Any], limits: Limits, report: Any, recorded: Recorded | None = None
 ) -> dict[str, Any]:
     with nullcontext() if recorded is None else recorded.contradictions():
-        found: dict[str, Any] = _native.solve_tree(
+        return answer_of(
+            _native.solve_tree,
             np.ascontiguousarray(problem.X),
             np.ascontiguousarray(problem.codes, dtype=np.int32),
             problem.weights,
@@ -227,7 +228,6 @@ def _run(
             report,
             *(() if recorded is None else recorded.arguments),
         )
-    return found
 
 
 def _reporter(progress: Progress | None, cost: TreeCost) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.engines.bdd.subset.options import INSTRUCTION_SETS, NATIVE_RULES, SubsetOptions
-from proofwood.engines.interrupts import ENDED, INTERRUPT, code_of, completed
+from proofwood.engines.interrupts import ENDED, INTERRUPT, answer_of, code_of, completed
 from proofwood.engines.recorded import Recorded
 from proofwood.parallel.search_file import SearchFile, digest
 from proofwood.problem.ranked import RankedRows
@@ -66,7 +66,8 @@ def _run_native(
         claim = repr([(name, value) for name, value in settings.items() if name not in ("threads", "isa")])
         recorded = Recorded(checkpoint, digest(rows.ranks, rows.tests_of, rows.groups[1], claim), _RECORDS)
     with nullcontext() if recorded is None else recorded.contradictions():
-        found: dict[str, Any] = _native.solve_subset(
+        found = answer_of(
+            _native.solve_subset,
             *_groups(rows),
             settings,
             None if limits.seconds is None else max(0.0, limits.seconds),
