@@ -150,8 +150,8 @@ class LayerSearch:
     def run(self, upper: int, seconds: float | None) -> dict[str, Any]:
         """Goes on for diagrams that cost less than ``upper``; says what is proved and found."""
 
-class VoteSearch:
-    """Search for rows of another class; keeps what it learned for each pair of classes."""
+class VoteModel:
+    """An ensemble over the cells of its grid, shared by searches."""
 
     def __init__(
         self,
@@ -162,6 +162,35 @@ class VoteSearch:
         needs_of: npt.NDArray[np.int64],
         needs: npt.NDArray[np.int64],
         clauses: list[list[int]],
+    ) -> None: ...
+
+class NearestSearch:
+    """Search for the cheapest row of another class in a box."""
+
+    def __init__(
+        self,
+        model: VoteModel,
+        ways: list[list[tuple[int, int, int, int]]],
+        prices: list[list[int]],
+        low: list[int],
+        high: list[int],
+        near: list[int],
+        upper: int,
+        settings: dict[str, Any],
+    ) -> None: ...
+    def run(self, seconds: float | None) -> dict[str, Any]:
+        """What was found so far, once the search ends or stops."""
+    def decide(self, counts: bool) -> None:
+        """Whether the row in doubt counts."""
+    def start_from(self, row: list[int]) -> None:
+        """One more row to climb from."""
+
+class VoteSearch:
+    """Search for rows of another class; keeps what it learned for each pair of classes."""
+
+    def __init__(
+        self,
+        model: VoteModel,
         propagate_scores: bool,
         slack: bool,
         climb: bool,

@@ -15,6 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from proofwood import Explainer
 from proofwood.explain.model.explained import explained
+from proofwood.explain.model.prices import cell_prices
 from proofwood.explain.oracles.cdcl import CdclOracle
 from proofwood.explain.search import counterfactual
 from tests.clock import clocked, within
@@ -84,7 +85,9 @@ def test_moving_a_row_back_ends_with_the_time(large, monkeypatch):
         return reached(self, row)
 
     monkeypatch.setattr(counterfactual._Search, "_reached", slow)
-    found = Explainer(model, time_limit=0.5).counterfactual(frame[:1])
+    case = Explainer(model)._case(frame[:1], None, 0.5)
+    prices, _ = cell_prices(case.model, case.row, case.cells)
+    found = counterfactual.nearest(case.questions, prices)
     assert late
     assert not any(late)
     assert found.status != "optimal"

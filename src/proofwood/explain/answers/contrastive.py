@@ -13,6 +13,8 @@ from proofwood.explain.answers.certified import certified
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.model.prices import cell_prices, distance
 from proofwood.explain.model.space import Key
+from proofwood.explain.oracles.cdcl import CdclOracle
+from proofwood.explain.search.cheapest import cheapest
 from proofwood.explain.search.counterfactual import nearest
 from proofwood.explain.search.extract import contrastive as find_contrastive
 from proofwood.explain.search.questions import mask_of
@@ -56,13 +58,11 @@ def counterfactual(
         return _fewest_changes(case, immutable)
     fixed = case.features(immutable, "immutable")
     q = case.questions
-    best = nearest(
-        q,
-        prices,
-        immutable=fixed,
-        accept=case.is_real,
-        starts=[row for changed, row in q.changing.items() if not changed & mask_of(fixed)],
-    )
+    starts = [row for changed, row in q.changing.items() if not changed & mask_of(fixed)]
+    if isinstance(q.oracle, CdclOracle):
+        best = cheapest(q, q.oracle.model, prices, immutable=fixed, accept=case.is_real, starts=starts)
+    else:
+        best = nearest(q, prices, immutable=fixed, accept=case.is_real, starts=starts)
     if best.cells is None:
         return case.explanation("counterfactual", (), best.status, {}, lower_bound=best.lower_bound)
     changed = q.learn_witness(best.cells)

@@ -56,6 +56,19 @@ class CdclOptions:
 DEFAULT_OPTIONS = CdclOptions()
 
 
+def native_model(scores: ScoreModel) -> _native.VoteModel:
+    """The ensemble as native searches read it."""
+    return _native.VoteModel(
+        np.ascontiguousarray(scores.n_thresholds, dtype=np.int64),
+        np.ascontiguousarray(scores.leaves_of, dtype=np.int64),
+        np.ascontiguousarray(scores.scores, dtype=np.int64),
+        np.ascontiguousarray(scores.base, dtype=np.int64),
+        np.ascontiguousarray(scores.needs_of, dtype=np.int64),
+        np.ascontiguousarray(scores.needs, dtype=np.int64),
+        [list(clause) for clause in scores.clauses],
+    )
+
+
 class CdclOracle:
     """Clause-learning oracle for any ensemble of threshold trees; complete.
 
@@ -63,6 +76,10 @@ class CdclOracle:
     ----------
     scores : ScoreModel
     options : switches of the search
+
+    Attributes
+    ----------
+    model : the ensemble, for other native searches
     """
 
     name = "cdcl"
@@ -70,6 +87,7 @@ class CdclOracle:
     def __init__(self, scores: ScoreModel, options: CdclOptions = DEFAULT_OPTIONS) -> None:
         self.scores = scores
         self.options = options
+        self.model = native_model(scores)
         self._search = self._make()
         self._first_target: dict[int, list[int]] = {}
         feature_of = np.zeros(scores.n_columns, dtype=np.int64)
@@ -78,21 +96,15 @@ class CdclOracle:
         self._feature_of_variable = np.repeat(feature_of, scores.n_thresholds).tolist()
 
     def _make(self) -> _native.VoteSearch:
-        scores = self.scores
+        rules = self.options
         return _native.VoteSearch(
-            np.ascontiguousarray(scores.n_thresholds, dtype=np.int64),
-            np.ascontiguousarray(scores.leaves_of, dtype=np.int64),
-            np.ascontiguousarray(scores.scores, dtype=np.int64),
-            np.ascontiguousarray(scores.base, dtype=np.int64),
-            np.ascontiguousarray(scores.needs_of, dtype=np.int64),
-            np.ascontiguousarray(scores.needs, dtype=np.int64),
-            [list(clause) for clause in scores.clauses],
-            self.options.propagate_scores,
-            self.options.slack,
-            self.options.climb,
-            self.options.local,
-            self.options.join,
-            self.options.patience,
+            self.model,
+            rules.propagate_scores,
+            rules.slack,
+            rules.climb,
+            rules.local,
+            rules.join,
+            rules.patience,
         )
 
     def __getstate__(self) -> Mapping[str, object]:

@@ -1,4 +1,6 @@
-"""The nearest row of another class: branch and bound over boxes of cells.
+"""The nearest row of another class by questions to any oracle: branch and bound over boxes of cells.
+
+The own engine has a search of its own, in ``cheapest.py``; this one is for the others, and checks what that one finds.
 
 The price of a row is the sum over its columns of a price per cell, which does not fall away from the row to explain.
 Boxes are taken by the price of their cheapest corner. An oracle says whether a box holds a row of another class at all;
@@ -72,6 +74,25 @@ def nearest(
     return search.run(*search.scores.box(search.own, immutable), starts)
 
 
+def check_prices(q: Questions, prices: Sequence[FloatArray]) -> list[FloatArray]:
+    """The prices as arrays; ValueError if they do not fit the grid, or fall away from the row."""
+    given = [np.asarray(price, dtype=np.float64) for price in prices]
+    scores = q.scores
+    if len(given) != scores.n_columns:
+        raise ValueError(f"prices has {len(given)} columns, expected {scores.n_columns}")
+    for column, price in enumerate(given):
+        own, last = int(q.cells[column]), int(scores.n_thresholds[column])
+        if price.shape != (last + 1,) or price[own] != 0:
+            raise ValueError(f"prices[{column}] must have {last + 1} entries, and be 0 at the cell {own} of the row")
+        if (
+            np.isnan(price).any()
+            or (price[:own] < price[1 : own + 1]).any()
+            or (price[own:-1] > price[own + 1 :]).any()
+        ):
+            raise ValueError(f"prices[{column}] falls away from the row: expected prices that do not")
+    return given
+
+
 class _OutOfTime(Exception):
     """The limit is reached."""
 
@@ -80,27 +101,10 @@ class _Search:
     def __init__(self, q: Questions, prices: Sequence[FloatArray], accept: Callable[[IntArray], bool] | None) -> None:
         self.q, self.scores, self.own = q, q.scores, q.cells
         self.last = np.array(self.scores.n_thresholds, dtype=np.int64)
-        self.prices = [np.asarray(price, dtype=np.float64) for price in prices]
-        self._check_prices()
+        self.prices = check_prices(q, prices)
         self.accept = accept
         self.best: IntArray | None = None
         self.best_label, self.upper, self.before = -1, np.inf, q.calls
-
-    def _check_prices(self) -> None:
-        if len(self.prices) != self.scores.n_columns:
-            raise ValueError(f"prices has {len(self.prices)} columns, expected {self.scores.n_columns}")
-        for column, price in enumerate(self.prices):
-            own = self.own[column]
-            if price.shape != (self.last[column] + 1,) or price[own] != 0:
-                raise ValueError(
-                    f"prices[{column}] must have {self.last[column] + 1} entries, and be 0 at the cell {own} of the row"
-                )
-            if (
-                np.isnan(price).any()
-                or (price[:own] < price[1 : own + 1]).any()
-                or (price[own:-1] > price[own + 1 :]).any()
-            ):
-                raise ValueError(f"prices[{column}] falls away from the row: expected prices that do not")
 
     # ------------------------------------------------------------------------------------------------------- the search
 

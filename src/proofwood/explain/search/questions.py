@@ -182,23 +182,28 @@ class Questions:
         self.learn_sufficient(core)
         return False
 
-    def ask_box(self, low: IntArray, high: IntArray) -> Answer:
+    def ask_box(self, low: IntArray, high: IntArray, seconds: float | None = None) -> Answer:
         """Whether the class can change in a box of cells; ``UNKNOWN`` if the time is over. The answer is not kept.
 
         Parameters
         ----------
         low, high : (n_columns,) least and greatest cell of each column
+        seconds : limit of this question, beside that of all
         """
-        return self._ask_cells(self.oracle.ask_box, low, high)
+        return self._ask_cells(self.oracle.ask_box, low, high, seconds)
 
     def ask_region(self, low: IntArray, high: IntArray) -> Answer:
         """As :meth:`ask_box`, of a region; see :mod:`proofwood.explain.model.regions`."""
         return self._ask_cells(partial(ask_region, self.oracle), low, high)
 
-    def _ask_cells(self, ask: Callable[..., Answer], low: IntArray, high: IntArray) -> Answer:
+    def _ask_cells(
+        self, ask: Callable[..., Answer], low: IntArray, high: IntArray, seconds: float | None = None
+    ) -> Answer:
         left = self.seconds_left
         if left is not None and left <= 0.0:
             return UNKNOWN
+        if left is None or (seconds is not None and seconds < left):
+            left = seconds
         self.calls += 1
         return ask(low, high, self.label, targets=self.targets, seconds=left)
 

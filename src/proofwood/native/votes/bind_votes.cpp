@@ -17,6 +17,7 @@
 #include "common/running.hpp"
 #include "common/watch.hpp"
 #include "votes/clause_search.hpp"
+#include "votes/given_model.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -25,39 +26,11 @@ namespace votes = proofwood::votes;
 
 namespace {
 
-using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Scores = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-std::vector<int> ints(const Numbers& given) { return {given.data(), given.data() + given.shape(0)}; }
-
 class VoteSearch {
  public:
-  VoteSearch(const Numbers& cells, const Numbers& leaves_of, const Scores& scores, const Numbers& base,
-             const Numbers& needs_of, const Numbers& needs, std::vector<std::vector<int>> clauses,
-             bool propagate_scores, bool slack, bool climb, bool local, bool join, std::int64_t patience)
-      : rules_{propagate_scores, slack, climb, local, join}, patience_(patience) {
-    model_.n_columns = static_cast<int>(cells.shape(0));
-    model_.n_trees = static_cast<int>(leaves_of.shape(0)) - 1;
-    model_.n_leaves = static_cast<int>(scores.shape(0));
-    model_.n_classes = static_cast<int>(scores.shape(1));
-    model_.cells = ints(cells);
-    model_.leaves_of = ints(leaves_of);
-    model_.scores.assign(scores.data(), scores.data() + scores.size());
-    model_.base.assign(base.data(), base.data() + base.shape(0));
-    model_.needs_of = ints(needs_of);
-    const std::vector<int> literals = ints(needs);
-    model_.needs.assign(literals.begin(), literals.end());
-    for (auto& clause : clauses) {
-      // Two watched literals must differ, and a clause with both signs of a variable says nothing.
-      std::sort(clause.begin(), clause.end());
-      clause.erase(std::unique(clause.begin(), clause.end()), clause.end());
-      const auto opposite = [](int a, int b) { return (a ^ 1) == b; };
-      if (std::adjacent_find(clause.begin(), clause.end(), opposite) == clause.end())
-        model_.clauses.emplace_back(clause.begin(), clause.end());
-    }
-    model_.index();
-  }
-
+  VoteSearch(const votes::GivenModel& given, bool propagate_scores, bool slack, bool climb, bool local, bool join,
+             std::int64_t patience)
+      : model_(given.model), rules_{propagate_scores, slack, climb, local, join}, patience_(patience) {}
   VoteSearch(const VoteSearch&) = delete;
   VoteSearch& operator=(const VoteSearch&) = delete;
 
@@ -151,7 +124,7 @@ class VoteSearch {
                           static_cast<int>(proofwood::kMemory));
   }
 
-  votes::Model model_;
+  const votes::Model& model_;
   votes::Rules rules_;
   std::int64_t patience_;  // conflicts before a question is worth a thread, and an ensemble, of its own
   std::map<std::pair<int, int>, std::unique_ptr<votes::ClauseSearch>> pairs_;
@@ -166,12 +139,14 @@ void proofwood::bind_votes(nb::module_& module) {
 #else
   module.attr("checks") = false;
 #endif
+  nb::class_<votes::GivenModel>(module, "VoteModel", "An ensemble over the cells of its grid, shared by searches.")
+      .def(nb::init<const votes::Numbers&, const votes::Numbers&, const votes::Scores&, const votes::Numbers&,
+                    const votes::Numbers&, const votes::Numbers&, std::vector<std::vector<int>>>(),
+           "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a);
   nb::class_<VoteSearch>(module, "VoteSearch",
                          "Search for rows of another class; keeps what it learned for each pair of classes.")
-      .def(nb::init<const Numbers&, const Numbers&, const Scores&, const Numbers&, const Numbers&, const Numbers&,
-                    std::vector<std::vector<int>>, bool, bool, bool, bool, bool, std::int64_t>(),
-           "cells"_a, "leaves_of"_a, "scores"_a, "base"_a, "needs_of"_a, "needs"_a, "clauses"_a, "propagate_scores"_a,
-           "slack"_a, "climb"_a, "local"_a, "join"_a, "patience"_a)
+      .def(nb::init<const votes::GivenModel&, bool, bool, bool, bool, bool, std::int64_t>(), "model"_a,
+           "propagate_scores"_a, "slack"_a, "climb"_a, "local"_a, "join"_a, "patience"_a, nb::keep_alive<1, 2>())
       .def("ask", &VoteSearch::ask, "winner"_a, "loser"_a, "least"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
            "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question")
       .def("ask_first", &VoteSearch::ask_first, "winner"_a, "losers"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),

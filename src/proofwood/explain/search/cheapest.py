@@ -1,0 +1,215 @@
+"""The nearest row of another class, by the native branch and bound with multipliers; prices are counted in integers.
+
+Prices are scaled by a power of two and rounded down, so that what is proved of the integers bounds the true prices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from proofwood import _native
+from proofwood.engines.interrupts import INTERRUPT, MEMORY
+from proofwood.engines.switches import switches
+from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.search.counterfactual import TOLERANCE, Nearest, check_prices
+from proofwood.explain.search.questions import Questions
+from proofwood.memory import note_lack
+from proofwood.model.node_table import FloatArray, IntArray
+
+PRICE_BITS = 43
+"""The dearest cell costs less than ``2**PRICE_BITS``."""
+NEVER = 2**60
+"""Price of a cell that may not be taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceOptions:
+    """Switches of the search; none changes an answer.
+
+    Parameters
+    ----------
+    steps : multipliers bound the boxes; without, single leaves and cells
+    settle : leaves, and cells at the ends of columns, that would make a row too dear are left out of a box
+    climb : local search for cheap rows
+    first_steps, further_steps : of the multipliers, in the first box and in each further one
+    """
+
+    steps: bool = True
+    settle: bool = True
+    climb: bool = True
+    first_steps: int = 500
+    further_steps: int = 30
+
+
+DEFAULT_OPTIONS = PriceOptions()
+
+
+def cheapest(
+    q: Questions,
+    model: _native.VoteModel,
+    prices: Sequence[FloatArray],
+    *,
+    immutable: Collection[int] = (),
+    accept: Callable[[IntArray], bool] | None = None,
+    starts: Sequence[IntArray] = (),
+    options: PriceOptions = DEFAULT_OPTIONS,
+) -> Nearest:
+    """The row of another class with the least sum of prices.
+
+    Parameters
+    ----------
+    q : what is asked about; its oracle is not used
+    model : the ensemble of ``q.scores``
+    prices, immutable, accept : as in :func:`proofwood.explain.search.counterfactual.nearest`; ``accept`` is asked
+        about rows only that rounding might decide about
+    starts : rows known to be of another class, within what may change
+    options : switches
+
+    Raises
+    ------
+    ValueError
+        If prices are not as described there.
+    KeyboardInterrupt
+        At Ctrl-C.
+    """
+    given = check_prices(q, prices)
+    low, high = q.scores.box(q.cells, immutable)
+    rows = [np.asarray(row, dtype=np.int64) for row in starts]
+    if not rows:
+        left = q.seconds_left
+        answer = q.ask_box(low, high, seconds=None if left is None else left / 4)
+        if answer.changes is False:
+            return Nearest("none", None, -1, math.inf, math.inf, 1)
+        if answer.witness is not None:
+            rows.append(answer.witness)
+    best, lower = _Row(), 0.0
+    for row in rows:
+        best = best.or_cheaper(q, given, row, accept)
+    while not q.out_of_time:
+        found, unit = _search(q, model, given, best.distance, (low, high), rows, accept, options)
+        before = best.distance
+        if found["best"]:
+            best = best.or_cheaper(q, given, np.array(found["best"], dtype=np.int64), None)
+        if best.cells is None:
+            lower = math.inf if found["done"] else found["lower"] * unit
+            break
+        lower = max(lower, found["lower"] * unit)
+        if best.distance - lower <= TOLERANCE * best.distance:
+            return best.nearest("optimal", best.distance)
+        if not found["done"] or best.distance >= before:
+            break
+        rows = []  # prices of the size of the best row's tell more: begin again with them
+    if best.cells is not None:
+        return best.nearest("feasible", min(lower, best.distance))
+    return Nearest("none" if math.isinf(lower) else "unknown", None, -1, math.inf, lower, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of another class, its class and its price; none yet."""
+
+    cells: IntArray | None = None
+    label: int = -1
+    distance: float = math.inf
+
+    def or_cheaper(
+        self, q: Questions, prices: Sequence[FloatArray], row: IntArray, accept: Callable[[IntArray], bool] | None
+    ) -> _Row:
+        """The cheaper one of this row and another one, which counts if it is accepted."""
+        distance = float(sum(price[cell] for price, cell in zip(prices, row, strict=True)))
+        if distance >= self.distance or not (accept is None or accept(row)):
+            return self
+        return _Row(row, _label(q, row), distance)
+
+    def nearest(self, status: Literal["optimal", "feasible"], lower: float) -> Nearest:
+        """As an answer."""
+        return Nearest(status, self.cells, self.label, self.distance, lower, 1)
+
+
+def _label(q: Questions, row: IntArray) -> int:
+    """The class that a row has, or may have if rounding decides: one that is asked for."""
+    sums = q.scores.sums(row)
+    winner = q.scores.winner(row)
+    _, targets = _ways(q)
+    return winner if winner in targets else max(targets, key=lambda k: int(sums[k]))
+
+
+def _search(
+    q: Questions,
+    model: _native.VoteModel,
+    prices: Sequence[FloatArray],
+    limit: float,
+    box: tuple[IntArray, IntArray],
+    starts: Sequence[IntArray],
+    accept: Callable[[IntArray], bool] | None,
+    options: PriceOptions,
+) -> tuple[dict[str, Any], float]:
+    """What the native search finds among rows of price ``limit`` at most, and the price of a unit of its integers."""
+    unit, whole = integer_prices(prices, limit)
+    search = _native.NearestSearch(
+        model,
+        _ways(q)[0],
+        whole,
+        box[0].tolist(),
+        box[1].tolist(),
+        q.cells.tolist(),
+        1 + sum(max(price for price in column if price < NEVER) for column in whole),
+        {**switches(options), "first_steps": options.first_steps, "further_steps": options.further_steps},
+    )
+    return _run(search, q, starts, accept), unit
+
+
+def _run(
+    search: _native.NearestSearch,
+    q: Questions,
+    starts: Sequence[IntArray],
+    accept: Callable[[IntArray], bool] | None,
+) -> dict[str, Any]:
+    """What the search found when it ended, or the time."""
+    for row in starts:
+        search.start_from(row.tolist())
+    while True:
+        found = search.run(q.seconds_left)
+        if found["doubtful"] is None:
+            break
+        search.decide(accept is None or accept(np.array(found["doubtful"], dtype=np.int64)))
+    if found["stopped"] == INTERRUPT:
+        raise KeyboardInterrupt
+    if found["stopped"] == MEMORY:
+        note_lack()
+    return found
+
+
+def integer_prices(prices: Sequence[FloatArray], limit: float = math.inf) -> tuple[float, list[list[int]]]:
+    """A power of two, and the prices in multiples of it, rounded down; those above ``limit`` are never paid."""
+    paid = [np.where(price > limit, np.inf, price) for price in prices]
+    dearest = max((float(price[np.isfinite(price)].max()) for price in paid), default=0.0)
+    bits = PRICE_BITS - (math.frexp(dearest)[1] if dearest > 0 else 0)
+    whole = [
+        [NEVER if math.isinf(one) else math.floor(math.ldexp(one, bits)) for one in price.tolist()] for price in paid
+    ]
+    return math.ldexp(1.0, -bits), whole
+
+
+def _ways(q: Questions) -> tuple[list[list[tuple[int, int, int, int]]], list[int]]:
+    """For each target what it must win: itself, a class, the least difference, and that which rounding cannot undo."""
+    scores: ScoreModel = q.scores
+    targets = [k for k in range(scores.n_classes) if (k != q.label if q.targets is None else k in q.targets)]
+    rest = [k for k in range(scores.n_classes) if k not in targets]
+    return [
+        [
+            (
+                k,
+                other,
+                scores.threshold_of_win(k, other),
+                scores.threshold_of_win(k, other, margin=False) + scores.margin,
+            )
+            for other in rest
+        ]
+        for k in targets
+    ], targets

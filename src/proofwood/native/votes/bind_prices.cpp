@@ -1,0 +1,104 @@
+// Python face of the search for the cheapest row of another class.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "common/bindings.hpp"
+#include "common/running.hpp"
+#include "common/settings.hpp"
+#include "common/watch.hpp"
+#include "votes/given_model.hpp"
+#include "votes/price_search.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using proofwood::kRunning;
+namespace votes = proofwood::votes;
+
+namespace {
+
+// What a row must be: winner, loser, least difference of their sums, and the one from which on rounding is no matter.
+using Contest = std::tuple<int, int, std::int64_t, std::int64_t>;
+
+class NearestSearch {
+ public:
+  NearestSearch(const votes::GivenModel& given, const std::vector<std::vector<Contest>>& ways, votes::Prices prices,
+                std::vector<int> low, std::vector<int> high, std::vector<int> near, std::int64_t upper,
+                const nb::dict& settings)
+      : search_(given.model, leads(given.model, ways), std::move(prices), {std::move(low), std::move(high)},
+                std::move(near), upper, rules(settings)) {}
+
+  nb::dict run(std::optional<double> seconds) {
+    std::atomic<int> stop{kRunning};
+    proofwood::Watch watch(stop);
+    auto ended = votes::PriceSearch::Ended::kStopped;
+    proofwood::run_watched([&] { ended = search_.run(watch); }, stop, seconds, nullptr);
+    nb::dict found;
+    found["done"] = ended == votes::PriceSearch::Ended::kDone;
+    found["doubtful"] = ended == votes::PriceSearch::Ended::kDoubt ? nb::cast(search_.doubtful()) : nb::none();
+    found["stopped"] = ended == votes::PriceSearch::Ended::kStopped ? stop.load() : static_cast<int>(kRunning);
+    found["best"] = search_.best();
+    found["way"] = search_.way();
+    found["lower"] = search_.lower();
+    found["upper"] = search_.upper();
+    found["nodes"] = search_.nodes();
+    return found;
+  }
+  void decide(bool counts) { search_.decide(counts); }
+  void start_from(const std::vector<int>& row) { search_.start_from(row); }
+
+ private:
+  static votes::PriceRules rules(const nb::dict& settings) {
+    proofwood::SettingsReader reader(settings);
+    votes::PriceRules rules;
+    rules.steps = reader.need<bool>("steps");
+    rules.settle = reader.need<bool>("settle");
+    rules.climb = reader.need<bool>("climb");
+    rules.first_steps = reader.need<int>("first_steps", 1);
+    rules.further_steps = reader.need<int>("further_steps", 1);
+    reader.finish();
+    return rules;
+  }
+
+  static std::vector<votes::Way> leads(const votes::Model& model, const std::vector<std::vector<Contest>>& ways) {
+    std::vector<votes::Way> made;
+    for (const auto& contests : ways) {
+      votes::Way way;
+      for (const auto& [winner, loser, least, sure] : contests) {
+        votes::Lead lead;
+        const auto k = static_cast<std::size_t>(winner), c = static_cast<std::size_t>(loser);
+        const auto classes = static_cast<std::size_t>(model.n_classes);
+        for (std::size_t leaf = 0; leaf < static_cast<std::size_t>(model.n_leaves); ++leaf)
+          lead.gain.push_back(model.scores[leaf * classes + k] - model.scores[leaf * classes + c]);
+        const std::int64_t base = model.base[k] - model.base[c];
+        lead.need = least - base;
+        lead.sure = sure - base;
+        way.push_back(std::move(lead));
+      }
+      made.push_back(std::move(way));
+    }
+    return made;
+  }
+
+  votes::PriceSearch search_;
+};
+
+}  // namespace
+
+void proofwood::bind_prices(nb::module_& module) {
+  nb::class_<NearestSearch>(module, "NearestSearch", "Search for the cheapest row of another class in a box.")
+      .def(nb::init<const votes::GivenModel&, const std::vector<std::vector<Contest>>&, votes::Prices, std::vector<int>,
+                    std::vector<int>, std::vector<int>, std::int64_t, const nb::dict&>(),
+           "model"_a, "ways"_a, "prices"_a, "low"_a, "high"_a, "near"_a, "upper"_a, "settings"_a,
+           nb::keep_alive<1, 2>())
+      .def("run", &NearestSearch::run, "seconds"_a.none(), "What was found so far, once the search ends or stops.")
+      .def("decide", &NearestSearch::decide, "counts"_a, "Whether the row in doubt counts.")
+      .def("start_from", &NearestSearch::start_from, "row"_a, "One more row to climb from.");
+}

@@ -1,0 +1,88 @@
+// The cheapest row of a box that scores enough: branch and bound over boxes, bounded by multipliers.
+//
+// Theory: docs/theory/explanations.md, "Nearest rows".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <set>
+#include <vector>
+
+#include "common/watch.hpp"
+#include "votes/priced_climb.hpp"
+#include "votes/relaxation.hpp"
+
+namespace proofwood::votes {
+
+struct PriceRules {
+  bool steps = true;   // multipliers; without, bounds by single leaves and cells
+  bool settle = true;  // leaves and cells that are too dear are left out
+  bool climb = true;   // local search
+  int first_steps = 500, further_steps = 30;
+};
+
+// One way to be a row that is looked for: all its leads are reached.
+using Way = std::vector<Lead>;
+
+class PriceSearch {
+ public:
+  enum class Ended { kDoubt, kDone, kStopped };
+
+  // `upper`: rows of this price or more are of no interest. `near`: the row asked about.
+  PriceSearch(const Model& model, std::vector<Way> ways, Prices prices, const Box& box, std::vector<int> near,
+              std::int64_t upper, PriceRules rules);
+  PriceSearch(const PriceSearch&) = delete;
+  PriceSearch& operator=(const PriceSearch&) = delete;
+
+  // Goes on until there is no cheaper row than the best one, or until rounding decides about a row: it is for the
+  // caller to say whether that counts.
+  Ended run(Watch& watch);
+  const std::vector<int>& doubtful() const { return doubtful_; }
+  void decide(bool counts);
+  void start_from(const std::vector<int>& row);  // to climb from
+
+  const std::vector<int>& best() const { return best_; }  // empty if none was found
+  int way() const { return way_; }                        // of the best row
+  std::int64_t lower() const;                             // no row of the box that counts costs less
+  std::int64_t upper() const { return upper_; }
+  std::int64_t nodes() const { return nodes_; }
+
+ private:
+  struct Node {
+    std::int64_t bound = 0, number = 0;
+    int way = 0;
+    Box box;
+    std::shared_ptr<const Kept> kept;
+  };
+  struct Later {
+    bool operator()(const Node& a, const Node& b) const {
+      return a.bound != b.bound ? a.bound > b.bound : a.number < b.number;
+    }
+  };
+
+  void work(const Node& node, Watch& watch);
+  bool offer(int way, const std::vector<int>& row);
+  void take(int way, const std::vector<int>& row);
+  bool try_from(int way, const std::vector<int>& start, Watch& watch);
+  void branch(const Node& node, std::int64_t bound);
+
+  const Model& model_;
+  std::vector<Way> ways_;
+  Prices prices_;
+  Box all_;
+  std::vector<int> near_;
+  PriceRules rules_;
+  std::vector<std::unique_ptr<Relaxation>> relaxations_;
+  std::vector<std::unique_ptr<PricedClimb>> climbs_;
+  std::vector<std::pair<int, std::vector<int>>> starts_;  // to climb from
+  std::priority_queue<Node, std::vector<Node>, Later> open_;
+  std::int64_t upper_, lower_ = 0, nodes_ = 0, numbers_ = 0;
+  std::vector<int> best_, doubtful_;
+  int way_ = -1, doubtful_way_ = -1;
+  std::vector<int> reached_;            // leaves of the row that was offered last
+  std::set<std::vector<int>> refused_;  // leaves of rows that do not count: no row that reaches them does
+  std::size_t kept_ = 0;                // numbers that the open nodes keep, about
+};
+
+}  // namespace proofwood::votes
