@@ -42,6 +42,7 @@ Relaxation::Relaxation(const Model& model, const std::vector<Lead>& leads, const
     }
   }
   entries_ = variable_of_.size();
+  for (const int v : variable_of_) cut_of_.push_back(v - model.first[z(model.column_of[z(v)])]);
   gain_unit_ = std::max(1.0, spread / std::max(1, model.n_trees) / static_cast<double>(leads.size()));
   std::int64_t dearest = 1;
   for (const auto& price : prices)
@@ -161,18 +162,18 @@ bool Relaxation::possible(std::int64_t upper) const {
 void Relaxation::list_groups() {
   groups_.clear();
   std::fill(group_of_.begin(), group_of_.end(), -1);
+  std::size_t tree = 0;
   for (std::size_t e = 0; e < entries_;) {
+    while (z(entries_of_[tree + 1]) <= e) ++tree;
     const int c = model_.column_of[z(variable_of_[e])];
     Group group{c, 0, 0, 0, 0};
     std::size_t end = e;
-    const auto tree = std::upper_bound(entries_of_.begin(), entries_of_.end(), static_cast<int>(e));
-    const std::size_t last = z(*tree);
+    const std::size_t last = z(entries_of_[tree + 1]);
     while (end < last && model_.column_of[z(variable_of_[end])] == c) ++end;
-    const auto cut = [&](std::size_t at) { return variable_of_[at] - model_.first[z(c)]; };
     std::size_t begin = e;
     e = end;
-    while (begin < end && cut(begin) < box_.low[z(c)]) ++begin;
-    while (begin < end && cut(end - 1) >= box_.high[z(c)]) --end;
+    while (begin < end && cut_of_[begin] < box_.low[z(c)]) ++begin;
+    while (begin < end && cut_of_[end - 1] >= box_.high[z(c)]) --end;
     if (begin == end) continue;
     group.begin = static_cast<int>(begin);
     group.end = static_cast<int>(end);
@@ -186,7 +187,9 @@ void Relaxation::list_groups() {
 void Relaxation::list_terms() {
   terms_.clear();
   terms_of_.assign(1, 0);
+  gains_.clear();
   for (const int leaf : leaves_) {
+    for (const Lead& lead : leads_) gains_.push_back(static_cast<double>(lead.gain[z(leaf)]) / gain_unit_);
     for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1]; ++i) {
       const int entry = entry_of_need_[z(i)];
       if (group_of_[z(entry)] < 0) continue;
@@ -264,12 +267,12 @@ void Relaxation::sum_up(const std::vector<Number>& values, std::vector<Number>& 
 }
 
 void Relaxation::choose_leaves() {
+  const std::size_t n = leads_.size();
   for (int t = 0; t < model_.n_trees; ++t) {
     double least = std::numeric_limits<double>::infinity();
     for (int place = leaves_of_[z(t)]; place < leaves_of_[z(t) + 1]; ++place) {
       double cost = 0;
-      for (std::size_t r = 0; r < leads_.size(); ++r)
-        cost -= multipliers_[lead_at(r)] * (static_cast<double>(leads_[r].gain[z(leaves_[z(place)])]) / gain_unit_);
+      for (std::size_t r = 0; r < n; ++r) cost -= multipliers_[lead_at(r)] * gains_[z(place) * n + r];
       for (int i = terms_of_[z(place)]; i < terms_of_[z(place) + 1]; ++i) cost += sums_[z(terms_[z(i)])];
       if (cost >= least) continue;
       least = cost;
@@ -319,7 +322,7 @@ double Relaxation::measure() {
   };
   for (const Group& group : groups_)
     for (int e = group.begin; e < group.end; ++e) {
-      const bool above = cell_[z(group.column)] > variable_of_[z(e)] - model_.first[z(group.column)];
+      const bool above = cell_[z(group.column)] > cut_of_[z(e)];
       take(z(e), (e <= group.last_above ? 1.0 : 0.0) - (above ? 1.0 : 0.0));
       take(entries_ + z(e), (e >= group.first_below ? 1.0 : 0.0) - (above ? 0.0 : 1.0));
     }
@@ -331,9 +334,9 @@ double Relaxation::measure() {
   }
   if (question_) return length;
   for (std::size_t r = 0; r < leads_.size(); ++r) {
-    double missing = static_cast<double>(leads_[r].need);
-    for (const int place : chosen_) missing -= static_cast<double>(leads_[r].gain[z(leaves_[z(place)])]);
-    take(lead_at(r), missing / gain_unit_);
+    double missing = static_cast<double>(leads_[r].need) / gain_unit_;
+    for (const int place : chosen_) missing -= gains_[z(place) * leads_.size() + r];
+    take(lead_at(r), missing);
   }
   return length;
 }

@@ -107,12 +107,14 @@ class Relaxation {
   double gain_unit_ = 1, price_unit_ = 1;
   std::size_t entries_ = 0;         // thresholds of all trees, each once in a tree
   std::vector<int> variable_of_;    // (entries)
+  std::vector<int> cut_of_;         // (entries) the cell below it
   std::vector<int> entries_of_;     // (n_trees + 1)
   std::vector<int> entry_of_need_;  // (needs)
 
   Box box_;
   std::vector<int> leaves_, leaves_of_;  // those alive, by tree
   std::vector<int> terms_of_, terms_;    // by leaf alive: what it pays, as places in sums_
+  std::vector<double> gains_;            // by leaf alive and lead
   std::vector<Group> groups_;
   std::vector<int> group_of_;      // (entries)
   std::vector<char> open_clause_;  // that the box leaves open
