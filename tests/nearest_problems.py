@@ -1,0 +1,89 @@
+"""Small ensembles with a row and prices, whose nearest row of another class is known by enumeration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.oracles.cdcl import CdclOracle
+from proofwood.explain.search.cheapest import PriceOptions, cheapest
+from proofwood.explain.search.counterfactual import Nearest
+from proofwood.explain.search.questions import Questions
+from proofwood.model.node_table import FloatArray, IntArray
+from tests import naive_explain
+from tests.score_models import VOTES, random_cells, random_fixed, random_scores
+
+UNITS = (0.0, 1.0, 0.1, 1 / 3, 1e-6, 1e9)
+
+
+def random_prices(rng: np.random.Generator, scores: ScoreModel, cells: IntArray) -> list[FloatArray]:
+    """Prices that do not fall away from the row, of units far apart; now and then cells that may not be taken."""
+    prices = []
+    for own, last in zip(cells.tolist(), scores.n_thresholds.tolist(), strict=True):
+        unit = float(rng.choice(UNITS))
+        price = np.zeros(last + 1)
+        for cell in range(own + 1, last + 1):
+            price[cell] = price[cell - 1] + unit * rng.integers(0, 4)
+        for cell in reversed(range(own)):
+            price[cell] = price[cell + 1] + unit * rng.integers(0, 4)
+        if rng.random() < 0.15:
+            price[own + 1 :] = np.inf
+        if rng.random() < 0.15:
+            price[:own] = np.inf
+        prices.append(price)
+    return prices
+
+
+class NearestProblem:
+    """A small ensemble, a row, prices, and the least price of a row of another class by enumeration."""
+
+    def __init__(self, seed: int) -> None:
+        rng = self.rng = np.random.default_rng(seed)
+        self.scores = random_scores(
+            rng,
+            vote=VOTES[int(rng.integers(3))],
+            n_classes=int(rng.integers(2, 5)),
+            max_trees=int(rng.choice([3, 6, 10])),
+            max_depth=int(rng.integers(1, 5)),
+        )
+        self.cells = random_cells(rng, self.scores)
+        self.label = self.scores.winner(self.cells)
+        others = [k for k in range(self.scores.n_classes) if k != self.label]
+        some = rng.permutation(others)[: int(rng.integers(1, len(others) + 1))].tolist()
+        self.targets = None if rng.random() < 0.6 else sorted(some)
+        self.immutable = random_fixed(rng, self.scores)[:1] if rng.random() < 0.3 else []
+        self.prices = random_prices(rng, self.scores, self.cells)
+
+    def least(self, *, margin: bool = True) -> float:
+        found = naive_explain.least_distance(
+            self.scores,
+            self.cells.tolist(),
+            self.label,
+            [price.tolist() for price in self.prices],
+            self.targets,
+            kept=self.immutable,
+            margin=margin,
+        )
+        return np.inf if found is None else found
+
+    def search(
+        self, options: PriceOptions, seconds: float | None = None, accept: Callable[[IntArray], bool] | None = None
+    ) -> Nearest:
+        q = Questions(CdclOracle(self.scores), self.cells, self.label, targets=self.targets, seconds=seconds)
+        model = CdclOracle(self.scores).model
+        return cheapest(q, model, self.prices, immutable=self.immutable, options=options, accept=accept)
+
+    def check(self, found: Nearest, least: float) -> None:
+        if found.status in ("optimal", "none"):
+            assert found.distance == pytest.approx(least, rel=1e-9, abs=1e-12)
+        assert found.lower_bound <= least * (1 + 1e-9) or np.isinf(least)
+        if found.cells is not None:
+            assert self.scores.allows(found.cells)
+            assert found.distance == sum(p[c] for p, c in zip(self.prices, found.cells, strict=True))
+            assert found.lower_bound <= found.distance
+            sums = self.scores.sums(found.cells)
+            assert naive_explain.gets(self.scores, sums.tolist(), self.label, self.targets)
+            assert self.targets is None or found.label in self.targets
