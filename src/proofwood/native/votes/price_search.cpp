@@ -15,6 +15,21 @@ constexpr int kLook = 10;  // steps between two looks at the row they chose
 constexpr std::size_t kMostKept = std::size_t{1}
                                   << 26;  // numbers: beyond, nodes begin with the multipliers of the root
 
+// What nodes keep, counted for as long as one of them has it.
+struct Numbers {
+  Kept kept;
+  std::size_t size;
+  std::size_t& sum;
+
+  Numbers(Kept given, std::size_t& total)
+      : kept(std::move(given)), size(kept.multipliers.size() + kept.leaves.size()), sum(total) {
+    sum += size;
+  }
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+  ~Numbers() { sum -= size; }
+};
+
 }  // namespace
 
 PriceSearch::PriceSearch(const Model& model, std::vector<Way> ways, Prices prices, const Box& box,
@@ -121,8 +136,8 @@ void PriceSearch::branch(const Node& node, std::int64_t bound) {
   }
   std::shared_ptr<const Kept> kept = node.kept;
   if (!kept || (kept_ < kMostKept && !memory_is_short())) {
-    kept = std::make_shared<const Kept>(relaxation.keep());
-    kept_ += kept->multipliers.size() + kept->leaves.size();
+    const auto counted = std::make_shared<const Numbers>(relaxation.keep(), kept_);
+    kept = {counted, &counted->kept};
   }
   for (const bool above : {false, true}) {
     Node part{bound, numbers_++, node.way, relaxation.box(), kept};

@@ -76,13 +76,13 @@ class PriceSearch {
   std::vector<std::unique_ptr<Relaxation>> relaxations_;
   std::vector<std::unique_ptr<PricedClimb>> climbs_;
   std::vector<std::pair<int, std::vector<int>>> starts_;  // to climb from
+  std::size_t kept_ = 0;                                  // numbers that the open nodes keep; outlives them
   std::priority_queue<Node, std::vector<Node>, Later> open_;
   std::int64_t upper_, lower_ = 0, nodes_ = 0, numbers_ = 0;
   std::vector<int> best_, doubtful_;
   int way_ = -1, doubtful_way_ = -1;
   std::vector<int> reached_;            // leaves of the row that was offered last
   std::set<std::vector<int>> refused_;  // leaves of rows that do not count: no row that reaches them does
-  std::size_t kept_ = 0;                // numbers that the open nodes keep, about
 };
 
 }  // namespace proofwood::votes
