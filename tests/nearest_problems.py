@@ -21,9 +21,9 @@ UNITS = (0.0, 1.0, 0.1, 1 / 3, 1e-6, 1e9)
 
 def random_prices(rng: np.random.Generator, scores: ScoreModel, cells: IntArray) -> list[FloatArray]:
     """Prices that do not fall away from the row, of units far apart; now and then cells that may not be taken."""
-    prices = []
+    prices, units = [], UNITS if rng.random() < 0.8 else (0.0,)
     for own, last in zip(cells.tolist(), scores.n_thresholds.tolist(), strict=True):
-        unit = float(rng.choice(UNITS))
+        unit = float(rng.choice(units))
         price = np.zeros(last + 1)
         for cell in range(own + 1, last + 1):
             price[cell] = price[cell - 1] + unit * rng.integers(0, 4)

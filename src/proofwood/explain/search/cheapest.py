@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import INTERRUPT, MEMORY
-from proofwood.engines.switches import switches
-from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.oracles.cdcl import INTERRUPT, MEMORY
 from proofwood.explain.search.counterfactual import TOLERANCE, Nearest, check_prices
 from proofwood.explain.search.questions import Questions
 from proofwood.memory import note_lack
@@ -63,10 +61,10 @@ def cheapest(
 
     Parameters
     ----------
-    q : what is asked about; its oracle is not used
+    q : what is asked about; its oracle is asked for a first row where ``starts`` has none
     model : the ensemble of ``q.scores``
     prices, immutable, accept : as in :func:`proofwood.explain.search.counterfactual.nearest`; ``accept`` is asked
-        about rows only that rounding might decide about
+        about rows only that rounding might decide about, and must say the same of all rows of the same leaves
     starts : rows known to be of another class, within what may change
     options : switches
 
@@ -77,14 +75,14 @@ def cheapest(
     KeyboardInterrupt
         At Ctrl-C.
     """
-    given = check_prices(q, prices)
+    given, calls = check_prices(q, prices), q.calls
     low, high = q.scores.box(q.cells, immutable)
     rows = [np.asarray(row, dtype=np.int64) for row in starts]
     if not rows:
         left = q.seconds_left
         answer = q.ask_box(low, high, seconds=None if left is None else left / 4)
         if answer.changes is False:
-            return Nearest("none", None, -1, math.inf, math.inf, 1)
+            return Nearest("none", None, -1, math.inf, math.inf, q.calls - calls)
         if answer.witness is not None:
             rows.append(answer.witness)
     best, lower = _Row(), 0.0
@@ -93,20 +91,20 @@ def cheapest(
     while not q.out_of_time:
         found, unit = _search(q, model, given, best.distance, (low, high), rows, accept, options)
         before = best.distance
-        if found["best"]:
+        if found["way"] >= 0:
             best = best.or_cheaper(q, given, np.array(found["best"], dtype=np.int64), None)
         if best.cells is None:
             lower = math.inf if found["done"] else found["lower"] * unit
             break
         lower = max(lower, found["lower"] * unit)
         if best.distance - lower <= TOLERANCE * best.distance:
-            return best.nearest("optimal", best.distance)
+            return best.nearest("optimal", best.distance, q.calls - calls)
         if not found["done"] or best.distance >= before:
             break
         rows = []  # prices of the size of the best row's tell more: begin again with them
     if best.cells is not None:
-        return best.nearest("feasible", min(lower, best.distance))
-    return Nearest("none" if math.isinf(lower) else "unknown", None, -1, math.inf, lower, 1)
+        return best.nearest("feasible", min(lower, best.distance), q.calls - calls)
+    return Nearest("none" if math.isinf(lower) else "unknown", None, -1, math.inf, lower, q.calls - calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +124,15 @@ class _Row:
             return self
         return _Row(row, _label(q, row), distance)
 
-    def nearest(self, status: Literal["optimal", "feasible"], lower: float) -> Nearest:
+    def nearest(self, status: Literal["optimal", "feasible"], lower: float, calls: int) -> Nearest:
         """As an answer."""
-        return Nearest(status, self.cells, self.label, self.distance, lower, 1)
+        return Nearest(status, self.cells, self.label, self.distance, lower, calls)
 
 
 def _label(q: Questions, row: IntArray) -> int:
     """The class that a row has, or may have if rounding decides: one that is asked for."""
     sums = q.scores.sums(row)
-    winner = q.scores.winner(row)
-    _, targets = _ways(q)
+    winner, targets = q.scores.winner(row), _targets(q)
     return winner if winner in targets else max(targets, key=lambda k: int(sums[k]))
 
 
@@ -153,13 +150,13 @@ def _search(
     unit, whole = integer_prices(prices, limit)
     search = _native.NearestSearch(
         model,
-        _ways(q)[0],
+        _ways(q),
         whole,
         box[0].tolist(),
         box[1].tolist(),
         q.cells.tolist(),
         1 + sum(max(price for price in column if price < NEVER) for column in whole),
-        {**switches(options), "first_steps": options.first_steps, "further_steps": options.further_steps},
+        asdict(options),
     )
     return _run(search, q, starts, accept), unit
 
@@ -196,20 +193,18 @@ def integer_prices(prices: Sequence[FloatArray], limit: float = math.inf) -> tup
     return math.ldexp(1.0, -bits), whole
 
 
-def _ways(q: Questions) -> tuple[list[list[tuple[int, int, int, int]]], list[int]]:
+def _targets(q: Questions) -> list[int]:
+    """The classes that are looked for."""
+    return [k for k in range(q.scores.n_classes) if (k != q.label if q.targets is None else k in q.targets)]
+
+
+def _ways(q: Questions) -> list[list[tuple[int, int, int, int]]]:
     """For each target what it must win: itself, a class, the least difference, and that which rounding cannot undo."""
-    scores: ScoreModel = q.scores
-    targets = [k for k in range(scores.n_classes) if (k != q.label if q.targets is None else k in q.targets)]
+    scores, targets = q.scores, _targets(q)
     rest = [k for k in range(scores.n_classes) if k not in targets]
-    return [
-        [
-            (
-                k,
-                other,
-                scores.threshold_of_win(k, other),
-                scores.threshold_of_win(k, other, margin=False) + scores.margin,
-            )
-            for other in rest
-        ]
-        for k in targets
-    ], targets
+
+    def contest(k: int, other: int) -> tuple[int, int, int, int]:
+        sure = scores.threshold_of_win(k, other, margin=False) + scores.margin
+        return k, other, scores.threshold_of_win(k, other), sure
+
+    return [[contest(k, other) for other in rest] for k in targets]

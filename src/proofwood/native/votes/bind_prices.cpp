@@ -30,10 +30,10 @@ using Contest = std::tuple<int, int, std::int64_t, std::int64_t>;
 class NearestSearch {
  public:
   NearestSearch(const votes::GivenModel& given, const std::vector<std::vector<Contest>>& ways, votes::Prices prices,
-                std::vector<int> low, std::vector<int> high, std::vector<int> near, std::int64_t upper,
+                std::vector<int> low, std::vector<int> high, const std::vector<int>& near, std::int64_t upper,
                 const nb::dict& settings)
-      : search_(given.model, leads(given.model, ways), std::move(prices), {std::move(low), std::move(high)},
-                std::move(near), upper, rules(settings)) {}
+      : search_(given.model, leads(given.model, ways), std::move(prices), {std::move(low), std::move(high)}, near,
+                upper, rules(settings)) {}
 
   nb::dict run(std::optional<double> seconds) {
     std::atomic<int> stop{kRunning};

@@ -52,8 +52,7 @@ void Climb::enter(const std::vector<std::int64_t>& gain, const std::vector<int>&
 bool Climb::load(const std::vector<int>& row) {
   std::vector<int> moved(row.size());
   for (std::size_t c = 0; c < row.size(); ++c) moved[c] = std::clamp(row[c], lo_[c], hi_[c]);
-  for (const auto& clause : model_.clauses)
-    if (!std::any_of(clause.begin(), clause.end(), [&](Literal l) { return model_.holds(l, moved); })) return false;
+  if (!model_.allows(moved)) return false;
   row_ = std::move(moved);
   wrong_.assign(leaf_.size(), 0);
   for (std::size_t p = 0; p < open_.size(); ++p) {

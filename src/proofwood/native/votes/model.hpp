@@ -3,6 +3,7 @@
 // Theory: docs/theory/explanations.md, "The grid" (Izza, Marques-Silva 2021; the grid itself is ours).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -42,6 +43,13 @@ struct Model {
   std::vector<int> limits_of;  // (n_columns + 1)
   std::vector<Limit> limits;
   std::vector<char> in_clause;  // (n_columns) whether a clause speaks of the column
+
+  // Whether a row belongs to the space.
+  bool allows(const std::vector<int>& row) const {
+    return std::all_of(clauses.begin(), clauses.end(), [&](const auto& clause) {
+      return std::any_of(clause.begin(), clause.end(), [&](Literal l) { return holds(l, row); });
+    });
+  }
 
   void index();  // fills what the arrays above imply
   bool holds(Literal literal, const std::vector<int>& row) const {

@@ -11,9 +11,8 @@ namespace proofwood::votes {
 
 namespace {
 
-constexpr int kLook = 10;  // steps between two looks at the row they chose
-constexpr std::size_t kMostKept = std::size_t{1}
-                                  << 26;  // numbers: beyond, nodes begin with the multipliers of the root
+constexpr int kLook = 10;                      // steps between two looks at the row they chose
+constexpr std::size_t kMostKept = 67'000'000;  // numbers: beyond, nodes begin with what an ancestor kept
 
 // What nodes keep, counted for as long as one of them has it.
 struct Numbers {
@@ -33,23 +32,17 @@ struct Numbers {
 }  // namespace
 
 PriceSearch::PriceSearch(const Model& model, std::vector<Way> ways, Prices prices, const Box& box,
-                         std::vector<int> near, std::int64_t upper, PriceRules rules)
-    : model_(model),
-      ways_(std::move(ways)),
-      prices_(std::move(prices)),
-      all_(box),
-      near_(std::move(near)),
-      rules_(rules),
-      upper_(upper) {
+                         const std::vector<int>& near, std::int64_t upper, PriceRules rules)
+    : model_(model), ways_(std::move(ways)), prices_(std::move(prices)), all_(box), rules_(rules), upper_(upper) {
   const bool question = std::all_of(prices_.begin(), prices_.end(), [](const auto& price) {
     return std::all_of(price.begin(), price.end(), [](std::int64_t one) { return one == 0 || one == kNever; });
   });
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     relaxations_.push_back(
         std::make_unique<Relaxation>(model_, ways_[way], prices_, question && ways_[way].size() == 1));
-    climbs_.push_back(std::make_unique<PricedClimb>(model_, ways_[way], prices_, near_));
+    climbs_.push_back(std::make_unique<PricedClimb>(model_, ways_[way], prices_));
     open_.push({0, numbers_++, static_cast<int>(way), box, nullptr});
-    if (rules_.climb) starts_.emplace_back(static_cast<int>(way), near_);
+    if (rules_.climb) starts_.emplace_back(static_cast<int>(way), near);
   }
 }
 
@@ -58,7 +51,8 @@ void PriceSearch::start_from(const std::vector<int>& row) {
 }
 
 std::int64_t PriceSearch::lower() const {
-  return open_.empty() ? upper_ : std::min(upper_, std::max(lower_, open_.top().bound));
+  const std::int64_t least = open_.empty() ? upper_ : std::max(lower_, open_.top().bound);
+  return std::min({upper_, least, parting_});
 }
 
 void PriceSearch::decide(bool counts) {
@@ -66,7 +60,7 @@ void PriceSearch::decide(bool counts) {
     take(doubtful_way_, doubtful_);
   else
     refused_.insert(reached_);
-  doubtful_.clear();
+  doubtful_way_ = -1;
 }
 
 void PriceSearch::take(int way, const std::vector<int>& row) {
@@ -89,7 +83,7 @@ PriceSearch::Ended PriceSearch::run(Watch& watch) {
     lower_ = std::max(lower_, open_.top().bound);
     if (lower_ >= upper_) break;
     work(Node(open_.top()), watch);
-    if (!doubtful_.empty()) return Ended::kDoubt;
+    if (doubtful_way_ >= 0) return Ended::kDoubt;
   }
   lower_ = upper_;
   open_ = {};
@@ -113,8 +107,7 @@ void PriceSearch::work(const Node& node, Watch& watch) {
     }
     if (offer(node.way, relaxation.row())) return;
     if (rules_.settle || done >= steps) {
-      const std::int64_t settled = relaxation.settle(upper_);
-      if (rules_.steps) bound = std::max(bound, settled);
+      bound = std::max(bound, rules_.settle ? relaxation.settle_and_leave_out(upper_) : relaxation.settle(upper_));
       if (bound >= upper_) {
         open_.pop();
         return;
@@ -123,8 +116,10 @@ void PriceSearch::work(const Node& node, Watch& watch) {
   }
   if (rules_.climb && try_from(node.way, relaxation.row(), watch)) return;
   if (watch.over()) return;
+  parting_ = bound;  // no memory may be left for the parts
   open_.pop();
   branch(node, bound);
+  parting_ = kNever;
 }
 
 void PriceSearch::branch(const Node& node, std::int64_t bound) {
@@ -153,8 +148,7 @@ bool PriceSearch::offer(int way, const std::vector<int>& row) {
     price += prices_[c][z(row[c])];
     if (price >= upper_) return false;
   }
-  for (const auto& clause : model_.clauses)
-    if (std::none_of(clause.begin(), clause.end(), [&](Literal l) { return model_.holds(l, row); })) return false;
+  if (!model_.allows(row)) return false;
   std::vector<std::int64_t> sums(ways_[z(way)].size(), 0);
   reached_.clear();
   for (int leaf = 0; leaf < model_.n_leaves; ++leaf) {

@@ -30,7 +30,7 @@ class PriceSearch {
   enum class Ended { kDoubt, kDone, kStopped };
 
   // `upper`: rows of this price or more are of no interest. `near`: the row asked about.
-  PriceSearch(const Model& model, std::vector<Way> ways, Prices prices, const Box& box, std::vector<int> near,
+  PriceSearch(const Model& model, std::vector<Way> ways, Prices prices, const Box& box, const std::vector<int>& near,
               std::int64_t upper, PriceRules rules);
   PriceSearch(const PriceSearch&) = delete;
   PriceSearch& operator=(const PriceSearch&) = delete;
@@ -42,9 +42,9 @@ class PriceSearch {
   void decide(bool counts);
   void start_from(const std::vector<int>& row);  // to climb from
 
-  const std::vector<int>& best() const { return best_; }  // empty if none was found
-  int way() const { return way_; }                        // of the best row
-  std::int64_t lower() const;                             // no row of the box that counts costs less
+  const std::vector<int>& best() const { return best_; }
+  int way() const { return way_; }  // of the best row, -1 if none was found
+  std::int64_t lower() const;       // no row of the box that counts costs less
   std::int64_t upper() const { return upper_; }
   std::int64_t nodes() const { return nodes_; }
 
@@ -71,7 +71,6 @@ class PriceSearch {
   std::vector<Way> ways_;
   Prices prices_;
   Box all_;
-  std::vector<int> near_;
   PriceRules rules_;
   std::vector<std::unique_ptr<Relaxation>> relaxations_;
   std::vector<std::unique_ptr<PricedClimb>> climbs_;
@@ -79,6 +78,7 @@ class PriceSearch {
   std::size_t kept_ = 0;                                  // numbers that the open nodes keep; outlives them
   std::priority_queue<Node, std::vector<Node>, Later> open_;
   std::int64_t upper_, lower_ = 0, nodes_ = 0, numbers_ = 0;
+  std::int64_t parting_ = kNever;  // bound of a node that has left the queue, until its parts are there
   std::vector<int> best_, doubtful_;
   int way_ = -1, doubtful_way_ = -1;
   std::vector<int> reached_;            // leaves of the row that was offered last

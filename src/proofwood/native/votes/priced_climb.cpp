@@ -8,9 +8,8 @@
 
 namespace proofwood::votes {
 
-PricedClimb::PricedClimb(const Model& model, const std::vector<Lead>& leads, const Prices& prices,
-                         std::vector<int> near)
-    : model_(model), leads_(leads), prices_(prices), near_(std::move(near)) {
+PricedClimb::PricedClimb(const Model& model, const std::vector<Lead>& leads, const Prices& prices)
+    : model_(model), leads_(leads), prices_(prices) {
   for (const Lead& lead : leads) {
     const auto [least, most] = std::minmax_element(lead.gain.begin(), lead.gain.end());
     units_.push_back(std::max(1.0, static_cast<double>(*most) - static_cast<double>(*least)));
@@ -76,12 +75,6 @@ void PricedClimb::take(const Step& step) {
     move(step.column, step.cell);
 }
 
-bool PricedClimb::allowed() const {
-  return std::all_of(model_.clauses.begin(), model_.clauses.end(), [&](const auto& clause) {
-    return std::any_of(clause.begin(), clause.end(), [&](Literal l) { return model_.holds(l, row_); });
-  });
-}
-
 bool PricedClimb::enough() const {
   for (std::size_t r = 0; r < leads_.size(); ++r)
     if (sums_[r] < leads_[r].need) return false;
@@ -92,12 +85,6 @@ double PricedClimb::missing_now() const {
   double sum = 0;
   for (std::size_t r = 0; r < leads_.size(); ++r)
     sum += static_cast<double>(std::max<std::int64_t>(0, leads_[r].need - sums_[r])) / units_[r];
-  return sum;
-}
-
-std::int64_t PricedClimb::price() const {
-  std::int64_t sum = 0;
-  for (std::size_t c = 0; c < row_.size(); ++c) sum = std::min(kNever, sum + prices_[c][z(row_[c])]);
   return sum;
 }
 
@@ -173,7 +160,7 @@ void PricedClimb::best_group(const Box& box, Watch& watch, const Worth& worth, S
         return row_[z(c)] >= box.low[z(c)] && row_[z(c)] <= box.high[z(c)];
       });
       const std::int64_t price = paid();
-      if (!inside || price >= kNever || !allowed()) continue;
+      if (!inside || price >= kNever || !model_.allows(row_)) continue;
       const double value = worth(missing_now(), price - now);
       if (value > best.worth) best = {value, on, 0, static_cast<int>(g)};
     }
@@ -203,7 +190,7 @@ bool PricedClimb::climb(const std::vector<int>& start, const Box& box, Watch& wa
   std::vector<int> inside(start.size());
   for (std::size_t c = 0; c < start.size(); ++c) inside[c] = std::clamp(start[c], box.low[c], box.high[c]);
   load(inside);
-  if (!allowed()) return false;
+  if (!model_.allows(row_)) return false;
   while (!enough()) {
     Step best;
     const GainForPrice worth{missing_now()};

@@ -16,7 +16,7 @@ class PricedClimb {
  public:
   // Columns of the model's clauses keep the cells that a row begins with, but for groups of 0/1 columns: there another
   // one gets 1, or none.
-  PricedClimb(const Model& model, const std::vector<Lead>& leads, const Prices& prices, std::vector<int> near);
+  PricedClimb(const Model& model, const std::vector<Lead>& leads, const Prices& prices);
 
   // From a row of the space to one that scores enough; false if it finds none within the box.
   bool climb(const std::vector<int>& start, const Box& box, Watch& watch);
@@ -24,7 +24,6 @@ class PricedClimb {
   void descend(const Box& box, Watch& watch);
 
   const std::vector<int>& row() const { return row_; }
-  std::int64_t price() const;
 
  private:
   struct Step {  // of one column, or of a group to another of its columns, -1: to none
@@ -41,7 +40,6 @@ class PricedClimb {
   void best_column(const Box& box, Watch& watch, const Worth& worth, Step& best);
   template <class Worth>
   void best_group(const Box& box, Watch& watch, const Worth& worth, Step& best);
-  bool allowed() const;
   bool enough() const;
   double missing_now() const;
   void sweep(int column, const Box& box);
@@ -51,7 +49,7 @@ class PricedClimb {
   const std::vector<Lead>& leads_;
   const Prices& prices_;
   std::vector<std::vector<int>> groups_;
-  std::vector<int> near_, row_;
+  std::vector<int> row_;
   std::vector<int> wrong_;          // (n_leaves) columns whose cell the leaf does not permit
   std::vector<std::int64_t> sums_;  // of each lead
   std::vector<double> units_;       // of each lead: its spread over a tree

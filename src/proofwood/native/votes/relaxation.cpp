@@ -108,7 +108,7 @@ bool Relaxation::tighten() {
     const auto column = [&](int e) { return model_.column_of[z(variable_of_[z(e)])]; };
     for (int e = end - 1; e >= first; --e) {  // above an entry: all needs from there on in the column
       above = (e + 1 < end && column(e) == column(e + 1) ? above : 0) + count[2 * z(e - first)];
-      const int c = column(e), cut = variable_of_[z(e)] - model_.first[z(c)];
+      const int c = column(e), cut = cut_of_[z(e)];
       if (above == n && box_.low[z(c)] <= cut) {
         box_.low[z(c)] = cut + 1;
         smaller = true;
@@ -116,7 +116,7 @@ bool Relaxation::tighten() {
     }
     for (int e = first; e < end; ++e) {
       below = (e > first && column(e) == column(e - 1) ? below : 0) + count[2 * z(e - first) + 1];
-      const int c = column(e), cut = variable_of_[z(e)] - model_.first[z(c)];
+      const int c = column(e), cut = cut_of_[z(e)];
       if (below == n && box_.high[z(c)] > cut) {
         box_.high[z(c)] = cut;
         smaller = true;
@@ -429,7 +429,15 @@ bool Relaxation::leave_out(const Counted& counted, i128 most) {
   return list_tightly(&left);
 }
 
-std::int64_t Relaxation::settle(std::int64_t upper) {
+std::int64_t Relaxation::bound_of(const Counted& counted, std::int64_t upper) {
+  const i128 rounded = (counted.total + (i128{1} << counted.bits) - 1) >> counted.bits;
+  constexpr i128 lowest = std::numeric_limits<std::int64_t>::min() / 2;
+  return static_cast<std::int64_t>(std::clamp(rounded, lowest, i128{upper}));
+}
+
+std::int64_t Relaxation::settle(std::int64_t upper) const { return bound_of(count(), upper); }
+
+std::int64_t Relaxation::settle_and_leave_out(std::int64_t upper) {
   const Counted counted = count();
   const i128 most = static_cast<i128>(upper - 1) << counted.bits;  // what a row of interest costs at most
   if (counted.total > most || !leave_out(counted, most) || !possible(upper)) return upper;
@@ -437,9 +445,7 @@ std::int64_t Relaxation::settle(std::int64_t upper) {
   clear_closed(multipliers_);
   clear_closed(way_);
   clear_closed(best_);
-  const i128 rounded = (counted.total + (i128{1} << counted.bits) - 1) >> counted.bits;
-  constexpr i128 lowest = std::numeric_limits<std::int64_t>::min() / 2;
-  return static_cast<std::int64_t>(std::max(rounded, lowest));
+  return bound_of(counted, upper);
 }
 
 // ------------------------------------------------------------------ branching

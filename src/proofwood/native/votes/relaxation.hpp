@@ -49,9 +49,10 @@ class Relaxation {
   // One step of the multipliers, towards bounds of `upper`.
   void step(std::int64_t upper);
 
-  // The best bound of the steps, counted in integers. What would make a row cost `upper` or more is left out: leaves,
-  // and cells at the ends of columns. `upper` if nothing is left.
-  std::int64_t settle(std::int64_t upper);
+  // The best bound of the steps, counted in integers; `upper` if no row of the box is cheaper than that.
+  std::int64_t settle(std::int64_t upper) const;
+  // The same, and what would make a row cost `upper` or more is left out: leaves, and cells at the ends of columns.
+  std::int64_t settle_and_leave_out(std::int64_t upper);
 
   const Box& box() const { return box_; }
   const std::vector<int>& leaves() const { return leaves_; }  // that a row of the box may reach
@@ -95,6 +96,7 @@ class Relaxation {
   template <class Number>
   void sum_up(const std::vector<Number>& values, std::vector<Number>& sums, std::vector<Number>& all) const;
   Counted count() const;
+  static std::int64_t bound_of(const Counted& counted, std::int64_t upper);
   bool leave_out(const Counted& counted, i128 most);
   Branch branch_off() const;
   std::size_t clause_at(std::size_t k) const { return 2 * entries_ + k; }
