@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from proofwood.explain.model.scores import ScoreModel
-from proofwood.explain.oracles.cdcl import CdclOracle
+from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search.cheapest import PriceOptions, cheapest
 from proofwood.explain.search.counterfactual import Nearest
 from proofwood.explain.search.questions import Questions
@@ -72,8 +72,8 @@ class NearestProblem:
     def search(
         self, options: PriceOptions, seconds: float | None = None, accept: Callable[[IntArray], bool] | None = None
     ) -> Nearest:
-        q = Questions(CdclOracle(self.scores), self.cells, self.label, targets=self.targets, seconds=seconds)
-        model = CdclOracle(self.scores).model
+        q = Questions(SearchOracle(self.scores), self.cells, self.label, targets=self.targets, seconds=seconds)
+        model = SearchOracle(self.scores).model
         return cheapest(q, model, self.prices, immutable=self.immutable, options=options, accept=accept)
 
     def check(self, found: Nearest, least: float) -> None:

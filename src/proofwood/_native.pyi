@@ -186,30 +186,10 @@ class NearestSearch:
         """One more row to climb from."""
 
 class VoteSearch:
-    """Search for rows of another class; keeps what it learned for each pair of classes."""
+    """Search for rows of another class; keeps what it learned."""
 
-    def __init__(
-        self,
-        model: VoteModel,
-        propagate_scores: bool,
-        slack: bool,
-        climb: bool,
-        local: bool,
-        join: bool,
-        patience: int,
-    ) -> None: ...
+    def __init__(self, model: VoteModel, feature_of: list[int], settings: dict[str, Any]) -> None: ...
     def ask(
-        self,
-        winner: int,
-        loser: int,
-        least: int,
-        assumptions: list[int],
-        near: list[int],
-        seconds: float | None,
-    ) -> tuple[int, list[int], list[int], int]:
-        """Outcome (0 changes, 1 same, 2 stopped), cells, core, and why it stopped."""
-
-    def ask_first(
         self,
         winner: int,
         losers: list[tuple[int, int]],
@@ -217,10 +197,16 @@ class VoteSearch:
         near: list[int],
         seconds: float | None,
     ) -> tuple[int, list[int], list[int], int]:
-        """The same for a row in which one class comes before all others, each with its least difference."""
+        """Outcome (0 changes, 1 same, 2 stopped), cells, core, and why it stopped.
+
+        Asks for a row in which the winner comes before all losers, each given with its least difference.
+        """
 
     def conflicts(self) -> int:
         """Conflicts of all questions so far."""
+
+    def boxes(self) -> int:
+        """Boxes that messages bounded, of all questions so far."""
 
 def memory_use() -> tuple[int, int, int]:
     """Bytes of this process: resident, of addresses, of private data; -1 where the system does not tell."""

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from proofwood.explain.model.scores import ScoreModel
-from proofwood.explain.oracles.cdcl import CdclOptions, CdclOracle
+from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 from proofwood.model.node_table import BoolArray, IntArray
 from tests.fuzz import _records
 
@@ -196,9 +196,11 @@ class AllRows:
         return np.asarray(((self.rows >= low) & (self.rows <= high)).all(axis=1))
 
 
-def _options(random: np.random.Generator) -> CdclOptions:
-    switches = (bool(random.random() < 0.75) for _ in range(5))
-    return CdclOptions(*switches, patience=int(random.choice([0, 1, 2, 20, 20])))
+def _options(random: np.random.Generator) -> SearchOptions:
+    names = ("propagate_scores", "slack", "climb", "local", "join", "sweeps", "share", "core")
+    switches = {name: bool(random.random() < 0.75) for name in names}
+    clauses, messages = [(True, True), (True, False), (False, True)][int(random.integers(3))]
+    return SearchOptions(clauses, messages, patience=int(random.choice([0, 1, 2, 20, 20])), **switches)
 
 
 def _box(scores: ScoreModel, cells: IntArray, fixed: Sequence[int]) -> tuple[IntArray, IntArray]:
@@ -213,7 +215,9 @@ def _limits(scores: ScoreModel, feature: int, low: IntArray, high: IntArray) -> 
     return bool((low[columns] > 0).any() or (high[columns] < scores.n_thresholds[columns]).any())
 
 
-def ask_some(random: np.random.Generator, n: int, counts: Counter[str], *, options: CdclOptions | None = None) -> None:
+def ask_some(
+    random: np.random.Generator, n: int, counts: Counter[str], *, options: SearchOptions | None = None
+) -> None:
     """One random model, asked ``n`` times with one engine that keeps what it learns; AssertionError if it is wrong."""
     n_classes = int(random.choice([2, 2, 3, 4]))
     most = int(random.choice([2, 3, 30]))
@@ -222,7 +226,7 @@ def ask_some(random: np.random.Generator, n: int, counts: Counter[str], *, optio
         random, random_space(random), int(random.choice([1, 3, 8, 20, 40])), int(random.integers(1, 6)), values
     )
     rows = AllRows(scores)
-    oracle = CdclOracle(scores, _options(random) if options is None else options)
+    oracle = SearchOracle(scores, _options(random) if options is None else options)
     counts["models"] += 1
     if not len(rows.rows):
         counts["empty spaces"] += 1

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from proofwood.explain.oracles.cdcl import CdclOptions, CdclOracle
 from proofwood.explain.oracles.oracle import check_answer
+from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 from tests import naive_explain, score_models
 
 VOTES = ("majority", "soft", "boosted")
@@ -18,7 +18,8 @@ def ask_many(seed: int, number: int, n_classes: int = 2) -> None:
     """Eighteen questions about three rows of one random model, each against brute force."""
     rng = np.random.default_rng([seed, number])
     scores = score_models.random_scores(rng, vote=VOTES[number % 3], n_classes=n_classes)
-    options = CdclOptions(
+    options = SearchOptions(
+        messages=False,
         propagate_scores=number % 4 != 1,
         slack=number % 5 != 2,
         climb=number % 7 != 3,
@@ -26,7 +27,7 @@ def ask_many(seed: int, number: int, n_classes: int = 2) -> None:
         join=number % 6 not in (1, 4),
         patience=(0, 0, 20, 2)[number % 4],
     )
-    box = CdclOracle(scores, options)
+    box = SearchOracle(scores, options)
     for _ in range(3):
         cells = score_models.random_cells(rng, scores)
         label = scores.winner(cells)
@@ -72,7 +73,7 @@ def test_clauses_may_repeat_literals_or_say_nothing():
         cells = score_models.random_cells(rng, scores)
         label = scores.winner(cells)
         for patience in (0, 20):
-            box = CdclOracle(same, CdclOptions(patience=patience))
+            box = SearchOracle(same, SearchOptions(messages=False, patience=patience))
             for fixed in ([0], []):
                 answer = box.ask(cells, label, fixed, seconds=20)
                 assert answer.changes == naive_explain.changes(scores, cells, label, fixed)

@@ -19,12 +19,12 @@ from proofwood import Explainer
 from proofwood.cli.explain import explain as explain_command
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.bound import BoundOracle
-from proofwood.explain.oracles.cdcl import CdclOptions, CdclOracle
 from proofwood.explain.oracles.engines import ENGINES, NEEDS, make_oracle
 from proofwood.explain.oracles.oracle import Answer, Oracle, Question, about_box, about_row, check_answer
 from proofwood.explain.oracles.reference.cpsat import CpsatOracle, CpsatSearch
 from proofwood.explain.oracles.reference.served import Search, ServedOracle, checked
 from proofwood.explain.oracles.reference.smt import SmtOracle, SmtSearch
+from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.server import Server
 from tests import naive_explain
@@ -55,11 +55,15 @@ HERE: dict[str, Callable[[ScoreModel], Oracle]] = {
 ONLY: dict[str, tuple[Vote, ...]] = {"sat": ("majority",)}
 """Engines that cannot take every model, with the votes that they can."""
 OPTIONS = {
-    "cdcl without score propagation": CdclOptions(propagate_scores=False),
-    "cdcl without slack": CdclOptions(slack=False),
-    "cdcl without climbing": CdclOptions(climb=False, patience=2),
-    "cdcl by small ensembles": CdclOptions(patience=0),
-    "cdcl by small ensembles of single trees": CdclOptions(climb=False, join=False, patience=0),
+    "cdcl without score propagation": SearchOptions(messages=False, propagate_scores=False),
+    "cdcl without slack": SearchOptions(messages=False, slack=False),
+    "cdcl without climbing": SearchOptions(messages=False, climb=False, patience=2),
+    "cdcl by small ensembles": SearchOptions(messages=False, patience=0),
+    "cdcl by small ensembles of single trees": SearchOptions(messages=False, climb=False, join=False, patience=0),
+    "messages without sweeps": SearchOptions(clauses=False, sweeps=False),
+    "messages of their own box only": SearchOptions(clauses=False, share=False),
+    "messages without smaller cores": SearchOptions(clauses=False, core=False),
+    "both from the start": SearchOptions(climb=False, patience=0),
 }
 
 
@@ -89,7 +93,7 @@ def asker(server: Server) -> Callable[[str], Ask]:
             return ask_child
 
         def ask_here(scores: ScoreModel, asked: Sequence[Asked]) -> list[tuple[Answer, Answer]]:
-            return ask_oracle(HERE[engine](scores) if engine in HERE else CdclOracle(scores, OPTIONS[engine]), asked)
+            return ask_oracle(HERE[engine](scores) if engine in HERE else SearchOracle(scores, OPTIONS[engine]), asked)
 
         return ask_here
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from proofwood.explain.model.scores import ScoreModel
-from proofwood.explain.oracles.cdcl import CdclOracle
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.oracles.reference.cpsat import CpsatOracle
 from proofwood.explain.oracles.sat import SatOracle
+from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search.attribution import attribution
 from proofwood.explain.search.counterfactual import nearest
 from proofwood.explain.search.enumerate import Enumeration
@@ -219,7 +219,7 @@ CHECKS = (check_abductive, check_keep_and_free, check_contrastive, check_all, ch
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_explanations_are_those_of_brute_force(check: Callable[[Case], None]) -> None:
-    for case in cases(77 + CHECKS.index(check), 60, CdclOracle):
+    for case in cases(77 + CHECKS.index(check), 60, SearchOracle):
         check(case)
 
 
@@ -227,7 +227,7 @@ def test_explanations_are_those_of_brute_force(check: Callable[[Case], None]) ->
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("part", range(4))
 def test_explanations_of_1000_ensembles(check: Callable[[Case], None], part: int) -> None:
-    for case in cases(1000 + part, 250, CdclOracle):
+    for case in cases(1000 + part, 250, SearchOracle):
         check(case)
 
 
@@ -254,7 +254,7 @@ def test_all_features_suffice_for_a_row_that_rounding_leaves_in_doubt() -> None:
     seen = 0
     while seen < 40:
         scores = random_scores(rng, vote="soft", n_classes=2, margin=2, max_cells=100)
-        case = Case(rng, CdclOracle, scores, random_cells(rng, scores))
+        case = Case(rng, SearchOracle, scores, random_cells(rng, scores))
         if naive_explain.changes(scores, case.cells, case.label, case.everything):
             seen += 1
             assert abductive(Questions(case.oracle, case.cells, case.label)).features == case.everything

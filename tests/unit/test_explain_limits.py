@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder
 from proofwood import Explainer
 from proofwood.explain.model.explained import explained
 from proofwood.explain.model.prices import cell_prices
-from proofwood.explain.oracles.cdcl import CdclOracle
+from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search import counterfactual
 from tests.clock import clocked, within
 
@@ -146,7 +146,7 @@ def test_a_clause_does_not_become_false_unseen():
     """Several decisions at once, a conflict with an early one, and a group whose clause was then never looked at."""
     frame, y = table(6000, 40)
     model = explained(pipeline(frame, y, n_estimators=100, max_depth=6), X=frame[:50])
-    oracle = CdclOracle(model.scores)
+    oracle = SearchOracle(model.scores)
     random = np.random.default_rng(0)
     rows = model.cells_of(model.read(frame[:40]))
     for cells in rows:

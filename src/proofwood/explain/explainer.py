@@ -91,8 +91,8 @@ class Explainer:
     missing : columns in which a missing value is considered, beside those in which a row of ``X`` lacks one, and those
         in which the row (or the table) that is asked about does. Everywhere else every row of the space has a value
     X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers
-    engine : ``"auto"``, ``"cdcl"`` (the package's own clause-learning search, which ``"auto"`` takes), ``"sat"``
-        (majority votes), ``"bound"``, ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
+    engine : ``"auto"``, the package's own searches in turn; ``"cdcl"`` (learned clauses) or ``"messages"`` (bounds of
+        a relaxation) alone; ``"sat"`` (majority votes), ``"bound"``, ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
     time_limit : seconds per explanation, None for no limit; an explanation that ran out of it says so in its status.
         Reading the model has no limit, and takes about ten seconds for a million nodes
     memory_limit : bytes that an explanation may add to the memory of the process, or a text such as "4GB"; None for

@@ -13,7 +13,7 @@ from proofwood.explain.answers.certified import certified
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.model.prices import cell_prices, distance
 from proofwood.explain.model.space import Key
-from proofwood.explain.oracles.cdcl import CdclOracle
+from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search.cheapest import cheapest
 from proofwood.explain.search.counterfactual import nearest
 from proofwood.explain.search.extract import contrastive as find_contrastive
@@ -59,7 +59,7 @@ def counterfactual(
     fixed = case.features(immutable, "immutable")
     q = case.questions
     starts = [row for changed, row in q.changing.items() if not changed & mask_of(fixed)]
-    if isinstance(q.oracle, CdclOracle):
+    if isinstance(q.oracle, SearchOracle):
         best = cheapest(q, q.oracle.model, prices, immutable=fixed, accept=case.is_real, starts=starts)
     else:
         best = nearest(q, prices, immutable=fixed, accept=case.is_real, starts=starts)

@@ -27,8 +27,8 @@ class Session:
 
     def __init__(self, model: Explained, engine: str) -> None:
         self.model, self.engine = model, engine
-        # The own engine needs a while to take in a large model, which is no part of the first question.
-        self._oracle = make_oracle(engine, model.scores) if engine in ("auto", "cdcl") else None
+        # The own engines need a while to take in a large model, which is no part of the first question.
+        self._oracle = make_oracle(engine, model.scores) if engine in ("auto", "cdcl", "messages") else None
         self._sure: Oracle | None = None
         self._last: Questions | None = None
 

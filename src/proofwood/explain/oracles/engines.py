@@ -8,15 +8,16 @@ from importlib.util import find_spec
 from proofwood.explain.encodings.majority import require_majority
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.bound import BoundOracle
-from proofwood.explain.oracles.cdcl import CdclOracle
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.oracles.reference.cpsat import CpsatOracle
 from proofwood.explain.oracles.reference.smt import SmtOracle
 from proofwood.explain.oracles.sat import SatOracle
+from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 
 _ENGINES: dict[str, Callable[[ScoreModel], Oracle]] = {
-    "auto": CdclOracle,
-    "cdcl": CdclOracle,
+    "auto": SearchOracle,
+    "cdcl": lambda scores: SearchOracle(scores, SearchOptions(messages=False)),
+    "messages": lambda scores: SearchOracle(scores, SearchOptions(clauses=False)),
     "sat": SatOracle,
     "bound": BoundOracle,
     "cpsat": CpsatOracle,
@@ -33,9 +34,9 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
 
     Parameters
     ----------
-    engine : ``"cdcl"``, the package's own clause-learning search, which ``"auto"`` takes; ``"sat"``, the paper's
-        formula, for majority votes; ``"bound"``, the formula of certificates; ``"cpsat"`` and ``"smt"``, references
-        that need OR-Tools and z3
+    engine : ``"auto"``, the package's own two searches in turn; ``"cdcl"``, by learned clauses, or ``"messages"``, by
+        bounds of messages, alone; ``"sat"``, the paper's formula, for majority votes; ``"bound"``, the formula of
+        certificates; ``"cpsat"`` and ``"smt"``, references that need OR-Tools and z3
     scores : ScoreModel
 
     Raises
@@ -53,9 +54,9 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
 
 
 def second_engine(first: str, scores: ScoreModel) -> str:
-    """An engine other than ``first`` that can take the model and needs nothing to be installed."""
-    if first != "cdcl":
-        return "cdcl"
+    """An engine that has nothing in common with ``first``, can take the model and needs nothing to be installed."""
+    if first not in ("auto", "cdcl", "messages"):
+        return "auto"
     return "sat" if is_majority(scores) else "bound"
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from proofwood import _native
-from proofwood.explain.oracles.cdcl import INTERRUPT, MEMORY
+from proofwood.explain.oracles.searches import INTERRUPT, MEMORY
 from proofwood.explain.search.counterfactual import TOLERANCE, Nearest, check_prices
 from proofwood.explain.search.questions import Questions
 from proofwood.memory import note_lack

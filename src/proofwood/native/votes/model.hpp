@@ -58,6 +58,12 @@ struct Model {
   }
 };
 
+struct Box {
+  std::vector<int> low, high;  // (n_columns) cells
+};
+
+__extension__ typedef __int128 i128;
+
 // Distances between places of arrays are int here; an array is indexed by std::size_t.
 inline std::size_t z(int i) { return static_cast<std::size_t>(i); }
 

@@ -16,16 +16,10 @@
 
 namespace proofwood::votes {
 
-__extension__ typedef __int128 i128;
-
 // What a row must reach: the sum over its leaves of `gain` is at least `need`. From `sure` on rounding changes nothing.
 struct Lead {
   std::vector<std::int64_t> gain;  // (n_leaves)
   std::int64_t need = 0, sure = 0;
-};
-
-struct Box {
-  std::vector<int> low, high;  // (n_columns) cells
 };
 
 constexpr std::int64_t kNever = std::int64_t{1} << 60;  // price of a cell that may not be taken

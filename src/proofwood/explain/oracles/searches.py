@@ -1,21 +1,33 @@
-"""The engine ``"cdcl"``: the package's own clause-learning search (conflict-driven clause learning), in C++.
+"""The engines ``"auto"``, ``"cdcl"`` and ``"messages"``: two searches in C++, together or alone.
 
-In each tree the best leaf that a box of cells still reaches bounds what the tree adds to the lead of another class; a
-box whose sum of bounds cannot reach a change is done (the idea of [1]_). Here a box is a set of bounds on cells, the
-sum is a propagator of the search, and each failure is explained by few bounds, which become a clause. Clauses speak of
-one pair of classes and of no row, so they are kept for all questions about that pair.
+``"cdcl"`` is a clause-learning search (conflict-driven clause learning). In each tree the best leaf that a box of cells
+still reaches bounds what the tree adds to the lead of another class; a box whose sum of bounds cannot reach a change is
+done (the idea of [1]_). Here a box is a set of bounds on cells, the sum is a propagator of the search, and each failure
+is explained by few bounds, which become a clause. Clauses speak of one pair of classes and of no row, so they are kept
+for all questions about that pair.
+
+``"messages"`` parts boxes of cells, and bounds what a class can gain on another in each by a linear relaxation: every
+tree may choose a leaf and every column a cell that do not fit together, and numbers for the slots of each column say
+what a tree gets for a cell and the column pays for it. They are changed column by column, so that the bound never gets
+worse (block-coordinate descent [2]_, [3]_), and are whole numbers, so that it is counted exactly.
+
+``"auto"`` lets them take turns. The first turn of the clauses is short; each later one is twice as long as the last.
 
 References
 ----------
 .. [1] Törnblom, Karlsson, Nadjm-Tehrani (2023), Finding Minimum-Cost Explanations for Predictions Made by Tree
    Ensembles, arXiv 2303.09271.
+.. [2] Kolmogorov (2006), Convergent Tree-Reweighted Message Passing for Energy Minimization, IEEE Transactions on
+   Pattern Analysis and Machine Intelligence 28(10).
+.. [3] Globerson, Jaakkola (2007), Fixing Max-Product: Convergent Message Passing Algorithms for MAP LP-Relaxations,
+   NIPS 2007.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 
 import numpy as np
@@ -32,28 +44,43 @@ _Reply = tuple[int, list[int], list[int], int]
 
 
 @dataclass(frozen=True, slots=True)
-class CdclOptions:
-    """Switches of the search; none changes an answer.
+class SearchOptions:
+    """Switches of the searches; none changes an answer.
 
     Parameters
     ----------
+    clauses, messages : which searches take part; one at least. Where only a class that comes before several others
+        answers a question, clauses do, as messages know one pair of classes
     propagate_scores : bounds that the sum of scores forces are set at once
     slack : explanations leave out what the distance of the sum to a change makes needless
     climb : local search for a row of another class, before and between the conflicts
     local : a question with many conflicts goes on as a small ensemble of its own, of the leaves that its box reaches
     join : the trees of that ensemble are joined in pairs, whose best compatible leaves bound the sum better
-    patience : conflicts before that
+    patience : conflicts of the first turn of the clauses
+    sweeps : messages are changed; without, boxes are bounded by the best leaf of each tree
+    share : the messages of a box begin with those of the box that it is part of, or of the last proof
+    core : a proof by a single box leaves out features that it does not need
     """
 
+    clauses: bool = True
+    messages: bool = True
     propagate_scores: bool = True
     slack: bool = True
     climb: bool = True
     local: bool = True
     join: bool = True
     patience: int = 20
+    sweeps: bool = True
+    share: bool = True
+    core: bool = True
+
+    @property
+    def engine(self) -> str:
+        """The name that the searches have together."""
+        return "auto" if self.clauses and self.messages else "cdcl" if self.clauses else "messages"
 
 
-DEFAULT_OPTIONS = CdclOptions()
+DEFAULT_OPTIONS = SearchOptions()
 
 
 def native_model(scores: ScoreModel) -> _native.VoteModel:
@@ -69,43 +96,30 @@ def native_model(scores: ScoreModel) -> _native.VoteModel:
     )
 
 
-class CdclOracle:
-    """Clause-learning oracle for any ensemble of threshold trees; complete.
+class SearchOracle:
+    """Oracle for any ensemble of threshold trees; complete.
 
     Parameters
     ----------
     scores : ScoreModel
-    options : switches of the search
+    options : switches of the searches
 
     Attributes
     ----------
     model : the ensemble, for other native searches
     """
 
-    name = "cdcl"
-
-    def __init__(self, scores: ScoreModel, options: CdclOptions = DEFAULT_OPTIONS) -> None:
+    def __init__(self, scores: ScoreModel, options: SearchOptions = DEFAULT_OPTIONS) -> None:
         self.scores = scores
         self.options = options
         self.model = native_model(scores)
-        self._search = self._make()
+        self.name = options.engine
         self._first_target: dict[int, list[int]] = {}
         feature_of = np.zeros(scores.n_columns, dtype=np.int64)
         for feature, columns in enumerate(scores.features):
             feature_of[list(columns)] = feature
+        self._search = _native.VoteSearch(self.model, feature_of.tolist(), asdict(options))
         self._feature_of_variable = np.repeat(feature_of, scores.n_thresholds).tolist()
-
-    def _make(self) -> _native.VoteSearch:
-        rules = self.options
-        return _native.VoteSearch(
-            self.model,
-            rules.propagate_scores,
-            rules.slack,
-            rules.climb,
-            rules.local,
-            rules.join,
-            rules.patience,
-        )
 
     def __getstate__(self) -> Mapping[str, object]:
         return {"scores": self.scores, "options": self.options}
@@ -190,14 +204,14 @@ class CdclOracle:
         left = _rest(until)
         least = self.scores.threshold_of_win(target, label)
         if any_other:  # a row in which the label does not come first will do, whoever does
-            return self._search.ask(target, label, least, assumptions, near, left)
+            return self._search.ask(target, [(label, least)], assumptions, near, left)
         # Where the target cannot come before the label it is not first: an easier question, asked first.
         half = None if left is None else left / 2
-        easier = self._search.ask(target, label, least, assumptions, near, half)
+        easier = self._search.ask(target, [(label, least)], assumptions, near, half)
         if easier[0] == SAME or easier[3] == INTERRUPT:
             return easier
         rivals = [(k, self.scores.threshold_of_win(target, k)) for k in range(self.scores.n_classes) if k != target]
-        return self._search.ask_first(target, rivals, assumptions, near, _rest(until))
+        return self._search.ask(target, rivals, assumptions, near, _rest(until))
 
 
 def _rest(until: float | None) -> float | None:

@@ -1,0 +1,102 @@
+// The turns of the two searches: each twice as long as the one before.
+//
+// Theory: docs/theory/explanations.md, "The engine auto".
+#include "votes/turns.hpp"
+
+#include <algorithm>
+
+namespace proofwood::votes {
+
+namespace {
+
+// About 20 ms each, of the first turns.
+constexpr std::int64_t kFirstOptions = 3'000'000;
+constexpr std::int64_t kFirstConflicts = 200;
+
+}  // namespace
+
+bool Turns::by_clauses(const Asked& asked) const { return rules_.clauses || asked.contests.size() > 1; }
+
+ClauseSearch& Turns::clause_search(const Asked& asked) {
+  const Contest& contest = asked.contests.front();
+  auto& search = asked.contests.size() > 1 ? firsts_[contest.winner] : pairs_[{contest.winner, contest.loser}];
+  if (!search) search = std::make_unique<ClauseSearch>(model_, asked.contests, rules_.clause_rules);
+  return *search;
+}
+
+// Local search, small ensembles and messages know one contest.
+Outcome Turns::ask_clauses(const Asked& asked, std::int64_t conflicts, Watch& watch) {
+  ClauseSearch& search = clause_search(asked);
+  const bool one = asked.contests.size() == 1;
+  const Budget budget{watch, conflicts, one};
+  const Outcome outcome = one && rules_.clause_rules.local ? search.solve_small(asked.assumptions, asked.near, budget)
+                                                           : search.solve(asked.assumptions, asked.near, budget);
+  if (outcome == Outcome::kChanges) witness_ = search.witness();
+  if (outcome == Outcome::kSame) core_ = search.core();
+  return outcome;
+}
+
+Outcome Turns::ask_messages(const Asked& asked, std::int64_t most, Watch& watch) {
+  if (!messages_) messages_ = std::make_unique<MessageSearch>(model_, feature_of_, rules_.message_rules);
+  Box box{std::vector<int>(z(model_.n_columns), 0), model_.cells};
+  for (const Literal l : asked.assumptions) {
+    const int v = l >> 1, c = model_.column_of[z(v)], cut = v - model_.first[z(c)];
+    if ((l & 1) != 0)
+      box.high[z(c)] = std::min(box.high[z(c)], cut);
+    else
+      box.low[z(c)] = std::max(box.low[z(c)], cut + 1);
+  }
+  const Outcome outcome = messages_->ask(asked.contests.front(), box, asked.near, most, watch);
+  if (outcome == Outcome::kChanges) witness_ = messages_->witness();
+  if (outcome == Outcome::kSame) {
+    core_.clear();
+    for (const Literal l : asked.assumptions)
+      if (messages_->needed()[z(model_.column_of[z(l >> 1)])] != 0) core_.push_back(l);
+  }
+  return outcome;
+}
+
+Outcome Turns::begin(const Asked& asked, Watch& watch) {
+  if (!by_clauses(asked)) return ask_messages(asked, kFirstOptions, watch);
+  if (rules_.patience <= 0) return Outcome::kStopped;
+  ClauseSearch& search = clause_search(asked);
+  const Budget budget{watch, rules_.patience, asked.contests.size() == 1};
+  const Outcome outcome = search.solve(asked.assumptions, asked.near, budget);
+  if (outcome == Outcome::kChanges) witness_ = search.witness();
+  if (outcome == Outcome::kSame) core_ = search.core();
+  return outcome;
+}
+
+Outcome Turns::go_on(const Asked& asked, Watch& watch) {
+  const bool clauses = by_clauses(asked), messages = rules_.messages && asked.contests.size() == 1;
+  std::int64_t options = messages && clauses ? kFirstOptions : -1;
+  std::int64_t conflicts = messages && clauses ? kFirstConflicts : -1;
+  while (!watch.over()) {
+    if (messages) {
+      const Outcome outcome = ask_messages(asked, options, watch);
+      if (outcome != Outcome::kStopped) return outcome;
+    }
+    if (clauses && !watch.over()) {
+      const Outcome outcome = ask_clauses(asked, conflicts, watch);
+      if (outcome != Outcome::kStopped) return outcome;
+    }
+    if (options >= 0) options *= 2;
+    if (conflicts >= 0) conflicts *= 2;
+  }
+  return Outcome::kStopped;
+}
+
+void Turns::clear() {
+  pairs_.clear();
+  firsts_.clear();
+  messages_.reset();
+}
+
+std::int64_t Turns::conflicts() const {
+  std::int64_t sum = 0;
+  for (const auto& [_, search] : pairs_) sum += search ? search->conflicts() : 0;  // none if memory did not last for it
+  for (const auto& [_, search] : firsts_) sum += search ? search->conflicts() : 0;
+  return sum;
+}
+
+}  // namespace proofwood::votes

@@ -1,0 +1,67 @@
+// Answers questions about one ensemble by two searches that take turns: learned clauses, and bounds of messages.
+//
+// Theory: docs/theory/explanations.md, "The engine auto". Neither is good at everything: clauses learn across questions
+// and know little of large ensembles; messages bound those well and forget.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/watch.hpp"
+#include "votes/clause_search.hpp"
+#include "votes/message_search.hpp"
+
+namespace proofwood::votes {
+
+struct TurnRules {
+  Rules clause_rules;
+  MessageRules message_rules;
+  bool clauses = true, messages = true;  // which searches take part; one at least
+  std::int64_t patience = 20;            // conflicts before a question is worth a thread of its own
+};
+
+class Turns {
+ public:
+  // A question: is there a row of the box in which the winner wins all contests? `near` are the cells of the row asked
+  // about.
+  struct Asked {
+    std::vector<Contest> contests;
+    std::vector<Literal> assumptions;
+    std::vector<int> near;
+  };
+
+  Turns(const Model& model, std::vector<int> feature_of, TurnRules rules)
+      : model_(model), feature_of_(std::move(feature_of)), rules_(rules) {}
+
+  // The first turn, short; kStopped if the question needs more.
+  Outcome begin(const Asked& asked, Watch& watch);
+  // Until there is an answer, or the watch is over.
+  Outcome go_on(const Asked& asked, Watch& watch);
+  // Forgets everything: of no use is what a search lacked memory for.
+  void clear();
+
+  const std::vector<int>& witness() const { return witness_; }  // after kChanges: cells
+  const std::vector<Literal>& core() const { return core_; }    // after kSame: assumptions that suffice
+  std::int64_t conflicts() const;
+  std::int64_t boxes() const { return messages_ ? messages_->boxes() : 0; }
+
+ private:
+  bool by_clauses(const Asked& asked) const;  // messages know one contest
+  ClauseSearch& clause_search(const Asked& asked);
+  Outcome ask_clauses(const Asked& asked, std::int64_t conflicts, Watch& watch);
+  Outcome ask_messages(const Asked& asked, std::int64_t most, Watch& watch);
+
+  const Model& model_;
+  std::vector<int> feature_of_;
+  TurnRules rules_;
+  std::map<std::pair<int, int>, std::unique_ptr<ClauseSearch>> pairs_;
+  std::map<int, std::unique_ptr<ClauseSearch>> firsts_;  // one class against several
+  std::unique_ptr<MessageSearch> messages_;
+  std::vector<int> witness_;
+  std::vector<Literal> core_;
+};
+
+}  // namespace proofwood::votes
