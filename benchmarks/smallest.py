@@ -146,14 +146,15 @@ def _draw(table: Table, path: Path) -> None:
     drawn = [case for case in SETS if any(share < 1 for goal in GOALS for _, share in shares[goal][case])]
     figure = Figure(figsize=(11, 4), layout="constrained")
     panels = figure.subplots(1, len(GOALS), sharey=True)
-    sizes = sorted({int(rows) for goal in GOALS for case in drawn for rows, _ in shares[goal][case]})
+    most = max((rows for goal in GOALS for case in drawn for rows, _ in shares[goal][case]), default=100)
+    ticks = [10**power for power in range(2, 9) if 10**power <= max(most, 100)]
     for panel, (goal, name) in zip(panels, GOALS.items(), strict=True):
         for place, case in enumerate(drawn):
             points = shares[goal][case]
             color = colormaps["tab20"](place % 20)
             panel.plot(*zip(*points, strict=True), marker="osv^D"[place % 5], ms=4, lw=1, color=color, label=case)
         panel.set_xscale("log")
-        panel.set_xticks(sizes[:4], [f"{size:,}" for size in sizes[:4]])
+        panel.set_xticks(ticks, [f"{size:,}" for size in ticks])
         panel.xaxis.set_minor_locator(NullLocator())
         panel.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:.0%}"))
         panel.set_title(name)

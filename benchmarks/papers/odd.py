@@ -23,7 +23,7 @@ from benchmarks.harness import RESULTS, markdown_table, number, seconds_text, wr
 from benchmarks.papers import odd_published as published
 from benchmarks.papers.measuring import Published
 from benchmarks.papers.odd_figures import figure2, figure3, figure4
-from benchmarks.papers.odd_runs import Cell, Plan, Row, Tally, calibrate, mean, protocol, runs, shares_stored
+from benchmarks.papers.odd_runs import CERTAIN, Cell, Plan, Row, Tally, calibrate, mean, protocol, runs, shares_stored
 from benchmarks.papers.odd_tasks import ALPHAS, SKELETONS
 
 OUT = RESULTS / "odd"
@@ -58,6 +58,10 @@ def _four(value: float) -> str:
     return f"{value:.4f}" if math.isfinite(value) else "–"
 
 
+NEAR = 1e-9
+"""Costs that differ by less are equal."""
+
+
 # ------------------------------------------------------------------ table 1
 
 
@@ -84,6 +88,7 @@ def table1(plan: Plan, *, page: str = "table1") -> Path:
         _by_skeleton(found, "improved", published.TABLE_1_IMPROVED),
         "## By set",
         _by_set(found),
+        *_beside_univariate(plan, found),
         "## What found the best diagram",
         _by_engine(found),
     ]
@@ -147,6 +152,41 @@ def _by_set(found: Mapping[Cell, Row]) -> str:
             line.append(seconds_text(statistics.median(kept) if kept else math.nan))
         lines.append(line)
     return markdown_table(header, lines)
+
+
+def _beside_univariate(plan: Plan, found: Mapping[Cell, Row]) -> list[str]:
+    """Oblique runs beside the univariate ones that are stored; nothing if there are none."""
+    others = {cell: dataclasses.replace(cell, splits="univariate") for cell in found if cell.splits == "oblique"}
+    stored = runs(dataclasses.replace(plan, measure=False), others.values())
+    lines = []
+    for skeleton in dict.fromkeys(cell.skeleton for cell in others):
+        for alpha in sorted({cell.alpha for cell in others}, reverse=True):
+            pairs = [
+                (found[cell], stored[other])
+                for cell, other in others.items()
+                if (cell.skeleton, cell.alpha) == (skeleton, alpha) and other in stored
+            ]
+            if not pairs:
+                continue
+            costs = [tuple(number(row["objective"]) for row in pair) for pair in pairs]
+            lower = sum(ours < other - NEAR for ours, other in costs)
+            higher = sum(ours > other + NEAR for ours, other in costs)
+            counts = (len(pairs), lower, len(pairs) - lower - higher, higher)
+            means = (
+                mean(number(ours[column]) for ours, _ in pairs) for column in ("start", "objective", "lower_bound")
+            )
+            line = [f"{skeleton}, {alpha:g}", *(str(count) for count in counts), *(_four(one) for one in means)]
+            proved = sum(other["status"] in CERTAIN for _, other in pairs)
+            lines.append([*line, _four(mean(cost for _, cost in costs)), str(proved)])
+    if not lines:
+        return []
+    header = ["skeleton, alpha", "pairs", "lower", "equal", "higher", "mean cost of step 1", "mean cost"]
+    header += ["mean bound", "mean cost, univariate", "of these proved"]
+    return [
+        "## Beside univariate splits",
+        "The same set, skeleton and alpha, where both are stored.",
+        markdown_table(header, lines),
+    ]
 
 
 def _by_engine(found: Mapping[Cell, Row]) -> str:

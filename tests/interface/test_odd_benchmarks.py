@@ -258,6 +258,10 @@ def test_page_of_table_1(plan: Plan) -> None:
     assert "| 32 | 25 | 58 |" in text  # the paper's shares
     assert "(42)" in text  # 225 of 540
     assert "| generated-tiny | 40 | 3 |" in text
+    beside = text[text.index("## Beside univariate splits") : text.index("## What found")].splitlines()
+    pairs = [[int(count) for count in line.split("|")[2:6]] for line in beside if line.startswith(("| I,", "| tree,"))]
+    assert len(pairs) == 4
+    assert all(n == 4 == lower + equal + higher for n, lower, equal, higher in pairs)
     before = (plan.out / "runs.csv").read_text()
     assert odd.table1(dataclasses.replace(plan, measure=False)).read_text() == text
     assert (plan.out / "runs.csv").read_text() == before
