@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, Explanation, OptimalTreeClassifier
 from proofwood.explain.model.explained import explained
-from proofwood.explain.oracles.engines import make_oracle, second_engine
+from proofwood.explain.oracles.engines import ENGINES, NEEDS, make_oracle, second_engine
 from proofwood.explain.search.extract import NotSufficientError
 
 
@@ -121,8 +122,9 @@ def test_every_kind_is_verified_by_another_engine(explainer, frame):
         ):
             checked = found.verify()
             assert checked.ok, checked.problems
-    assert second_engine("cpsat", explainer.model.scores) == "cdcl"
-    assert second_engine("cdcl", explainer.model.scores) == "bound"
+    assert second_engine("cpsat", explainer.model.scores) == "auto"
+    for name in ("auto", "cdcl", "messages"):
+        assert second_engine(name, explainer.model.scores) == "bound"
 
 
 def test_the_smallest_is_no_larger_and_says_so(explainer, frame):
@@ -421,7 +423,9 @@ def test_certificates_come_with_explanations(explainer, frame):
 
 
 def test_engines_by_name(explainer):
-    assert make_oracle("auto", explainer.model.scores).name == "cdcl"
+    for name in ENGINES:
+        if name != "sat" and not (name in NEEDS and find_spec(NEEDS[name][0]) is None):
+            assert make_oracle(name, explainer.model.scores).name == name
     with pytest.raises(ValueError, match="engine='fast'"):
         make_oracle("fast", explainer.model.scores)
     with pytest.raises(ValueError, match="majority votes"):
