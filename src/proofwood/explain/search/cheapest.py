@@ -1,4 +1,4 @@
-"""The nearest row of another class, by the native branch and bound with multipliers; prices are counted in integers.
+"""The nearest row of another class, by the native branch and bound with messages; prices are counted in integers.
 
 Prices are scaled by a power of two and rounded down, so that what is proved of the integers bounds the true prices.
 """
@@ -31,17 +31,17 @@ class PriceOptions:
 
     Parameters
     ----------
-    steps : multipliers bound the boxes; without, single leaves and cells
+    sweeps : messages bound the boxes; without, single leaves and cells
     settle : leaves, and cells at the ends of columns, that would make a row too dear are left out of a box
     climb : local search for cheap rows
-    first_steps, further_steps : of the multipliers, in the first box and in each further one
+    first_rounds, further_rounds : of sweeps, in the first box and in each further one
     """
 
-    steps: bool = True
+    sweeps: bool = True
     settle: bool = True
     climb: bool = True
-    first_steps: int = 500
-    further_steps: int = 30
+    first_rounds: int = 20
+    further_rounds: int = 3
 
 
 DEFAULT_OPTIONS = PriceOptions()

@@ -58,11 +58,11 @@ class NearestSearch {
   static votes::PriceRules rules(const nb::dict& settings) {
     proofwood::SettingsReader reader(settings);
     votes::PriceRules rules;
-    rules.steps = reader.need<bool>("steps");
+    rules.sweeps = reader.need<bool>("sweeps");
     rules.settle = reader.need<bool>("settle");
     rules.climb = reader.need<bool>("climb");
-    rules.first_steps = reader.need<int>("first_steps", 1);
-    rules.further_steps = reader.need<int>("further_steps", 1);
+    rules.first_rounds = reader.need<int>("first_rounds", 1);
+    rules.further_rounds = reader.need<int>("further_rounds", 1);
     reader.finish();
     return rules;
   }

@@ -52,7 +52,6 @@ bool Messages::enter(const Box& box, const KeptMessages* from, const Worth& wort
   forward_ = true;
   work_ += static_cast<std::int64_t>(options_.size());
   open_edges();
-  count();
   return true;
 }
 
@@ -86,12 +85,12 @@ bool Messages::list_options(const std::vector<int>* among) {
   return true;
 }
 
-// Makes the box as small as factors with a single option need it (of a tree the others are then excluded anyway);
-// whether it has become smaller.
+// Makes the box as small as factors with a single option need it; whether it has become smaller. The other options may
+// have been left out for their worth, so that the box is not yet within the one that stays.
 bool Messages::follow() {
   const Model& model = factors_.model;
   bool smaller = false;
-  for (int f = model.n_trees; f < factors_.n_factors(); ++f) {
+  for (int f = 0; f < factors_.n_factors(); ++f) {
     if (options_of_[z(f) + 1] - options_of_[z(f)] != 1) continue;
     const int option = options_[z(options_of_[z(f)])];
     for (int i = factors_.needs_of[z(option)]; i < factors_.needs_of[z(option) + 1]; ++i) {
@@ -114,16 +113,7 @@ void Messages::open_edges() {
   number_.clear();
   low_slot_.clear();
   high_slot_.clear();
-  got_.clear();
   for (auto& edges : edges_of_) edges.clear();
-  value_.resize(options_.size());
-  for (std::size_t i = 0; i < options_.size(); ++i)
-    value_[i] = options_[i] < factors_.model.n_leaves ? worth_->options[z(options_[i])] : 0.0;
-  for (int c = 0; c < factors_.model.n_columns; ++c) {
-    const std::size_t n = z(box_.high[z(c)] - box_.low[z(c)] + 1);
-    left_[z(c)].assign(n, 0.0);
-    if (!worth_->cells.empty()) std::copy_n(worth_->cells[z(c)].begin() + box_.low[z(c)], n, left_[z(c)].begin());
-  }
   for (int f = 0; f < factors_.n_factors(); ++f) {
     if (options_of_[z(f) + 1] - options_of_[z(f)] < 2) continue;
     for (int i = options_of_[z(f)]; i < options_of_[z(f) + 1]; ++i) touch(options_[z(i)]);
@@ -133,7 +123,50 @@ void Messages::open_edges() {
       open_edge(f, e);
     }
   }
+  load_messages();
+}
+
+// What options and cells come to with the messages at hand.
+void Messages::load_messages() {
+  value_.resize(options_.size());
+  for (std::size_t i = 0; i < options_.size(); ++i)
+    value_[i] = options_[i] < factors_.model.n_leaves ? worth_->options[z(options_[i])] : 0.0;
+  for (int c = 0; c < factors_.model.n_columns; ++c) {
+    const std::size_t n = z(box_.high[z(c)] - box_.low[z(c)] + 1);
+    left_[z(c)].assign(n, 0.0);
+    if (!worth_->cells.empty()) std::copy_n(worth_->cells[z(c)].begin() + box_.low[z(c)], n, left_[z(c)].begin());
+  }
+  got_.resize(low_slot_.size());
+  for (const Edge& edge : edges_) {
+    const Factors::Edge& of = factors_.edges[z(edge.of)];
+    const int low = box_.low[z(of.column)], high = box_.high[z(of.column)];
+    const double* message = &messages_[z(of.first_slot)];
+    for (int k = edge.first_interval; k < edge.first_interval + edge.n_intervals; ++k)
+      got_[z(k)] = *std::max_element(message + low_slot_[z(k)], message + high_slot_[z(k)] + 1);
+    for (int i = 0; i < options_of_[z(edge.factor) + 1] - options_of_[z(edge.factor)]; ++i)
+      value_[z(options_of_[z(edge.factor)] + i)] += got_[z(edge.first_interval + number_[z(edge.first_number + i)])];
+    auto& left = left_[z(of.column)];
+    for (int s = edge.first, cell = low; s <= edge.last; ++s) {
+      const int end = s == edge.last ? high + 1 : factors_.cuts[z(of.first_cut + s)];
+      for (; cell < end; ++cell) left[z(cell - low)] -= message[s];
+    }
+  }
   for (int c = 0; c < factors_.model.n_columns; ++c) sum_[z(c)] = left_[z(c)];
+  count();
+}
+
+void Messages::reweigh(double factor) {
+  for (const Edge& edge : edges_) {
+    double* message = &messages_[z(factors_.edges[z(edge.of)].first_slot)];
+    for (int s = edge.first; s <= edge.last; ++s)
+      message[s] = std::clamp(std::floor(message[s] * factor), -most_message_, most_message_);
+  }
+  load_messages();
+}
+
+int Messages::chosen(int factor) const {
+  const auto first = value_.begin() + options_of_[z(factor)], end = value_.begin() + options_of_[z(factor) + 1];
+  return options_[z(static_cast<int>(std::max_element(first, end) - value_.begin()))];
 }
 
 // Marks the edges in which an option permits only a part of the box.
@@ -155,7 +188,7 @@ void Messages::open_edge(int factor, int number) {
             factors_.slot(of, low),
             factors_.slot(of, high),
             static_cast<int>(number_.size()),
-            static_cast<int>(got_.size()),
+            static_cast<int>(low_slot_.size()),
             0};
   const int* interval_of = &factors_.interval_of[z(of.first_number)] - factors_.options_of[z(factor)];
   for (int i = options_of_[z(factor)]; i < options_of_[z(factor) + 1]; ++i) {
@@ -170,16 +203,6 @@ void Messages::open_edge(int factor, int number) {
   }
   for (int i = options_of_[z(factor)]; i < options_of_[z(factor) + 1]; ++i)
     local_[z(of.first_interval + interval_of[options_[z(i)]])] = -1;
-  const double* message = &messages_[z(of.first_slot)];
-  for (int k = edge.first_interval; k < edge.first_interval + edge.n_intervals; ++k)
-    got_.push_back(*std::max_element(message + low_slot_[z(k)], message + high_slot_[z(k)] + 1));
-  for (int i = 0; i < options_of_[z(factor) + 1] - options_of_[z(factor)]; ++i)
-    value_[z(options_of_[z(factor)] + i)] += got_[z(edge.first_interval + number_[z(edge.first_number + i)])];
-  auto& left = left_[z(of.column)];
-  for (int s = edge.first, cell = low; s <= edge.last; ++s) {
-    const int end = s == edge.last ? high + 1 : factors_.cuts[z(of.first_cut + s)];
-    for (; cell < end; ++cell) left[z(cell - low)] -= message[s];
-  }
   edges_of_[z(of.column)].push_back(static_cast<int>(edges_.size()));
   edges_.push_back(edge);
 }
@@ -318,6 +341,46 @@ bool Messages::sweep(i128 enough, Watch& watch) {
   return true;
 }
 
+bool Messages::leave_out(i128 enough) {
+  // A row that takes an option or a cell is worth at most the bound, less what it lacks to the best one.
+  const i128 room = total_ - enough;
+  for (int c = 0; c < factors_.model.n_columns; ++c) {
+    const auto& left = left_[z(c)];
+    const auto gone = [&](int cell) { return static_cast<std::int64_t>(column_best_[z(c)] - left[z(cell)]) > room; };
+    int begin = 0, end = static_cast<int>(left.size());
+    while (begin < end && gone(begin)) ++begin;
+    while (begin < end && gone(end - 1)) --end;
+    if (begin == end) return false;
+    box_.high[z(c)] = box_.low[z(c)] + end - 1;
+    box_.low[z(c)] += begin;
+  }
+  std::vector<int> places;
+  std::size_t edge = 0;
+  for (int f = 0; f < factors_.n_factors(); ++f) {
+    const std::size_t before = places.size();
+    for (int i = options_of_[z(f)]; i < options_of_[z(f) + 1]; ++i)
+      if (static_cast<std::int64_t>(factor_best_[z(f)] - value_[z(i)]) <= room) places.push_back(i);
+    if (places.size() == before) return false;
+    for (; edge < edges_.size() && edges_[edge].factor == f; ++edge) {
+      const Edge& e = edges_[edge];
+      const Factors::Edge& of = factors_.edges[z(e.of)];
+      int first = e.last, last = e.first;
+      for (std::size_t k = before; k < places.size(); ++k) {
+        const int number = e.first_interval + number_[z(e.first_number + places[k] - options_of_[z(f)])];
+        first = std::min(first, low_slot_[z(number)]);
+        last = std::max(last, high_slot_[z(number)]);
+      }
+      int &low = box_.low[z(of.column)], &high = box_.high[z(of.column)];
+      if (first > e.first) low = std::max(low, factors_.cuts[z(of.first_cut + first - 1)]);
+      if (last < e.last) high = std::min(high, factors_.cuts[z(of.first_cut + last)] - 1);
+      if (low > high) return false;
+    }
+  }
+  for (int& i : places) i = options_[z(i)];
+  options_ = std::move(places);
+  return true;
+}
+
 void Messages::choose(const std::vector<int>& near, std::vector<int>& row) const {
   row.resize(near.size());
   for (std::size_t c = 0; c < near.size(); ++c) {
@@ -427,6 +490,15 @@ Messages::Branch Messages::branch() {
     }
     for (std::size_t i = 1; i < n; ++i) below[i] += below[i - 1];
     for (std::size_t i = n - 1; i-- > 0;) above[i] += above[i + 1];
+    if (!worth_->cells.empty()) {
+      const double* cell = &worth_->cells[z(c)][z(low)];
+      all += *std::max_element(cell, cell + n);
+      double best_below = kNone, best_above = kNone;
+      for (std::size_t i = 0; i < n; ++i) {
+        below[i] += best_below = std::max(best_below, cell[i]);
+        above[n - 1 - i] += best_above = std::max(best_above, cell[n - 1 - i]);
+      }
+    }
     for (std::size_t i = 0; i + 1 < n; ++i) {
       const double lost[] = {all - below[i], all - above[i + 1]};
       const double score = std::min(lost[0], lost[1]) + kFewSides * std::max(lost[0], lost[1]);

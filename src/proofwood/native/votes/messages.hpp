@@ -43,6 +43,13 @@ class Messages {
   // `enough` or the watch was over before the end.
   bool sweep(i128 enough, Watch& watch);
   i128 bound() const { return total_; }
+  // The same box with other worth of its options, the messages times a factor.
+  void reweigh(double factor);
+  // Leaves out options, and cells at the ends of columns, with which a row is worth less than `enough`: the box and the
+  // options that keep() gives become smaller, all else waits for enter(). False if no row is left.
+  bool leave_out(i128 enough);
+  // The best option of a factor by the last messages.
+  int chosen(int factor) const;
   // Cells of best worth by the last messages, those nearest to `near` among equals.
   void choose(const std::vector<int>& near, std::vector<int>& row) const;
 
@@ -82,6 +89,7 @@ class Messages {
   bool list_options(const std::vector<int>* among);
   bool follow();
   void open_edges();
+  void load_messages();
   void touch(int option);
   void open_edge(int factor, int number);
   void count();

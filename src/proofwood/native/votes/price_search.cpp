@@ -4,6 +4,8 @@
 #include "votes/price_search.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "common/memory.hpp"
 
@@ -11,17 +13,29 @@ namespace proofwood::votes {
 
 namespace {
 
-constexpr int kLook = 10;                      // steps between two looks at the row they chose
+constexpr int kSweeps = 5;            // between two looks at the weights, and at the row that is chosen
+constexpr double kPace = 0.02;        // of what is missing to the best price: slower rounds are the last
+constexpr int kFewRounds = 12;        // in the first box, before the pace is looked at
+constexpr double kFirstFactor = 2.0;  // of weights
+constexpr double kFurtherFactor = 1.1;
+constexpr int kWeightBits = 20;                // of the first weights
 constexpr std::size_t kMostKept = 67'000'000;  // numbers: beyond, nodes begin with what an ancestor kept
 
+// Part of a sum that is shifted down, rounded towards what is certain.
+i128 shifted(i128 sum, int shift) { return sum >> shift; }
+
+}  // namespace
+
 // What nodes keep, counted for as long as one of them has it.
-struct Numbers {
+struct PriceSearch::Numbers {
   Kept kept;
   std::size_t size;
   std::size_t& sum;
 
-  Numbers(Kept given, std::size_t& total)
-      : kept(std::move(given)), size(kept.multipliers.size() + kept.leaves.size()), sum(total) {
+  Numbers(KeptMessages messages, std::vector<std::int64_t> weights, std::size_t& total)
+      : kept{std::move(messages), std::move(weights)},
+        size(kept.messages.messages.size() + kept.messages.options.size()),
+        sum(total) {
     sum += size;
   }
   Numbers(const Numbers&) = delete;
@@ -29,17 +43,25 @@ struct Numbers {
   ~Numbers() { sum -= size; }
 };
 
-}  // namespace
-
 PriceSearch::PriceSearch(const Model& model, std::vector<Way> ways, Prices prices, const Box& box,
                          const std::vector<int>& near, std::int64_t upper, PriceRules rules)
-    : model_(model), ways_(std::move(ways)), prices_(std::move(prices)), all_(box), rules_(rules), upper_(upper) {
-  const bool question = std::all_of(prices_.begin(), prices_.end(), [](const auto& price) {
-    return std::all_of(price.begin(), price.end(), [](std::int64_t one) { return one == 0 || one == kNever; });
-  });
+    : model_(model),
+      ways_(std::move(ways)),
+      prices_(std::move(prices)),
+      all_(box),
+      rules_(rules),
+      rates_(ways_.size()),
+      factors_(model),
+      messages_(factors_),
+      upper_(upper),
+      near_(near) {
+  worth_.options.resize(z(model.n_leaves));
+  for (const auto& price : prices_) {
+    worth_.cells.emplace_back();
+    for (const std::int64_t one : price)
+      worth_.cells.back().push_back(one == kNever ? Messages::kNever : -static_cast<double>(one));
+  }
   for (std::size_t way = 0; way < ways_.size(); ++way) {
-    relaxations_.push_back(
-        std::make_unique<Relaxation>(model_, ways_[way], prices_, question && ways_[way].size() == 1));
     climbs_.push_back(std::make_unique<PricedClimb>(model_, ways_[way], prices_));
     open_.push({0, numbers_++, static_cast<int>(way), box, nullptr});
     if (rules_.climb) starts_.emplace_back(static_cast<int>(way), near);
@@ -92,29 +114,24 @@ PriceSearch::Ended PriceSearch::run(Watch& watch) {
 
 // The node leaves the queue when it is closed or parted; it stays where a row is in doubt, or the time is over.
 void PriceSearch::work(const Node& node, Watch& watch) {
-  Relaxation& relaxation = *relaxations_[z(node.way)];
   ++nodes_;
-  if (!relaxation.enter(node.box, node.kept.get(), upper_) || refused_.contains(relaxation.leaves())) {
+  set_rate(node.way);
+  weights_ = node.kept ? node.kept->weights : rate_->first;
+  factors_of_weights_.assign(weights_.size(), node.kept ? kFurtherFactor : kFirstFactor);
+  turns_.assign(weights_.size(), 0);
+  load(node.kept ? &node.kept->messages.options : nullptr);
+  if (!messages_.enter(node.box, node.kept ? &node.kept->messages : nullptr, worth_) || refused() ||
+      !possible(ways_[z(node.way)])) {
     open_.pop();
     return;
   }
   std::int64_t bound = node.bound;
-  const int steps = !rules_.steps ? 1 : node.kept ? rules_.further_steps : rules_.first_steps;
-  for (int done = 0; done < steps;) {
-    for (int i = 0; i < kLook && done < steps; ++i, ++done) {
-      relaxation.step(upper_);
-      if (watch.over()) return;
-    }
-    if (offer(node.way, relaxation.row())) return;
-    if (rules_.settle || done >= steps) {
-      bound = std::max(bound, rules_.settle ? relaxation.settle_and_leave_out(upper_) : relaxation.settle(upper_));
-      if (bound >= upper_) {
-        open_.pop();
-        return;
-      }
-    }
+  if (close(node, bound, watch)) {
+    open_.pop();
+    return;
   }
-  if (rules_.climb && try_from(node.way, relaxation.row(), watch)) return;
+  if (doubtful_way_ >= 0 || watch.over()) return;
+  if (rules_.climb && try_from(node.way, row_, watch)) return;
   if (watch.over()) return;
   parting_ = bound;  // no memory may be left for the parts
   open_.pop();
@@ -122,20 +139,181 @@ void PriceSearch::work(const Node& node, Watch& watch) {
   parting_ = kNever;
 }
 
-void PriceSearch::branch(const Node& node, std::int64_t bound) {
-  Relaxation& relaxation = *relaxations_[z(node.way)];
-  const Relaxation::Branch at = relaxation.branch();
-  if (at.column < 0) {  // one row is left
-    offer(node.way, relaxation.box().low);
+// Whether messages tell that no row of the box is cheaper than the best one. `bound` is at least what they tell.
+bool PriceSearch::close(const Node& node, std::int64_t& bound, Watch& watch) {
+  const int rounds = !rules_.sweeps ? 0 : node.kept ? rules_.further_rounds : rules_.first_rounds;
+  bound = std::max(bound, this->bound());
+  messages_.choose(near_, row_);
+  if (bound >= upper_) return true;
+  if (offer(node.way, row_)) return false;
+  if (messages_.decided()) return true;  // one row is left that matters: all of the box score the same
+  for (int round = 0; round < rounds; ++round) {
+    if (round > 0) adjust(node.way);
+    const std::int64_t before = bound;
+    for (int i = 0; i < kSweeps; ++i) {
+      if (messages_.sweep(enough(), watch)) continue;
+      if (messages_.bound() < enough()) {
+        bound = upper_;
+        return true;
+      }
+      return false;  // the time is over
+    }
+    bound = std::max(bound, this->bound());
+    messages_.choose(near_, row_);
+    if (offer(node.way, row_)) return false;
+    if (bound >= upper_) return true;
+    const double missing = static_cast<double>(upper_ - bound);
+    if (round >= (node.kept ? 1 : kFewRounds) && static_cast<double>(bound - before) < kPace * missing) break;
+  }
+  return false;
+}
+
+// Whether single leaves and cells leave room for a row that scores enough for less than the best price.
+bool PriceSearch::possible(const Way& way) const {
+  const std::vector<int>& options = messages_.options();
+  for (const Lead& lead : way) {
+    i128 most = 0;
+    std::size_t next = 0;
+    for (int t = 0; t < model_.n_trees; ++t) {
+      std::int64_t best = std::numeric_limits<std::int64_t>::min();
+      for (; next < options.size() && options[next] < model_.leaves_of[z(t) + 1]; ++next)
+        best = std::max(best, lead.gain[z(options[next])]);
+      most += best;
+    }
+    if (most < lead.need) return false;
+  }
+  const Box& box = messages_.box();
+  i128 price = 0;
+  for (int c = 0; c < model_.n_columns; ++c) {
+    const auto first = prices_[z(c)].begin();
+    price += *std::min_element(first + box.low[z(c)], first + box.high[z(c)] + 1);
+  }
+  return price < upper_;
+}
+
+// Whether all rows of the box reach the leaves of a row that does not count.
+bool PriceSearch::refused() const {
+  if (refused_.empty()) return false;
+  std::vector<int> leaves;
+  for (const int option : messages_.options()) {
+    if (option >= model_.n_leaves) break;
+    leaves.push_back(option);
+  }
+  return refused_.contains(leaves);
+}
+
+// ------------------------------------------------------------------ what a unit of lead is worth
+
+// The rate of a way; its weights begin where the row asked about would cost the best price for what its leads lack.
+void PriceSearch::set_rate(int way) {
+  Rate& rate = rates_[z(way)];
+  rate_ = &rate;
+  if (rate.shift >= 0) return;
+  double greatest = 0;
+  std::vector<double> first;
+  std::int64_t widest = 1;
+  for (const Lead& lead : ways_[z(way)]) {
+    Lack lack;
+    lack.leaves.resize(z(model_.n_leaves));
+    std::int64_t sum = 0;
+    for (int t = 0; t < model_.n_trees; ++t) {
+      const int begin = model_.leaves_of[z(t)], end = model_.leaves_of[z(t) + 1];
+      const std::int64_t best = *std::max_element(lead.gain.begin() + begin, lead.gain.begin() + end);
+      sum += best;
+      for (int leaf = begin; leaf < end; ++leaf) {
+        lack.leaves[z(leaf)] = best - lead.gain[z(leaf)];
+        widest = std::max(widest, lack.leaves[z(leaf)]);
+      }
+    }
+    lack.most = static_cast<i128>(sum) - lead.need;
+    i128 missing = lead.need;
+    for (int leaf = 0; leaf < model_.n_leaves; ++leaf) {
+      bool reached = true;
+      for (int i = model_.needs_of[z(leaf)]; i < model_.needs_of[z(leaf) + 1] && reached; ++i)
+        reached = model_.holds(model_.needs[z(i)], near_);
+      if (reached) missing -= lead.gain[z(leaf)];
+    }
+    const double lacking = static_cast<double>(missing > 0 ? missing : std::max(i128{1}, lack.most));
+    first.push_back(static_cast<double>(upper_) / lacking);
+    greatest = std::max(greatest, first.back());
+    rate.lacks.push_back(std::move(lack));
+  }
+  rate.shift = std::clamp(kWeightBits - (greatest > 0 ? std::ilogb(greatest) : 0), 0, 60);
+  // No option may be worth more than Messages::kMostWorth.
+  const i128 most = (static_cast<i128>(1) << (43 + rate.shift)) / widest / static_cast<i128>(first.size() + 1);
+  rate.most = static_cast<std::int64_t>(std::clamp(most, i128{0}, i128{1} << 50));
+  for (const double one : first)
+    rate.first.push_back(std::clamp(static_cast<std::int64_t>(std::min(std::ldexp(one, rate.shift), 0x1p50)),
+                                    std::min<std::int64_t>(1, rate.most), rate.most));
+}
+
+// What leaves are worth by the weights: whole numbers, rounded up.
+void PriceSearch::load(const std::vector<int>* leaves) {
+  const auto worth = [&](int leaf) {
+    i128 sum = 0;
+    for (std::size_t r = 0; r < weights_.size(); ++r)
+      sum += static_cast<i128>(weights_[r]) * rate_->lacks[r].leaves[z(leaf)];
+    worth_.options[z(leaf)] = -static_cast<double>(static_cast<std::int64_t>(shifted(sum, rate_->shift)));
+  };
+  if (leaves == nullptr) {
+    for (int leaf = 0; leaf < model_.n_leaves; ++leaf) worth(leaf);
     return;
   }
+  for (const int leaf : *leaves) {
+    if (leaf >= model_.n_leaves) break;
+    worth(leaf);
+  }
+}
+
+// What a row that scores enough is worth at least, its price left out.
+i128 PriceSearch::paid() const {
+  i128 sum = 0;
+  for (std::size_t r = 0; r < weights_.size(); ++r) sum += static_cast<i128>(weights_[r]) * rate_->lacks[r].most;
+  return -shifted(sum, rate_->shift);
+}
+
+// What a row of the box that scores enough costs at least.
+std::int64_t PriceSearch::bound() const {
+  return static_cast<std::int64_t>(std::clamp(paid() - messages_.bound(), i128{0}, static_cast<i128>(upper_)));
+}
+
+// A lead that the chosen leaves do not reach gets more weight, one that they reach less, by factors that get smaller.
+void PriceSearch::adjust(int way) {
+  double before = 0, after = 0;
+  for (std::size_t r = 0; r < weights_.size(); ++r) {
+    i128 sum = 0;
+    for (int t = 0; t < model_.n_trees; ++t) sum += ways_[z(way)][r].gain[z(messages_.chosen(t))];
+    const int turn = sum < ways_[z(way)][r].need ? 1 : -1;
+    double& factor = factors_of_weights_[r];
+    if (turns_[r] == -turn) factor = std::sqrt(factor);
+    turns_[r] = turn;
+    const auto weight = static_cast<double>(weights_[r]);
+    before += weight;
+    const double next = std::min(turn > 0 ? weight * factor + 1 : weight / factor, static_cast<double>(rate_->most));
+    weights_[r] = static_cast<std::int64_t>(next);
+    after += static_cast<double>(weights_[r]);
+  }
+  load(&messages_.options());
+  messages_.reweigh(before > 0 ? after / before : 1);
+}
+
+// ------------------------------------------------------------------ parts and rows
+
+void PriceSearch::branch(const Node& node, std::int64_t bound) {
+  const Messages::Branch at = messages_.branch();
+  if (rules_.settle && !messages_.leave_out(enough())) return;
   std::shared_ptr<const Kept> kept = node.kept;
   if (!kept || (kept_ < kMostKept && !memory_is_short())) {
-    const auto counted = std::make_shared<const Numbers>(relaxation.keep(), kept_);
+    const auto counted = std::make_shared<const Numbers>(messages_.keep(), weights_, kept_);
     kept = {counted, &counted->kept};
   }
+  const Box& box = messages_.box();
+  if (at.cut < box.low[z(at.column)] || at.cut >= box.high[z(at.column)]) {
+    open_.push({bound, numbers_++, node.way, box, kept});
+    return;
+  }
   for (const bool above : {false, true}) {
-    Node part{bound, numbers_++, node.way, relaxation.box(), kept};
+    Node part{bound, numbers_++, node.way, box, kept};
     (above ? part.box.low : part.box.high)[z(at.column)] = at.cut + (above ? 1 : 0);
     open_.push(std::move(part));
   }

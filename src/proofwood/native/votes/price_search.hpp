@@ -10,16 +10,17 @@
 #include <vector>
 
 #include "common/watch.hpp"
+#include "votes/messages.hpp"
 #include "votes/priced_climb.hpp"
-#include "votes/relaxation.hpp"
+#include "votes/prices.hpp"
 
 namespace proofwood::votes {
 
 struct PriceRules {
-  bool steps = true;   // multipliers; without, bounds by single leaves and cells
+  bool sweeps = true;  // messages; without, bounds by single leaves and cells
   bool settle = true;  // leaves and cells that are too dear are left out
   bool climb = true;   // local search
-  int first_steps = 500, further_steps = 30;
+  int first_rounds = 20, further_rounds = 3;
 };
 
 // One way to be a row that is looked for: all its leads are reached.
@@ -49,11 +50,29 @@ class PriceSearch {
   std::int64_t nodes() const { return nodes_; }
 
  private:
+  // What a search keeps of a box, to go on from there.
+  struct Kept {
+    KeptMessages messages;
+    std::vector<std::int64_t> weights;
+  };
+  struct Numbers;
   struct Node {
     std::int64_t bound = 0, number = 0;
     int way = 0;
     Box box;
     std::shared_ptr<const Kept> kept;
+  };
+  // What the leaves lack to the best of their trees, for a lead, and what all trees together may lack.
+  struct Lack {
+    std::vector<std::int64_t> leaves;  // (n_leaves)
+    i128 most = 0;
+  };
+  // A way's leads as worth: so much of a price for a unit of lead.
+  struct Rate {
+    std::vector<Lack> lacks;
+    std::vector<std::int64_t> first;  // weights in the first box, times 2^shift
+    std::int64_t most = 1;            // of a weight
+    int shift = -1;                   // -1: not known yet
   };
   struct Later {
     bool operator()(const Node& a, const Node& b) const {
@@ -62,6 +81,15 @@ class PriceSearch {
   };
 
   void work(const Node& node, Watch& watch);
+  bool possible(const Way& way) const;
+  bool refused() const;
+  void set_rate(int way);
+  void load(const std::vector<int>* leaves);
+  i128 paid() const;
+  i128 enough() const { return paid() - (upper_ - 1); }
+  std::int64_t bound() const;
+  void adjust(int way);
+  bool close(const Node& node, std::int64_t& bound, Watch& watch);
   bool offer(int way, const std::vector<int>& row);
   void take(int way, const std::vector<int>& row);
   bool try_from(int way, const std::vector<int>& start, Watch& watch);
@@ -72,14 +100,21 @@ class PriceSearch {
   Prices prices_;
   Box all_;
   PriceRules rules_;
-  std::vector<std::unique_ptr<Relaxation>> relaxations_;
+  std::vector<Rate> rates_;
+  Factors factors_;
+  Messages messages_;
+  Messages::Worth worth_;
+  const Rate* rate_ = nullptr;         // of the way at hand
+  std::vector<std::int64_t> weights_;  // of its leads
+  std::vector<double> factors_of_weights_;
+  std::vector<int> turns_;  // which way a weight went last: -1, 0, 1
   std::vector<std::unique_ptr<PricedClimb>> climbs_;
   std::vector<std::pair<int, std::vector<int>>> starts_;  // to climb from
   std::size_t kept_ = 0;                                  // numbers that the open nodes keep; outlives them
   std::priority_queue<Node, std::vector<Node>, Later> open_;
   std::int64_t upper_, lower_ = 0, nodes_ = 0, numbers_ = 0;
   std::int64_t parting_ = kNever;  // bound of a node that has left the queue, until its parts are there
-  std::vector<int> best_, doubtful_;
+  std::vector<int> best_, doubtful_, near_, row_;
   int way_ = -1, doubtful_way_ = -1;
   std::vector<int> reached_;            // leaves of the row that was offered last
   std::set<std::vector<int>> refused_;  // leaves of rows that do not count: no row that reaches them does

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/watch.hpp"
-#include "votes/relaxation.hpp"
+#include "votes/prices.hpp"
 
 namespace proofwood::votes {
 
