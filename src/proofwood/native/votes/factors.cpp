@@ -1,6 +1,6 @@
 // Options of trees and clauses, and the slots that they tell apart in each column.
 //
-// Theory: docs/theory/explanations.md, "Messages".
+// Theory: docs/theory/explanations.md, "The engine messages".
 #include "votes/factors.hpp"
 
 #include <algorithm>

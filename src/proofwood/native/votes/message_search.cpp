@@ -1,6 +1,6 @@
 // Boxes of a question, one after the other: closed by the bound, answered by a row, or parted.
 //
-// Theory: docs/theory/explanations.md, "Messages".
+// Theory: docs/theory/explanations.md, "The engine messages".
 #include "votes/message_search.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Can one class overtake another somewhere in a box? Branch and bound over boxes, bounded by messages.
 //
-// Theory: docs/theory/explanations.md, "Messages".
+// Theory: docs/theory/explanations.md, "The engine messages".
 #pragma once
 
 #include <cstdint>

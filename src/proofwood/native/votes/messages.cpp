@@ -1,6 +1,6 @@
 // Messages between factors and columns, one column at a time.
 //
-// Theory: docs/theory/explanations.md, "Messages".
+// Theory: docs/theory/explanations.md, "The engine messages".
 #include "votes/messages.hpp"
 
 #include <algorithm>

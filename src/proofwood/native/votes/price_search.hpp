@@ -1,4 +1,4 @@
-// The cheapest row of a box that scores enough: branch and bound over boxes, bounded by multipliers.
+// The cheapest row of a box that scores enough: branch and bound over boxes, bounded by messages.
 //
 // Theory: docs/theory/explanations.md, "Nearest rows".
 #pragma once
