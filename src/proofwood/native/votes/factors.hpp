@@ -1,6 +1,7 @@
 // What a row chooses from, piece by piece: a leaf of each tree, and a way to satisfy each clause of the space.
 //
-// Theory: docs/theory/explanations.md, "The engine messages". A factor has options, each of which permits an interval of cells in
+// Theory: docs/theory/explanations.md, "The engine messages". A factor has options, each of which permits an
+// interval of cells in
 // every column. Seen from one column a factor knows only the cells between its own cuts, its slots:
 //
 //   cells of the column       0   1   2   3   4

@@ -1,6 +1,7 @@
 // Upper bounds of a sum over the options that a row takes, by messages between factors and columns.
 //
-// Theory: docs/theory/explanations.md, "The engine messages" (block-coordinate descent in the dual of a linear relaxation, as in
+// Theory: docs/theory/explanations.md, "The engine messages" (block-coordinate descent in the dual of a linear
+// relaxation, as in
 // Kolmogorov 2006 and Globerson, Jaakkola 2007; trees as factors are ours). Every factor may choose an option and every
 // column a cell that do not fit together. A message is a number for each slot: the factor gets it where its option
 // permits the slot, and the column pays it for the cells there. A row pays what it gets, or more, so that
