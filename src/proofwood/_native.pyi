@@ -185,6 +185,17 @@ class NearestSearch:
     def start_from(self, row: list[int]) -> None:
         """One more row to climb from."""
 
+class HittingSearch:
+    """Search for small sets that hit all given ones."""
+
+    def __init__(self, n_elements: int) -> None: ...
+    def add(self, elements: list[int]) -> None:
+        """One more set to be hit, also in the midst of a pass."""
+    def begin(self, size: int) -> None:
+        """Begin a pass over the sets of at most so many elements."""
+    def run(self, seconds: float | None) -> dict[str, Any]:
+        """The next set that hits all, whether there is none in the rest of the pass, and what stopped it."""
+
 class VoteSearch:
     """Search for rows of another class; keeps what it learned."""
 
@@ -196,14 +207,22 @@ class VoteSearch:
         assumptions: list[int],
         near: list[int],
         seconds: float | None,
+        hard: bool = False,
     ) -> tuple[int, list[int], list[int], int]:
         """Outcome (0 changes, 1 same, 2 stopped), cells, core, and why it stopped.
 
-        Asks for a row in which the winner comes before all losers, each given with its least difference.
+        Asks for a row in which the winner comes before all losers, each given with its least difference. A hard
+        question begins with messages, where they know it.
         """
 
     def conflicts(self) -> int:
         """Conflicts of all questions so far."""
+
+    def proof(self) -> tuple[npt.NDArray[np.int64], int, list[tuple[bool, list[int]]]]:
+        """Numbers, exponent of the worth, and clauses that are factors (True: exactly one literal holds).
+
+        Of the last answer 1 of messages, which have to write proofs down. ValueError if messages were never asked.
+        """
 
     def boxes(self) -> int:
         """Boxes that messages bounded, of all questions so far."""

@@ -25,7 +25,9 @@ def one_case(number: int) -> Counter[str]:
     rng = np.random.default_rng([*divmod(number, _records.CASES), 5])
     problem = NearestProblem(int(rng.integers(2**62)))
     rules = [bool(rng.random() < 0.7) for _ in range(3)]
-    options = PriceOptions(*rules, int(rng.choice([1, 5, 40])), int(rng.choice([1, 3, 10])))
+    options = PriceOptions(
+        *rules, int(rng.choice([1, 5, 40])), int(rng.choice([1, 3, 10])), int(rng.choice([0, 200_000]))
+    )
     seconds = float(10 ** rng.uniform(-6, -2)) if rng.random() < 0.3 else None
     margin = bool(rng.random() < 0.7)
 

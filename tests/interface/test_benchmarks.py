@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from benchmarks import (
     anytime,
     bounds,
     cases,
+    counterfactuals,
     harness,
     limits_explain,
     proofs,
@@ -368,3 +370,27 @@ def test_proofs_are_joined_from_parts(tmp_path: Path) -> None:
     bounds = [float(part["lower_bound"]) for part in parts]
     assert bounds == sorted(bounds)
     assert [part["part"] for part in parts] == [str(number) for number in range(len(parts))]
+
+
+def test_nearest_rows_beside_a_rival_are_tallied_by_what_the_model_says():
+    found = SimpleNamespace(status="optimal", distance=0.5, lower_bound=0.5)
+    tally = counterfactuals.Tally()
+    answer = {"proved": True, "row": [0.0], "distance": 0.5, "lower": 0.5, "seconds": 2.0}
+    tally.add(found, 0.5, answer, 0.5)  # the same
+    tally.add(found, 0.5, {**answer, "distance": 0.6}, 0.6)  # proved too far
+    tally.add(found, 0.5, {**answer, "distance": 0.4}, 0.4)  # a nearer row that the model gives the other class
+    tally.add(found, 0.5, {**answer, "proved": False, "lower": 0.1}, None)  # a row of the same class
+    cells = tally.cells()
+    counts = {name: cells[name] for name in tally.count}
+    assert counts == {
+        "proved": 4,
+        "rival_proved": 3,
+        "both": 3,
+        "agreed": 1,
+        "ours_wrong": 1,
+        "rival_far": 1,
+        "rival_near": 1,
+        "rival_class": 1,
+    }
+    assert cells["ratio"] == cells["both_ratio"] == pytest.approx(4)
+    assert cells["rival_gap"] == pytest.approx(0.8)

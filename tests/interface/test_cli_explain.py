@@ -9,7 +9,7 @@ import joblib
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from proofwood import OptimalTreeClassifier
 from proofwood.explain.proofs.certificate_content import digest
@@ -56,6 +56,22 @@ def test_a_pickle_is_loaded_only_on_trust_and_the_message_says_why(folder):
     (folder / "broken.pkl").write_bytes(b"no pickle at all")
     message = failed("explain", folder / "broken.pkl", folder / "loans.csv", "--row", 0, "--trust-pickle")
     assert "cannot be loaded as a pickle" in message
+
+
+def test_numbers_of_a_regressor_are_explained(folder, tmp_path):
+    table = pl.read_csv(folder / "loans.csv")
+    rows = table.select("debt", "age")
+    model = RandomForestRegressor(5, max_depth=3, random_state=0).fit(rows, table["income"])
+    joblib.dump(model, tmp_path / "numbers.joblib")
+    rows.write_csv(tmp_path / "numbers.csv")
+    given = ("explain", tmp_path / "numbers.joblib", tmp_path / "numbers.csv", "--row", 3, "--trust-pickle")
+    cut = float(model.predict(rows[3:4])[0]) - 0.1
+    assert told(worked(*given, "--number", f">= {cut!r}", "--verify"))["prediction"].startswith("at least")
+    assert told(worked(*given, "--number", "within 5"))["prediction"] == "within 5"
+    assert told(worked(*given, "--number", f"{cut - 1},{cut + 1}"))["prediction"].count(" to below ") == 1
+    assert "say what to explain" in failed(*given)
+    assert "expected such as" in failed(*given, "--number", ">= many")
+    assert "confidence is for classifiers" in failed(*given, "--number", ">= 3", "--confidence", 0.8)
 
 
 def test_an_untrusted_pickle_runs_nothing(folder):

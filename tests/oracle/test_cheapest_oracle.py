@@ -21,12 +21,13 @@ from tests.strategies import examples
     climb=st.booleans(),
     first=st.sampled_from([1, 5, 40]),
     further=st.sampled_from([1, 3]),
+    large=st.sampled_from([0, 200_000]),
 )
 def test_the_least_price_is_that_of_enumeration(
-    seed: int, sweeps: bool, settle: bool, climb: bool, first: int, further: int
+    seed: int, sweeps: bool, settle: bool, climb: bool, first: int, further: int, large: int
 ) -> None:
     drawn = NearestProblem(seed)
-    found = drawn.search(PriceOptions(sweeps, settle, climb, first, further))
+    found = drawn.search(PriceOptions(sweeps, settle, climb, first, further, large))
     least = drawn.least()
     assert found.status == ("none" if np.isinf(least) else "optimal")
     drawn.check(found, least)
@@ -58,7 +59,8 @@ def test_integer_prices_lie_below_the_prices() -> None:
     unit, whole = integer_prices(prices)
     assert whole[0][2] == NEVER
     for price, integers in zip(prices, whole, strict=True):
-        for one, number in zip(price.tolist(), integers, strict=True):
+        for one, number in zip(price.tolist(), integers.tolist(), strict=True):
             assert np.isinf(one) or 0 <= one - number * unit < unit
-    assert max(max(n for n in column if n < NEVER) for column in whole) < 2**43
-    assert integer_prices([np.zeros(3)]) == (2.0**-43, [[0, 0, 0]])
+    assert max(int(column[column < NEVER].max()) for column in whole) < 2**43
+    unit, whole = integer_prices([np.zeros(3)])
+    assert (unit, [column.tolist() for column in whole]) == (2.0**-43, [[0, 0, 0]])

@@ -19,6 +19,7 @@ from proofwood.explain.oracles.sat import SatOracle
 from proofwood.explain.proofs import refute
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, check_certificate, write_certificate
 from proofwood.explain.proofs.certificate_content import digest
+from proofwood.explain.proofs.refute import Form
 from proofwood.explain.proofs.verify import verify
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.solvers import CertificateError
@@ -87,8 +88,10 @@ def minimal_features(oracle, cells: IntArray, label: int) -> list[int]:
     return kept
 
 
-def certify(scores, cells, label, features, oracle, *, minimal: bool = True, **more: Any) -> dict[str, Any]:
-    return Certifier(scores, cells, label, oracle, **more).abductive(features, minimal=minimal)
+def certify(
+    scores, cells, label, features, oracle, *, minimal: bool = True, form: Form = "formulas", **more: Any
+) -> dict[str, Any]:
+    return Certifier(scores, cells, label, oracle, form=form, **more).abductive(features, minimal=minimal)
 
 
 def patient() -> dict[str, Any]:
@@ -125,8 +128,9 @@ def test_running_example_is_proved(tmp_path: Path) -> None:
     assert "other.json: FAILED   this is not a certificate" in result.stdout
 
 
+@pytest.mark.parametrize("form", ["boxes", "formulas"])
 @pytest.mark.parametrize("majority", [True, False])
-def test_random_models_are_certified(majority: bool) -> None:
+def test_random_models_are_certified(majority: bool, form: Form) -> None:
     rng = np.random.default_rng(1 + majority)
     certified = steps = 0
     for n_classes in (1, 2, 3, 4) * 15:
@@ -141,16 +145,16 @@ def test_random_models_are_certified(majority: bool) -> None:
             with pytest.raises(NoCertificateError, match="only up to rounding"):
                 certify(scores, cells, label, features, oracle, minimal=False)
             continue
-        made = certify(scores, cells, label, features, oracle)
+        made = certify(scores, cells, label, features, oracle, form=form)
         assert failures(made, sign=False) == []
         certified += 1
-        steps += sum(len(part["proof"]) > 1 for part in made["proofs"])
+        steps += sum(len(part["boxes" if form == "boxes" else "proof"]) > 1 for part in made["proofs"])
         for feature in features:
             rest = [other for other in features if other != feature]
             with pytest.raises(ValueError, match="do not suffice"):
-                certify(scores, cells, label, rest, oracle, minimal=False)
+                certify(scores, cells, label, rest, oracle, minimal=False, form=form)
     assert certified > 30
-    assert steps > 5
+    assert steps > (0 if form == "boxes" else 5)
 
 
 @pytest.mark.parametrize("majority", [True, False])

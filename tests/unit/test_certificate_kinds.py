@@ -57,7 +57,7 @@ def widest(oracle: TryAll, cells: IntArray, label: int, features: list[int]) -> 
 
 
 def certified(kind: str, oracle: TryAll, cells: IntArray, **more: Any) -> dict[str, Any]:
-    """A certificate of some explanation of the row."""
+    """A certificate of some explanation of the row, with trees of boxes unless ``form`` says otherwise."""
     scores, label = oracle.scores, oracle.scores.winner(cells)
     make = Certifier(scores, cells, label, oracle, **more)
     abductive, contrastive = (way(scores, cells, label) for way in (naive.abductive, naive.contrastive))
@@ -169,14 +169,16 @@ def cases(n: int, seed: int = 0) -> list[tuple[TryAll, IntArray]]:
     return found
 
 
+@pytest.mark.parametrize("form", ["boxes", "formulas"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_certificates_of_random_models_are_true_and_pass(kind: str) -> None:
+def test_certificates_of_random_models_are_true_and_pass(kind: str, form: str) -> None:
     proofs = 0
     for oracle, cells in cases(40):
-        content = certified(kind, oracle, cells)
+        content = certified(kind, oracle, cells, form=form)
         assert failures(content) == []
         assert is_true(content)
-        proofs += sum(len(part["proof"]) > 1 for part in content.get("proofs", ()) if "proof" in part)
+        name = "boxes" if form == "boxes" else "proof"
+        proofs += sum(len(part[name]) > 1 for part in content.get("proofs", ()) if name in part)
     assert proofs or kind not in ("abductive", "inflated")
 
 
@@ -224,8 +226,9 @@ def signed(content: dict[str, Any], *, claim: bool = True) -> dict[str, Any]:
     return {**content, "digest": digest(content)}
 
 
+@pytest.mark.parametrize("form", ["boxes", "formulas"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_field_can_be_changed(kind: str) -> None:
+def test_no_field_can_be_changed(kind: str, form: str) -> None:
     """Alone, with a new digest, or with a new claim as well: the file is refused, or what it says is true anyway.
 
     What may differ and still pass is how a claim is proved: formulas, lines of proofs, another row as good. Next to the
@@ -237,10 +240,10 @@ def test_no_field_can_be_changed(kind: str) -> None:
     hot = [case for case in small if len(case[0].scores.features[-1]) > 1]
     for oracle, cells in [small[0], hot[0]]:
         model = Cells(oracle.scores)
-        content = certified(kind, oracle, cells, model=model, x=cells)
+        content = certified(kind, oracle, cells, model=model, x=cells, form=form)
         assert passes(content, model)
         everything = list(changes_of(content))
-        seldom = {"clauses", "counters", "proof", "proofs", "trees"}
+        seldom = {"clauses", "counters", "proof", "proofs", "trees", "boxes"}
         for path, value in everything:
             if seldom & set(path) and rng.random() > 30 / len(everything):
                 continue

@@ -13,6 +13,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
+from proofwood.explain.answers.robustness import Robustness
 from proofwood.explain.explainer import Explainer
 from proofwood.explain.table import batch
 from proofwood.explain.table.records import read_explanations
@@ -40,6 +41,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("contrastive", {"immutable": [3]}),
     ("counterfactual", {"metric": "changes"}),
     ("counterfactual", {"weights": {0: 3.0}}),
+    ("counterfactual", {"immutable": [2, 3]}),
 ]
 
 
@@ -80,6 +82,46 @@ def test_rows_that_cannot_do_without_a_feature_say_so(explainer: Explainer, rows
     found = explainer.explain(rows, free=explainer.feature_names)
     assert set(found.to_frame()["status"]) == {"impossible"}
     assert "the class" in found[0].rule()
+
+
+RADII: list[dict[str, Any]] = [{}, {"metric": "l1", "weights": {0: 3.0}}, {"metric": "changes"}, {"immutable": [2, 3]}]
+
+
+@pytest.mark.parametrize("options", RADII, ids=range(len(RADII)))
+def test_radii_of_a_table_are_those_of_its_rows_and_come_back(
+    explainer: Explainer, rows: FloatArray, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    X, path = np.repeat(rows[:12], 2, axis=0), tmp_path / "radii.jsonl"
+    X[1::2, 0] += 0.01  # most likely of the same cells as the row before, and at another distance
+    found = explainer.explain(X, kind="robustness", path=path, **options)
+    again = read_explanations(path, explainer.model, X)
+    frame = found.to_frame()
+    assert frame.equals(again.to_frame())
+    assert np.array_equal(frame["distance"].is_null(), frame["status"] == "constant")
+    for at, row in enumerate(X):
+        alone = explainer.robustness(row, **options)
+        for one in (Robustness.of(found[at]), Robustness.of(again[at])):
+            assert (one.status, one.metric) == (alone.status, alone.metric)
+            assert (one.radius, one.upper) == pytest.approx((alone.radius, alone.upper))
+            assert one.status == "constant" or one.nearest.verify().ok
+        assert frame["status"][at] == alone.status
+        assert frame["radius"][at] == pytest.approx(alone.radius)
+    assert "exact" in set(frame["status"])
+
+
+def test_radii_that_are_not_known_say_so(explainer: Explainer, rows: FloatArray) -> None:
+    found = explainer.explain(rows, kind="robustness", target=1)
+    for e, code in zip(found, explainer.model.predict_codes(rows).tolist(), strict=True):
+        radius = Robustness.of(e)
+        assert (radius.status == "impossible") == np.isnan(radius.radius) == (code == 1)
+        if code == 1:
+            assert str(radius) == "the model predicts 1 already  [robustness, impossible]"
+    assert found.to_frame()["radius"].is_null().sum() == sum(e.label == 1 for e in found) > 0
+    always = Explainer(RandomForestClassifier(2, max_depth=1, random_state=0).fit(rows, np.zeros(len(rows))))
+    assert set(always.explain(rows[:5], kind="robustness").to_frame()["radius"]) == {np.inf}
+    for one in map(Robustness.of, explainer.explain(rows[:10], kind="robustness", time_limit=1e-6)):
+        assert one.status in ("at least", "exact")
+        assert one.radius <= one.upper
 
 
 def test_any_number_of_processes_gives_the_same_file(explainer: Explainer, rows: FloatArray, tmp_path: Path) -> None:
@@ -175,7 +217,7 @@ def test_frames_have_a_line_per_row(explainer: Explainer, rows: FloatArray) -> N
     found = explainer.explain(rows)
     frame = found.to_frame()
     assert frame.columns == [
-        "row", "prediction", "status", "n_features", "names", "rule", "distance", "lower_bound",
+        "row", "prediction", "status", "n_features", "names", "rule", "text", "distance", "lower_bound",
     ]  # fmt: skip
     assert frame["row"].to_list() == list(range(60))
     assert frame.schema["names"] == pl.List(pl.String)

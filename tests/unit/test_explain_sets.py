@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer
 from proofwood.explain.search.attribution import attribution, shares
 from proofwood.explain.search.enumerate import Enumeration
+from proofwood.explain.search.extract import abductive, contrastive
 from proofwood.explain.search.questions import Questions, mask_of
 from proofwood.explain.search.relevance import necessary, relevant
 from proofwood.explain.search.smallest import HittingSets, smallest
@@ -183,13 +185,82 @@ def test_hitting_sets():
     chosen = hitting.smallest()
     assert chosen.bit_count() == 3 == hitting.lower_bound
     assert all(chosen & mask for mask in hitting.sets)
-    assert all(hitting.greedy() & mask for mask in hitting.sets)
-    hitting.close()
+    assert hitting.smallest() == chosen  # nothing was added that it misses
+    assert hitting.smallest(below=3) is None
     late = HittingSets(6, 0.0)
     late.add(mask_of([0, 1]))
     assert late.smallest() is None
     assert late.lower_bound <= 1
-    late.close()
+    assert HittingSets(0, None).smallest() == 0
+
+
+def test_hitting_sets_against_all_subsets_while_sets_come_in():
+    rng = np.random.default_rng(5)
+    grown = 0
+    for _ in range(150):
+        n = int(rng.integers(1, 9))
+        hitting, given = HittingSets(n, None), []
+        for _ in range(int(rng.integers(1, 14))):
+            for _ in range(int(rng.integers(0, 3))):
+                mask = int(rng.integers(1, 1 << n))
+                given.append(mask)
+                hitting.add(mask)
+            least = min(m.bit_count() for m in range(1 << n) if all(m & mask for mask in given))
+            below = int(rng.integers(0, n + 1)) if rng.random() < 0.3 else None
+            before, chosen = hitting.lower_bound, hitting.smallest(below)
+            assert hitting.lower_bound <= least
+            if chosen is None:
+                assert below is not None
+                assert hitting.lower_bound >= below
+            else:
+                assert chosen.bit_count() == least == hitting.lower_bound
+                assert all(chosen & mask for mask in given)
+            grown += before < hitting.lower_bound and before > 0
+    assert grown > 50
+
+
+def test_hitting_sets_of_more_than_64_elements_and_sets():
+    rng = np.random.default_rng(6)
+    for n in (65, 130):
+        hitting = HittingSets(n, None)
+        blocks = [mask_of(range(at, min(n, at + 9))) for at in range(0, n, 9)]
+        for block in blocks:
+            for _ in range(8):  # of each block one element, the first, hits all sets
+                hitting.add(block & (mask_of(np.flatnonzero(rng.random(n) < 0.5)) | block & -block))
+        chosen = hitting.smallest()
+        assert chosen.bit_count() == len(blocks) == hitting.lower_bound
+        assert all(chosen & mask for mask in hitting.sets)
+
+
+@pytest.mark.parametrize("kind", ["abductive", "contrastive"])
+def test_bounds_hold_and_sets_are_of_their_kind_at_any_limit(kind):
+    rng = np.random.default_rng(7)
+    stopped = 0
+    for made, cells, label in CASES:
+        every = Enumeration(Questions(type(made)(made.scores), cells, label))
+        assert list(every)
+        assert every.complete
+        least = min((mask.bit_count() for mask in getattr(every, kind)), default=None)
+        for _ in range(4):
+            q = Questions(type(made)(made.scores), cells, label, seconds=float(10 ** rng.uniform(-5, -2)))
+            start = abductive(q) if kind == "abductive" else contrastive(q)
+            if start is None:
+                assert least is None
+                continue
+            best = smallest(q, kind=kind, start=start)
+            if best is None:
+                assert least is None
+                continue
+            assert least is None or best.lower_bound <= least
+            if not best.found.proved:
+                stopped += 1
+                continue
+            assert not start.proved or len(best.found.features) <= len(start.features)
+            mask = mask_of(best.found.features)
+            assert any(known & ~mask == 0 for known in getattr(every, kind))
+            stopped += not best.optimal
+            assert not best.optimal or len(best.found.features) == least
+    assert stopped
 
 
 def test_wrong_input_is_refused():

@@ -41,6 +41,18 @@ proofwood explain tree.json iris.csv --all --out explained.jsonl
 """
 
 
+def number_asked(words: str | None) -> tuple[str | float, ...] | None:
+    """What is asked of numbers, from the words of ``--number``; DataError if they are none."""
+    if words is None:
+        return None
+    parts = words.replace(",", " ").split()
+    try:
+        asked: list[str | float] = [*parts[:1]] if parts and parts[0][0] in "<>bw" else []
+        return (*asked, *(float(part) for part in parts[len(asked) :]))
+    except ValueError as error:
+        raise DataError(f"--number {words!r}: {error}; expected such as '>= 250', 'within 5' or '100,200'") from error
+
+
 def explain(
     model: Annotated[Path, typer.Argument(help="Model file of proofwood, or a pickle (with --trust-pickle).")],
     data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}; columns are matched by name.")],
@@ -53,6 +65,17 @@ def explain(
     inflate: Annotated[bool, typer.Option("--inflate", help="Widen the values as far as the class allows.")] = False,
     target: Annotated[
         str | None, typer.Option(metavar="LABEL", help="Class to reach, or to rule out; all others by default.")
+    ] = None,
+    number: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT",
+            help="Of a model that predicts numbers: '>= 250', '> 250', '<= 250', '< 250', 'between 2 3', 'within 5' "
+            "of the row's own, or cuts between bands, '100,200'.",
+        ),
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option(metavar="P", help="Least probability of a class that counts; others are unsure.")
     ] = None,
     feature_order: Annotated[
         str | None, typer.Option(metavar="COL,COL,...", help="Features to be left out first, if they can.")
@@ -109,7 +132,9 @@ def explain(
     request = Request(kind, smallest, inflate, target, order, tuple(immutable))
     fitted = load_model(model, trust_pickle=trust_pickle)
     rows, names = read_rows(data, fitted, drop, sheet)
-    converted = convert(fitted, vote=str(vote), feature_names=names, integer=integer)
+    converted = convert(
+        fitted, vote=str(vote), target=number_asked(number), confidence=confidence, feature_names=names, integer=integer
+    )
     explainer = Explainer(
         converted, engine=engine, time_limit=seconds(time_limit), memory_limit=amount_of_memory(memory_limit)
     )

@@ -45,10 +45,10 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
 
 
 def convert(model: Any, **settings: Any) -> Explained:
-    """``explained(model)``; DataError where the model is of no supported kind."""
+    """``explained(model)``; DataError where the model is of no supported kind, or is asked something else."""
     from proofwood.explain.model.explained import explained
 
     try:
         return explained(model, **settings)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise DataError(str(error)) from error

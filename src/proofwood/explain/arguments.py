@@ -87,6 +87,16 @@ def classes_of(target: Any) -> list[Any]:
     return wanted
 
 
+def interval(value: Any, name: str, expected: str) -> tuple[float, float]:
+    """Least and greatest number of a pair; TypeError or ValueError if the value is none, or holds nothing."""
+    if isinstance(value, str) or not isinstance(value, Collection) or len(value) != 2:
+        raise ValueError(f"{name}={_shown(value)}: expected {expected}")
+    low, high = (_real(end, name, expected) for end in value)
+    if not low <= high:
+        raise ValueError(f"{name}={_shown(value)} holds no value: expected {expected}, the lesser number first")
+    return low, high
+
+
 def weight(value: Any, name: str) -> float:
     """A finite number from 0; TypeError or ValueError if the value is none."""
     number = _real(value, name, "a finite number from 0")

@@ -9,7 +9,8 @@ import functools
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, ParamSpec, TypeVar
+from dataclasses import replace
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -20,11 +21,17 @@ from proofwood.explain.answers.abductive import abductive
 from proofwood.explain.answers.about_features import attribution, by_name, is_sufficient
 from proofwood.explain.answers.case import Case, features_of
 from proofwood.explain.answers.contrastive import contrastive, counterfactual
+from proofwood.explain.answers.diverse import counterfactuals
+from proofwood.explain.answers.independence import Independence, independence
 from proofwood.explain.answers.listing import Listing, enumeration_certificate, listing
-from proofwood.explain.answers.reading import ReadRow, read_one
+from proofwood.explain.answers.possible import Possible, possible
+from proofwood.explain.answers.reading import ReadRow, filled_in, label_of, read_one
+from proofwood.explain.answers.robustness import Robustness, robustness
 from proofwood.explain.answers.session import Session
+from proofwood.explain.answers.span import Range, span
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.model.explained import Explained, explained
+from proofwood.explain.model.prices import Metric, Weights
 from proofwood.explain.model.space import Bounds, Group, Key
 from proofwood.explain.oracles.engines import ENGINES
 from proofwood.explain.oracles.oracle import Oracle
@@ -81,8 +88,13 @@ class Explainer:
 
     Parameters
     ----------
-    model : fitted classifier: trees, forests, bagged or boosted trees of scikit-learn, XGBoost, LightGBM, pipelines
-        that end in one, and proofwood's own trees and diagrams. Or what ``explained(model)`` gives
+    model : fitted classifier or regressor: trees, forests, bagged or boosted trees of scikit-learn, XGBoost, LightGBM,
+        pipelines that end in one, and proofwood's own trees and diagrams. Or what ``explained(model)`` gives
+    target : of a regressor, what is asked of its numbers: ``(">=", 250_000)``, ``(">", v)``, ``("<=", v)``,
+        ``("<", v)``, ``("between", low, high)``, ``("within", distance)`` of the row's own prediction, or a list
+        of cuts between bands. Its answers are the classes: ``"at least 250000"`` and ``"below 250000"``
+    confidence : of a classifier, the least probability that counts: rows where no class has it are ``"unsure"``, a
+        class of its own, so that explanations keep the class and its probability
     vote : ``"auto"``: what the model predicts; ``"majority"``: the class that most trees predict, ties to the lowest
     feature_groups : from the name of a feature to its 0/1 columns, exactly one of which is 1; other kinds by ``Group``
     bounds : from columns to least and greatest values: what lies outside is not considered
@@ -124,6 +136,8 @@ class Explainer:
         model: Any,
         *,
         vote: str = "auto",
+        target: Any = None,
+        confidence: float | None = None,
         feature_groups: Mapping[str, Group | Sequence[Key]] | None = None,
         bounds: Bounds | None = None,
         feature_names: Sequence[str] | None = None,
@@ -138,6 +152,8 @@ class Explainer:
         memory.bytes_of(memory_limit)
         self.engine, self.time_limit, self.memory_limit = engine, arguments.seconds(time_limit), memory_limit
         stated: dict[str, Any] = {
+            "target": target,
+            "confidence": confidence,
             "feature_groups": feature_groups,
             "bounds": bounds,
             "feature_names": feature_names,
@@ -157,9 +173,10 @@ class Explainer:
             self.model = explained(model, vote=vote, **stated)
         self._session = Session(self.model, engine)
         self._for_gaps: dict[tuple[int, ...], Explainer] = {}
+        self._last: Session | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_for_gaps": {}}
+        return {**self.__dict__, "_for_gaps": {}, "_last": None}
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -170,6 +187,7 @@ class Explainer:
         """Give back the memory of what the engine has learned; it begins anew with the next question."""
         self._session.forget()
         self._for_gaps.clear()
+        self._last = None
 
     @property
     def oracle(self) -> Oracle:
@@ -277,9 +295,10 @@ class Explainer:
         x: Any,
         *,
         target: Any = None,
-        metric: Literal["l1", "changes"] = "l1",
-        weights: Mapping[Key, float] | None = None,
+        metric: Metric = "l1",
+        weights: Weights | None = None,
         immutable: Features = (),
+        within: Mapping[Key, object] | None = None,
         time_limit: float | None = None,
     ) -> Explanation:
         """The nearest row of another class, within the bounds, integers staying integers.
@@ -288,11 +307,16 @@ class Explainer:
         ----------
         x : as in every method
         target : a class or list of classes to reach; any other by default
-        metric : ``"l1"``: sum over columns of weight times change; ``"changes"``: number of changed features
-        weights : price of a change by 1 in a column, or of another category in a feature. By default 1 over the range
-            of the model's thresholds in the column, and 1 for a category. A value that is there never becomes a missing
-            one; a missing one becomes any value for the price 1
-        immutable, time_limit : as in every method
+        metric : ``"l1"``: sum over columns of weight times change; ``"l2"``: the root of the sum of their squares;
+            ``"linf"``: the greatest of them; ``"changes"``: number of changed features
+        weights : price of a change by 1 in a column, or of another category in a feature; a number is the price in all
+            of them. By default 1 over the range of the model's thresholds in the column, and 1 for a category. A value
+            that is there never becomes a missing one; a missing one becomes any value for the price 1
+        immutable : as in every method
+        within : from columns to what they may become: ``"up"`` or ``"down"`` from the row's own value, ``(low, high)``,
+            or a list of categories, of which the first and the last one where they have an order; for a group of 0/1
+            columns those that may become 1
+        time_limit : as in every method
 
         Returns
         -------
@@ -300,7 +324,140 @@ class Explainer:
             Its ``witness`` is the row, its ``distance`` the price, ``lower_bound`` what is proved about all such rows.
         """
         case = self._case(x, target, time_limit)
-        return counterfactual(case, metric=metric, weights=weights, immutable=immutable)
+        return counterfactual(case, metric=metric, weights=weights, immutable=immutable, within=within)
+
+    @_within_memory
+    @documented
+    def counterfactuals(
+        self,
+        x: Any,
+        *,
+        limit: int = 5,
+        target: Any = None,
+        metric: Metric = "l1",
+        weights: Weights | None = None,
+        immutable: Features = (),
+        within: Mapping[Key, object] | None = None,
+        time_limit: float | None = None,
+    ) -> list[Explanation]:
+        """Several nearest rows of another class, each with other changes than those before.
+
+        Parameters
+        ----------
+        x : as in every method
+        limit : how many are wanted
+        target, metric, weights, immutable, within : as for :meth:`counterfactual`
+        time_limit : seconds for all of them; that of the explainer by default
+
+        Returns
+        -------
+        list of Explanation
+            By distance. The first is that of :meth:`counterfactual`; each later one is the nearest row that leaves, of
+            every earlier one, at least one of the changed features as it is (``"optimal"``: which is proved; which
+            ones, its ``immutable`` says). Fewer than ``limit`` if there are no others, or the time is over.
+        """
+        case = self._case(x, target, time_limit)
+        return counterfactuals(case, limit=limit, metric=metric, weights=weights, immutable=immutable, within=within)
+
+    @_within_memory
+    @documented
+    def robustness(
+        self,
+        x: Any,
+        *,
+        metric: Metric = "linf",
+        weights: Weights = 1.0,
+        target: Any = None,
+        immutable: Features = (),
+        time_limit: float | None = None,
+    ) -> Robustness:
+        """How far every value may move before the class can change: the distance to the nearest row of another class.
+
+        Parameters
+        ----------
+        x : as in every method
+        metric : what distance is, as for :meth:`counterfactual`; by default the greatest change of a value
+        weights : as for :meth:`counterfactual`, but a change by 1 counts 1 in every column by default
+        target, immutable, time_limit : as in every method
+
+        Returns
+        -------
+        Robustness
+            Its ``radius`` is proved: every nearer row has the class of ``x``.
+        """
+        return robustness(self._case(x, target, time_limit), metric=metric, weights=weights, immutable=immutable)
+
+    @_within_memory
+    def possible(self, where: Mapping[Key, object], *, time_limit: float | None = None) -> Possible:
+        """Which classes rows of a region can have, each with a row, or proved to be impossible there.
+
+        Parameters
+        ----------
+        where : from columns to ``(low, high)``, a list of categories, or a single value, which the rows of the region
+            have there; columns that are not named are free
+        time_limit : seconds; that of the explainer by default
+
+        Raises
+        ------
+        ValueError
+            If a column or category does not exist, or a limit leaves no value.
+        """
+        limit = self.time_limit if time_limit is None else arguments.seconds(time_limit)
+        return possible(self._session, where, limit)
+
+    @_within_memory
+    def independent_of(
+        self, feature: Key, where: Mapping[Key, object] | None = None, *, time_limit: float | None = None
+    ) -> Independence:
+        """Whether the class never depends on a feature: no two rows that differ in it alone have different classes.
+
+        Parameters
+        ----------
+        feature : name or index
+        where : a region, as for :meth:`possible`; by default every row
+        time_limit : seconds; that of the explainer by default
+
+        Returns
+        -------
+        Independence
+            That it is so is proved; that it is not is shown by two rows.
+
+        Raises
+        ------
+        ValueError
+            If a feature, column or category does not exist, or a limit leaves no value.
+        """
+        limit = self.time_limit if time_limit is None else arguments.seconds(time_limit)
+        return independence(self._session, feature, where, limit)
+
+    @_within_memory
+    def range(
+        self, where: Mapping[Key, object] | None = None, *, target: Any = None, time_limit: float | None = None
+    ) -> Range:
+        """Least and greatest number, or probability of a class, that rows of a region get.
+
+        Parameters
+        ----------
+        where : as for :meth:`possible`; by default every row
+        target : of a classifier, the class
+        time_limit : seconds; that of the explainer by default
+
+        Returns
+        -------
+        Range
+            With a row for each end, and bounds that hold for all rows.
+
+        Raises
+        ------
+        TypeError
+            If the model has no number or probability that its trees add up to.
+        ValueError
+            If a column or category does not exist, no row is in the region, or the class is missing or unknown.
+        TimeoutError
+            If the time is over before any row of the region is found.
+        """
+        limit = self.time_limit if time_limit is None else arguments.seconds(time_limit)
+        return span(self._session, {} if where is None else where, target, limit)
 
     @documented
     def enumerate(
@@ -460,14 +617,28 @@ class Explainer:
         other.time_limit, other.memory_limit = self.time_limit, self.memory_limit
         return other
 
+    @staticmethod
+    def _about(explainer: Explainer, row: FloatArray) -> Session:
+        """What questions about a row are asked of: a session of its own where the classes are relative to the row."""
+        model = explainer.model.about(row)
+        if model is explainer.model:
+            return explainer._session
+        if explainer._last is None or explainer._last.model is not model:
+            explainer._last = Session(model, explainer.engine)
+        return explainer._last
+
     def _case(self, x: Any, target: Any, time_limit: float | None) -> Case:
         """What is asked about one row, in the space in which its missing values are: the parameters of all methods."""
         begin = time.monotonic()
         limit = self.time_limit if time_limit is None else arguments.seconds(time_limit)
         if isinstance(x, ReadRow):
-            return Case(self._session, x, begin, target=target, limit=limit)
+            session = self._about(self, x.row)
+            if session is not self._session:
+                x = replace(x, label=int(session.model.predict_codes(x.row[np.newaxis])[0]))
+            return Case(session, x, begin, target=target, limit=limit)
         row = self.read_row(x)[np.newaxis]
-        session = self.with_gaps_of(row)._session
-        code = int(session.model.predict_codes(row)[0])
-        read = ReadRow(row[0], session.model.cells(row[0]), code)
+        session = self._about(self.with_gaps_of(row), row[0])
+        cells = session.model.cells(row[0])
+        label = label_of(session.model, row[0], cells)
+        read = ReadRow(row[0], cells, label, filled_in(session.model, x))
         return Case(session, read, begin, target=target, limit=limit)

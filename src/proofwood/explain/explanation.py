@@ -14,17 +14,21 @@ import numpy as np
 from proofwood import memory
 from proofwood.explain import arguments
 from proofwood.explain.model.explained import Explained
-from proofwood.explain.oracles.engines import ENGINES, make_oracle, second_engine
+from proofwood.explain.model.prices import Metric
+from proofwood.explain.oracles.engines import ENGINES, make_oracle
 from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.proofs.checked import NAME as BOXES
+from proofwood.explain.proofs.checked import CheckedOracle
 from proofwood.explain.proofs.verify import Verified, verify
 from proofwood.explain.proofs.verify_distance import verify_distance
-from proofwood.explain.rule import DIGITS, Condition, conditions, value_text
+from proofwood.explain.rule import DIGITS, Condition, conditions, treated_text
+from proofwood.explain.show import told
 from proofwood.explain.show.plot import plot_explanation
-from proofwood.markup import escaped, table
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import printable
 
 if TYPE_CHECKING:
+    import polars as pl
     from matplotlib.axes import Axes
 
 ExplanationKind = Literal["abductive", "contrastive", "counterfactual"]
@@ -72,6 +76,7 @@ class Explanation:
     lower_bound : least number of features, or least distance, that is proved; nan if nothing is
     immutable : features that were asked not to change
     prices : per column price of each cell, of a counterfactual; None if each changed feature counts 1
+    metric : how a counterfactual's distance is counted from them
     certificate : what :class:`proofwood.explain.proofs.certificate.Certifier` made, if asked for
     message : why there is no answer, of status ``"impossible"``
     ranges : of an inflated explanation what is known of its ranges, else empty
@@ -79,6 +84,8 @@ class Explanation:
         - ``"widest"``: no range can take in one value more, given the others
         - ``"widest up to rounding"``: nor this, unless rounding that the model does not show stands in the way
         - ``"wide"``: right, but a limit was reached: a range may be narrower than it could be
+
+    filled : inputs in which the row lacks a value, and a step of a pipeline fills in the one that ``row`` has
     """
 
     kind: ExplanationKind
@@ -100,9 +107,11 @@ class Explanation:
     distance: float = math.nan
     lower_bound: float = math.nan
     prices: tuple[FloatArray, ...] | None = field(default=None, repr=False)
+    metric: Metric = "l1"
     certificate: Mapping[str, Any] | None = field(default=None, repr=False)
     message: str = ""
     ranges: str = ""
+    filled: tuple[int, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -126,7 +135,7 @@ class Explanation:
         """What an abductive explanation asks of its features, in original units; empty for other kinds."""
         if self.low is None or self.high is None:
             return ()
-        return conditions(self.model, self.low, self.high, self.features)
+        return conditions(self.model, self.low, self.high, self.features, row=self.row, filled=self.filled)
 
     def rule(self, digits: int | None = DIGITS) -> str:
         r"""One line: conditions and the class they lead to, or changes and the class they lead to.
@@ -135,7 +144,11 @@ class Explanation:
 
         Parameters
         ----------
-        digits : significant digits of thresholds; None for all, with which the rule is exact
+        digits : significant digits of thresholds, at least. A threshold is told by the shortest decimal that is exact
+            in the float32 or float64 numbers that the model compares, such as 35.5; where that has more digits, it is
+            rounded inwards, so that the rule says no more than what is proved, and still covers the row. A value that
+            the model cannot tell from a threshold is said to be "just above" or "just below" it. None for the float64
+            numbers themselves
         """
         arguments.count(digits, "digits", least=1)
         return printable(self._rule(digits))
@@ -152,10 +165,9 @@ class Explanation:
             return "unknown"
         parts = []
         for feature in self.features:
-            now, then = (value_text(self.model, row, feature, digits) for row in (self.row, self.witness))
-            if now == then:  # too few digits to tell them apart
-                now, then = (value_text(self.model, row, feature, None) for row in (self.row, self.witness))
-            parts.append(f"{self.model.feature_names[feature]} = {then} (not {now})")
+            now, then = told.change_texts(self.model, self.row, self.witness, feature, digits)
+            treated = treated_text(self.model, self.row, feature, self.filled)
+            parts.append(told.change_text(self.model.feature_names[feature], now, then, treated))
         return f"{' and '.join(parts) or 'nothing'} -> {self._class(self.witness_label)}"
 
     def _claimed(self) -> str:
@@ -214,7 +226,9 @@ class Explanation:
 
         Parameters
         ----------
-        engine : one of those of ``Explainer``; by default one that differs from the engine that found it. The least
+        engine : one of those of ``Explainer``, or "boxes", the default: rows of another class are looked for anew and
+            counted leaf by leaf, and that there are none is proved by trees of boxes, as in a certificate, which the
+            checker of certificates has to accept. It shares no code with any search. The least
             distance of a counterfactual is by default proved anew by "cdcl", without anything learned before: no other
             engine answers so many questions in reasonable time
         seconds : limit, None for none; what is not known by then is None in the answer, whose ``status`` is then
@@ -235,14 +249,15 @@ class Explanation:
         ImportError
             If the solver of the engine is not installed.
         """
-        arguments.choice(engine, "engine", (None, *ENGINES))
+        arguments.choice(engine, "engine", (None, BOXES, *ENGINES))
         seconds = arguments.seconds(seconds, "seconds")
         if self.status in ("none", "unknown", "impossible"):
             raise ValueError(f"an explanation of status {self.status!r} has no set of features to verify")
         if engine is None:
-            engine = "cdcl" if self.kind == "counterfactual" else second_engine(self.engine, self.model.scores)
+            engine = "cdcl" if self.kind == "counterfactual" else BOXES
         until = None if seconds is None else time.monotonic() + seconds
-        oracle = make_oracle(engine, self.model.scores)
+        scores = self.model.scores
+        oracle = CheckedOracle(scores) if engine == BOXES else make_oracle(engine, scores)
         with memory.within(None):
             return self._verified(oracle, until)
 
@@ -273,40 +288,81 @@ class Explanation:
 
     # ----------------------------------------------------------------------------------------------------------- output
 
+    def _lines(self) -> list[told.Line]:
+        """What is said of each feature."""
+        changed = self._changed()
+        if self.kind != "abductive" and changed is None:
+            return []
+        return told.lines(self.model, self.features, self.row, self.filled, conditions=self.conditions, changed=changed)
+
+    def to_frame(self) -> pl.DataFrame:
+        """A frame of polars with a row for each feature of the explanation, in words.
+
+        Columns: ``feature``; ``value`` in the row, null where it is missing; ``treated_as``: what a step of a pipeline
+        fills in for a missing value; then ``changed_to``, or of an abductive explanation ``condition``, and ``low`` and
+        ``high``: the exact float64 ends of its interval, where it is one of numbers.
+        """
+        return told.as_frame(self._lines(), self.kind != "abductive")
+
+    def to_markdown(self) -> str:
+        """The rule, what is proved, and a table of the features, in the Markdown of GitHub."""
+        return told.as_markdown(self.rule(), self._summary(), *self._table())
+
+    def to_html(self) -> str:
+        """The same as HTML: a ``div`` of class ``proofwood`` without styles or scripts, every text escaped."""
+        return told.as_html(self.rule(), self._summary(), *self._table())
+
+    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        rows: list[tuple[str, ...]] = [(line.feature, line.in_row, line.then) for line in self._lines()]
+        return told.head(self.kind != "abductive"), rows
+
     def _repr_html_(self) -> str:
-        """What a notebook shows: the rule, what is proved, and the values of the row."""
-        head = f"<p><b>{escaped(self.rule())}</b><br>{escaped(self._summary())}, {self.seconds:.2f} s</p>"
-        changed = self.witness if self.kind != "abductive" else None
-        rows = []
-        for name, feature in zip(self.names, self.features, strict=True):
-            asked = [condition.text() for condition in self.conditions if condition.feature == feature]
-            then = " and ".join(asked) if changed is None else value_text(self.model, changed, feature)
-            rows.append((name, value_text(self.model, self.row, feature), then))
-        if not rows:
-            return f'<div class="proofwood">{head}</div>'
-        columns = ("feature", "in the row", "must stay" if changed is None else "changed to")
-        return f'<div class="proofwood">{head}{table(rows, head=columns)}</div>'
+        return self.to_html()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the model as plain values that JSON knows."""
+        """Everything but the model as plain values that JSON knows.
+
+        The form is a JSON schema in ``docs/reference/explanation.schema.json``. A value that the row lacks is null,
+        also where a step of a pipeline fills it in, which ``treated_as`` then tells.
+        """
         return {
             "kind": self.kind,
             "status": self.status,
             "exact": self.exact,
             "ranges": self.ranges or None,
             "prediction": self.prediction,
+            "reached": self._class(self.witness_label) if self._changed() is not None else None,
             "features": list(self.features),
             "names": list(self.names),
+            "text": self.rule(),
             "rule": self.rule(None),
-            "row": _plain(self.row),
-            "witnesses": {str(feature): _plain(row) for feature, row in self.witnesses.items()},
+            "conditions": [condition.to_dict() for condition in self.conditions],
+            "changes": self._changes(),
+            "row": self._as_given(self.row),
+            "treated_as": {self.model.inputs[j].name: _number(float(self.row[j])) for j in self.filled},
+            "witnesses": {str(feature): self._as_given(row) for feature, row in self.witnesses.items()},
             "targets": None if self.targets is None else [self._class(target) for target in self.targets],
             "distance": _number(self.distance),
             "lower_bound": _number(self.lower_bound),
             "engine": self.engine,
             "calls": self.calls,
-            "seconds": self.seconds,
+            "seconds": _number(self.seconds),
         }
+
+    def _changed(self) -> FloatArray | None:
+        """The row of another class, where the explanation is about a change."""
+        return None if self.kind == "abductive" else self.witness
+
+    def _changes(self) -> list[dict[str, Any]]:
+        changed = self._changed()
+        if changed is None:
+            return []
+        return told.changes(self.model, self.features, self.row, changed, self.filled)
+
+    def _as_given(self, row: FloatArray) -> list[float | None]:
+        """A row without the values that the explained one lacks."""
+        same = [j for j in self.filled if row[j] == self.row[j]]
+        return [None if j in same else _number(value) for j, value in enumerate(row.tolist())]
 
     def plot(
         self,
@@ -327,10 +383,6 @@ class Explanation:
         palette : colours of the classes in their order, or from labels to colours
         """
         return plot_explanation(self, ax, figsize=figsize, title=title, palette=palette)
-
-
-def _plain(row: FloatArray) -> list[float | None]:
-    return [_number(value) for value in row.tolist()]
 
 
 def _number(value: float) -> float | None:

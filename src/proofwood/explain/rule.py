@@ -5,18 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
+from proofwood.explain import decimals
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.regions import group_values
+from proofwood.explain.model.space import Input
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import printable
 
 DIGITS = 6
 """Significant digits of thresholds in a rule, unless all are asked for."""
+FEW_LEVELS = 6
+"""Categories with an order that a rule lists one by one; of more it names the ends."""
+
+Plain = bool | int | float | str | None
+"""A value as JSON knows it: None where it is missing."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,9 @@ class Condition:
     missing : whether a missing value is permitted
     only_missing : whether nothing else is
     shown_as : kind of what the numbers stand for: dates, times or durations, true or false; else None
+    levels : texts of the numbers 0, 1, ... where these are categories with an order
+    inside : the number of the explained row, which no text leaves out; nan without one
+    treated_as : where the row lacks the value, and a step of a pipeline fills it: the text of what it fills in
     """
 
     feature: int
@@ -44,48 +55,155 @@ class Condition:
     missing: bool = False
     only_missing: bool = False
     shown_as: Kind | None = None
+    levels: tuple[str, ...] = ()
+    inside: float = math.nan
+    treated_as: str | None = None
 
     def text(self, digits: int | None = DIGITS) -> str:
-        """In words; ``digits`` are significant digits of thresholds, None for all."""
-        return printable(self._text(digits))
+        """In words.
+
+        Parameters
+        ----------
+        digits : significant digits of thresholds, at least. A threshold whose shortest exact decimal has more of them
+            is rounded inwards, so that the text says no more than the condition, and still of the explained row.
+            None for the float64 numbers themselves
+        """
+        text = self._text(digits)
+        if self.treated_as is not None:
+            text += f" ({self.name}: {imputed_text(self.treated_as)})"
+        return printable(text)
 
     def _text(self, digits: int | None) -> str:
         if self.only_missing:
             return f"{self.name} is missing"
-        if self.values is not None:
-            if len(self.values) == 1:
-                return f"{self.name} = {self.values[0]}"
-            return f"{self.name} in {{{', '.join(self.values)}}}"
-        if self.shown_as is Kind.BOOLEAN and (self._is_true or self._is_false):
-            text = self.name if self._is_true else f"not {self.name}"
-            return f"({text} or missing)" if self.missing else text
-        low, high = (number_text(end, digits, self.shown_as) for end in (self.low, self.high))
-        low_open = self.low_open or self._between(self.low)
-        high_open = self.high_open and not self._between(self.high)
-        below, above = "<" if low_open else "<=", "<" if high_open else "<="
-        if math.isfinite(self.low) and math.isfinite(self.high):
-            text = f"{self.name} = {low}" if self.low == self.high else f"{low} {below} {self.name} {above} {high}"
-        elif math.isfinite(self.low):
-            text = f"{self.name} {'>' if low_open else '>='} {low}"
-        elif math.isfinite(self.high):
-            text = f"{self.name} {above} {high}"
-        else:
+        named = self.named
+        if named is not None and len(named) > FEW_LEVELS and self.levels:
+            first, last = (self.levels[self._code(end)] for end in (True, False))
+            ends = (self._code(True) > 0, self._code(False) < len(self.levels) - 1)
+            text = {
+                (True, True): f"{first} <= {self.name} <= {last}",
+                (True, False): f"{self.name} >= {first}",
+            }.get(ends, f"{self.name} <= {last}")
+        elif named is not None:
+            text = f"{self.name} = {named[0]}" if len(named) == 1 else f"{self.name} in {{{', '.join(named)}}}"
+        elif self.is_true or self.is_false:
+            text = self.name if self.is_true else f"not {self.name}"
+        elif not math.isfinite(self.low) and not math.isfinite(self.high):
             return f"{self.name} is not missing"
-        return f"({text} or missing)" if self.missing else text
+        else:
+            text = self._range(digits)
+        return f"({text} or missing)" if self.missing and self.values is None else text
+
+    def _range(self, digits: int | None) -> str:
+        if self.low == self.high:
+            return f"{self.name} = {number_text(self.low, digits, self.shown_as)}"
+        (low, above), (high, below) = self._lower(digits), self._upper(digits)
+        if math.isfinite(self.low) and math.isfinite(self.high):
+            return f"{low} {'<' if above else '<='} {self.name} {'<' if below else '<='} {high}"
+        if math.isfinite(self.low):
+            return f"{self.name} {'>' if above else '>='} {low}"
+        return f"{self.name} {'<' if below else '<='} {high}"
+
+    def ends(self, digits: int | None = DIGITS) -> tuple[str | None, str | None]:
+        """Texts of the two ends of an interval of numbers; None where there is no end."""
+        low = self._lower(digits)[0] if math.isfinite(self.low) else None
+        return low, self._upper(digits)[0] if math.isfinite(self.high) else None
+
+    def _lower(self, digits: int | None) -> tuple[str, bool]:
+        """The text of the lower end, and whether it is meant with ``>``."""
+        if not math.isfinite(self.low) or self.shown_as in MOMENTS or not self.low_open:
+            return number_text(self.low, None, self.shown_as), self.low_open or self._between(self.low)
+        return decimals.lower_end(self.low, digits, self.inside)
+
+    def _upper(self, digits: int | None) -> tuple[str, bool]:
+        """The text of the upper end, and whether it is meant with ``<``."""
+        if not math.isfinite(self.high) or self.shown_as in MOMENTS or self.high_open:
+            return number_text(self.high, None, self.shown_as), self.high_open and not self._between(self.high)
+        return decimals.upper_end(self.high, digits, self.inside)
 
     @property
-    def _is_true(self) -> bool:
-        """Of a column of 0 and 1: whether 0 is not permitted, and 1 is."""
-        return self.low > 0 or (self.low == 0 and self.low_open)
+    def operator(self) -> str:
+        """What the condition is: ``"="``, ``"in"``, ``">"``, ``">="``, ``"<"``, ``"<="``, ``"between"``, ...
+
+        Or ``"is missing"``, ``"is not missing"``. Of numbers as :attr:`low` and :attr:`high` have them.
+        """
+        if self.only_missing:
+            return "is missing"
+        if self.named is not None:
+            return "=" if len(self.named) == 1 else "in"
+        if self.is_true or self.is_false or self.low == self.high:
+            return "="
+        if math.isfinite(self.low) and math.isfinite(self.high):
+            return "between"
+        if math.isfinite(self.low):
+            return ">" if self.low_open else ">="
+        if math.isfinite(self.high):
+            return "<" if self.high_open else "<="
+        return "is not missing"
 
     @property
-    def _is_false(self) -> bool:
-        """Of a column of 0 and 1: whether 1 is not permitted, and 0 is."""
-        return self.high < 1 or (self.high == 1 and self.high_open)
+    def named(self) -> tuple[str, ...] | None:
+        """Texts of the permitted categories, with or without an order; None for numbers."""
+        if self.values is not None or not self.levels:
+            return self.values
+        return self.levels[self._code(True) : self._code(False) + 1]
+
+    def _code(self, least: bool) -> int:
+        """The least, or the greatest, permitted code of categories with an order."""
+        if least:
+            return max(0, math.floor(self.low) + 1 if self.low_open else math.ceil(self.low)) if self.low > 0 else 0
+        top = len(self.levels) - 1
+        if self.high >= top:
+            return top
+        return math.ceil(self.high) - 1 if self.high_open else math.floor(self.high)
+
+    @property
+    def is_true(self) -> bool:
+        """Of a column of false and true: whether false is not permitted, and true is."""
+        low, high = self._sides
+        return self.shown_as is Kind.BOOLEAN and low and not high
+
+    @property
+    def is_false(self) -> bool:
+        """Of a column of false and true: whether true is not permitted, and false is."""
+        low, high = self._sides
+        return self.shown_as is Kind.BOOLEAN and high and not low
+
+    @property
+    def _sides(self) -> tuple[bool, bool]:
+        """Whether 0, and whether 1, is left out."""
+        low = self.low > 0 or (self.low == 0 and self.low_open)
+        return low, self.high < 1 or (self.high == 1 and self.high_open)
 
     def _between(self, end: float) -> bool:
         """Whether an end lies between two dates: its text is the earlier one, which lies below the end."""
         return self.shown_as in MOMENTS and math.isfinite(end) and end != math.floor(end)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values that JSON knows: the exact float64 ends, and the text."""
+        values: list[Plain] | None = None if self.named is None else list(self.named)
+        low, high = (self._end(end) for end in (self.low, self.high))
+        if self.is_true or self.is_false:
+            values = [self.is_true]
+        if values is not None or self.only_missing:
+            low = high = None
+        return {
+            "feature": self.name,
+            "operator": self.operator,
+            "low": low,
+            "low_open": None if low is None else self.low_open,
+            "high": high,
+            "high_open": None if high is None else self.high_open,
+            "values": values,
+            "missing": self.missing or self.only_missing or self.treated_as is not None,
+            "treated_as": self.treated_as,
+            "text": self.text(),
+        }
+
+    def _end(self, end: float) -> float | str | None:
+        if not math.isfinite(end):
+            return None
+        return text_of(end, self.shown_as) if self.shown_as in MOMENTS else float(end)
 
 
 def number_text(value: float, digits: int | None = DIGITS, shown_as: Kind | None = None) -> str:
@@ -96,12 +214,25 @@ def number_text(value: float, digits: int | None = DIGITS, shown_as: Kind | None
         return text_of(value, shown_as)
     if shown_as is Kind.BOOLEAN and value in (0, 1):
         return "true" if value else "false"
-    if math.isfinite(value) and value == int(value) and abs(value) < 1e15:
-        return str(int(value))
-    return repr(float(value)) if digits is None else f"{value:.{digits}g}"
+    if digits is None or not math.isfinite(value):
+        return decimals.short(value)
+    return decimals.value_text(value, digits, np.empty(0), lambda other: True)
 
 
-def conditions(model: Explained, low: IntArray, high: IntArray, features: Iterable[int]) -> tuple[Condition, ...]:
+def imputed_text(treated_as: str) -> str:
+    """What is said of a value that the row lacks and a step of a pipeline fills in."""
+    return f"missing, treated as {treated_as}"
+
+
+def conditions(
+    model: Explained,
+    low: IntArray,
+    high: IntArray,
+    features: Iterable[int],
+    *,
+    row: FloatArray | None = None,
+    filled: Collection[int] = (),
+) -> tuple[Condition, ...]:
     """What a box asks of some features; columns of which it asks nothing are left out.
 
     Parameters
@@ -109,6 +240,8 @@ def conditions(model: Explained, low: IntArray, high: IntArray, features: Iterab
     model : Explained
     low, high : (n_columns,) least and greatest cell of each column
     features : which features
+    row : (n_inputs,) a row of the box that no text leaves out
+    filled : inputs in which the row lacks a value that a step of a pipeline fills in
     """
     found: list[Condition] = []
     for feature in features:
@@ -116,24 +249,106 @@ def conditions(model: Explained, low: IntArray, high: IntArray, features: Iterab
             found += _choice(model, low, high, feature)
         else:
             for column in model.inputs_of(feature):
-                found += _of_input(model, low, high, feature, column)
+                found += _of_input(model, low, high, feature, column, row, column in filled)
     return tuple(found)
 
 
-def value_text(model: Explained, row: FloatArray, feature: int, digits: int | None = DIGITS) -> str:
-    """The value of a feature in a row."""
+def shown_as(given: Input) -> Kind | None:
+    """What the numbers of a column stand for: dates, times or durations, true or false; else None."""
+    return Kind.BOOLEAN if given.kind is Kind.BOOLEAN else given.shown_as
+
+
+def value_text(
+    model: Explained, row: FloatArray, feature: int, digits: int | None = DIGITS, *, filled: Collection[int] = ()
+) -> str:
+    """The value of a feature in a row: as short as it can be without a change of side at any threshold of the model.
+
+    Parameters
+    ----------
+    model : Explained
+    row : (n_inputs,)
+    feature : index of the feature
+    digits : significant digits, at least; None for the float64 numbers themselves
+    filled : inputs in which the row lacks a value that a step of a pipeline fills in, which the text then says
+    """
     columns = model.inputs_of(feature)
     if model.is_choice(feature):
-        ones = [j for j in columns if row[j] == 1]
-        name = model.feature_names[feature]
-        return _short(name, model.inputs[ones[0]].name) if ones else "none"
+        return _chosen(model, row, feature) or "none"
     texts = []
     for j in columns:
-        given, value = model.inputs[j], float(row[j])
-        known = bool(given.levels) and not math.isnan(value) and 0 <= value < len(given.levels)
-        text = given.levels[int(value)] if known else number_text(value, digits, given.shown_as)
-        texts.append(text if len(columns) == 1 else f"{given.name} {text}")
+        text = input_text(model, j, float(row[j]), digits)
+        text = imputed_text(text) if j in filled else text
+        texts.append(text if len(columns) == 1 else f"{model.inputs[j].name} {text}")
     return ", ".join(texts)
+
+
+def input_text(model: Explained, j: int, value: float, digits: int | None = DIGITS) -> str:
+    """The value of a column of the table, as :func:`value_text` has it."""
+    given = model.inputs[j]
+    if given.levels and not math.isnan(value):
+        return given.levels[int(value)] if 0 <= value < len(given.levels) else _unknown(value)
+    kind = shown_as(given)
+    if kind is not None or math.isnan(value) or given.whole or digits is None:
+        return number_text(value, None, kind)
+    mine = [g for g in model.grid.of_input[j] if model.grid.columns[g].role != "missing"]
+    tables = [model.grid.columns[g].thresholds for g in mine]
+    cuts = np.unique(np.concatenate([np.empty(0), *tables]))
+    cell = int(np.searchsorted(cuts, value))
+
+    def same(other: float) -> bool:
+        return given.low <= other <= given.high and int(np.searchsorted(cuts, other)) == cell
+
+    return decimals.value_text(value, digits, cuts, same)
+
+
+def _unknown(value: float) -> str:
+    """A category that the model does not know."""
+    return f"(unknown, {number_text(value)})"
+
+
+def plain_value(
+    model: Explained, row: FloatArray, feature: int, *, filled: Collection[int] = ()
+) -> Plain | dict[str, Plain]:
+    """The value of a feature in a row as JSON knows it; of several columns, a mapping from their names.
+
+    None where it is missing, also where a step of a pipeline fills it.
+    """
+    if model.is_choice(feature):
+        return _chosen(model, row, feature)
+    columns = model.inputs_of(feature)
+    found = {model.inputs[j].name: _plain_input(model, j, row, filled) for j in columns}
+    return next(iter(found.values())) if len(found) == 1 else found
+
+
+def _plain_input(model: Explained, j: int, row: FloatArray, filled: Collection[int]) -> Plain:
+    given, value = model.inputs[j], float(row[j])
+    if math.isnan(value) or j in filled:
+        return None
+    kind = shown_as(given)
+    if given.levels or kind in MOMENTS:
+        return input_text(model, j, value)
+    if kind is Kind.BOOLEAN and value in (0, 1):
+        return bool(value)
+    return int(value) if given.whole else value
+
+
+def treated_text(model: Explained, row: FloatArray, feature: int, filled: Collection[int]) -> str | None:
+    """What a step of a pipeline fills in for a value that the row lacks, as text; None where it has one."""
+    columns = [j for j in model.inputs_of(feature) if j in filled]
+    if not columns:
+        return None
+    return ", ".join(
+        input_text(model, j, float(row[j]))
+        if len(columns) == 1
+        else f"{model.inputs[j].name} {input_text(model, j, float(row[j]))}"
+        for j in columns
+    )
+
+
+def _chosen(model: Explained, row: FloatArray, feature: int) -> str | None:
+    """The category whose 0/1 column is 1."""
+    ones = [j for j in model.inputs_of(feature) if row[j] == 1]
+    return _short(model.feature_names[feature], model.inputs[ones[0]].name) if ones else None
 
 
 def _choice(model: Explained, low: IntArray, high: IntArray, feature: int) -> list[Condition]:
@@ -159,14 +374,24 @@ def _short(group: str, column: str) -> str:
     return rest.lstrip(" _=:-.") or column
 
 
-def _of_input(model: Explained, low: IntArray, high: IntArray, feature: int, j: int) -> list[Condition]:
+def _of_input(
+    model: Explained,
+    low: IntArray,
+    high: IntArray,
+    feature: int,
+    j: int,
+    row: FloatArray | None,
+    filled: bool,
+) -> list[Condition]:
     given, mine = model.inputs[j], model.grid.of_input[j]
     roles = {model.grid.columns[g].role for g in mine}
     if not mine or all(low[g] == 0 and high[g] == model.scores.n_thresholds[g] for g in mine):
         return []
+    inside = math.nan if row is None else float(row[j])
+    treated_as = input_text(model, j, inside) if filled else None
     if "codes" in roles:
         texts = _categories(model, low, high, mine)
-        return [Condition(feature, given.name, values=tuple(texts))]
+        return [Condition(feature, given.name, values=tuple(texts), treated_as=treated_as)]
     flags = [g for g in mine if model.grid.columns[g].role == "missing"]
     values = [g for g in mine if g not in flags]
     if any(low[g] == 1 for g in flags):
@@ -186,7 +411,18 @@ def _of_input(model: Explained, low: IntArray, high: IntArray, feature: int, j: 
         return []
     return [
         Condition(
-            feature, given.name, None, ends[0], bool(ends[1]), ends[2], bool(ends[3]), missing, shown_as=given.shown_as
+            feature,
+            given.name,
+            None,
+            ends[0],
+            bool(ends[1]),
+            ends[2],
+            bool(ends[3]),
+            missing,
+            shown_as=shown_as(given),
+            levels=given.levels,
+            inside=inside,
+            treated_as=treated_as,
         )
     ]
 

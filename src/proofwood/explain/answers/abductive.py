@@ -113,16 +113,13 @@ def _least_size(case: Case, keep: Iterable[int], free: Iterable[int]) -> int:
     q = case.questions
     allowed = q.all & ~mask_of(free)
     hitting = HittingSets(q.n, q.deadline)
-    try:
-        for feature in keep:
-            hitting.add(1 << feature)
-        for changed, cells in q.changing.items():
-            if changed & allowed and case.is_real(cells):
-                hitting.add(changed & allowed)
-        hitting.smallest()
-        return hitting.lower_bound
-    finally:
-        hitting.close()
+    for feature in keep:
+        hitting.add(1 << feature)
+    for changed, cells in q.changing.items():
+        if changed & allowed and case.is_real(cells):
+            hitting.add(changed & allowed)
+    hitting.smallest()
+    return hitting.lower_bound
 
 
 # --------------------------------------------------------------------------------------------------------------- ranges

@@ -39,6 +39,7 @@ class Case:
     ) -> None:
         self.session, self.model, self.scores = session, session.model, session.model.scores
         self.row, self.cells, self.label = row.row, row.cells, row.label
+        self.filled = row.filled
         self._until = None if limit is None else begin + limit
         self._since = begin
         self.questions: Questions = session.questions(row, target)
@@ -91,8 +92,8 @@ class Case:
         chosen = tuple(sorted(features))
         if status not in ("none", "unknown"):
             witnesses = self._shown(kind, chosen, witnesses)
-            needed = [cells for feature, cells in witnesses.items() if feature not in more.get("keep", ())]
-            if not status.endswith(UP_TO_ROUNDING) and not all(self.is_real(cells) for cells in needed):
+            needed = {id(cells): cells for feature, cells in witnesses.items() if feature not in more.get("keep", ())}
+            if not status.endswith(UP_TO_ROUNDING) and not all(map(self.is_real, needed.values())):
                 status += UP_TO_ROUNDING
         return Explanation(
             kind=kind,
@@ -107,6 +108,7 @@ class Case:
             cells=self.cells,
             witness_cells=dict(sorted(witnesses.items())),
             targets=self.questions.targets,
+            filled=self.filled,
             **{**more, "keep": tuple(more.get("keep", ()))},
         )
 

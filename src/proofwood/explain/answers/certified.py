@@ -22,6 +22,7 @@ def certifier(case: Case, known: Iterable[IntArray]) -> Certifier:
         x=case.row,
         known=known,
         seconds=case.left,
+        targets=case.questions.targets,
     )
 
 
@@ -37,8 +38,8 @@ def certified(case: Case, found: Explanation, without: list[int], maximal: bool 
     without : features that it must not have
     maximal : of an inflated one, whether its ranges are known to be as wide as can be
     """
-    if found.targets is not None or found.keep:
-        raise ValueError("certificate=True is for explanations against all classes, without keep")
+    if found.keep and (found.status == "smallest" or maximal is not None):
+        raise ValueError("certificate=True with keep is for explanations without smallest and without inflate")
     if found.status == "unknown":
         return found
     make = certifier(case, found.witness_cells.values())
@@ -53,6 +54,8 @@ def certified(case: Case, found: Explanation, without: list[int], maximal: bool 
             content = make.inflated(*box, maximal=False)
     elif found.status == "none":
         content = make.abductive(without, minimal=False)
+    elif found.kind == "abductive" and found.keep:
+        content = make.abductive(found.features, minimal=minimal, keep=found.keep)
     elif found.status == "smallest" and found.kind != "counterfactual":
         content = make.smallest(found.kind, found.features, without=without, questions=case.questions)
     else:

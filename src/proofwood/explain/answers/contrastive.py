@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import get_args
+
+import numpy as np
 
 from proofwood.explain import arguments
 from proofwood.explain.answers.abductive import status_of
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.certified import certified
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.model.prices import cell_prices, distance
+from proofwood.explain.model.prices import Metric, Weights, cell_prices, count_prices, distance, forbid, length_of
 from proofwood.explain.model.space import Key
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search.cheapest import cheapest
-from proofwood.explain.search.counterfactual import nearest
+from proofwood.explain.search.counterfactual import TOLERANCE, Nearest, nearest
+from proofwood.explain.search.dearest import dearest
+from proofwood.explain.search.extract import Found
 from proofwood.explain.search.extract import contrastive as find_contrastive
-from proofwood.explain.search.questions import mask_of
+from proofwood.explain.search.questions import mask_of, members
+from proofwood.explain.search.smallest import Smallest
 from proofwood.explain.search.smallest import smallest as find_smallest
+from proofwood.model.node_table import FloatArray
 
 Features = Iterable[Key]
 
@@ -33,8 +40,7 @@ def contrastive(
     lower, optimal = float("nan"), False
     found = find_contrastive(case.questions, order=given, immutable=fixed)
     if smallest and found is not None and found.proved:
-        best = find_smallest(case.questions, kind="contrastive", free=fixed, start=found)
-        assert best is not None, "some change is known"
+        best = _smallest(case, fixed, found)
         found, lower, optimal = best.found, float(best.lower_bound), best.optimal
     if found is None:
         result = case.explanation("contrastive", (), "none", {}, immutable=tuple(fixed))
@@ -46,30 +52,63 @@ def contrastive(
     return certified(case, result, fixed) if certificate else result
 
 
+def _smallest(case: Case, fixed: list[int], start: Found) -> Smallest:
+    """The fewest features whose change changes the class: the nearest row, where the number of changes is a price."""
+    q = case.questions
+    prices = count_prices(case.model, case.cells) if isinstance(q.oracle, SearchOracle) else None
+    if prices is not None:
+        assert isinstance(q.oracle, SearchOracle)
+        near = cheapest(q, q.oracle.model, prices, immutable=fixed, starts=[next(iter(start.witnesses.values()))])
+        lower = math.ceil(near.lower_bound - TOLERANCE)
+        features = frozenset(members(0 if near.cells is None else q.learn_witness(near.cells)))
+        if near.cells is not None and features and (len(features) < len(start.features) or len(features) <= lower):
+            witnesses = dict.fromkeys(features, near.cells)
+            return Smallest(Found(features, len(features) <= lower, witnesses=witnesses, calls=near.calls), lower)
+        if near.cells is None or features:
+            return Smallest(start, lower)
+        # up to rounding the row itself has another class
+    best = find_smallest(q, kind="contrastive", free=fixed, start=start)
+    assert best is not None, "some change is known"
+    return best
+
+
 def counterfactual(
-    case: Case, *, metric: Literal["l1", "changes"], weights: Mapping[Key, float] | None, immutable: Features
+    case: Case,
+    *,
+    metric: Metric,
+    weights: Weights | None,
+    immutable: Features,
+    within: Mapping[Key, object] | None,
 ) -> Explanation:
     """The explanation, with the options of :meth:`proofwood.Explainer.counterfactual`."""
-    arguments.choice(metric, "metric", ("l1", "changes"))
-    prices, per_unit = cell_prices(case.model, case.row, case.cells, weights)
+    arguments.choice(metric, "metric", get_args(Metric))
+    counts = count_prices(case.model, case.cells) if metric == "changes" else None
+    prices, per_unit = cell_prices(case.model, case.row, case.cells, weights, metric)
     if metric == "changes":
         if weights is not None:
-            raise ValueError("weights are for metric='l1': each changed feature counts 1 in metric='changes'")
-        return _fewest_changes(case, immutable)
+            raise ValueError("weights are not for metric='changes', where each changed feature counts 1: take 'l1'")
+        if counts is None:
+            if within is not None:
+                raise ValueError(
+                    "within and metric='changes' do not go together where a column's missing values go either way in "
+                    "tests, or a feature has several columns: take metric='l1'"
+                )
+            return _fewest_changes(case, immutable)
+        prices = counts
+    forbid(case.model, case.row, case.cells, prices, within or {})
     fixed = case.features(immutable, "immutable")
-    q = case.questions
-    starts = [row for changed, row in q.changing.items() if not changed & mask_of(fixed)]
-    if isinstance(q.oracle, SearchOracle):
-        best = cheapest(q, q.oracle.model, prices, immutable=fixed, accept=case.is_real, starts=starts)
-    else:
-        best = nearest(q, prices, immutable=fixed, accept=case.is_real, starts=starts)
+    best = _nearest(case, prices, fixed, metric)
+    lower = length_of(best.lower_bound, metric)
     if best.cells is None:
-        return case.explanation("counterfactual", (), best.status, {}, lower_bound=best.lower_bound)
-    changed = q.learn_witness(best.cells)
-    features = [feature for feature in range(q.n) if changed >> feature & 1]
-    length = distance(case.model, case.row, case.model.row(best.cells, like=case.row), per_unit)
+        return case.explanation("counterfactual", (), best.status, {}, lower_bound=lower, metric=metric)
+    changed = case.questions.learn_witness(best.cells)
+    features = [feature for feature in range(case.questions.n) if changed >> feature & 1]
+    if metric == "changes":
+        length = float(len(features))
+    else:
+        length = distance(case.model, case.row, case.model.row(best.cells, like=case.row), per_unit, metric)
     status: str = best.status
-    if length > best.lower_bound + 1e-6 * max(1.0, length):  # two grid columns of one column of the table
+    if length > lower + 1e-6 * max(1.0, length):  # two grid columns of one column of the table
         status = "feasible"
     return case.explanation(
         "counterfactual",
@@ -77,10 +116,30 @@ def counterfactual(
         status,
         dict.fromkeys(features, best.cells),
         distance=length,
-        lower_bound=min(length, best.lower_bound),
+        lower_bound=min(length, lower),
         prices=tuple(prices),
+        metric=metric,
         immutable=tuple(fixed),
     )
+
+
+def _nearest(case: Case, prices: list[FloatArray], fixed: list[int], metric: Metric) -> Nearest:
+    """The cells of the nearest row, by the sum of prices or the dearest of them."""
+    q = case.questions
+
+    def by_sum(given: list[FloatArray]) -> Nearest:
+        starts = [
+            row
+            for changed, row in q.changing.items()
+            if not changed & mask_of(fixed) and all(np.isfinite(p[c]) for p, c in zip(given, row, strict=True))
+        ]
+        if isinstance(q.oracle, SearchOracle):
+            return cheapest(q, q.oracle.model, given, immutable=fixed, accept=case.is_real, starts=starts)
+        return nearest(q, given, immutable=fixed, accept=case.is_real, starts=starts)
+
+    if metric == "linf":
+        return dearest(q, prices, immutable=fixed, accept=case.is_real, find=by_sum)
+    return by_sum(prices)
 
 
 def _fewest_changes(case: Case, immutable: Features) -> Explanation:
@@ -95,4 +154,5 @@ def _fewest_changes(case: Case, immutable: Features) -> Explanation:
         status=status + ending,
         seconds=case.seconds,
         distance=float(len(few.features)) if few.witness_cells else float("nan"),
+        metric="changes",
     )

@@ -21,11 +21,33 @@ class ReadRow:
     row : (n_inputs,) numbers as ``model.read`` gives them
     cells : (n_columns,) its cells
     label : code of its class
+    filled : inputs in which the row lacks a value, and ``row`` has what a step of a pipeline fills in
     """
 
     row: FloatArray
     cells: IntArray
     label: int
+    filled: tuple[int, ...] = ()
+
+
+def label_of(model: Explained, row: FloatArray, cells: IntArray) -> int:
+    """Code of the class that the model predicts for a row.
+
+    Where the sums decide whatever rounding does, they are the answer; else the model itself is asked.
+
+    Parameters
+    ----------
+    model : what is explained
+    row : (n_inputs,) numbers as ``model.read`` gives them
+    cells : (n_columns,) its cells
+    """
+    scores = model.scores
+    sums = scores.sums(cells)
+    first = int(sums.argmax())
+    rest = np.delete(sums, first)
+    if rest.size and int(sums[first]) - int(rest.max()) > scores.margin:
+        return first
+    return int(model.predict_codes(row[np.newaxis])[0])
 
 
 def read_one(model: Explained, x: Any) -> FloatArray:
@@ -47,6 +69,11 @@ def read_one(model: Explained, x: Any) -> FloatArray:
     if len(rows) != 1:
         raise ValueError(f"x has {len(rows)} rows: expected one. For a table, use explain(X).")
     return np.asarray(rows[0])
+
+
+def filled_in(model: Explained, x: Any) -> tuple[int, ...]:
+    """Inputs in which one row, as :func:`read_one` takes it, lacks a value that a step of a pipeline fills in."""
+    return tuple(np.flatnonzero(model.filled(_as_table(x))[0]).tolist())
 
 
 def _as_table(x: Any) -> Any:

@@ -23,6 +23,7 @@ from proofwood.explain.model.forest import OTHER
 from proofwood.explain.model.grid import Grid, GridBuilder
 from proofwood.explain.model.integers import integer_scores
 from proofwood.explain.model.leaves import Walker, score_model
+from proofwood.explain.model.outcomes import Outcome, Within, classified, read_outcome
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.model.space import (
     Bounds,
@@ -41,6 +42,8 @@ from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
 
 CHECKED_ROWS = 1000
 """Random rows on which a conversion is compared with the model."""
+MOST_AROUND = 16
+"""Conversions around the predictions of rows that a conversion keeps."""
 MOST_WIDER = 16
 """Conversions with further columns of missing values that a conversion keeps."""
 
@@ -55,20 +58,28 @@ class Explained:
     grid : where the cells come from
     classes : (n_classes,) labels
     vote : "auto": what the model predicts; "majority": the class that most trees predict
+    outcome : what is asked of the numbers of a regressor, or which probability of a classifier is enough; None for its
+        classes
+    adapted : the model as its adapter reads it, before anything is asked
+    literals : per tree what its tests are over the grid
     """
 
     scores: ScoreModel
     grid: Grid
     classes: npt.NDArray[Any]
     vote: str
-    _adapted: Adapted
+    outcome: Outcome
+    adapted: Adapted
+    _asked: Adapted
     _groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]
     _walker: Walker
     _takes_missing: BoolArray
+    literals: tuple[IntArray, ...] = field(repr=False)
     _wider: dict[frozenset[int], Explained] = field(default_factory=dict)
+    _around: dict[float, Explained] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_wider": {}}
+        return {**self.__dict__, "_wider": {}, "_around": {}}
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -153,14 +164,20 @@ class Explained:
         A missing value is read wherever the model takes one. To ask for the cells of such a row, take the conversion
         that :meth:`with_gaps_of` gives for it.
         """
-        values = self._adapted.read(X)
+        values = self.adapted.read(X)
         check_rows(values, self._readable, self._groups)
         return values
+
+    def filled(self, X: Any) -> BoolArray:
+        """(n_rows, n_inputs) where rows as :meth:`read` takes them lack a value that a step of a pipeline fills in."""
+        if self.adapted.filled is not None:
+            return self.adapted.filled(X)
+        return np.zeros((len(self.read(X)), len(self.inputs)), dtype=bool)
 
     @cached_property
     def _readable(self) -> tuple[Input, ...]:
         """The inputs, with missing values wherever the model takes them."""
-        return _considering(self.inputs, self._adapted, self._takes_missing)
+        return _considering(self.inputs, self.adapted, self._takes_missing)
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -190,9 +207,55 @@ class Explained:
             chosen[[*self.missing, *more]] = True
             while len(self._wider) >= MOST_WIDER:
                 self._wider.pop(next(iter(self._wider)))
-            inputs = _considering(self.inputs, self._adapted, chosen)
-            self._wider[more] = _converted(self._adapted, inputs, self._groups, self.vote, self._takes_missing)
+            inputs = _considering(self.inputs, self.adapted, chosen)
+            self._wider[more] = _converted(
+                self.adapted, inputs, self._groups, self.vote, self.outcome, self._takes_missing
+            )
         return self._wider[more]
+
+    def about(self, row: FloatArray) -> Explained:
+        """The model that a question about a row is asked of: another one where its classes are relative to the row.
+
+        Parameters
+        ----------
+        row : (n_inputs,) as :meth:`read` returns it
+        """
+        if not isinstance(self.outcome, Within):
+            return self
+        value = float(self.outputs_of(row[np.newaxis])[0])
+        if value not in self._around:
+            while len(self._around) >= MOST_AROUND:
+                self._around.pop(next(iter(self._around)))
+            self._around[value] = self._made(classified(self.adapted, self.outcome.around(value)))
+        return self._around[value]
+
+    def _made(self, asked: Adapted) -> Explained:
+        """The same model with other classes, over the same grid."""
+        forest = asked.forest
+        integers = integer_scores(forest)
+        scores = score_model(forest.trees, self.literals, integers, self.grid, ties_low=forest.ties_low)
+        walker = Walker(forest.trees, self.literals, integers, self.grid)
+        return replace(self, scores=scores, classes=forest.classes, _asked=asked, _walker=walker, _wider={}, _around={})
+
+    def outputs_of(self, X: FloatArray) -> FloatArray:
+        """What the real model gives rows beside classes: the numbers of a regressor, or probabilities.
+
+        Parameters
+        ----------
+        X : (n_rows, n_inputs) as :meth:`read` returns it
+
+        Returns
+        -------
+        (n_rows,) or (n_rows, n_classes) float64
+
+        Raises
+        ------
+        TypeError
+            If the model has nothing of the kind, or other probabilities than its trees' scores give.
+        """
+        if self.adapted.output is None:
+            raise TypeError("this model has no numbers or probabilities that its trees add up to")
+        return self.adapted.output(np.ascontiguousarray(X, dtype=np.float64))
 
     def with_gaps_of(self, X: FloatArray) -> Explained:
         """The same model, where a missing value is considered in the inputs that lack one in some of these rows, too.
@@ -203,21 +266,21 @@ class Explained:
         ----------
         X : (n_rows, n_inputs) as :meth:`read` returns it
         """
-        gaps = _gaps(X, self.inputs, self._adapted, self._takes_missing) & self._tested
+        gaps = _gaps(X, self.inputs, self.adapted, self._takes_missing) & self._tested
         return self.with_missing(np.flatnonzero(gaps).tolist())
 
     @cached_property
     def _tested(self) -> BoolArray:
         """(n_inputs,) whether some tree tests the input."""
         tested = np.zeros(len(self.inputs), dtype=bool)
-        for tree in self._adapted.forest.trees:
+        for tree in self.adapted.forest.trees:
             for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
-                tested[self._adapted.sources[feature].column] = True
+                tested[self.adapted.sources[feature].column] = True
         return tested
 
     def predict_codes(self, X: FloatArray) -> IntArray:
         """(n_rows,) class codes of the real model, in the vote asked for, for rows as :meth:`read` returns them."""
-        return self._adapted.predict(np.ascontiguousarray(X, dtype=np.float64))
+        return self._asked.predict(np.ascontiguousarray(X, dtype=np.float64))
 
     def cells_of(self, X: FloatArray) -> IntArray:
         """(n_rows, n_columns of ``scores``) cells of rows as :meth:`read` returns them; DataError as there.
@@ -226,7 +289,7 @@ class Explained:
         """
         values = np.asarray(X, dtype=np.float64)
         check_rows(values, self._readable, self._groups)
-        unseen = np.flatnonzero(_gaps(values, self.inputs, self._adapted, self._takes_missing) & self._tested)
+        unseen = np.flatnonzero(_gaps(values, self.inputs, self.adapted, self._takes_missing) & self._tested)
         if unseen.size:
             raise DataError(
                 f"column {self.inputs[unseen[0]].name!r} has a missing value (or a category that the model does not "
@@ -266,6 +329,8 @@ def explained(
     model: Any,
     *,
     vote: str = "auto",
+    target: Any = None,
+    confidence: float | None = None,
     feature_groups: Mapping[str, Group | Sequence[Key]] | None = None,
     bounds: Bounds | None = None,
     feature_names: Sequence[str] | None = None,
@@ -278,8 +343,13 @@ def explained(
 
     Parameters
     ----------
-    model : fitted classifier; see :mod:`proofwood.explain.model.adapters.supported` for the kinds
+    model : fitted classifier or regressor; see :mod:`proofwood.explain.model.adapters.supported` for the kinds
     vote : "auto" for what the model predicts, "majority" for the class that most trees predict (ties to the lowest)
+    target : of a regressor, what is asked of its numbers: ``(">=", 250_000)``, ``(">", v)``, ``("<=", v)``,
+        ``("<", v)``, ``("between", low, high)``, ``("within", distance)`` of the row's own prediction, or a list
+        of cuts between bands
+    confidence : of a classifier, the least probability that counts: rows where no class has it are "unsure", a
+        class of its own
     feature_groups : from the name of a feature to its columns. A list means 0/1 columns, exactly one of which is 1;
         :class:`Group` states other kinds. The categories of a pipeline's OneHotEncoder are found without it.
     bounds : from a column, by name or index, to its least and greatest value: other values are not of the space
@@ -314,7 +384,8 @@ def explained(
     names = None if feature_names is None else arguments.several(feature_names, "feature_names")
     integer = () if integer is None else arguments.several(integer, "integer")
     missing = () if missing is None else arguments.several(missing, "missing")
-    adapted = adapt(model, vote, names)
+    adapted = adapt(model, "shares" if vote == "auto" and confidence is not None else vote, names)
+    outcome = read_outcome(adapted, target, confidence)
     given = None if X is None else adapted.read(X)
     inputs = with_bounds(with_integers(kinds_from(X, adapted.inputs), integer), bounds)
     inputs, groups = resolved_groups(inputs, feature_groups)
@@ -327,7 +398,7 @@ def explained(
     if given is not None:
         check_rows(given, _considering(inputs, adapted, takes), groups)
         chosen |= _gaps(given, inputs, adapted, takes)
-    return _converted(adapted, _considering(inputs, adapted, chosen), groups, vote, takes, random_state, given)
+    return _converted(adapted, _considering(inputs, adapted, chosen), groups, vote, outcome, takes, random_state, given)
 
 
 def _converted(
@@ -335,22 +406,27 @@ def _converted(
     inputs: tuple[Input, ...],
     groups: Mapping[str, tuple[tuple[int, ...], GroupKind]],
     vote: str,
+    outcome: Outcome,
     takes_missing: BoolArray,
     random_state: int = 0,
     given: FloatArray | None = None,
 ) -> Explained:
     """The model over the grid of these inputs, checked on the given and on random rows."""
+    asked = classified(adapted, outcome.around(0.0) if isinstance(outcome, Within) else outcome)
+    # the tests of the model itself: around one row others may be needless than around another
     builder = GridBuilder(adapted.forest, inputs, adapted.sources)
     grid = builder.build(groups)
     literals = builder.literals()
-    forest = adapted.forest
+    forest = asked.forest
     integers = integer_scores(forest)
     scores = score_model(forest.trees, literals, integers, grid, ties_low=forest.ties_low)
     walker = Walker(forest.trees, literals, integers, grid)
-    result = Explained(scores, grid, np.asarray(forest.classes), vote, adapted, groups, walker, takes_missing)
-    if given is not None and len(given):
-        _check(result, given, "row {} of X")
-    _check(result, sample_rows(result, CHECKED_ROWS, random_state), "the random row {}")
+    classes = np.asarray(forest.classes)
+    result = Explained(scores, grid, classes, vote, outcome, adapted, asked, groups, walker, takes_missing, literals)
+    for rows, where in ((given, "row {} of X"), (sample_rows(result, CHECKED_ROWS, random_state), "the random row {}")):
+        if rows is not None and len(rows):
+            _check(result, rows, where)
+            _check_outputs(result, rows, where)
     return result
 
 
@@ -428,6 +504,30 @@ def _check(explained: Explained, rows: FloatArray, where: str, block: int = 8192
                 raise AssertionError(f"the leaves do not add up on {where.format(row)}, {part[row].tolist()}")
 
 
+def _check_outputs(explained: Explained, rows: FloatArray, where: str) -> None:
+    """Raise AssertionError if the sums of the trees are not what the model's numbers or probabilities are made of."""
+    adapted = explained.adapted
+    forest, link = adapted.forest, adapted.forest.link
+    if link is None or adapted.output is None:
+        return
+    integers = integer_scores(forest)
+    sums = Walker(forest.trees, explained.literals, integers, explained.grid).sums_of(explained.grid.cells_of(rows))
+    ours = sums / integers.scale
+    given = adapted.output(np.ascontiguousarray(rows))
+    if link.kind == "logistic" and forest.n_classes == 2:
+        ours, given = ours[:, 1:] - ours[:, :1], given[:, 1:]
+    theirs = link.sums(given).reshape(len(rows), -1)
+    slack = forest.noise + (2 * integers.error + 1) / integers.scale + link.slop(given).reshape(len(rows), -1)
+    wrong = np.flatnonzero((np.isfinite(theirs) & (np.abs(ours - theirs) > slack)).any(axis=1))
+    if wrong.size:
+        row = int(wrong[0])
+        raise AssertionError(
+            f"the conversion disagrees with the model on {where.format(row)}, {rows[row].tolist()}: the model gives "
+            f"{np.asarray(given)[row].tolist()}, that is a sum of {theirs[row].tolist()}, and the trees here add up to "
+            f"{ours[row].tolist()}. Please report this model."
+        )
+
+
 # ------------------------------------------------------------------------------------------------------ missing values
 
 
@@ -456,6 +556,8 @@ def _gaps(X: FloatArray, inputs: Sequence[Input], adapted: Adapted, takes_missin
     A category that the model does not know is to some models a missing one, and counts as such.
     """
     gaps = np.zeros(len(inputs), dtype=bool)
+    if not adapted.unknown_missing and not np.isnan(X).any():
+        return gaps
     for j, column in enumerate(inputs):
         if column.missing or not takes_missing[j]:
             continue

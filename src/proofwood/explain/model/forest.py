@@ -7,9 +7,10 @@ adapter, which moves the threshold so that this one comparison gives the same an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +54,74 @@ class ScoredTree:
         return np.flatnonzero(self.feature == LEAF)
 
 
+LINKED = 16
+"""Roundings between a sum and what is made of it: a generous bound for exp, sum and division."""
+
+
+LinkKind = Literal["mean", "log", "logistic"]
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a model makes of the sum of its trees: a number that grows with it.
+
+    Parameters
+    ----------
+    kind : ``"mean"``: the sum divided by ``divisor``; ``"log"``: the exponential function of that; ``"logistic"``: its
+        logistic function. A probability of a class is the first or the last
+    divisor : above 0
+    unit : half the distance from 1 to the next number of the model's arithmetic
+    """
+
+    kind: LinkKind = "mean"
+    divisor: float = 1.0
+    unit: float = DOUBLE
+
+    def cut(self, value: float) -> tuple[float, float]:
+        """The sum at which the number passes a value, and by how much rounding may move that.
+
+        Raises
+        ------
+        ValueError
+            If the number never gets to the value.
+        """
+        if self.kind == "mean":
+            cut = value * self.divisor
+            return cut, 0.0 if self.divisor == 1 else 2 * (DOUBLE + self.unit) * abs(cut)
+        if self.kind == "log":
+            if value <= 0:
+                raise ValueError(
+                    f"this model predicts numbers above 0 only (a logarithm is its link): {value:g} is none"
+                )
+            cut = math.log(value)
+            return cut * self.divisor, self.divisor * (LINKED * self.unit + 4 * DOUBLE * abs(cut))
+        if not 0 < value < 1:
+            raise ValueError(f"this model predicts numbers between 0 and 1 only: {value:g} is none")
+        cut = math.log(value / (1 - value))
+        slope = value * (1 - value)
+        return cut * self.divisor, self.divisor * (LINKED * self.unit + 4 * DOUBLE) / slope
+
+    def slop(self, values: FloatArray) -> FloatArray:
+        """By how much rounding may move the sums of which the model makes these numbers; infinite at the ends."""
+        numbers = np.abs(np.asarray(values, dtype=np.float64))
+        if self.kind == "mean":
+            return np.asarray(4 * (DOUBLE + self.unit) * numbers * self.divisor)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.kind == "log":
+                return np.asarray(self.divisor * (LINKED * self.unit + 8 * DOUBLE * np.abs(np.log(numbers))))
+            return np.asarray(self.divisor * 2 * (LINKED * self.unit + 8 * DOUBLE) / (numbers * (1 - numbers)))
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """The sums of which the model makes these numbers, up to rounding; infinite at the ends of a link."""
+        numbers = np.asarray(values, dtype=np.float64)
+        if self.kind == "mean":
+            return np.asarray(numbers * self.divisor)
+        with np.errstate(divide="ignore"):
+            if self.kind == "log":
+                return np.asarray(np.log(numbers) * self.divisor)
+            return np.asarray((np.log(numbers) - np.log1p(-numbers)) * self.divisor)
+
+
 @dataclass(frozen=True, eq=False)
 class Forest:
     """Trees whose scores are added up to a base; the largest sum wins.
@@ -64,11 +133,17 @@ class Forest:
     classes : (n_classes,) labels
     n_columns : columns of the matrix that the model takes
     noise : what rounding in the model itself may change in the difference of two class sums, in the unit of the scores
-    predict : class codes that the real model gives to a matrix (n_rows, n_columns)
+    predict : class codes that the real model gives to a matrix (n_rows, n_columns); of a regressor its numbers
     ties_low : whether the lowest class wins a tie, else the highest
     takes_missing : (n_columns,) whether a missing value is no error; None: it always is
     majority : whether the trees vote where the model itself does not
     names : names of the columns, None if the model does not know them
+    link : what becomes of the sums: the number that a regressor predicts, or the probabilities of a classifier; None
+        where these are nothing of the kind
+    output : these numbers (n_rows,), or probabilities (n_rows, n_classes), of the real model for a matrix; None with
+        ``link``
+
+    A regressor has one score per leaf and no classes until :mod:`proofwood.explain.model.outcomes` makes some.
     """
 
     trees: tuple[ScoredTree, ...]
@@ -76,16 +151,27 @@ class Forest:
     classes: npt.NDArray[Any]
     n_columns: int
     noise: float
-    predict: Callable[[FloatArray], IntArray]
+    predict: Callable[[FloatArray], npt.NDArray[Any]]
     ties_low: bool = True
     takes_missing: BoolArray | None = None
     majority: bool = False
     names: tuple[str, ...] | None = None
+    link: Link | None = None
+    output: Callable[[Any], FloatArray] | None = None
 
     @property
     def n_classes(self) -> int:
         """Number of classes."""
         return int(self.base.size)
+
+    @property
+    def is_regressor(self) -> bool:
+        """Whether the model predicts a number."""
+        return self.classes.size == 0
+
+
+NO_CLASSES: npt.NDArray[Any] = np.zeros(0, dtype=object)
+"""Classes of a regressor."""
 
 
 def one_hot(tree: ScoredTree) -> ScoredTree:
@@ -133,7 +219,7 @@ def summing_noise(trees: tuple[ScoredTree, ...], base: FloatArray, unit: float, 
     largest = np.abs(base)
     for tree in trees:
         largest = largest + np.abs(tree.value[tree.leaves]).max(axis=0)
-    pair = float(np.sort(largest)[-2:].sum()) if largest.size > 1 else 0.0
+    pair = float(np.sort(largest)[-2:].sum())  # of a single sum, what it may itself be off by
     bits = common_bits(numbers)
     if bits is not None and float(largest.max(initial=0.0)) * 2.0**bits * 8 < 1 / unit:
         return 0.0

@@ -124,6 +124,13 @@ class Grid:
             high = float(grid.thresholds[high_cell])
         return low, low_open, high, not math.isfinite(high)
 
+    def ends(self, column: int) -> tuple[FloatArray, FloatArray]:
+        """(n_cells,) least and greatest value of each cell of a column of numbers, as :meth:`interval` says."""
+        grid = self.columns[column]
+        given = self.inputs[grid.column]
+        above = grid.thresholds + 1 if given.whole else grid.thresholds
+        return np.concatenate([[given.low], above]), np.concatenate([grid.thresholds, [given.high]])
+
     def row(self, cells: IntArray, like: FloatArray) -> FloatArray:
         """A row of the table inside the cells, each value as near to that of ``like`` as can be.
 

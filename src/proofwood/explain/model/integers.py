@@ -23,12 +23,14 @@ class IntegerScores:
     values : per tree, (n_nodes, n_classes) int64, used at leaves
     base : (n_classes,) int64
     margin : rounding, in the model and here, changes no difference of two class sums by more
+    error : rounding here changes no sum by more, in integer units
     scale : integer units per unit of the model's scores, a power of two
     """
 
     values: tuple[IntArray, ...]
     base: IntArray
     margin: int
+    error: float
     scale: float
 
 
@@ -58,11 +60,12 @@ def integer_scores(forest: Forest) -> IntegerScores:
     exact = common_bits(numbers)
     if exact is not None and exact <= exponent:
         exponent = exact
-    residual = 0.0
+    residual = error = 0.0
     for table in (forest.base[np.newaxis], *tables):
         scaled = np.ldexp(table, exponent)
         off = scaled - np.rint(scaled)
         residual += float((off.max(axis=1) - off.min(axis=1)).max(initial=0.0))
+        error += float(np.abs(off).max(initial=0.0))
     margin = math.ceil(residual * (1 + 2.0**-40) + math.ldexp(forest.noise, exponent))
     values = []
     for tree in forest.trees:
@@ -70,7 +73,7 @@ def integer_scores(forest: Forest) -> IntegerScores:
         leaves = tree.leaves
         rounded[leaves] = _rounded(tree.value[leaves], exponent)
         values.append(rounded)
-    return IntegerScores(tuple(values), _rounded(forest.base, exponent), margin, math.ldexp(1.0, exponent))
+    return IntegerScores(tuple(values), _rounded(forest.base, exponent), margin, error, math.ldexp(1.0, exponent))
 
 
 def _rounded(values: FloatArray, exponent: int) -> IntArray:

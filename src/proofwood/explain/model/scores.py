@@ -87,6 +87,12 @@ class ScoreModel:
         """(n_variables,) column of each variable."""
         return np.repeat(np.arange(self.n_columns), self.n_thresholds)
 
+    @cached_property
+    def _first_needs(self) -> tuple[IntArray, IntArray]:
+        """First need of each leaf that has one, and these leaves."""
+        some = np.flatnonzero(self.needs_of[1:] > self.needs_of[:-1])
+        return self.needs_of[some], some
+
     def threshold_of_win(self, winner: int, loser: int, *, margin: bool = True) -> int:
         """Least ``sum(winner) - sum(loser)`` with which ``winner`` may come before ``loser``.
 
@@ -113,8 +119,11 @@ class ScoreModel:
 
     def sums(self, cells: IntArray) -> IntArray:
         """(n_classes,) score sums of a row given by its cells, counted leaf by leaf."""
-        false = np.concatenate([[0], np.cumsum(~self.holds(self.needs, cells))])
-        reached = np.flatnonzero(false[self.needs_of[1:]] == false[self.needs_of[:-1]])
+        all_hold = np.ones(len(self.scores), dtype=np.bool_)
+        begins, some = self._first_needs
+        if begins.size:
+            all_hold[some] = np.minimum.reduceat(self.holds(self.needs, cells).view(np.uint8), begins).view(np.bool_)
+        reached = np.flatnonzero(all_hold)
         if reached.size != self.n_trees:
             raise AssertionError(f"{reached.size} leaves reached in {self.n_trees} trees")
         return np.asarray(self.base + self.scores[reached].sum(axis=0))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from proofwood.explain.encodings.majority import require_majority
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.bound import BoundOracle
 from proofwood.explain.oracles.oracle import Oracle
@@ -16,7 +15,7 @@ from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 
 _ENGINES: dict[str, Callable[[ScoreModel], Oracle]] = {
     "auto": SearchOracle,
-    "cdcl": lambda scores: SearchOracle(scores, SearchOptions(messages=False)),
+    "cdcl": lambda scores: SearchOracle(scores, SearchOptions(messages=False, patience=20)),
     "messages": lambda scores: SearchOracle(scores, SearchOptions(clauses=False)),
     "sat": SatOracle,
     "bound": BoundOracle,
@@ -51,19 +50,3 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
     if engine in NEEDS and find_spec(NEEDS[engine][0]) is None:
         raise ImportError(f"engine={engine!r} needs {NEEDS[engine][1]}: run pip install {NEEDS[engine][1]}")
     return _ENGINES[engine](scores)
-
-
-def second_engine(first: str, scores: ScoreModel) -> str:
-    """An engine that has nothing in common with ``first``, can take the model and needs nothing to be installed."""
-    if first not in ("auto", "cdcl", "messages"):
-        return "auto"
-    return "sat" if is_majority(scores) else "bound"
-
-
-def is_majority(scores: ScoreModel) -> bool:
-    """Whether the engine ``"sat"`` can take the model: one vote per tree."""
-    try:
-        require_majority(scores)
-    except ValueError:
-        return False
-    return True

@@ -71,6 +71,7 @@ class Oracle(Protocol):
         *,
         targets: Sequence[int] | None = None,
         seconds: float | None = None,
+        near: IntArray | None = None,
     ) -> Answer:
         """Can a row of the space with ``low <= cells <= high`` get another class than ``label``?
 
@@ -78,6 +79,7 @@ class Oracle(Protocol):
         ----------
         low, high : (n_columns,) cells; a core names features whose limits are needed
         label, targets, seconds : as in :meth:`ask`
+        near : (n_columns,) cells near which a witness is welcome; engines may pass over that
         """
         ...
 
@@ -194,6 +196,7 @@ class QuestionOracle:
         *,
         targets: Sequence[int] | None = None,
         seconds: float | None = None,
+        near: IntArray | None = None,
     ) -> Answer:
         """As :meth:`Oracle.ask_box`; ValueError if ``label`` or a target is no class."""
         return self._answer(about_box(self.scores, low, high, label, targets, seconds))

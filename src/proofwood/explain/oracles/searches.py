@@ -11,7 +11,8 @@ tree may choose a leaf and every column a cell that do not fit together, and num
 what a tree gets for a cell and the column pays for it. They are changed column by column, so that the bound never gets
 worse (block-coordinate descent [2]_, [3]_), and are whole numbers, so that it is counted exactly.
 
-``"auto"`` lets them take turns. The first turn of the clauses is short; each later one is twice as long as the last.
+``"auto"`` lets them take turns. The first turn of the clauses is short, and left out for boxes in the search for a
+nearest row, of which most are decided narrowly; each later one is twice as long as the last.
 
 References
 ----------
@@ -38,6 +39,8 @@ from proofwood.explain.oracles.oracle import UNKNOWN, Answer
 from proofwood.model.node_table import IntArray
 
 CHANGES, SAME, STOPPED = range(3)
+KEPT = 8
+"""Proofs about a row that are remembered for each class that may come first."""
 INTERRUPT, MEMORY = 2, 4
 _Reply = tuple[int, list[int], list[int], int]
 """Outcome, cells of a witness, assumptions that a proof used, and what stopped the search."""
@@ -56,10 +59,11 @@ class SearchOptions:
     climb : local search for a row of another class, before and between the conflicts
     local : a question with many conflicts goes on as a small ensemble of its own, of the leaves that its box reaches
     join : the trees of that ensemble are joined in pairs, whose best compatible leaves bound the sum better
-    patience : conflicts of the first turn of the clauses
+    patience : conflicts of the first turn of the clauses; questions about boxes near a row do without it
     sweeps : messages are changed; without, boxes are bounded by the best leaf of each tree
     share : the messages of a box begin with those of the box that it is part of, or of the last proof
     core : a proof by a single box leaves out features that it does not need
+    record : messages write their proofs down, which takes a fifth more time
     """
 
     clauses: bool = True
@@ -69,10 +73,11 @@ class SearchOptions:
     climb: bool = True
     local: bool = True
     join: bool = True
-    patience: int = 20
+    patience: int = 5
     sweeps: bool = True
     share: bool = True
     core: bool = True
+    record: bool = False
 
     @property
     def engine(self) -> str:
@@ -115,6 +120,7 @@ class SearchOracle:
         self.model = native_model(scores)
         self.name = options.engine
         self._first_target: dict[int, list[int]] = {}
+        self._proofs = _Proofs()
         feature_of = np.zeros(scores.n_columns, dtype=np.int64)
         for feature, columns in enumerate(scores.features):
             feature_of[list(columns)] = feature
@@ -140,7 +146,10 @@ class SearchOracle:
         assumptions = self.scores.limits(
             cells, cells, chain.from_iterable(map(self.scores.features.__getitem__, fixed))
         )
-        return self._ask(assumptions, np.asarray(cells).tolist(), label, targets, seconds)
+        if self.scores.n_classes > 2:
+            self._proofs.turn_to(cells, label, targets)
+        stay = frozenset(fixed) if self.scores.n_classes > 2 else None
+        return self._ask(assumptions, np.asarray(cells).tolist(), label, targets, seconds, stay)
 
     def ask_box(
         self,
@@ -150,15 +159,76 @@ class SearchOracle:
         *,
         targets: Sequence[int] | None = None,
         seconds: float | None = None,
+        near: IntArray | None = None,
     ) -> Answer:
         """Can a row of the box get another class?
 
         Parameters
         ----------
         low, high : (n_columns,) least and greatest cell of each column
+        label, targets, seconds : as in :meth:`ask`
+        near : (n_columns,) cells from which on rows are looked for; the least ones by default
         """
         assumptions = self.scores.limits(low, high)
-        return self._ask(assumptions, np.asarray(low).tolist(), label, targets, seconds)
+        start = np.clip(low if near is None else near, low, high)
+        return self._ask(assumptions, start.tolist(), label, targets, seconds, hard=near is not None)
+
+    def ask_lead(
+        self,
+        low: IntArray,
+        high: IntArray,
+        winner: int,
+        loser: int,
+        least: int,
+        *,
+        seconds: float | None = None,
+        near: IntArray | None = None,
+    ) -> Answer:
+        """Is there a row of the box in which one class leads another by so much?
+
+        Parameters
+        ----------
+        low, high : (n_columns,) least and greatest cell of each column
+        winner, loser : the two classes
+        least : of the sum of the winner less that of the loser
+        seconds : limit, None for none
+        near : (n_columns,) cells from which on rows are looked for; the least ones by default
+
+        Raises
+        ------
+        ValueError
+            If clauses take part: what they learn is about one lead.
+        """
+        if self.options.clauses:
+            raise ValueError("clauses are learned about one lead: expected options with clauses=False")
+        return self.ask_contests(low, high, winner, [(loser, least)], seconds=seconds, near=near)
+
+    def ask_contests(
+        self,
+        low: IntArray,
+        high: IntArray,
+        winner: int,
+        contests: Sequence[tuple[int, int]],
+        *,
+        seconds: float | None = None,
+        near: IntArray | None = None,
+    ) -> Answer:
+        """Is there a row of the box in which one class leads each of several others by so much?
+
+        Parameters
+        ----------
+        low, high, winner, seconds, near : as in :meth:`ask_lead`
+        contests : the others, each with the least lead; of two or more, always the same for one winner
+        """
+        if memory.lacked():
+            return UNKNOWN
+        start = np.clip(low if near is None else near, low, high).tolist()
+        reply = self._search.ask(winner, list(contests), self.scores.limits(low, high), start, seconds)
+        outcome, witness, _, stopped = reply
+        if outcome == STOPPED:
+            _note(stopped)
+            return UNKNOWN
+        return Answer(True, np.array(witness, dtype=np.int64), winner) if outcome == CHANGES else Answer(False)
 
     @property
     def conflicts(self) -> int:
@@ -172,7 +242,16 @@ class SearchOracle:
         label: int,
         targets: Sequence[int] | None,
         seconds: float | None,
+        stay: frozenset[int] | None = None,
+        hard: bool = False,
     ) -> Answer:
+        """Ask about one class after the other.
+
+        Parameters
+        ----------
+        stay : features that stay as in the row, None for any box
+        hard : whether few conflicts are unlikely to answer it
+        """
         if memory.lacked():  # what was learned is gone: to ask on would be to learn it again, and lose it again
             return UNKNOWN
         until = None if seconds is None else time.perf_counter() + seconds
@@ -181,37 +260,78 @@ class SearchOracle:
         asked = order if targets is None else [t for t in order if t in set(targets)]
         any_other = len(asked) == len(order)
         for target in list(asked):
+            known = None if stay is None else self._proofs.within(target, stay)
+            if known is not None:
+                core.update(known)
+                continue
             if until is not None and time.perf_counter() >= until:
                 return UNKNOWN
-            outcome, witness, literals, stopped = self._about(target, label, assumptions, near, until, any_other)
+            outcome, witness, literals, stopped = self._about(target, label, assumptions, near, until, any_other, hard)
             if outcome == STOPPED:
-                if stopped == INTERRUPT:
-                    raise KeyboardInterrupt
-                if stopped == MEMORY:
-                    memory.note_lack()
+                _note(stopped)
                 return UNKNOWN
             if outcome == CHANGES:
                 order.remove(target)  # the next question meets the class that was reached last first
                 order.insert(0, target)
                 return Answer(True, np.array(witness, dtype=np.int64), target)
-            core.update(self._feature_of_variable[literal >> 1] for literal in literals)
+            needed = frozenset(self._feature_of_variable[literal >> 1] for literal in literals)
+            core.update(needed)
+            if stay is not None:
+                self._proofs.learn(target, needed)
         return Answer(False, core=frozenset(core))
 
     def _about(
-        self, target: int, label: int, assumptions: list[int], near: list[int], until: float | None, any_other: bool
+        self,
+        target: int,
+        label: int,
+        assumptions: list[int],
+        near: list[int],
+        until: float | None,
+        any_other: bool,
+        hard: bool,
     ) -> _Reply:
         """Ask about one target: whether it may come before the label or, unless that is enough, before all classes."""
         left = _rest(until)
         least = self.scores.threshold_of_win(target, label)
         if any_other:  # a row in which the label does not come first will do, whoever does
-            return self._search.ask(target, [(label, least)], assumptions, near, left)
+            return self._search.ask(target, [(label, least)], assumptions, near, left, hard)
         # Where the target cannot come before the label it is not first: an easier question, asked first.
         half = None if left is None else left / 2
-        easier = self._search.ask(target, [(label, least)], assumptions, near, half)
+        easier = self._search.ask(target, [(label, least)], assumptions, near, half, hard)
         if easier[0] == SAME or easier[3] == INTERRUPT:
             return easier
         rivals = [(k, self.scores.threshold_of_win(target, k)) for k in range(self.scores.n_classes) if k != target]
         return self._search.ask(target, rivals, assumptions, near, _rest(until))
+
+
+def _note(stopped: int) -> None:
+    """Pass on what stopped a search: an interrupt, or a lack of memory."""
+    if stopped == INTERRUPT:
+        raise KeyboardInterrupt
+    if stopped == MEMORY:
+        memory.note_lack()
+
+
+class _Proofs:
+    """Features of the last row that, as long as they stay, keep a class from coming first."""
+
+    def __init__(self) -> None:
+        self._about: object = None
+        self._of: dict[int, list[frozenset[int]]] = {}
+
+    def turn_to(self, cells: IntArray, label: int, targets: Sequence[int] | None) -> None:
+        """Forget what is known unless it is about the same question."""
+        about = (np.asarray(cells).tobytes(), label, None if targets is None else frozenset(targets))
+        if about != self._about:
+            self._about, self._of = about, {}
+
+    def within(self, target: int, stay: frozenset[int]) -> frozenset[int] | None:
+        """The fewest known features among those that stay which keep a class from coming first, None if none do."""
+        return min((known for known in self._of.get(target, ()) if known <= stay), key=len, default=None)
+
+    def learn(self, target: int, needed: frozenset[int]) -> None:
+        """Remember what a proof needed; older proofs are forgotten."""
+        self._of[target] = [needed, *self._of.get(target, ())][:KEPT]
 
 
 def _rest(until: float | None) -> float | None:

@@ -1,7 +1,8 @@
 """Certificates: an explanation as a file that proves itself.
 
-That rows cannot change their class is proved, for every other class, by a formula and a DRUP proof that it has no
-solution (:mod:`proofwood.explain.proofs.refute`); that others can, by one such row. The file holds the trees as well,
+That rows cannot change their class is proved, for every other class, by a tree of boxes with a bound for each
+(:mod:`proofwood.explain.proofs.boxes`), or by a formula and a DRUP proof that it has no solution
+(:mod:`proofwood.explain.proofs.refute`); that others can, by one such row. The file holds the trees as well,
 in integers over the threshold grid, so that :func:`check_certificate` needs no solver, no encoder and, unless it is to
 compare, no model.
 
@@ -44,7 +45,7 @@ from proofwood.explain.proofs.certificate_content import (
 )
 from proofwood.explain.proofs.recheck import RealModel, check_certificate
 from proofwood.explain.proofs.recheck_kinds import Check
-from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError, Refuter, refuted
+from proofwood.explain.proofs.refute import Form, NoCertificateError, OnlyRoundingError, Refuter, refuted
 from proofwood.explain.proofs.set_clauses import hitting_clauses, map_clauses, value_clauses
 from proofwood.explain.search.extract import Kind
 from proofwood.explain.search.questions import Questions, members
@@ -78,6 +79,8 @@ class Certifier:
         rows too and are shown to the model
     known : cells of rows of other classes that may do
     seconds : limit for all that is asked of the certifier
+    form : of the proofs about regions
+    targets : codes of the classes that the explanation is about, in ascending order; all others by default
 
     Raises
     ------
@@ -101,6 +104,8 @@ class Certifier:
         x: npt.ArrayLike | None = None,
         known: Iterable[IntArray] = (),
         seconds: float | None = None,
+        form: Form = "boxes",
+        targets: Sequence[int] | None = None,
     ) -> None:
         self.scores, self.label, self.oracle = scores, int(label), oracle
         self.cells = np.asarray(cells, dtype=np.int64)
@@ -114,16 +119,20 @@ class Certifier:
                 f"{NONE}: the class of the row is {label} in the model, and one only up to rounding: another class has "
                 "a sum that differs by no more than rounding may"
             )
-        self.refuter = Refuter(scores, self.label, seconds)
+        self.targets = None if targets is None else [int(k) for k in targets]
+        self.refuter = Refuter(scores, self.label, seconds, form, self.targets)
         self.names = None if model is None else [str(name) for name in model.feature_names]
 
     # ----------------------------------------------------------------------------------------------------------- kinds
 
-    def abductive(self, features: Iterable[int], *, minimal: bool = True) -> dict[str, Any]:
-        """Features suffice and, if ``minimal``, none of them can go."""
+    def abductive(self, features: Iterable[int], *, minimal: bool = True, keep: Iterable[int] = ()) -> dict[str, Any]:
+        """Features suffice and, if ``minimal``, none of them but those of ``keep`` can go."""
+        kept = sorted(int(feature) for feature in keep)
         chosen = sorted(int(feature) for feature in features)
         witnesses = []
         for feature in chosen if minimal else ():
+            if feature in kept:
+                continue
             rest = [other for other in chosen if other != feature]
             change = self._change_with(rest, f"witness for feature {self._name(feature)}")
             if change is None:
@@ -132,7 +141,8 @@ class Certifier:
                 )
             witnesses.append({"feature": feature, **change})
         status = "minimal" if minimal else "sufficient"
-        return self._content("abductive", status, features=chosen, witnesses=witnesses, proofs=self._sufficient(chosen))
+        proofs = self._sufficient(chosen)
+        return self._content("abductive", status, features=chosen, keep=kept, witnesses=witnesses, proofs=proofs)
 
     def contrastive(self, features: Iterable[int], *, minimal: bool = True) -> dict[str, Any]:
         """A change of the features can change the class and, if ``minimal``, no change of only some of them can."""
@@ -160,7 +170,7 @@ class Certifier:
         questions : what is known about the row already
         """
         chosen, left_out = sorted(int(feature) for feature in features), sorted(int(feature) for feature in without)
-        q = Questions(self.oracle, self.cells, self.label) if questions is None else questions
+        q = Questions(self.oracle, self.cells, self.label, targets=self.targets) if questions is None else questions
         first = {"proofs": self._sufficient(chosen)} if kind == "abductive" else {"witness": self._changed(chosen)}
         q.limit(self.refuter.left)
         best = smallest(q, kind=kind, free=left_out)
@@ -308,7 +318,16 @@ class Certifier:
     def _change_with(self, fixed: Sequence[int], what: str) -> dict[str, Any] | None:
         low, high = self.scores.box(self.cells, fixed)
         ask = self.oracle.ask
-        return self._change(low, high, lambda left: ask(self.cells, self.label, fixed, seconds=left), what)
+        return self._change(
+            low,
+            high,
+            lambda left: (
+                self._ask(low, high, left)
+                if self.targets is not None
+                else ask(self.cells, self.label, fixed, seconds=left)
+            ),
+            what,
+        )
 
     def _beyond(
         self, feature: int, unit: Unit, low: IntArray, high: IntArray, value: IntArray | None
@@ -316,9 +335,7 @@ class Certifier:
         """A row of another class in the region whose range of a feature holds one value more."""
         low, high = unit.with_value(low, high, value)
         what = f"row beyond the range of feature {self._name(feature)}"
-        change = self._change(
-            low, high, lambda left: ask_region(self.oracle, low, high, self.label, seconds=left), what
-        )
+        change = self._change(low, high, lambda left: self._ask(low, high, left), what)
         if change is None:
             raise ValueError(f"the explanation is not maximal: the range of feature {self._name(feature)} can grow")
         return change
@@ -338,30 +355,37 @@ class Certifier:
         witness: IntArray | None = answer.witness
         change = self._as_change(answer.witness)
         if change is None and self.scores.margin:
-            witness = ask_region(self._sure, low, high, self.label, seconds=self.refuter.left).witness
+            witness = ask_region(
+                self._sure, low, high, self.label, targets=self.targets, seconds=self.refuter.left
+            ).witness
             change = None if witness is None else self._as_change(witness)
         if change is None or witness is None:
             raise OnlyRoundingError(f"{NONE}: the {what} changes the class only up to rounding")
         self.known.append(witness)
         return change
 
+    def _ask(self, low: IntArray, high: IntArray, seconds: float | None) -> Answer:
+        return ask_region(self.oracle, low, high, self.label, targets=self.targets, seconds=seconds)
+
     @cached_property
     def _sure(self) -> Oracle:
         """An oracle to which no row has another class that could still be the same up to rounding."""
         return make_oracle("auto", replace(self.scores, margin=-self.scores.margin))
 
-    def _class_in(self, cells: IntArray) -> int | None:
-        """The class that may come before the label in a row, the best of them; None if none may."""
+    def _class_in(self, cells: IntArray, among: Sequence[int] | None = None) -> int | None:
+        """The class (of some) that may come before the label in a row, the best of them; None if none may."""
         sums = self.scores.sums(cells)
         lead = {k: int(sums[k] - sums[self.label]) for k in range(self.scores.n_classes) if k != self.label}
         able = [k for k in lead if lead[k] >= self.scores.threshold_of_win(k, self.label)]
+        if among is not None:
+            able = [k for k in able if k in among and self.scores.may_be_first(sums, k)]
         return max(able, key=lead.__getitem__, default=None)
 
     def _as_change(self, cells: IntArray) -> dict[str, Any] | None:
         """A row as it goes to the file; None if it changes nothing, or not in the model."""
         key = np.asarray(cells, dtype=np.int64).tobytes()
         if key not in self._rows_of_file:
-            label = self._class_in(cells)
+            label = self._class_in(cells, self.targets)
             real = label is not None and self._changes_model(cells)
             self._rows_of_file[key] = {"label": label, **self._row(cells)} if real else None
         return self._rows_of_file[key]
@@ -370,7 +394,8 @@ class Certifier:
         if self.model is None or self.x is None:
             return True
         values = np.array([self.model.row(cells, like=self.x)])
-        return int(self.model.predict_codes(values)[0]) != self.label
+        code = int(self.model.predict_codes(values)[0])
+        return code != self.label if self.targets is None else code in self.targets
 
     def _row(self, cells: IntArray, *, given: bool = False) -> dict[str, list[Any] | None]:
         """Cells of a row and, if there is a model to ask, its values."""
@@ -391,6 +416,7 @@ class Certifier:
             "names": self.names,
             "classes": None if self.model is None else [str(name) for name in self.model.classes],
             "label": self.label,
+            "targets": self.targets,
             "row": self._row(self.cells, given=True),
             "missing": [] if self.model is None else [int(j) for j in getattr(self.model, "missing", ())],
             "model": model_content(self.scores),

@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 FORMAT = "proofwood-certificate"
-VERSION = 3
+VERSION = 4
+READABLE = (3, 4)
+"""Versions that are read. Up to 3 regions had formulas only; from 4 on they may have trees of boxes."""
 SETS = ("abductive", "contrastive")
 """The two lists of an enumeration."""
 
@@ -28,6 +30,12 @@ def claim_of(content: Mapping[str, Any]) -> str:
     """What a certificate claims, in words."""
     kind, status = content["kind"], content["status"]
     label = _class(content, content["label"])
+    targets = targets_of(content)
+    if targets is None:
+        has, other = f"has class {label}", f"another class than {label}"
+    else:
+        named = " or ".join(_class(content, k) for k in targets)
+        has, other = f"does not have class {named}", f"class {named} and not {label}"
     if kind == "enumeration":
         both = ["; ".join(_names_of(content, one["features"]) for one in content[k]) for k in SETS]
         return (
@@ -39,16 +47,31 @@ def claim_of(content: Mapping[str, Any]) -> str:
     if content.get("without"):
         fewer += f" without {_names_of(content, content['without'])}"
     if kind == "abductive":
-        also = {"minimal": ", and none of these features can go", "smallest": f", and {fewer} are enough for that"}
-        return f"every row that agrees with this one on {names} has class {label}{also.get(status, '')}"
+        also = {"minimal": f", and none of {_these(content)} can go", "smallest": f", and {fewer} are enough for that"}
+        return f"every row that agrees with this one on {names} {has}{also.get(status, '')}"
     if kind == "contrastive":
         also = {"minimal": ", and none of these features can stay", "smallest": f", and {fewer} are enough for that"}
-        return (
-            f"some row that differs from this one on {names} only has another class than {label}{also.get(status, '')}"
-        )
+        return f"some row that differs from this one on {names} only has {other}{also.get(status, '')}"
     ranges = " and ".join(_range_text(content, feature) for feature in content["features"]) or "any value"
     also = {"maximal": ", and no range can take in more"}
-    return f"every row with {ranges} has class {label}{also.get(status, '')}"
+    return f"every row with {ranges} {has}{also.get(status, '')}"
+
+
+def targets_of(content: Mapping[str, Any]) -> list[int] | None:
+    """The classes that a certificate is about; None, as always up to version 3, if they are all others."""
+    found: list[int] | None = content["targets"] if content["version"] > 3 else None
+    return found
+
+
+def keep_of(content: Mapping[str, Any]) -> list[int]:
+    """Features that stay in an abductive explanation, needed or not."""
+    found: list[int] = content["keep"] if content["version"] > 3 and content["status"] != "smallest" else []
+    return found
+
+
+def _these(content: Mapping[str, Any]) -> str:
+    keep = keep_of(content)
+    return "these features" + (f" but {_names_of(content, keep)}" if keep else "")
 
 
 def _class(content: Mapping[str, Any], label: int) -> str:

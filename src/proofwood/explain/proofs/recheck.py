@@ -15,12 +15,14 @@ import numpy as np
 
 from proofwood.explain.proofs.certificate_content import (
     FORMAT,
+    READABLE,
     SETS,
-    VERSION,
     claim_of,
     digest,
+    keep_of,
     model_content,
     name_of,
+    targets_of,
     values_from_json,
 )
 from proofwood.explain.proofs.recheck_kinds import KINDS, Check, check_of
@@ -110,10 +112,10 @@ def _read(certificate: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
             raise CertificateError(f"{certificate} is not a certificate: {error}") from error
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise CertificateError(f"this is not a certificate: expected the format {FORMAT!r}")
-    if content.get("version") != VERSION:
+    if type(content.get("version")) is not int or content["version"] not in READABLE:
         raise CertificateError(
-            f"the certificate has version {content.get('version')!r}, this program reads version {VERSION}: "
-            "check it with the proofwood that wrote it, or a newer one"
+            f"the certificate has version {content.get('version')!r}, this program reads versions "
+            f"{READABLE[0]} to {READABLE[-1]}: check it with the proofwood that wrote it, or a newer one"
         )
     return content
 
@@ -142,7 +144,17 @@ def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Che
         return
     sets = [one["features"] for k in SETS for one in content[k]] if kind == "enumeration" else [content["features"]]
     known = range(len(trees.features))
-    for features in [*sets, content.get("without", [])]:
+    if (targets := targets_of(content)) is not None and (
+        not all(type(k) is int and 0 <= k < trees.n_classes and k != label for k in targets)
+        or targets != sorted(set(targets))
+    ):
+        yield Check("targets", False, "they are no other classes in ascending order")
+        return
+    kept = keep_of(content) if kind == "abductive" else []
+    if not set(kept) <= set(content["features"] if kind == "abductive" else []):
+        yield Check("features", False, "a feature that is kept is not one of them")
+        return
+    for features in [*sets, kept, content.get("without", [])]:
         if not all(type(f) is int and f in known for f in features) or features != sorted(set(features)):
             yield Check("features", False, "they are no features of the model in ascending order")
             return
@@ -211,4 +223,8 @@ def _real_checks(content: Mapping[str, Any], model: RealModel) -> Iterator[Check
         if cells != row["cells"]:
             yield Check(f"model on the {name}", False, "its values are in other cells of the grid")
         else:
-            yield Check(f"model on the {name}", (code == content["label"]) == stays, f"predicts class {code}")
+            targets = targets_of(content)
+            passed = (
+                code == content["label"] if stays else code != content["label"] if targets is None else code in targets
+            )
+            yield Check(f"model on the {name}", passed, f"predicts class {code}")

@@ -1,6 +1,7 @@
 """What each kind of certificate has to prove, put together from the few parts of a proof.
 
-- a *region*, a box of rows in which no other class is possible: one formula and one proof per other class, looked at by
+- a *region*, a box of rows in which no other class is possible: per other class a tree of boxes, looked at by
+  :mod:`proofwood.explain.proofs.recheck_boxes`, or a formula and a proof, by
   :mod:`proofwood.explain.proofs.recheck_trees`;
 - a *change*, a row of another class inside a box: the trees are counted leaf by leaf;
 - a statement about sets of features only, such as "no two features meet all these sets": the formula is written down
@@ -15,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.explain.proofs.certificate_content import SETS, name_of
+from proofwood.explain.proofs.certificate_content import SETS, keep_of, name_of, targets_of
+from proofwood.explain.proofs.recheck_boxes import BoxTree
 from proofwood.explain.proofs.recheck_trees import NUMBERS, SET, Cells, Formula, Trees, limits, proof_fault
 from proofwood.explain.proofs.set_clauses import hitting_clauses, map_clauses, value_clauses
 from proofwood.solvers.proof import CertificateError
@@ -50,8 +52,13 @@ def _region(
 ) -> Iterator[Check]:
     """That no row of a box may have another class."""
     for part, k, check in _parts(content, trees, proofs, low, high, of):
-        yield check
+        if check is not None:
+            yield check
         if part is None:
+            continue
+        if "boxes" in part:
+            fault = BoxTree(trees, part, low, high, content["label"]).fault()
+            yield check_of(f"boxes against class {k}{of}", fault, f"{len(part['boxes'])} boxes have no row of it")
             continue
         fault = proof_fault(part["clauses"], part["proof"])
         yield check_of(f"proof against class {k}{of}", fault, f"{len(part['proof'])} steps to a contradiction")
@@ -59,15 +66,19 @@ def _region(
 
 def _parts(
     content: Mapping[str, Any], trees: Trees, proofs: Sequence[Mapping[str, Any]], low: Cells, high: Cells, of: str
-) -> Iterator[tuple[Mapping[str, Any] | None, int, Check]]:
-    """The formulas about a box, each with its class and what was found of its clauses; first what they are against."""
-    others = [k for k in range(trees.n_classes) if k != content["label"]]
+) -> Iterator[tuple[Mapping[str, Any] | None, int, Check | None]]:
+    """The proofs about a box with their classes, and what was found of their clauses; first what they are against."""
+    targets = targets_of(content)
+    others = [k for k in range(trees.n_classes) if k != content["label"]] if targets is None else targets
     fault = None if [part["against"] for part in proofs] == others else "not one proof per other class"
     yield None, -1, check_of(f"classes{of}", fault, f"a proof against each of {others}")
     if fault is not None:
         return
     for part in proofs:
         k = part["against"]
+        if "clauses" not in part:
+            yield part, k, None
+            continue
         fault = Formula(trees, part, low, high, content["label"]).fault()
         sound = f"all {len(part['clauses'])} follow from the trees"
         yield part, k, check_of(f"clauses against class {k}{of}", fault, sound)
@@ -89,6 +100,11 @@ def _change(
     lead = sums[k] - sums[label]
     if lead < trees.least_to_win(k, label):
         return Check(name, False, f"the row does not get class {k} by the sum of its leaves")
+    targets = targets_of(content)
+    if targets is not None and (
+        k not in targets or any(sums[k] - sums[j] < trees.least_to_win(k, j) for j in range(trees.n_classes) if j != k)
+    ):
+        return Check(name, False, f"class {k} is not one of {targets}, or does not come before all others")
     doubt = "" if lead >= trees.least_to_win(k, label) + trees.margin else ", where rounding is given the doubt"
     return Check(name, True, f"another row has class {k}{doubt}")
 
@@ -105,8 +121,9 @@ def _abductive(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
     yield from _region(content, trees, content["proofs"], *trees.box_of(cells, features))
     if content["status"] == "minimal":
         freed = sorted(witness["feature"] for witness in content["witnesses"])
-        fault = None if freed == sorted(features) else "not one per feature"
-        yield check_of("witnesses", fault, f"one for each of {len(features)} features")
+        needed = sorted(set(features) - set(keep_of(content)))
+        fault = None if freed == needed else "not one per feature"
+        yield check_of("witnesses", fault, f"one for each of {len(needed)} features")
         for witness in content["witnesses"]:
             kept = [feature for feature in features if feature != witness["feature"]]
             name = f"feature {name_of(content, witness['feature'])!r} is needed"
@@ -123,13 +140,20 @@ def _contrastive(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
     yield _change(content, trees, content["witness"], *fixed, "change")
     if content["status"] == "minimal":
         for part, k, check in _parts(content, trees, content["proofs"], *fixed, ""):
-            yield check
+            if check is not None:
+                yield check
             if part is None:
                 continue
             proved = part["proofs"]
             fault = None if [feature for feature, _ in proved] == features else "not one proof per feature"
             yield check_of(f"proofs against class {k}", fault, f"one for each of {len(features)} features")
             for feature, proof in proved if fault is None else ():
+                if "clauses" not in part:
+                    stays = trees.box_of(cells, [*_outside(trees, features), feature])
+                    fault = BoxTree(trees, {**part, "boxes": proof}, *stays, content["label"]).fault()
+                    name = f"feature {name_of(content, feature)!r} is needed against class {k}"
+                    yield check_of(name, fault, f"{len(proof)} boxes have no row of it")
+                    continue
                 clauses = [*limits(trees, *trees.box_of(cells, [feature])), *part["clauses"]]
                 name = f"feature {name_of(content, feature)!r} is needed against class {k}"
                 yield check_of(name, proof_fault(clauses, proof), f"{len(proof)} steps to a contradiction")

@@ -45,8 +45,17 @@ class Trees:
 
     def _boxes(self, needs: Sequence[Sequence[int]]) -> tuple[Cells, Cells]:
         low, high = np.zeros((len(needs), self.q.size), dtype=np.int64), np.tile(self.q, (len(needs), 1))
-        for leaf, literals in enumerate(needs):
-            self.narrow(low[leaf], high[leaf], literals)
+        flat = [literal for literals in needs for literal in literals]
+        for literal in flat:
+            if type(literal) is not int or not 0 <= literal < 2 * len(self.column):
+                raise CertificateError(f"the literal {literal} is about no threshold of the model")
+        literals = np.array(flat, dtype=np.int64)
+        leaf = np.repeat(np.arange(len(needs)), [len(one) for one in needs])
+        column = np.array(self.column, dtype=np.int64)[literals >> 1]
+        threshold = (literals >> 1) - np.array(self.first, dtype=np.int64)[column]
+        below = literals & 1 == 1
+        np.minimum.at(high, (leaf[below], column[below]), threshold[below])
+        np.maximum.at(low, (leaf[~below], column[~below]), threshold[~below] + 1)
         return low, high
 
     def narrow(self, low: Cells, high: Cells, literals: Sequence[int]) -> None:

@@ -1,10 +1,11 @@
-"""Proofs that no row of a box can have another class: a formula per class, and what the solver writes as it refutes it.
+"""Proofs that no row of a box can have another class: a tree of boxes per class, or a formula and its refutation.
 
-Majority votes give the formula of the paper [1]_ for one other class at a time; for others the leads of leaves are
-added up, and where sums get too many, they are rounded on the side of the other class: such a formula may have a
-solution where the model has none, never the other way round. Every such solution is denied with a box around it in
-which the other class cannot win, until none is left or a limit is reached. The rounding of the model's own
-floating-point sums is covered by the margin of :class:`~proofwood.explain.model.scores.ScoreModel`.
+Trees of boxes (:mod:`proofwood.explain.proofs.boxes`) are what certificates have. Formulas are the older form: majority
+votes give the formula of the paper [1]_ for one other class at a time; for others the leads of leaves are added up, and
+where sums get too many, they are rounded on the side of the other class: such a formula may have a solution where the
+model has none, never the other way round. Every such solution is denied with a box around it in which the other class
+cannot win, until none is left or a limit is reached. The rounding of the model's own floating-point sums is covered by
+the margin of :class:`~proofwood.explain.model.scores.ScoreModel`.
 
 References
 ----------
@@ -16,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from proofwood.explain.encodings.bound import (
     BoundFormula,
@@ -28,6 +29,7 @@ from proofwood.explain.encodings.bound import (
 )
 from proofwood.explain.encodings.lemmas import BoxLemmas, cells_of_solution, full_chains
 from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.model.node_table import IntArray
 from proofwood.solvers.session import SatSession
 
@@ -37,6 +39,8 @@ MAX_CLAUSES = 400_000
 """Most clauses of one formula: what the checker, in Python, can look at within minutes."""
 
 Clauses = list[list[int]]
+Form = Literal["boxes", "formulas"]
+"""How regions are proved: by trees of boxes, or by formulas, as up to version 3 of certificates."""
 
 
 class NoCertificateError(RuntimeError):
@@ -55,17 +59,30 @@ class Refuter:
     scores : the model
     label : the class that is not to change
     seconds : limit for everything
+    form : of the proofs
+    targets : the classes that the proofs are about, all others by default
     """
 
-    def __init__(self, scores: ScoreModel, label: int, seconds: float | None) -> None:
-        self.scores, self.label = scores, label
+    def __init__(
+        self,
+        scores: ScoreModel,
+        label: int,
+        seconds: float | None,
+        form: Form = "boxes",
+        targets: Sequence[int] | None = None,
+    ) -> None:
+        self.scores, self.label, self.form = scores, label, form
         self.deadline = None if seconds is None else time.monotonic() + seconds
-        self.others = [k for k in range(scores.n_classes) if k != label]
+        self.others = [k for k in range(scores.n_classes) if k != label and (targets is None or k in targets)]
 
     @cached_property
     def boxes(self) -> LeafBoxes:
         """Boxes of the leaves, made for the first formula: in a large model they take a while."""
         return LeafBoxes.of(self.scores)
+
+    @cached_property
+    def _prover(self) -> BoxProver:
+        return BoxProver(self.scores)
 
     @property
     def left(self) -> float | None:
@@ -73,12 +90,18 @@ class Refuter:
         return None if self.deadline is None else self.deadline - time.monotonic()
 
     def box(self, low: IntArray, high: IntArray, clauses: Sequence[Sequence[int]] = ()) -> list[dict[str, Any]] | None:
-        """One formula and one proof per other class: no row of the box can have it. None if one can.
+        """One proof per other class: no row of the box can have it. None if one can.
 
         ``clauses``, literals as the model has them, limit the rows beside the box.
         """
         found = []
         for against in self.others:
+            if self.form == "boxes":
+                part = self._boxes_against(against, low, high, clauses)
+                if part is None:
+                    return None
+                found.append(part)
+                continue
             formula, proofs = self._proofs(low, high, against, [[]], clauses)
             if proofs is None:
                 return None
@@ -88,7 +111,7 @@ class Refuter:
     def parts_of_box(
         self, low: IntArray, high: IntArray, parts: Sequence[tuple[int, Sequence[int]]]
     ) -> list[dict[str, Any]] | None:
-        """One formula per other class, with one proof for each part of the box; None if a part has a row of another.
+        """Per other class one proof for each part of the box; None if a part has a row of another.
 
         Parameters
         ----------
@@ -97,6 +120,16 @@ class Refuter:
         """
         found = []
         for against in self.others:
+            if self.form == "boxes":
+                named, ways = [], []
+                for name, literals in parts:
+                    tree = self._boxes_against(against, *self._part(low, high, literals))
+                    if tree is None:
+                        return None
+                    named.append([name, tree["boxes"]])
+                    ways = tree["ways"]
+                found.append({"against": against, "ways": ways, "proofs": named})
+                continue
             cases = [[[literal] for literal in literals] for _, literals in parts]
             formula, proofs = self._proofs(low, high, against, cases)
             if proofs is None:
@@ -104,6 +137,36 @@ class Refuter:
             named = [[name, proof] for (name, _), proof in zip(parts, proofs, strict=True)]
             found.append({**_content(formula), "proofs": named})
         return found
+
+    def _part(self, low: IntArray, high: IntArray, literals: Sequence[int]) -> tuple[IntArray, IntArray]:
+        """What literals, +v or -v, leave of a box."""
+        low, high = low.copy(), high.copy()
+        for literal in literals:
+            c = int(self.scores.column_of[abs(literal) - 1])
+            threshold = abs(literal) - 1 - int(self.scores.first[c])
+            if literal < 0:
+                high[c] = min(high[c], threshold)
+            else:
+                low[c] = max(low[c], threshold + 1)
+        return low, high
+
+    def _boxes_against(
+        self, against: int, low: IntArray, high: IntArray, clauses: Sequence[Sequence[int]] = ()
+    ) -> dict[str, Any] | None:
+        """A tree of boxes against a class; None if a row can have it."""
+        what = f"no certificate for this explanation: the boxes against class {against}"
+        left = self.left
+        if left is not None and left <= 0:
+            raise NoCertificateError(f"{what} were not closed in time")
+        try:
+            part = self._prover.against(low, high, self.label, against, seconds=left, clauses=clauses)
+        except TooManyBoxesError as error:
+            raise NoCertificateError(f"{what} are too many: {error}") from None
+        if part is None:
+            raise NoCertificateError(f"{what} were not closed in time")
+        if part is False and len(self.others) < self.scores.n_classes - 1 and self.scores.n_classes > 2:
+            raise NoCertificateError(f"{what} hold a row in which it comes before the label, if not before all classes")
+        return part or None
 
     def _proofs(
         self,

@@ -8,9 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
+from proofwood.explain.model.prices import Metric, length_of
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.proofs.verify import Model, Verified
-from proofwood.explain.search.counterfactual import TOLERANCE, nearest
+from proofwood.explain.search.counterfactual import TOLERANCE, Nearest, nearest
+from proofwood.explain.search.dearest import dearest
 from proofwood.explain.search.questions import Questions
 from proofwood.explain.search.smallest import smallest
 from proofwood.model.node_table import FloatArray, IntArray
@@ -46,6 +48,10 @@ class Distance(Protocol):
     @property
     def prices(self) -> Sequence[FloatArray] | None:
         """Per column price of each cell; None if each changed feature counts 1."""
+
+    @property
+    def metric(self) -> Metric:
+        """How the distance is counted from the prices."""
 
     @property
     def distance(self) -> float:
@@ -98,8 +104,18 @@ def _least(claim: Distance, q: Questions) -> tuple[float, bool]:
     if claim.prices is None:
         few = smallest(q, kind="contrastive", free=claim.immutable)
         return (math.inf, True) if few is None else (float(few.lower_bound), few.optimal)
-    again = nearest(q, claim.prices, immutable=claim.immutable, accept=lambda cells: _changes(claim, cells))
-    return again.lower_bound, again.status in ("optimal", "none")
+
+    def by_sum(prices: Sequence[FloatArray]) -> Nearest:
+        return nearest(q, prices, immutable=claim.immutable, accept=accept)
+
+    def accept(cells: IntArray) -> bool:
+        return _changes(claim, cells)
+
+    if claim.metric == "linf":
+        again = dearest(q, claim.prices, immutable=claim.immutable, accept=accept, find=by_sum)
+    else:
+        again = by_sum(claim.prices)
+    return length_of(again.lower_bound, claim.metric), again.status in ("optimal", "none")
 
 
 def _changes(claim: Distance, cells: IntArray) -> bool:

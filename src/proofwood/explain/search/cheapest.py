@@ -35,6 +35,7 @@ class PriceOptions:
     settle : leaves, and cells at the ends of columns, that would make a row too dear are left out of a box
     climb : local search for cheap rows
     first_rounds, further_rounds : of sweeps, in the first box and in each further one
+    large : needs of leaves from which on local search begins in small parts of the ensemble
     """
 
     sweeps: bool = True
@@ -42,6 +43,7 @@ class PriceOptions:
     climb: bool = True
     first_rounds: int = 20
     further_rounds: int = 3
+    large: int = 200_000
 
 
 DEFAULT_OPTIONS = PriceOptions()
@@ -80,7 +82,7 @@ def cheapest(
     rows = [np.asarray(row, dtype=np.int64) for row in starts]
     if not rows:
         left = q.seconds_left
-        answer = q.ask_box(low, high, seconds=None if left is None else left / 4)
+        answer = q.ask_box(low, high, seconds=None if left is None else left / 4, near=q.cells)
         if answer.changes is False:
             return Nearest("none", None, -1, math.inf, math.inf, q.calls - calls)
         if answer.witness is not None:
@@ -89,7 +91,7 @@ def cheapest(
     for row in rows:
         best = best.or_cheaper(q, given, row, accept)
     while not q.out_of_time:
-        found, unit = _search(q, model, given, best.distance, (low, high), rows, accept, options)
+        found, unit = _search(q, model, given, best, (low, high), rows, accept, options)
         before = best.distance
         if found["way"] >= 0:
             best = best.or_cheaper(q, given, np.array(found["best"], dtype=np.int64), None)
@@ -131,31 +133,40 @@ class _Row:
 
 def _label(q: Questions, row: IntArray) -> int:
     """The class that a row has, or may have if rounding decides: one that is asked for."""
+    targets = _targets(q)
+    if len(targets) == 1:
+        return targets[0]
+    winner = q.scores.winner(row)
+    if winner in targets:
+        return winner
     sums = q.scores.sums(row)
-    winner, targets = q.scores.winner(row), _targets(q)
-    return winner if winner in targets else max(targets, key=lambda k: int(sums[k]))
+    return max(targets, key=lambda k: int(sums[k]))
 
 
 def _search(
     q: Questions,
     model: _native.VoteModel,
     prices: Sequence[FloatArray],
-    limit: float,
+    best: _Row,
     box: tuple[IntArray, IntArray],
     starts: Sequence[IntArray],
     accept: Callable[[IntArray], bool] | None,
     options: PriceOptions,
 ) -> tuple[dict[str, Any], float]:
-    """What the native search finds among rows of price ``limit`` at most, and the price of a unit of its integers."""
-    unit, whole = integer_prices(prices, limit)
+    """What the native search finds among rows of the price of ``best`` at most, and that of a unit of its integers."""
+    unit, whole = integer_prices(prices, best.distance)
+    if best.cells is None:
+        most = sum(int(column[column < NEVER].max()) for column in whole)
+    else:
+        most = sum(int(column[cell]) for column, cell in zip(whole, best.cells, strict=True))
     search = _native.NearestSearch(
         model,
         _ways(q),
-        whole,
+        [column.tolist() for column in whole],
         box[0].tolist(),
         box[1].tolist(),
         q.cells.tolist(),
-        1 + sum(max(price for price in column if price < NEVER) for column in whole),
+        most + 1,
         asdict(options),
     )
     return _run(search, q, starts, accept), unit
@@ -182,15 +193,18 @@ def _run(
     return found
 
 
-def integer_prices(prices: Sequence[FloatArray], limit: float = math.inf) -> tuple[float, list[list[int]]]:
+def integer_prices(prices: Sequence[FloatArray], limit: float = math.inf) -> tuple[float, list[IntArray]]:
     """A power of two, and the prices in multiples of it, rounded down; those above ``limit`` are never paid."""
-    paid = [np.where(price > limit, np.inf, price) for price in prices]
-    dearest = max((float(price[np.isfinite(price)].max()) for price in paid), default=0.0)
+    if not prices:
+        return math.ldexp(1.0, -PRICE_BITS), []
+    of = np.cumsum([price.size for price in prices])[:-1]
+    every = np.concatenate(prices)
+    paid = np.isfinite(every) & (every <= limit)
+    dearest = float(every[paid].max(initial=0.0))
     bits = PRICE_BITS - (math.frexp(dearest)[1] if dearest > 0 else 0)
-    whole = [
-        [NEVER if math.isinf(one) else math.floor(math.ldexp(one, bits)) for one in price.tolist()] for price in paid
-    ]
-    return math.ldexp(1.0, -bits), whole
+    whole = np.full(every.size, NEVER, dtype=np.int64)
+    whole[paid] = np.floor(np.ldexp(every[paid], bits)).astype(np.int64)
+    return math.ldexp(1.0, -bits), np.split(whole, of)
 
 
 def _targets(q: Questions) -> list[int]:

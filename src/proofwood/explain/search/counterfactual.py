@@ -80,6 +80,8 @@ def check_prices(q: Questions, prices: Sequence[FloatArray]) -> list[FloatArray]
     scores = q.scores
     if len(given) != scores.n_columns:
         raise ValueError(f"prices has {len(given)} columns, expected {scores.n_columns}")
+    if _sound(given, q.cells, scores.n_thresholds + 1):
+        return given
     for column, price in enumerate(given):
         own, last = int(q.cells[column]), int(scores.n_thresholds[column])
         if price.shape != (last + 1,) or price[own] != 0:
@@ -91,6 +93,18 @@ def check_prices(q: Questions, prices: Sequence[FloatArray]) -> list[FloatArray]
         ):
             raise ValueError(f"prices[{column}] falls away from the row: expected prices that do not")
     return given
+
+
+def _sound(prices: Sequence[FloatArray], cells: IntArray, sizes: IntArray) -> bool:
+    """Whether all prices are as :func:`check_prices` wants them, all columns looked at together."""
+    if not prices or any(price.shape != (size,) for price, size in zip(prices, sizes.tolist(), strict=True)):
+        return False
+    flat = np.concatenate(prices)
+    place = np.arange(flat.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    own = np.repeat(cells, sizes)
+    near, far = flat[:-1], flat[1:]
+    falls = np.where(place[:-1] >= own[:-1], near > far, near < far) & (place[1:] > 0)
+    return not (falls.any() or np.isnan(flat).any() or flat[place == own].any())
 
 
 class _OutOfTime(Exception):

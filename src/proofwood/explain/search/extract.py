@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from proofwood.explain.oracles.oracle import about_row
 from proofwood.explain.search.questions import Questions, mask_of, members
 from proofwood.model.node_table import IntArray
 
@@ -265,6 +266,34 @@ def shrink_change(q: Questions, current: int, order: Iterable[int] | None = None
             break
         share *= 4.0
     return current, not ranked
+
+
+def thin(q: Questions, changed: int, order: Iterable[int]) -> int:
+    """Take features out of a changing set as long as the row that is left has another class; nothing is asked.
+
+    Parameters
+    ----------
+    q : Questions
+    changed : mask of the changed features of a known witness
+    order : features to take out first in front
+
+    Returns
+    -------
+    mask of the changed features of a known witness; it need not be minimal
+    """
+    question = about_row(q.scores, q.cells, q.label, (), q.targets)
+    row = q.changing[changed]
+    for feature in order:
+        rest = changed & ~(1 << feature)
+        if rest in (0, changed):
+            continue
+        columns = list(q.scores.features[feature])
+        trial = row.copy()
+        trial[columns] = q.cells[columns]
+        if q.scores.allows(trial) and question.reached(q.scores, trial):
+            row, changed = trial, rest
+    q.changing.setdefault(changed, row)
+    return changed
 
 
 def witnesses_of(q: Questions, features: int) -> dict[int, IntArray]:

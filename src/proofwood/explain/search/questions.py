@@ -182,15 +182,19 @@ class Questions:
         self.learn_sufficient(core)
         return False
 
-    def ask_box(self, low: IntArray, high: IntArray, seconds: float | None = None) -> Answer:
+    def ask_box(
+        self, low: IntArray, high: IntArray, seconds: float | None = None, *, near: IntArray | None = None
+    ) -> Answer:
         """Whether the class can change in a box of cells; ``UNKNOWN`` if the time is over. The answer is not kept.
 
         Parameters
         ----------
         low, high : (n_columns,) least and greatest cell of each column
         seconds : limit of this question, beside that of all
+        near : (n_columns,) cells near which a witness is welcome
         """
-        return self._ask_cells(self.oracle.ask_box, low, high, seconds)
+        ask = self.oracle.ask_box if near is None else partial(self.oracle.ask_box, near=near)
+        return self._ask_cells(ask, low, high, seconds)
 
     def ask_region(self, low: IntArray, high: IntArray) -> Answer:
         """As :meth:`ask_box`, of a region; see :mod:`proofwood.explain.model.regions`."""

@@ -4,8 +4,14 @@ Every sufficient set hits every changing set. A smallest set that hits the chang
 larger than a smallest abductive explanation, and is one if it suffices; if not, the row that shows so brings further
 changing sets. Contrastive explanations are found in the same way with the two kinds exchanged.
 
+Hitting sets of one size after the other come from a depth-first search in C++, into which the new sets go while it goes
+on: a branch that is closed for the sets known is closed for more of them. Each size that is done is a lower bound.
+
+Changing sets need not be minimal to be hit. To prove that no feature can be spared of one takes longer than to find
+several others, so that single rows decide what is left out of them.
+
 .. [1] Ignatiev, Previti, Liffiton, Marques-Silva (2015), Smallest MUS Extraction with Minimal Hitting Set Dualization,
-   CP; the smallest hitting sets come from RC2, a core-guided MaxSAT solver (Ignatiev, Morgado, Marques-Silva 2019).
+   CP.
 """
 
 from __future__ import annotations
@@ -13,14 +19,12 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
-from pysat.examples.rc2 import RC2  # type: ignore[import-untyped]
-from pysat.formula import WCNF  # type: ignore[import-untyped]
-
-from proofwood.explain.search.extract import Found, Kind, shrink, shrink_change, witnesses_of
+from proofwood import _native
+from proofwood.explain.oracles.searches import INTERRUPT, MEMORY
+from proofwood.explain.search.extract import Found, Kind, shrink, shrink_change, thin, witnesses_of
 from proofwood.explain.search.questions import Questions, mask_of, members
-from proofwood.solvers.session import interrupts_left_to_python
+from proofwood.memory import note_lack
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,59 +46,66 @@ class Smallest:
         return self.found.proved and len(self.found.features) <= self.lower_bound
 
 
-class _OutOfTime(Exception):
-    """The solver was stopped between two cores."""
-
-
 class HittingSets:
-    """Smallest sets that hit all given ones.
+    """Sets of few elements that hit all given ones.
 
     Parameters
     ----------
     n : number of elements
     deadline : time of ``time.monotonic()`` at which to stop
+
+    Attributes
+    ----------
+    lower_bound : no set of fewer elements hits all sets added so far
     """
 
     def __init__(self, n: int, deadline: float | None) -> None:
-        class Timed(RC2):  # type: ignore[misc]
-            """Looks at the clock after every core."""
-
-            def process_core(self) -> Any:
-                done = super().process_core()
-                if deadline is not None and time.monotonic() >= deadline:
-                    raise _OutOfTime
-                return done
-
-        formula = WCNF()
-        for element in range(1, n + 1):
-            formula.append([-element], weight=1)
         self.n, self.sets = n, list[int]()
-        self._solver = Timed(formula, solver="g4")
-
-    def close(self) -> None:
-        """Free the solver."""
-        self._solver.delete()
+        self.lower_bound = 0
+        self._deadline = deadline
+        self._found: int | None = None
+        self._search = _native.HittingSearch(n)
+        self._search.begin(0)
 
     def add(self, mask: int) -> None:
         """Ask that a set is hit."""
         self.sets.append(mask)
-        self._solver.add_clause([1 + element for element in members(mask)])
+        self._search.add(members(mask))
+        if self._found is not None and not self._found & mask:
+            self._found = None
 
-    def smallest(self) -> int | None:
-        """A smallest hitting set, None if the time is over; :attr:`lower_bound` is then what is proved."""
-        try:
-            with interrupts_left_to_python():
-                model = self._solver.compute()
-        except _OutOfTime:
+    def smallest(self, below: int | None = None) -> int | None:
+        """A smallest hitting set.
+
+        Parameters
+        ----------
+        below : one with fewer elements, if there is one
+
+        Returns
+        -------
+        mask, or None if the time is over or :attr:`lower_bound` has reached ``below``
+        """
+        while self._found is None and (below is None or self.lower_bound < below):
+            left = None if self._deadline is None else self._deadline - time.monotonic()
+            if left is not None and left <= 0:
+                return None
+            if self.lower_bound > self.n:
+                raise AssertionError("no set hits a set without elements")
+            found = self._search.run(left)
+            if found["chosen"] is not None:
+                self._found = mask_of(found["chosen"])
+            elif found["none"]:
+                self.lower_bound += 1
+                self._search.begin(self.lower_bound)
+            else:
+                if found["stopped"] == INTERRUPT:
+                    raise KeyboardInterrupt
+                if found["stopped"] == MEMORY:
+                    note_lack()
+                return None
+        if self._found is None or (below is not None and self.lower_bound >= below):
             return None
-        if model is None:
-            raise AssertionError("no set hits a set without elements")
-        return mask_of(literal - 1 for literal in model if 0 < literal <= self.n)
-
-    @property
-    def lower_bound(self) -> int:
-        """Proved size of the smallest hitting set."""
-        return int(self._solver.cost)
+        return self._found
 
     def greedy(self) -> int:
         """A small hitting set: the element that hits most of the sets left, again and again."""
@@ -137,10 +148,7 @@ def smallest(
     search = _Search(q, kind, mask_of(keep), mask_of(free))
     if start is not None and start.proved:
         search.best, search.best_minimal = mask_of(start.features), start.complete
-    try:
-        return search.run(before)
-    finally:
-        search.hitting.close()
+    return search.run(before)
 
 
 class _Search:
@@ -155,6 +163,7 @@ class _Search:
             raise ValueError("keep is for abductive explanations: no feature can be made to change")
         self.q, self.abductive, self.keep, self.allowed = q, kind == "abductive", keep, q.all & ~free
         self.order = q.release_order()
+        self.rounds = 0
         self.hitting = HittingSets(q.n, q.deadline)
         for feature in members(keep):
             self.hitting.add(1 << feature)
@@ -173,13 +182,9 @@ class _Search:
             self._improve(self.allowed)
         for known in self._known_duals():
             self._add_dual(known)
-        lower = 0
-        while self.best is not None and lower < self.best.bit_count():
-            if not self._grow_duals():
-                break
-            chosen = self.hitting.smallest()
-            lower = max(lower, self.hitting.lower_bound)
-            if chosen is None or lower >= self.best.bit_count():
+        while self.best is not None:
+            chosen = self.hitting.smallest(self.best.bit_count())
+            if chosen is None:
                 break
             is_one = self._is_one(chosen)
             if is_one:
@@ -187,6 +192,7 @@ class _Search:
                 break
             if is_one is None or not self._dual_of(chosen):
                 break
+        lower = self.hitting.lower_bound
         lower = max(lower, self._disjoint_duals())
         assert self.best is not None
         best = self.best
@@ -241,23 +247,24 @@ class _Search:
             False if the time ended before the first one.
         """
         q, added = self.q, False
-        while self._is_one(chosen) is False:
+        while (is_one := self._is_one(chosen)) is False:
             if self.abductive:
-                dual, _ = shrink_change(q, q.change_of(chosen), self.order)
+                dual = thin(q, q.change_of(chosen), self.order)
             else:
                 dual, _ = shrink(q, q.core_of(q.all & ~chosen), order=self.order)
             self._add_dual(dual)
             added = True
             chosen |= dual & self.allowed
+        if is_one and self._may_improve(chosen):
+            self._improve(chosen)
         return added
 
-    def _grow_duals(self) -> bool:
-        """Let greedy hitting sets fail until one is of the kind sought; False if the time is over."""
-        while True:
-            chosen = self.hitting.greedy() & self.allowed
-            is_one = self._is_one(chosen)
-            if is_one:
-                self._improve(chosen)
-                return True
-            if is_one is None or not self._dual_of(chosen):
-                return False
+    def _may_improve(self, mask: int) -> bool:
+        """Whether to spend questions on making a set of the kind sought smaller than the best one.
+
+        That is so where little is missing, and in the rounds 1, 2, 4, 8 and so on.
+        """
+        assert self.best is not None
+        self.rounds += 1
+        known = self.q.core_of(mask) if self.abductive else self.q.change_of(self.q.all & ~mask)
+        return known.bit_count() <= self.best.bit_count() or self.rounds & (self.rounds - 1) == 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from proofwood.data.kinds import Kind
 from proofwood.explain.model.explained import Explained
-from proofwood.explain.rule import Condition, number_text, value_text
+from proofwood.explain.rule import Condition, value_text
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import printable
 from proofwood.show.palette import Palette, class_colours, tint
@@ -50,6 +50,10 @@ class Drawable(Protocol):
         """(n_inputs,) the row that is explained."""
 
     @property
+    def filled(self) -> Sequence[int]:
+        """Inputs in which the row lacks a value that a step of a pipeline fills in."""
+
+    @property
     def label(self) -> int:
         """Code of its class."""
 
@@ -64,6 +68,10 @@ class Drawable(Protocol):
     @property
     def witness_label(self) -> int:
         """Code of the class of that row."""
+
+
+NARROW = 0.25
+"""Share of the width below which the two ends of a bar get one text."""
 
 
 def plot_explanation(
@@ -109,13 +117,14 @@ def plot_explanation(
     for line, feature in enumerate(explanation.features):
         columns = model.scores.features[feature]
         grid = model.grid.columns[columns[0]] if len(columns) == 1 else None
-        now = value_text(model, explanation.row, feature)
+        now = value_text(model, explanation.row, feature, filled=explanation.filled)
         ax.plot([0, 1], [line, line], color="0.85", linewidth=1, zorder=1)
         named = grid is not None and model.inputs[grid.column].shown_as is Kind.BOOLEAN  # false and true are no range
         if grid is None or named or grid.role != "value" or grid.thresholds.size == 0:
             if explanation.kind != "abductive" and witness is not None:
                 now = f"{now} → {value_text(model, witness, feature)}"
             ax.text(0.5, line, printable(now), ha="center", va="bottom", parse_math=False)
+            _permitted(ax, line, explanation, feature)
             continue
         low, high = float(grid.thresholds[0]), float(grid.thresholds[-1])
         spread = (high - low) or max(1.0, abs(low))
@@ -127,12 +136,7 @@ def plot_explanation(
         value = float(explanation.row[grid.column])
         for condition in explanation.conditions:
             if condition.feature == feature:
-                left = place(condition.low) if math.isfinite(condition.low) else 0.0
-                right = place(condition.high) if math.isfinite(condition.high) else 1.0
-                ax.plot([left, right], [line, line], color=tint(own, 0.6), linewidth=8, zorder=2, solid_capstyle="butt")
-                for at, end_value in ((left, condition.low), (right, condition.high)):
-                    if math.isfinite(end_value):
-                        _number(ax, at, line, number_text(end_value, shown_as=condition.shown_as))
+                _bar(ax, line, condition, place, tint(own, 0.6))
         if math.isfinite(value):
             ax.plot([place(value)], [line], "o", color=own, zorder=4)
         if explanation.kind != "abductive" and witness is not None and math.isfinite(value):
@@ -156,11 +160,38 @@ def plot_explanation(
     ax.set_xticks([])
     for side in ("top", "right", "bottom", "left"):
         ax.spines[side].set_visible(False)
-    words = f"{explanation.prediction}: {explanation.kind}, {explanation.status}" if title is None else title
+    words = _heading(explanation) if title is None else title
     ax.set_title(printable(words), parse_math=False)
     return ax
 
 
+def _bar(ax: Axes, line: int, condition: Condition, place: Callable[[float], float], colour: Any) -> None:
+    """What a condition permits of a column of numbers, with its ends."""
+    left = place(condition.low) if math.isfinite(condition.low) else 0.0
+    right = place(condition.high) if math.isfinite(condition.high) else 1.0
+    ax.plot([left, right], [line, line], color=colour, linewidth=8, zorder=2, solid_capstyle="butt")
+    told = [(at, end) for at, end in zip((left, right), condition.ends(), strict=True) if end is not None]
+    if len(told) == 2 and right - left < NARROW:  # two numbers would cover each other
+        told = [((left + right) / 2, " to ".join(dict.fromkeys(end for _, end in told)))]
+    for at, end in told:
+        _number(ax, at, line, end)
+
+
+def _permitted(ax: Axes, line: int, explanation: Drawable, feature: int) -> None:
+    """Which categories are permitted, where there are several."""
+    for condition in explanation.conditions:
+        if condition.feature == feature and condition.values is not None and len(condition.values) > 1:
+            _number(ax, 0.5, line, printable("one of " + ", ".join(condition.values)))
+
+
+def _heading(explanation: Drawable) -> str:
+    """The class, that which is reached, and what is proved."""
+    reached = ""
+    if explanation.kind != "abductive" and explanation.witness is not None:
+        reached = f" → {explanation.model.classes[explanation.witness_label]}"
+    return f"{explanation.prediction}{reached}: {explanation.kind}, {explanation.status}"
+
+
 def _number(ax: Axes, x: float, line: int, text: str) -> None:
     """A number below the end of a bar."""
-    ax.text(x, line - 0.14, text, ha="center", va="top", fontsize="small", color=GREY)
+    ax.text(x, line - 0.14, text, ha="center", va="top", fontsize="small", color=GREY, parse_math=False)

@@ -23,11 +23,19 @@ from proofwood.explain import arguments
 from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.outcomes import Within
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.extract import NotSufficientError
-from proofwood.explain.table.records import Explanations, fingerprint, plain, record_of, rows_fingerprint
+from proofwood.explain.table.records import (
+    Explanations,
+    fingerprint,
+    plain,
+    record_of,
+    robustness_record,
+    rows_fingerprint,
+)
 from proofwood.explain.table.reuse import Reuse
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.parallel.checkpoint import Checkpoint, Record
 from proofwood.parallel.executors import Executor, make_executor
 from proofwood.parallel.progress import Callback, Reporter
@@ -35,7 +43,7 @@ from proofwood.parallel.progress import Callback, Reporter
 if TYPE_CHECKING:
     from distributed import Client
 
-KINDS = ("abductive", "contrastive", "counterfactual")
+KINDS = ("abductive", "contrastive", "counterfactual", "robustness")
 FORMAT = "proofwood explanations"
 PIECE = 50
 """Most sets of equal rows in a piece of work."""
@@ -75,12 +83,14 @@ class Piece:
     rows : (n, n_inputs) the rows of all groups, in this order
     cells : (n_groups, n_columns)
     labels : (n_groups,) class codes
+    filled : (n, n_inputs) where rows have what a step of a pipeline fills in for a missing value
     """
 
     groups: list[list[int]]
     rows: FloatArray
     cells: IntArray
     labels: IntArray
+    filled: BoolArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +122,7 @@ def explain_rows(
     ----------
     explainer : what explains single rows
     X : rows, as the model takes them
-    kind : ``"abductive"``, ``"contrastive"`` or ``"counterfactual"``: the method of the explainer
+    kind : ``"abductive"``, ``"contrastive"``, ``"counterfactual"`` or ``"robustness"``: the method of the explainer
     n_jobs : processes, counted as the threads of a fit: None for one, or what ``joblib.parallel_config`` says; -1 for
         all cores, -2 for all but one
     executor : ``"joblib"``, ``"dask"`` (a cluster on this machine, or that of ``client``) or ``"serial"``
@@ -123,7 +133,7 @@ def explain_rows(
         what they have is right, but may then differ from run to run
     verbose : above 0 for a progress bar on a terminal, or messages of ``logging``
     callback : is given a :class:`proofwood.parallel.progress.Progress` each time results come
-    options : of the explainer's method, such as ``smallest``, ``inflate``, ``target`` or ``immutable``
+    options : of the explainer's method, such as ``smallest``, ``inflate``, ``target``, ``immutable`` or ``metric``
 
     Returns
     -------
@@ -144,6 +154,11 @@ def explain_rows(
         If workers die again and again.
     """
     arguments.choice(kind, "kind", KINDS)
+    if isinstance(explainer.model.outcome, Within):
+        raise ValueError(
+            'target=("within", distance) asks something else of each row: ask row by row, or state fixed numbers '
+            'with ("between", low, high) or a list of cuts'
+        )
     if "certificate" in options:
         raise ValueError("certificate is not for tables: ask explainer.abductive(x, certificate=True) row by row")
     known = inspect.signature(getattr(explainer, kind)).parameters.keys() - {"x", "certificate", "time_limit"}
@@ -160,7 +175,7 @@ def explain_rows(
         arguments.choice(executor, "executor", ("joblib", "dask", "serial"))
     runner = make_executor(executor, n_jobs, client)
     limit = explainer.time_limit if time_limit is None else time_limit
-    rows = explainer.model.read(X)
+    rows, filled = explainer.model.read(X), explainer.model.filled(X)
     explainer = explainer.with_gaps_of(rows)
     header = {
         "format": FORMAT,
@@ -168,13 +183,13 @@ def explain_rows(
         "engine": explainer.engine,
         "options": {key: plain(value) for key, value in sorted(options.items())} | {"time_limit": limit},
         "model": fingerprint(explainer.model),
-        "rows": rows_fingerprint(rows),
+        "rows": rows_fingerprint(rows, filled),
         "n_rows": len(rows),
         "classes": plain(explainer.model.classes),
         "features": list(explainer.feature_names),
     }
-    # counterfactuals depend on the values themselves, other kinds on their cells only
-    pieces = list(_cut(explainer, rows, by_value=kind == "counterfactual"))
+    # distances depend on the values themselves, other kinds on their cells only
+    pieces = list(_cut(explainer, rows, filled, by_value=kind in ("counterfactual", "robustness")))
     checkpoint = Checkpoint(path, header, len(rows))
     try:
         left = [p for p in pieces if not all(row in checkpoint.records for group in p.groups for row in group)]
@@ -191,7 +206,7 @@ def explain_rows(
     return Explanations(explainer.model, rows, checkpoint.records, kind, options)
 
 
-def _cut(explainer: RowExplainer, rows: FloatArray, by_value: bool) -> Iterator[Piece]:
+def _cut(explainer: RowExplainer, rows: FloatArray, filled: BoolArray, by_value: bool) -> Iterator[Piece]:
     """Rows by class and cells, equal ones together, in pieces of a size that depends on the table only."""
     if not len(rows):
         return
@@ -207,7 +222,8 @@ def _cut(explainer: RowExplainer, rows: FloatArray, by_value: bool) -> Iterator[
     for start in range(0, len(groups), size):
         part = groups[start : start + size]
         first = [int(group[0]) for group in part]
-        yield Piece([group.tolist() for group in part], rows[np.concatenate(part)], cells[first], labels[first])
+        chosen = np.concatenate(part)
+        yield Piece([group.tolist() for group in part], rows[chosen], cells[first], labels[first], filled[chosen])
 
 
 def explain_piece(task: Task, piece: Piece) -> list[Record]:
@@ -227,21 +243,23 @@ def explain_piece(task: Task, piece: Piece) -> list[Record]:
     shared = task.kind == "abductive" and not task.options.keys() & {"order", "start", "method"}
     reuse = Reuse(explainer.model.scores) if shared and not task.options.get("smallest") else None
     records: list[Record] = []
+    as_record = robustness_record if task.kind == "robustness" else record_of
     at = 0
     try:
         for group, cells, label in zip(piece.groups, piece.cells, piece.labels.tolist(), strict=True):
             rows = piece.rows[at : at + len(group)]
+            gaps = [tuple(np.flatnonzero(line).tolist()) for line in piece.filled[at : at + len(group)]]
             at += len(group)
             found = None if reuse is None else reuse.explanation(cells, label)
             if found is not None:
-                found = replace(found, row=rows[0], cells=cells, calls=0)
+                found = replace(found, row=rows[0], cells=cells, calls=0, filled=gaps[0])
             else:
-                found = _asked(explainer, task, ReadRow(rows[0], cells, label))
+                found = _asked(explainer, task, ReadRow(rows[0], cells, label, gaps[0]))
                 if reuse is not None:
                     reuse.learn(found)
             records += [
-                record_of(index, found if index == group[0] else replace(found, row=row))
-                for index, row in zip(group, rows, strict=True)
+                as_record(index, found if index == group[0] else replace(found, row=row, filled=gap))
+                for index, row, gap in zip(group, rows, gaps, strict=True)
             ]
     finally:
         close = getattr(explainer.oracle, "close", None)
@@ -258,14 +276,16 @@ def _asked(explainer: RowExplainer, task: Task, row: ReadRow) -> Explanation:
         if label in arguments.classes_of(target):
             return _impossible(explainer, task.kind, row, f"the model predicts {label!r} already")
     try:
-        found: Explanation = getattr(explainer, task.kind)(row, **task.options)
+        found = getattr(explainer, task.kind)(row, **task.options)
     except NotSufficientError as error:
         return _impossible(explainer, task.kind, row, str(error).partition(". ")[0])
-    return found
+    answer: Explanation = found.nearest if task.kind == "robustness" else found
+    return answer
 
 
 def _impossible(explainer: RowExplainer, kind: Any, row: ReadRow, message: str) -> Explanation:
+    kind = "counterfactual" if kind == "robustness" else kind
     return Explanation(
         kind=kind, features=(), row=row.row, label=row.label, status="impossible", seconds=0.0, calls=0,
-        engine=explainer.oracle.name, model=explainer.model, cells=row.cells, message=message,
+        engine=explainer.oracle.name, model=explainer.model, cells=row.cells, message=message, filled=row.filled,
     )  # fmt: skip

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
+from proofwood.explain.answers.case import features_of
+from proofwood.explain.answers.robustness import Robustness
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.prices import cell_prices
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.explain.model.prices import cell_prices, count_prices, forbid
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.parallel.checkpoint import Record, read_lines
 
 if TYPE_CHECKING:
@@ -41,9 +43,9 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def rows_fingerprint(rows: FloatArray) -> str:
-    """A short text that differs between tables of numbers."""
-    return _hash([np.asarray(rows.shape), rows])
+def rows_fingerprint(rows: FloatArray, filled: BoolArray) -> str:
+    """A short text that differs between tables of numbers, and between the places where these were filled in."""
+    return _hash([np.asarray(rows.shape), rows, *([filled] if filled.any() else [])])
 
 
 def fingerprint(model: Explained) -> str:
@@ -78,6 +80,7 @@ def record_of(index: int, explanation: Explanation) -> Record:
         "status": e.status,
         "names": list(e.names),
         "rule": e.rule(None),
+        "text": e.rule(),
         "features": list(e.features),
         "label": e.label,
         "calls": e.calls,
@@ -92,6 +95,8 @@ def record_of(index: int, explanation: Explanation) -> Record:
         record["ranges"] = e.ranges
     if e.targets is not None:
         record["targets"] = list(e.targets)
+    if e.filled:
+        record["filled"] = list(e.filled)
     if e.keep:
         record["keep"] = list(e.keep)
     if e.low is not None and e.high is not None:
@@ -108,6 +113,15 @@ def record_of(index: int, explanation: Explanation) -> Record:
     return record
 
 
+def robustness_record(index: int, nearest: Explanation) -> Record:
+    """The record of the row ``index`` in a table of radii: that of its nearest row of another class, and the radius."""
+    found = Robustness.of(nearest)
+    record = {**record_of(index, nearest), "status": found.status, "nearest": nearest.status}
+    if math.isfinite(found.radius):
+        record["radius"] = found.radius
+    return record
+
+
 def explanation_of(
     record: Record, kind: str, model: Explained, row: FloatArray, options: Mapping[str, Any]
 ) -> Explanation:
@@ -115,8 +129,8 @@ def explanation_of(
 
     Parameters
     ----------
-    record : as :func:`record_of` makes it
-    kind : of the explanation
+    record : as :func:`record_of` makes it, or :func:`robustness_record`
+    kind : of the table that it is from; a row of kind ``"robustness"`` has a counterfactual, its nearest row
     model : the model it is about
     row : (n_inputs,) the row it is about
     options : that it was asked with
@@ -126,6 +140,9 @@ def explanation_of(
     Explanation
         Its ``seconds`` are nan.
     """
+    if kind == "robustness":
+        kind, record = "counterfactual", {**record, "status": record["nearest"]}
+        options = {"metric": "linf", "weights": 1.0, **options}
     cells = model.cells(row)
     low = high = None
     if "box" in record:
@@ -155,24 +172,34 @@ def explanation_of(
         witness_cells=dict(sorted(witnesses.items())),
         targets=None if targets is None else tuple(targets),
         keep=tuple(record.get("keep", ())),
+        immutable=tuple(features_of(model.feature_names, options.get("immutable") or (), "immutable")),
         distance=record.get("distance", math.nan),
         lower_bound=record.get("lower_bound", math.nan),
         prices=_prices(model, row, cells, options) if kind == "counterfactual" and witnesses else None,
+        metric=options.get("metric", "l1"),
         message=record.get("message", ""),
         ranges=record.get("ranges", ""),
+        filled=tuple(record.get("filled", ())),
     )
 
 
 def _prices(
     model: Explained, row: FloatArray, cells: IntArray, options: Mapping[str, Any]
 ) -> tuple[FloatArray, ...] | None:
-    if options.get("metric", "l1") == "changes":
-        return None  # each changed feature counts 1
-    return tuple(cell_prices(model, row, cells, options.get("weights"))[0])
+    metric = options.get("metric", "l1")
+    counts = count_prices(model, cells) if metric == "changes" else None
+    if metric == "changes" and counts is None:
+        return None
+    prices = counts or cell_prices(model, row, cells, options.get("weights"), metric)[0]
+    forbid(model, row, cells, prices, options.get("within") or {})
+    return tuple(prices)
 
 
 class Explanations(Sequence[Explanation]):
     """Explanations of the rows of a table, in their order; each is made when it is looked at.
+
+    Of kind ``"robustness"`` they are the nearest rows of another class, as counterfactuals;
+    :meth:`proofwood.explain.answers.robustness.Robustness.of` makes a radius of one.
 
     Parameters
     ----------
@@ -206,12 +233,16 @@ class Explanations(Sequence[Explanation]):
         return f"<{type(self).__name__}: {len(self)} {self.kind}>"
 
     def to_frame(self) -> pl.DataFrame:
-        """A frame of polars: row, prediction, status, number of features, their names, rule, distance, lower bound."""
+        """A frame of polars: row, prediction, status, features, rule (exact), text (to read), distance, lower bound.
+
+        Of kind ``"robustness"`` there is the column ``radius`` too, which is proved (inf: all rows have the class), and
+        the status is that of the radius. The other columns are those of the nearest row.
+        """
         import polars as pl  # start-up time: records need no frame
 
         records = self.records
         length, names = pl.Int64, pl.List(pl.String)
-        return pl.DataFrame(
+        frame = pl.DataFrame(
             [
                 pl.Series("row", [r["row"] for r in records], dtype=length),
                 pl.Series("prediction", [r["prediction"] for r in records]),
@@ -219,10 +250,15 @@ class Explanations(Sequence[Explanation]):
                 pl.Series("n_features", [len(r["features"]) for r in records], dtype=length),
                 pl.Series("names", [r["names"] for r in records], dtype=names),
                 pl.Series("rule", [r["rule"] for r in records], dtype=pl.String),
+                pl.Series("text", [r.get("text") for r in records], dtype=pl.String),
                 pl.Series("distance", [r.get("distance") for r in records], dtype=pl.Float64),
                 pl.Series("lower_bound", [r.get("lower_bound") for r in records], dtype=pl.Float64),
             ]
         )
+        if self.kind != "robustness":
+            return frame
+        radii = [math.inf if r["status"] == "constant" else r.get("radius") for r in records]
+        return frame.insert_column(3, pl.Series("radius", radii, dtype=pl.Float64))
 
 
 def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) -> Explanations:
@@ -243,7 +279,7 @@ def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) ->
     rows = model.read(X)
     if header is None or "model" not in header:
         raise ValueError(f"{path} holds no explanations")
-    for key, expected in (("model", fingerprint(model)), ("rows", rows_fingerprint(rows))):
+    for key, expected in (("model", fingerprint(model)), ("rows", rows_fingerprint(rows, model.filled(X)))):
         if header.get(key) != expected:
             raise ValueError(f"{path} is about {'another model' if key == 'model' else 'other rows'}")
     found = {record["row"]: record for record in records if record["row"] in range(len(rows))}
@@ -252,7 +288,8 @@ def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) ->
     if len(found) < len(rows):
         raise ValueError(f"{path} holds {len(found)} of {len(rows)} rows: the same call of explain continues it")
     options = dict(header["options"])
-    if options.get("weights"):  # keys were made texts
-        names = {column.name for column in model.inputs} | set(model.feature_names)
-        options["weights"] = {key if key in names else int(key): value for key, value in options["weights"].items()}
+    names = {column.name for column in model.inputs} | set(model.feature_names)
+    for option in ("weights", "within"):  # keys were made texts
+        if isinstance(options.get(option), Mapping):
+            options[option] = {key if key in names else int(key): value for key, value in options[option].items()}
     return Explanations(model, rows, found, header["kind"], options)

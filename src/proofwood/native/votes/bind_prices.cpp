@@ -15,7 +15,7 @@
 #include "common/settings.hpp"
 #include "common/watch.hpp"
 #include "votes/given_model.hpp"
-#include "votes/price_search.hpp"
+#include "votes/near_search.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -63,6 +63,7 @@ class NearestSearch {
     rules.climb = reader.need<bool>("climb");
     rules.first_rounds = reader.need<int>("first_rounds", 1);
     rules.further_rounds = reader.need<int>("further_rounds", 1);
+    rules.large = reader.need<int>("large", 0);
     reader.finish();
     return rules;
   }
@@ -87,7 +88,7 @@ class NearestSearch {
     return made;
   }
 
-  votes::PriceSearch search_;
+  votes::NearSearch search_;
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -36,15 +38,28 @@ class VoteSearch {
   // Is there a row in which `winner` comes before all `losers`, each a class with the least difference of the sums?
   // `near` are the cells of the row to explain.
   nb::tuple ask(int winner, const std::vector<std::pair<int, std::int64_t>>& losers,
-                const std::vector<int>& assumptions, std::vector<int> near, std::optional<double> seconds) {
+                const std::vector<int>& assumptions, std::vector<int> near, std::optional<double> seconds, bool hard) {
     votes::Turns::Asked asked;
     for (const auto& [loser, least] : losers) asked.contests.push_back({winner, loser, least});
     asked.assumptions.assign(assumptions.begin(), assumptions.end());
     asked.near = std::move(near);
+    asked.hard = hard;
     return answer(asked, seconds);
   }
 
   std::int64_t conflicts() const { return turns_.conflicts(); }
+  // The proof of the last question that the messages answered, its exponent, and the clauses that are factors.
+  nb::tuple proof() const {
+    const votes::MessageSearch* search = turns_.messages();
+    if (search == nullptr) throw std::invalid_argument("no question was answered by messages");
+    const auto& record = search->record();
+    auto kept = std::make_unique<std::vector<std::int64_t>>(record);
+    std::int64_t* data = kept->data();
+    const std::size_t n = kept->size();
+    nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
+    return nb::make_tuple(nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>(data, {n}, owner), search->exponent(),
+                          search->factors().ways);
+  }
   std::int64_t boxes() const { return turns_.boxes(); }
 
  private:
@@ -62,6 +77,7 @@ class VoteSearch {
     rules.message_rules.sweeps = reader.need<bool>("sweeps");
     rules.message_rules.share = reader.need<bool>("share");
     rules.message_rules.core = reader.need<bool>("core");
+    rules.message_rules.record = reader.need<bool>("record");
     reader.finish();
     return rules;
   }
@@ -133,7 +149,9 @@ void proofwood::bind_votes(nb::module_& module) {
       .def(nb::init<const votes::GivenModel&, std::vector<int>, const nb::dict&>(), "model"_a, "feature_of"_a,
            "settings"_a, nb::keep_alive<1, 2>())
       .def("ask", &VoteSearch::ask, "winner"_a, "losers"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
-           "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question.")
+           "hard"_a = false, "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question.")
       .def("conflicts", &VoteSearch::conflicts, "Conflicts of all questions so far.")
+      .def("proof", &VoteSearch::proof,
+           "(numbers, exponent, clauses that are factors) of the last answer 1 of messages that write proofs down.")
       .def("boxes", &VoteSearch::boxes, "Boxes that messages bounded, of all questions so far.");
 }

@@ -54,6 +54,7 @@ void Factors::add_clauses() {
       rest.push_back(&clause);
       continue;
     }
+    ways.emplace_back(true, clause);
     for (const Literal on : clause) {
       for (const Literal l : clause) {
         needs.push_back(l == on ? l : l ^ 1);
@@ -68,6 +69,7 @@ void Factors::add_clauses() {
       const Literal a = (*clause)[0] ^ 1, b = (*clause)[1] ^ 1;
       if (covered.contains({std::min(a, b), std::max(a, b)})) continue;
     }
+    ways.emplace_back(false, *clause);
     for (const Literal l : *clause) {
       needs.push_back(l);
       close();

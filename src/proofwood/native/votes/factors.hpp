@@ -35,7 +35,9 @@ struct Factors {
 
   const Model& model;
   std::vector<int> options_of;  // (n_factors + 1); the options of trees are their leaves, with the same numbers
-  std::vector<int> needs_of;    // (options + 1)
+  std::vector<std::pair<bool, std::vector<Literal>>>
+      ways;                   // clauses of the factors behind the trees; true: exactly one
+  std::vector<int> needs_of;  // (options + 1)
   std::vector<Literal> needs;
   std::vector<Edge> edges;
   std::vector<int> edges_of;                   // (n_factors + 1)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 
 #include "common/memory.hpp"
 
@@ -12,12 +13,14 @@ namespace proofwood::votes {
 
 namespace {
 
-constexpr int kWorthBits = 40;                 // of the largest spread of a tree
-constexpr int kMostSweeps = 60;                // of one box
-constexpr int kFewSweeps = 3;                  // before the pace is looked at
-constexpr double kPace = 0.1;                  // of what is missing to a proof: slower sweeps are the last
-constexpr std::size_t kMostKept = 67'000'000;  // numbers: beyond, boxes begin with what a larger one kept
-constexpr std::size_t kStopped = 8;            // stopped questions remembered
+constexpr int kWorthBits = 40;                     // of the largest spread of a tree
+constexpr int kMostSweeps = 60;                    // of one box
+constexpr int kFewSweeps = 3;                      // before the pace is looked at
+constexpr double kPace = 0.1;                      // of what is missing to a proof: slower sweeps are the last
+constexpr std::size_t kMostKept = 67'000'000;      // numbers: beyond, boxes begin with what a larger one kept
+constexpr std::size_t kMostRecorded = 30'000'000;  // numbers: a file of about 100 megabytes
+constexpr i128 kMuchLess = static_cast<i128>(1) << 100;
+constexpr std::size_t kStopped = 8;  // stopped questions remembered
 
 // What the bound comes to while the limits of features are let go one after the other.
 class Letting {
@@ -116,18 +119,23 @@ MessageSearch::Ended MessageSearch::work_on(Question& question, const Part& part
       question.contest.least - (model_.base[z(question.contest.winner)] - model_.base[z(question.contest.loser)]);
   if (!messages_.enter(part.box, part.kept.get(), worth_)) {
     question.alone = false;
+    write_closed(question, false, watch);
     return Ended::kClosed;
   }
   const i128 enough = -(((static_cast<i128>(most_gain_) - least) >> down_) << up_);  // of the worth of a row that wins
   question.enough = enough;
-  if (messages_.bound() < enough) return Ended::kClosed;
+  const auto closed = [&] {
+    write_closed(question, true, watch);
+    return Ended::kClosed;
+  };
+  if (messages_.bound() < enough) return closed();
   messages_.choose(near, row_);
   if (try_row(row_, least)) return Ended::kWitness;
-  if (messages_.decided()) return Ended::kClosed;  // all rows of the box score the same
+  if (messages_.decided()) return closed();  // all rows of the box score the same
   for (int sweeps = 0; rules_.sweeps && sweeps < kMostSweeps;) {
     const auto before = static_cast<double>(messages_.bound() - enough);
     const bool whole = messages_.sweep(enough, watch);
-    if (messages_.bound() < enough) return Ended::kClosed;
+    if (messages_.bound() < enough) return closed();
     if (!whole) return Ended::kStopped;
     ++sweeps;
     if (std::has_single_bit(static_cast<unsigned>(sweeps))) {
@@ -138,6 +146,18 @@ MessageSearch::Ended MessageSearch::work_on(Question& question, const Part& part
     if (sweeps >= kFewSweeps && before - now < kPace * now) break;
   }
   return Ended::kParted;
+}
+
+// A sweep more gives a bound that leaves room to round the messages.
+void MessageSearch::write_closed(Question& question, bool bounded, Watch& watch) {
+  if (!rules_.record) return;
+  question.record.push_back(1);
+  if (!bounded) {
+    question.record.insert(question.record.end(), {0, 0});
+    return;
+  }
+  if (rules_.sweeps && !messages_.decided()) messages_.sweep(messages_.bound() - kMuchLess, watch);
+  messages_.record(question.enough, question.record);
 }
 
 Outcome MessageSearch::ask(const Contest& contest, const Box& box, const std::vector<int>& near, std::int64_t most,
@@ -158,6 +178,7 @@ Outcome MessageSearch::ask(const Contest& contest, const Box& box, const std::ve
   }
   const std::int64_t begin = messages_.work();
   while (!question.parts.empty()) {
+    if (question.record.size() > kMostRecorded) throw std::length_error("a proof has more numbers than are written");
     const bool over = watch.over() || (most >= 0 && messages_.work() - begin >= most);
     Part part;
     Ended ended = Ended::kStopped;
@@ -178,6 +199,7 @@ Outcome MessageSearch::ask(const Contest& contest, const Box& box, const std::ve
       const std::size_t size = z(factors_.n_slots) + messages_.options().size();
       if (!kept || (question.parts.size() * size < kMostKept && !memory_is_short()))
         kept = std::make_shared<const KeptMessages>(messages_.keep());
+      if (rules_.record) question.record.insert(question.record.end(), {0, at.column, at.cut, at.above_first ? 1 : 0});
       Part below{messages_.box(), kept}, above{messages_.box(), kept};
       below.box.high[z(at.column)] = at.cut;
       above.box.low[z(at.column)] = at.cut + 1;
@@ -186,6 +208,7 @@ Outcome MessageSearch::ask(const Contest& contest, const Box& box, const std::ve
       question.alone = false;
     }
   }
+  record_ = std::move(question.record);
   release(question);
   return Outcome::kSame;
 }
@@ -207,12 +230,15 @@ void MessageSearch::release(const Question& question) {
 }
 
 void MessageSearch::let_go_of_features(const Question& question) {
-  std::vector<char> stays(feature_of_.size(), 0);  // by feature: limits that are more than a single cell
+  int last = 0;  // features without columns may have any number: there may be more features than columns
+  for (const int f : feature_of_) last = std::max(last, f);
+  const std::size_t n_features = z(last) + 1;
+  std::vector<char> stays(n_features, 0);  // by feature: limits that are more than a single cell
   for (int c = 0; c < model_.n_columns; ++c)
     if (needed_[z(c)] != 0 && question.box.low[z(c)] < question.box.high[z(c)]) stays[z(feature_of_[z(c)])] = 1;
-  Letting letting(messages_.excluded(feature_of_, stays), messages_.best(), feature_of_.size());
+  Letting letting(messages_.excluded(feature_of_, stays), messages_.best(), n_features);
   std::vector<std::pair<i128, int>> ranking;
-  std::vector<char> listed(feature_of_.size(), 0);
+  std::vector<char> listed(n_features, 0);
   for (int c = 0; c < model_.n_columns; ++c) {
     const int f = feature_of_[z(c)];
     if (needed_[z(c)] == 0 || listed[z(f)] != 0 || stays[z(f)] != 0) continue;
@@ -222,7 +248,7 @@ void MessageSearch::let_go_of_features(const Question& question) {
   }
   std::sort(ranking.begin(), ranking.end());
   i128 bound = messages_.bound();
-  std::vector<char> gone(feature_of_.size(), 0);
+  std::vector<char> gone(n_features, 0);
   for (const auto& [_, f] : ranking) {
     const i128 more = letting.go(f);
     if (bound + more < question.enough) {

@@ -14,9 +14,10 @@
 namespace proofwood::votes {
 
 struct MessageRules {
-  bool sweeps = true;  // messages; without, bounds by single options
-  bool share = true;   // messages of a box begin with those of the box that it is part of, or of the last question
-  bool core = true;    // a proof without branches leaves out features that it does not need
+  bool sweeps = true;   // messages; without, bounds by single options
+  bool share = true;    // messages of a box begin with those of the box that it is part of, or of the last question
+  bool core = true;     // a proof without branches leaves out features that it does not need
+  bool record = false;  // proofs are written down
 };
 
 class MessageSearch {
@@ -31,6 +32,12 @@ class MessageSearch {
   Outcome ask(const Contest& contest, const Box& box, const std::vector<int>& near, std::int64_t most, Watch& watch);
   const std::vector<int>& witness() const { return witness_; }  // after kChanges: cells
   const std::vector<char>& needed() const { return needed_; }   // after kSame: columns whose limits suffice
+  // After kSame, if proofs are written down: the boxes in the order of the search. A parted one is 0, column, cut, and
+  // whether the cells above the cut come first; a closed one 1 and what Messages::record writes.
+  const Messages::Record& record() const { return record_; }
+  // What worth is in terms of gain: times 2^up, over 2^down.
+  int exponent() const { return up_ - down_; }
+  const Factors& factors() const { return factors_; }
   std::int64_t boxes() const { return boxes_; }
   std::int64_t work() const { return messages_.work(); }
 
@@ -45,11 +52,13 @@ class MessageSearch {
     std::vector<Part> parts;  // open ones, the next one last
     bool alone = true;        // it took a single box, so far
     i128 enough = 0;          // of the worth of a row that wins
+    Messages::Record record{};
   };
   enum class Ended { kClosed, kParted, kWitness, kStopped };
 
   Ended work_on(Question& question, const Part& part, const std::vector<int>& near, Watch& watch);
   bool try_row(const std::vector<int>& row, std::int64_t least);
+  void write_closed(Question& question, bool bounded, Watch& watch);
   void load(const Contest& contest);
   void release(const Question& question);
   void let_go_of_features(const Question& question);
@@ -67,6 +76,7 @@ class MessageSearch {
   std::vector<Question> stopped_;
   std::shared_ptr<const KeptMessages> last_;  // of the last proof
   std::vector<int> witness_, row_;
+  Messages::Record record_;
   std::vector<char> needed_;
   std::int64_t boxes_ = 0;
 };

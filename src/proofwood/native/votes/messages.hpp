@@ -60,6 +60,12 @@ class Messages {
   KeptMessages keep() const;
   KeptMessages keep_messages() const;  // for other boxes
 
+  // Numbers that prove that no row of the box is worth `enough`: the unit of the messages, a power of two, the number
+  // of edges, and of each factor, column, number of steps, and cell and message from there on of each step. The
+  // messages are nothing below the first one. False if the bound is not below `enough`; the messages are changed.
+  using Record = std::vector<std::int64_t>;
+  bool record(i128 enough, Record& record);
+
   // An option that only limits of the box exclude, each of them a single cell of its column.
   struct Excluded {
     int factor;
@@ -98,6 +104,9 @@ class Messages {
   void best_by_slot(const Edge& edge, const double* options, double* found);
   double most_of(int first, int last) const;
   void prepare_most_of(std::size_t n);
+  void write(int unit, Record& record) const;
+
+  static constexpr int kUnitStep = 2;  // bits that messages get more until their bound suffices
 
   const Factors& factors_;
   double most_message_;

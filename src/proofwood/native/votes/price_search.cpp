@@ -26,6 +26,22 @@ i128 shifted(i128 sum, int shift) { return sum >> shift; }
 
 }  // namespace
 
+bool tighten(const Prices& prices, std::int64_t upper, Box& box) {
+  i128 room = upper - 1;
+  std::vector<std::int64_t> least;
+  for (std::size_t c = 0; c < prices.size(); ++c) {
+    const auto first = prices[c].begin();
+    least.push_back(*std::min_element(first + box.low[c], first + box.high[c] + 1));
+    room -= least.back();
+  }
+  if (room < 0) return false;
+  for (std::size_t c = 0; c < prices.size(); ++c) {
+    while (prices[c][z(box.low[c])] - least[c] > room) ++box.low[c];
+    while (prices[c][z(box.high[c])] - least[c] > room) --box.high[c];
+  }
+  return true;
+}
+
 // What nodes keep, counted for as long as one of them has it.
 struct PriceSearch::Numbers {
   Kept kept;
@@ -51,8 +67,6 @@ PriceSearch::PriceSearch(const Model& model, std::vector<Way> ways, Prices price
       all_(box),
       rules_(rules),
       rates_(ways_.size()),
-      factors_(model),
-      messages_(factors_),
       upper_(upper),
       near_(near) {
   worth_.options.resize(z(model.n_leaves));
@@ -64,7 +78,6 @@ PriceSearch::PriceSearch(const Model& model, std::vector<Way> ways, Prices price
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     climbs_.push_back(std::make_unique<PricedClimb>(model_, ways_[way], prices_));
     open_.push({0, numbers_++, static_cast<int>(way), box, nullptr});
-    if (rules_.climb) starts_.emplace_back(static_cast<int>(way), near);
   }
 }
 
@@ -93,13 +106,18 @@ void PriceSearch::take(int way, const std::vector<int>& row) {
   upper_ = price;
 }
 
-PriceSearch::Ended PriceSearch::run(Watch& watch) {
+PriceSearch::Ended PriceSearch::climb(Watch& watch) {
   while (!starts_.empty()) {
     if (watch.over()) return Ended::kStopped;
     const auto [way, row] = std::move(starts_.back());
     starts_.pop_back();
     if (try_from(way, row, watch)) return Ended::kDoubt;
   }
+  return Ended::kDone;
+}
+
+PriceSearch::Ended PriceSearch::run(Watch& watch) {
+  if (const Ended climbed = climb(watch); climbed != Ended::kDone) return climbed;
   while (!open_.empty()) {
     if (watch.over()) return Ended::kStopped;
     lower_ = std::max(lower_, open_.top().bound);
@@ -115,12 +133,21 @@ PriceSearch::Ended PriceSearch::run(Watch& watch) {
 // The node leaves the queue when it is closed or parted; it stays where a row is in doubt, or the time is over.
 void PriceSearch::work(const Node& node, Watch& watch) {
   ++nodes_;
+  if (!factors_) {
+    factors_ = std::make_unique<Factors>(model_);
+    messages_ = std::make_unique<Messages>(*factors_);
+  }
+  Box box = node.box;
+  if (!tighten(prices_, upper_, box)) {
+    open_.pop();
+    return;
+  }
   set_rate(node.way);
   weights_ = node.kept ? node.kept->weights : rate_->first;
   factors_of_weights_.assign(weights_.size(), node.kept ? kFurtherFactor : kFirstFactor);
   turns_.assign(weights_.size(), 0);
   load(node.kept ? &node.kept->messages.options : nullptr);
-  if (!messages_.enter(node.box, node.kept ? &node.kept->messages : nullptr, worth_) || refused() ||
+  if (!messages_->enter(box, node.kept ? &node.kept->messages : nullptr, worth_) || refused() ||
       !possible(ways_[z(node.way)])) {
     open_.pop();
     return;
@@ -143,23 +170,23 @@ void PriceSearch::work(const Node& node, Watch& watch) {
 bool PriceSearch::close(const Node& node, std::int64_t& bound, Watch& watch) {
   const int rounds = !rules_.sweeps ? 0 : node.kept ? rules_.further_rounds : rules_.first_rounds;
   bound = std::max(bound, this->bound());
-  messages_.choose(near_, row_);
+  messages_->choose(near_, row_);
   if (bound >= upper_) return true;
   if (offer(node.way, row_)) return false;
-  if (messages_.decided()) return true;  // one row is left that matters: all of the box score the same
+  if (messages_->decided()) return true;  // one row is left that matters: all of the box score the same
   for (int round = 0; round < rounds; ++round) {
     if (round > 0) adjust(node.way);
     const std::int64_t before = bound;
     for (int i = 0; i < kSweeps; ++i) {
-      if (messages_.sweep(enough(), watch)) continue;
-      if (messages_.bound() < enough()) {
+      if (messages_->sweep(enough(), watch)) continue;
+      if (messages_->bound() < enough()) {
         bound = upper_;
         return true;
       }
       return false;  // the time is over
     }
     bound = std::max(bound, this->bound());
-    messages_.choose(near_, row_);
+    messages_->choose(near_, row_);
     if (offer(node.way, row_)) return false;
     if (bound >= upper_) return true;
     const double missing = static_cast<double>(upper_ - bound);
@@ -170,7 +197,7 @@ bool PriceSearch::close(const Node& node, std::int64_t& bound, Watch& watch) {
 
 // Whether single leaves and cells leave room for a row that scores enough for less than the best price.
 bool PriceSearch::possible(const Way& way) const {
-  const std::vector<int>& options = messages_.options();
+  const std::vector<int>& options = messages_->options();
   for (const Lead& lead : way) {
     i128 most = 0;
     std::size_t next = 0;
@@ -182,7 +209,7 @@ bool PriceSearch::possible(const Way& way) const {
     }
     if (most < lead.need) return false;
   }
-  const Box& box = messages_.box();
+  const Box& box = messages_->box();
   i128 price = 0;
   for (int c = 0; c < model_.n_columns; ++c) {
     const auto first = prices_[z(c)].begin();
@@ -195,7 +222,7 @@ bool PriceSearch::possible(const Way& way) const {
 bool PriceSearch::refused() const {
   if (refused_.empty()) return false;
   std::vector<int> leaves;
-  for (const int option : messages_.options()) {
+  for (const int option : messages_->options()) {
     if (option >= model_.n_leaves) break;
     leaves.push_back(option);
   }
@@ -274,7 +301,7 @@ i128 PriceSearch::paid() const {
 
 // What a row of the box that scores enough costs at least.
 std::int64_t PriceSearch::bound() const {
-  return static_cast<std::int64_t>(std::clamp(paid() - messages_.bound(), i128{0}, static_cast<i128>(upper_)));
+  return static_cast<std::int64_t>(std::clamp(paid() - messages_->bound(), i128{0}, static_cast<i128>(upper_)));
 }
 
 // A lead that the chosen leaves do not reach gets more weight, one that they reach less, by factors that get smaller.
@@ -282,7 +309,7 @@ void PriceSearch::adjust(int way) {
   double before = 0, after = 0;
   for (std::size_t r = 0; r < weights_.size(); ++r) {
     i128 sum = 0;
-    for (int t = 0; t < model_.n_trees; ++t) sum += ways_[z(way)][r].gain[z(messages_.chosen(t))];
+    for (int t = 0; t < model_.n_trees; ++t) sum += ways_[z(way)][r].gain[z(messages_->chosen(t))];
     const int turn = sum < ways_[z(way)][r].need ? 1 : -1;
     double& factor = factors_of_weights_[r];
     if (turns_[r] == -turn) factor = std::sqrt(factor);
@@ -293,21 +320,21 @@ void PriceSearch::adjust(int way) {
     weights_[r] = static_cast<std::int64_t>(next);
     after += static_cast<double>(weights_[r]);
   }
-  load(&messages_.options());
-  messages_.reweigh(before > 0 ? after / before : 1);
+  load(&messages_->options());
+  messages_->reweigh(before > 0 ? after / before : 1);
 }
 
 // ------------------------------------------------------------------ parts and rows
 
 void PriceSearch::branch(const Node& node, std::int64_t bound) {
-  const Messages::Branch at = messages_.branch();
-  if (rules_.settle && !messages_.leave_out(enough())) return;
+  const Messages::Branch at = messages_->branch();
+  if (rules_.settle && !messages_->leave_out(enough())) return;
   std::shared_ptr<const Kept> kept = node.kept;
   if (!kept || (kept_ < kMostKept && !memory_is_short())) {
-    const auto counted = std::make_shared<const Numbers>(messages_.keep(), weights_, kept_);
+    const auto counted = std::make_shared<const Numbers>(messages_->keep(), weights_, kept_);
     kept = {counted, &counted->kept};
   }
-  const Box& box = messages_.box();
+  const Box& box = messages_->box();
   if (at.cut < box.low[z(at.column)] || at.cut >= box.high[z(at.column)]) {
     open_.push({bound, numbers_++, node.way, box, kept});
     return;

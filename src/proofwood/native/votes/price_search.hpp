@@ -21,6 +21,7 @@ struct PriceRules {
   bool settle = true;  // leaves and cells that are too dear are left out
   bool climb = true;   // local search
   int first_rounds = 20, further_rounds = 3;
+  int large = 200'000;  // needs of a model in which local search begins in small parts
 };
 
 // One way to be a row that is looked for: all its leads are reached.
@@ -36,12 +37,17 @@ class PriceSearch {
   PriceSearch(const PriceSearch&) = delete;
   PriceSearch& operator=(const PriceSearch&) = delete;
 
+  // Climbs from the rows to start from, without any bound; all of it is part of run(), too.
+  Ended climb(Watch& watch);
   // Goes on until there is no cheaper row than the best one, or until rounding decides about a row: it is for the
   // caller to say whether that counts.
   Ended run(Watch& watch);
   const std::vector<int>& doubtful() const { return doubtful_; }
   void decide(bool counts);
   void start_from(const std::vector<int>& row);  // to climb from
+  // Leaves, ascending, of rows that do not count: no row that reaches them does.
+  const std::set<std::vector<int>>& refused_leaves() const { return refused_; }
+  void refuse(std::vector<int> leaves) { refused_.insert(std::move(leaves)); }
 
   const std::vector<int>& best() const { return best_; }
   int way() const { return way_; }  // of the best row, -1 if none was found
@@ -101,8 +107,8 @@ class PriceSearch {
   Box all_;
   PriceRules rules_;
   std::vector<Rate> rates_;
-  Factors factors_;
-  Messages messages_;
+  std::unique_ptr<Factors> factors_;  // made for the first box
+  std::unique_ptr<Messages> messages_;
   Messages::Worth worth_;
   const Rate* rate_ = nullptr;         // of the way at hand
   std::vector<std::int64_t> weights_;  // of its leads
@@ -117,7 +123,7 @@ class PriceSearch {
   std::vector<int> best_, doubtful_, near_, row_;
   int way_ = -1, doubtful_way_ = -1;
   std::vector<int> reached_;            // leaves of the row that was offered last
-  std::set<std::vector<int>> refused_;  // leaves of rows that do not count: no row that reaches them does
+  std::set<std::vector<int>> refused_;  // see refused_leaves()
 };
 
 }  // namespace proofwood::votes

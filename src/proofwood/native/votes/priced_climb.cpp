@@ -11,6 +11,10 @@ namespace proofwood::votes {
 PricedClimb::PricedClimb(const Model& model, const std::vector<Lead>& leads, const Prices& prices)
     : model_(model), leads_(leads), prices_(prices) {
   for (const Lead& lead : leads) {
+    if (lead.gain.empty()) {  // of no tree
+      units_.push_back(1.0);
+      continue;
+    }
     const auto [least, most] = std::minmax_element(lead.gain.begin(), lead.gain.end());
     units_.push_back(std::max(1.0, static_cast<double>(*most) - static_cast<double>(*least)));
   }

@@ -19,4 +19,8 @@ struct Lead {
 constexpr std::int64_t kNever = std::int64_t{1} << 60;  // price of a cell that may not be taken
 using Prices = std::vector<std::vector<std::int64_t>>;  // (n_columns) by cell: below 2^44, or kNever
 
+// Leaves out cells at the ends of columns that bring the price of a row to `upper` whatever the other columns do; false
+// if no row of the box costs less.
+bool tighten(const Prices& prices, std::int64_t upper, Box& box);
+
 }  // namespace proofwood::votes

@@ -58,7 +58,7 @@ Outcome Turns::ask_messages(const Asked& asked, std::int64_t most, Watch& watch)
 
 Outcome Turns::begin(const Asked& asked, Watch& watch) {
   if (!by_clauses(asked)) return ask_messages(asked, kFirstOptions, watch);
-  if (rules_.patience <= 0) return Outcome::kStopped;
+  if (rules_.patience <= 0 || (asked.hard && rules_.messages && asked.contests.size() == 1)) return Outcome::kStopped;
   ClauseSearch& search = clause_search(asked);
   const Budget budget{watch, rules_.patience, asked.contests.size() == 1};
   const Outcome outcome = search.solve(asked.assumptions, asked.near, budget);

@@ -31,6 +31,7 @@ class Turns {
     std::vector<Contest> contests;
     std::vector<Literal> assumptions;
     std::vector<int> near;
+    bool hard = false;  // of a kind that few conflicts do not answer: where messages know it, their turn is the first
   };
 
   Turns(const Model& model, std::vector<int> feature_of, TurnRules rules)
@@ -46,6 +47,8 @@ class Turns {
   const std::vector<int>& witness() const { return witness_; }  // after kChanges: cells
   const std::vector<Literal>& core() const { return core_; }    // after kSame: assumptions that suffice
   std::int64_t conflicts() const;
+  // Of the last answer kSame of messages that write proofs down; none otherwise.
+  const MessageSearch* messages() const { return messages_.get(); }
   std::int64_t boxes() const { return messages_ ? messages_->boxes() : 0; }
 
  private:

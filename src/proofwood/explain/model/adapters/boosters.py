@@ -1,11 +1,10 @@
-"""XGBoost and LightGBM classifiers as forests of floats, read from the JSON that the libraries write."""
+"""XGBoost and LightGBM classifiers and regressors as forests of floats, read from the JSON that the libraries write."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -14,15 +13,61 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.explain.model.adapters.categories import Categories
-from proofwood.explain.model.adapters.sklearn import coded, codes_of, unnamed
-from proofwood.explain.model.forest import DOUBLE, OTHER, SINGLE, Codes, Forest, ScoredTree, merged, summing_noise
+from proofwood.explain.model.adapters.sklearn import coded, codes_of, numbers_of, probabilities_of, unnamed
+from proofwood.explain.model.forest import (
+    DOUBLE,
+    LINKED,
+    NO_CLASSES,
+    OTHER,
+    SINGLE,
+    Codes,
+    Forest,
+    Link,
+    LinkKind,
+    ScoredTree,
+    merged,
+    summing_noise,
+)
 from proofwood.model.convert import last_rounded_low
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
-LINKED = 16
-"""Roundings between a sum and the probability that is compared: a generous bound for exp, sum and division."""
 ZERO = 1.0000000180025095e-35
 """LightGBM takes numbers up to this magnitude for 0."""
+
+
+XGBOOST_LINKS: dict[str, LinkKind] = {
+    "reg:squarederror": "mean",
+    "reg:squaredlogerror": "mean",
+    "reg:absoluteerror": "mean",
+    "reg:pseudohubererror": "mean",
+    "reg:quantileerror": "mean",
+    "reg:logistic": "logistic",
+    "reg:gamma": "log",
+    "reg:tweedie": "log",
+    "count:poisson": "log",
+    "survival:cox": "log",
+    "rank:pairwise": "mean",
+    "rank:ndcg": "mean",
+    "rank:map": "mean",
+}
+"""Objectives of XGBoost that predict a number, and what they make of the sum."""
+XGBOOST_CUTS = {"binary:logistic": 0.0, "binary:logitraw": 0.5, "binary:hinge": 0.0}
+"""Objectives of XGBoost with two classes, and the sum above which it is the second."""
+LIGHTGBM_LINKS: dict[str, LinkKind] = {
+    "regression": "mean",
+    "regression_l1": "mean",
+    "huber": "mean",
+    "fair": "mean",
+    "quantile": "mean",
+    "mape": "mean",
+    "lambdarank": "mean",
+    "rank_xendcg": "mean",
+    "poisson": "log",
+    "gamma": "log",
+    "tweedie": "log",
+    "cross_entropy": "logistic",
+}
+"""Objectives of LightGBM that predict a number, and what they make of the sum."""
 
 
 def from_xgboost(model: Any) -> tuple[Forest, Categories | None]:
@@ -50,17 +95,18 @@ def from_xgboost(model: Any) -> tuple[Forest, Categories | None]:
     name, objective = saved["gradient_booster"]["name"], saved["objective"]["name"]
     if name not in ("gbtree", "dart"):
         raise TypeError(f"the booster is {name!r}: expected booster='gbtree' or 'dart'")
-    if objective not in ("binary:logistic", "multi:softprob", "multi:softmax"):
+    regressor, binary = objective in XGBOOST_LINKS, objective in XGBOOST_CUTS
+    if not regressor and not binary and objective not in ("multi:softprob", "multi:softmax"):
         raise TypeError(
-            f"the objective is {objective!r}: expected 'binary:logistic', 'multi:softprob' or 'multi:softmax'"
+            f"the objective is {objective!r}: expected one of {', '.join((*XGBOOST_CUTS, *XGBOOST_LINKS))}, "
+            "multi:softprob, multi:softmax"
         )
     missing = getattr(model, "missing", None)
     if missing is not None and not math.isnan(missing):
         raise TypeError(f"missing={missing!r}: expected nan, the number that stands for a missing value by default")
     parameters = saved["learner_model_param"]
-    binary = objective == "binary:logistic"
-    n = 2 if binary else int(parameters["num_class"])
-    base = _base_scores(parameters["base_score"], n, binary)
+    n = 1 if regressor else 2 if binary else int(parameters["num_class"])
+    base = _base_scores(parameters["base_score"], n, objective)
     dart = name == "dart"
     described = saved["gradient_booster"]["gbtree"]["model"] if dart else saved["gradient_booster"]["model"]
     groups = described["tree_info"]
@@ -72,21 +118,26 @@ def from_xgboost(model: Any) -> tuple[Forest, Categories | None]:
     trees = []
     for tree, group, weight in zip(described["trees"][:used], groups[:used], weights.tolist(), strict=True):
         trees.append(merged(_xgboost_tree(tree, 1 if binary else int(group), n, weight, categories)))
+    link, output = None, None
+    if regressor or objective == "binary:logistic":
+        link = Link(XGBOOST_LINKS.get(objective, "logistic"), unit=SINGLE)
+    cut = XGBOOST_CUTS.get(objective, 0.0)
+    rounds = used // max(1, _per_round(described, groups))
     if isinstance(model, xgboost.Booster):
         classes: npt.NDArray[Any] = np.arange(n)
-        predict: Callable[[Any], IntArray] = partial(
-            _predict_booster, booster, used // max(1, _per_round(described, groups)), binary
-        )
+        output = partial(_of_booster, booster, rounds, n)
+        predict: Callable[[Any], Any] = output if regressor else partial(_class_of_booster, output, objective)
     else:
-        classes = np.asarray(model.classes_)
-        predict = coded(model)
+        classes = NO_CLASSES if regressor else np.asarray(model.classes_)
+        output = partial(numbers_of if regressor else probabilities_of, model)
+        predict = output if regressor else coded(model)
     n_columns = int(booster.num_features())
-    units = LINKED * (1.0 + float(np.exp(base).max())) if binary else LINKED  # 1 / (1 - p) is 1 + exp(logit)
+    units = LINKED * _base_units(base, link) if binary or regressor else LINKED
+    if binary:
+        base = base - np.array([0.0, cut])
     noise = summing_noise(tuple(trees), base, SINGLE, roundings=4 * dart) + units * SINGLE
     if dart:  # of a sum with the base score, of a difference from it, and of their product with the weight
         noise += 8 * SINGLE * float(np.abs(base).max() * weights.sum())
-    if categories is not None and categories.named:
-        categories = replace(categories, predict_frame=predict)
     forest = Forest(
         trees=tuple(trees),
         base=base,
@@ -96,17 +147,32 @@ def from_xgboost(model: Any) -> tuple[Forest, Categories | None]:
         predict=predict,
         takes_missing=np.ones(n_columns, dtype=bool),
         names=None if booster.feature_names is None else tuple(map(str, booster.feature_names)),
+        link=link,
+        output=None if link is None else output,
     )
     return forest, categories
 
 
-def _base_scores(text: str, n_classes: int, binary: bool) -> FloatArray:
-    """Scores before any tree: one number, or (since XGBoost 3.1) one per class."""
+def _base_scores(text: str, n_classes: int, objective: str) -> FloatArray:
+    """Scores before any tree: one number, or (since XGBoost 3.1) one per class; stored as a prediction is."""
     read = json.loads(text) if text.strip().startswith("[") else float(text)
     given = np.atleast_1d(np.asarray(read, dtype=np.float64))
-    if binary:
-        return np.array([0.0, float(np.float32(-math.log(1.0 / given[0] - 1.0)))])
+    kind = "logistic" if objective == "binary:logistic" else XGBOOST_LINKS.get(objective, "mean")
+    if kind == "logistic":
+        given = np.array([float(np.float32(-math.log(1.0 / given[0] - 1.0)))])
+    elif kind == "log":
+        given = np.array([float(np.float32(math.log(given[0])))])
+    if objective in XGBOOST_CUTS:
+        return np.array([0.0, given[0]])
     return np.broadcast_to(given, (n_classes,)).copy()
+
+
+def _base_units(base: FloatArray, link: Link | None) -> float:
+    """Roundings of the base that is made of a stored prediction, in units at 1: 1 / (1 - p) is 1 + exp(logit)."""
+    largest = float(np.abs(base).max())
+    if link is None or link.kind == "logistic":
+        return 1.0 + math.exp(min(largest, 700.0))
+    return 1.0 + largest if link.kind == "log" else 0.0
 
 
 def _per_round(described: dict[str, Any], groups: list[int]) -> int:
@@ -185,16 +251,22 @@ def _xgboost_tree(
     )
 
 
-def _predict_booster(booster: Any, rounds: int, binary: bool, X: Any) -> IntArray:
+def _of_booster(booster: Any, rounds: int, n: int, X: Any) -> FloatArray:
+    """What a booster predicts, in float64: numbers, or probabilities (or codes) of classes."""
     import xgboost  # optional
 
     known = {} if hasattr(X, "columns") else {"feature_names": booster.feature_names}
     types = None if hasattr(X, "columns") else booster.feature_types
     rows = xgboost.DMatrix(X, **known, feature_types=types, enable_categorical=True)
-    predicted = np.asarray(booster.predict(rows, iteration_range=(0, rounds)))
-    if binary:
-        return np.asarray(predicted > 0.5, dtype=np.int64)
-    return np.asarray(predicted.argmax(axis=1) if predicted.ndim == 2 else predicted, dtype=np.int64)
+    predicted = np.asarray(booster.predict(rows, iteration_range=(0, rounds)), dtype=np.float64)
+    return np.stack([1 - predicted, predicted], axis=1) if n == 2 and predicted.ndim == 1 else predicted
+
+
+def _class_of_booster(output: Callable[[Any], FloatArray], objective: str, X: Any) -> IntArray:
+    given = output(X)
+    if objective in XGBOOST_CUTS:
+        return np.asarray(given[:, 1] > 0.5, dtype=np.int64)
+    return np.asarray(given.argmax(axis=1) if given.ndim == 2 else given, dtype=np.int64)
 
 
 def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
@@ -218,10 +290,17 @@ def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
     booster = model if isinstance(model, lightgbm.Booster) else model.booster_
     dumped = booster.dump_model()
     objective = str(dumped.get("objective", "")).split(" ")[0]
-    if objective not in ("binary", "multiclass"):
-        raise TypeError(f"the objective is {objective!r}: expected 'binary' or 'multiclass'")
+    kind = LIGHTGBM_LINKS.get(objective)
+    regressor = kind is not None
+    if not regressor and objective not in ("binary", "multiclass", "multiclassova"):
+        raise TypeError(
+            f"the objective is {objective!r}: expected 'binary', 'multiclass', 'multiclassova' or one of "
+            f"{', '.join(LIGHTGBM_LINKS)}"
+        )
+    if objective == "regression" and "sqrt" in str(dumped["objective"]).split(" "):
+        raise TypeError("the model has learned the root of its target: expected reg_sqrt=False")
     binary = objective == "binary"
-    n = 2 if binary else int(dumped["num_class"])
+    n = 1 if regressor else 2 if binary else int(dumped["num_class"])
     per_round = int(dumped["num_tree_per_iteration"])
     n_columns = int(dumped["max_feature_idx"]) + 1
     text = booster.model_to_string()
@@ -235,15 +314,19 @@ def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
     base = np.zeros(n)
     sigmoid = _sigmoid(str(dumped.get("objective", "")))
     rounds = max(1, len(trees) // per_round) if dumped.get("average_output") else 1
-    noise = summing_noise(tuple(trees), base, DOUBLE) + rounds * LINKED * DOUBLE / min(1.0, sigmoid)
+    noise = summing_noise(tuple(trees), base, DOUBLE)
+    noise += 0.0 if regressor else _lightgbm_slop(objective, tuple(trees), base, rounds, sigmoid)
+    divisor = rounds if regressor else rounds / sigmoid
+    link = Link(kind or "logistic", divisor) if regressor or binary else None
     if isinstance(model, lightgbm.Booster):
-        classes: npt.NDArray[Any] = np.arange(n)
-        predict = partial(_predict_lightgbm, booster, binary)
+        classes: npt.NDArray[Any] = NO_CLASSES if regressor else np.arange(n)
+        output = partial(_of_lightgbm, booster, binary)
+        predict: Callable[[Any], Any] = output if regressor else partial(_class_of_lightgbm, booster, binary)
     else:
-        classes = np.asarray(model.classes_)
-        predict = partial(_predict_quietly, model, classes)
-    if categories is not None and categories.named:
-        categories = replace(categories, predict_frame=predict)
+        classes = NO_CLASSES if regressor else np.asarray(model.classes_)
+        call = model.predict if regressor or not binary else model.predict_proba
+        output = partial(_quietly, partial(call, validate_features=False))
+        predict = output if regressor else partial(_predict_quietly, model, classes)
     forest = Forest(
         trees=tuple(trees),
         base=base,
@@ -253,8 +336,27 @@ def from_lightgbm(model: Any) -> tuple[Forest, Categories | None]:
         predict=predict,
         takes_missing=np.ones(n_columns, dtype=bool),
         names=tuple(dumped["feature_names"]),
+        link=link,
+        output=None if link is None else output,
     )
     return forest, categories
+
+
+def _lightgbm_slop(
+    objective: str, trees: tuple[ScoredTree, ...], base: FloatArray, rounds: int, sigmoid: float
+) -> float:
+    """What the way from sums to the probabilities that are compared may change in the difference of two sums.
+
+    Of one against all others, each sum goes through a logistic function of its own, which is flat far from 0: there
+    the rounding of a probability counts as much as the slope is small.
+    """
+    slop = rounds * LINKED * DOUBLE / min(1.0, sigmoid)
+    if objective != "multiclassova":
+        return slop
+    largest = np.abs(base)
+    for tree in trees:
+        largest = largest + np.abs(tree.value[tree.leaves]).max(axis=0)
+    return slop * (2 + 2 * math.exp(min(700.0, sigmoid * float(largest.max()) / rounds)))
 
 
 def _lightgbm_thresholds(text: str) -> list[list[float]]:
@@ -403,6 +505,15 @@ def _predict_quietly(model: Any, classes: npt.NDArray[Any], X: Any) -> IntArray:
     return codes_of(unnamed(partial(model.predict, validate_features=False), X), classes)
 
 
-def _predict_lightgbm(booster: Any, binary: bool, X: Any) -> IntArray:
+def _quietly(call: Callable[[Any], Any], X: Any) -> FloatArray:
+    return np.asarray(unnamed(call, X), dtype=np.float64)
+
+
+def _of_lightgbm(booster: Any, binary: bool, X: Any) -> FloatArray:
+    predicted = np.asarray(booster.predict(X), dtype=np.float64)
+    return np.stack([1 - predicted, predicted], axis=1) if binary else predicted
+
+
+def _class_of_lightgbm(booster: Any, binary: bool, X: Any) -> IntArray:
     predicted = np.asarray(booster.predict(X))
     return np.asarray(predicted > 0.5 if binary else predicted.argmax(axis=1), dtype=np.int64)

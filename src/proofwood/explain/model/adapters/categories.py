@@ -18,7 +18,7 @@ from proofwood.exceptions import DataError
 from proofwood.explain.model.adapters.reading import Adapted, column_names, mixed, numbers
 from proofwood.explain.model.forest import Forest
 from proofwood.explain.model.space import Input, Source
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.node_table import FloatArray
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,11 @@ class Categories:
     values : of each such column the categories, in the order of their codes here
     named : whether they are names, which the model has in this order too; else they are the numbers that it tests
     others : whether codes go on with one for all other numbers; else the model takes these for missing
-    predict_frame : class codes that the real model gives to a frame of pandas, if ``named``
     """
 
     values: Mapping[int, tuple[Any, ...]]
     named: bool
     others: bool
-    predict_frame: Callable[[Any], IntArray] | None = None
 
     def codes(self, column: int, tested: Sequence[int]) -> frozenset[int]:
         """Codes of numbers that a tree tests."""
@@ -61,7 +59,8 @@ def with_categories(
 
     Parameters
     ----------
-    forest : its trees test the codes of ``categories``; its ``predict`` takes the numbers that the model tests
+    forest : its trees test the codes of ``categories``; its ``predict`` and ``output`` take a frame of pandas if these
+        are named, else the numbers that the model tests
     categories : columns of categories
     feature_names : names of the columns, if the user gives them
     unknown_missing : whether the model takes categories that it does not know for missing
@@ -71,19 +70,23 @@ def with_categories(
         Input(name, Kind.NOMINAL, levels=categories.levels(j)) if j in categories.values else Input(name)
         for j, name in enumerate(names)
     )
+    asked: Callable[[Callable[[Any], Any]], Callable[[FloatArray], Any]]
     if categories.named:
         read = partial(mixed, names=names, known=categories.values)
-        predict = partial(_predict_named, categories, forest.names or names)
+        asked = partial(partial, _of_frame, categories, forest.names or names)
     else:
         read = partial(_whole_numbers, names=names, known=categories.values)
-        predict = partial(predict_numbers, categories.values, forest.predict)
+        asked = partial(partial, of_numbers, categories.values)
+    predict = asked(forest.predict)
+    output = None if forest.output is None else asked(forest.output)
     return Adapted(
-        replace(forest, predict=predict),
+        replace(forest, predict=predict, output=output),
         inputs,
         tuple(Source(j) for j in range(len(names))),
         read,
         predict,
         unknown_missing=unknown_missing,
+        output=output,
     )
 
 
@@ -125,7 +128,8 @@ def as_numbers(rows: FloatArray, known: Mapping[int, tuple[int, ...]]) -> FloatA
     return numbered
 
 
-def _predict_named(categories: Categories, names: Sequence[str], X: FloatArray) -> IntArray:
+def _of_frame(categories: Categories, names: Sequence[str], call: Callable[[Any], Any], X: FloatArray) -> Any:
+    """What a model that takes frames of pandas gives to rows of codes."""
     import pandas as pd  # optional: whoever trained on a frame of pandas has it
 
     columns: dict[str, Any] = {}
@@ -135,12 +139,9 @@ def _predict_named(categories: Categories, names: Sequence[str], X: FloatArray) 
             values = list(categories.values[j])
             known = (X[:, j] >= 0) & (X[:, j] < len(values))
             columns[name] = pd.Categorical.from_codes(np.where(known, X[:, j], -1).astype(np.int64), values)
-    assert categories.predict_frame is not None
-    return categories.predict_frame(pd.DataFrame(columns))
+    return call(pd.DataFrame(columns))
 
 
-def predict_numbers(
-    known: Mapping[int, tuple[int, ...]], predict: Callable[[FloatArray], IntArray], X: FloatArray
-) -> IntArray:
-    """Class codes of rows of codes, from a model that takes numbers."""
-    return predict(as_numbers(X, known))
+def of_numbers(known: Mapping[int, tuple[int, ...]], call: Callable[[FloatArray], Any], X: FloatArray) -> Any:
+    """What a model that takes numbers gives to rows of codes."""
+    return call(as_numbers(X, known))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,20 +10,33 @@ import numpy as np
 
 from proofwood.data.kinds import Kind
 from proofwood.explain.model.adapters.reading import Adapted, column_names, mixed, numbers
-from proofwood.explain.model.adapters.sklearn import coded, codes_of, unnamed
-from proofwood.explain.model.forest import DOUBLE, OTHER, Codes, Forest, ScoredTree, merged, summing_noise
+from proofwood.explain.model.adapters.sklearn import coded, numbers_of, probabilities_of
+from proofwood.explain.model.forest import (
+    DOUBLE,
+    NO_CLASSES,
+    OTHER,
+    Codes,
+    Forest,
+    Link,
+    ScoredTree,
+    merged,
+    summing_noise,
+)
 from proofwood.explain.model.space import Input, Source
-from proofwood.model.node_table import LEAF, FloatArray, IntArray
+from proofwood.model.node_table import LEAF, FloatArray
 
 
 def from_hist_gradient_boosting(model: Any, feature_names: Sequence[str] | None) -> Adapted:
-    """``HistGradientBoostingClassifier``: a constant start plus the trees in float64; a sum of 0 is the first class.
+    """``HistGradientBoostingClassifier`` or ``...Regressor``: a constant start plus the trees in float64.
 
-    Missing values and categories that were not seen take the side that each node names. The model puts columns of
-    categories first and codes them by their sorted values; here they are codes in their own place.
+    A sum of 0 is the first class. Missing values and categories that were not seen take the side that each node names.
+    The model puts columns of categories first and codes them by their sorted values; here they are codes in their own
+    place.
     """
-    n_columns, n = int(model.n_features_in_), len(model.classes_)
-    binary = model.n_trees_per_iteration_ == 1
+    n_columns = int(model.n_features_in_)
+    regressor = not hasattr(model, "classes_")
+    binary = not regressor and model.n_trees_per_iteration_ == 1
+    n = 1 if regressor else len(model.classes_)
     trees = []
     for iteration in model._predictors:
         for k, predictor in enumerate(iteration):
@@ -43,18 +56,36 @@ def from_hist_gradient_boosting(model: Any, feature_names: Sequence[str] | None)
         Input(name, Kind.NOMINAL, levels=tuple(map(str, known[j]))) if j in known else Input(name)
         for j, name in enumerate(names)
     )
-    predict = partial(_predict, model, known) if known else coded(model)
+    link = _link(model, binary, regressor)
+    calls: tuple[Callable[[Any], Any], Callable[[Any], Any] | None]
+    if regressor:
+        calls = (partial(numbers_of, model), partial(numbers_of, model))
+    else:
+        calls = (coded(model), partial(probabilities_of, model))
+    predict, output = (partial(_with_categories, known, call) if known else call for call in calls)
     forest = Forest(
         trees=tuple(trees),
         base=base,
-        classes=model.classes_,
+        classes=NO_CLASSES if regressor else model.classes_,
         n_columns=n_columns,
         noise=summing_noise(tuple(trees), base, DOUBLE),
         predict=predict,
         takes_missing=np.ones(n_columns, dtype=bool),
+        link=link,
+        output=None if link is None else output,
     )
     read = partial(mixed, names=names, known=known) if known else partial(numbers, names=names)
-    return Adapted(forest, inputs, tuple(Source(int(j)) for j in order), read, predict)
+    return Adapted(forest, inputs, tuple(Source(int(j)) for j in order), read, predict, output=forest.output)
+
+
+def _link(model: Any, binary: bool, regressor: bool) -> Link | None:
+    """A regressor may learn the logarithm; of more than two classes, probabilities are no function of one sum."""
+    if not regressor:
+        return Link("logistic") if binary else None
+    name = type(model._loss.link).__name__
+    if name not in ("IdentityLink", "LogLink"):
+        raise TypeError(f"the loss of the model has a {name}: expected that of loss='squared_error', 'poisson', ...")
+    return Link() if name == "IdentityLink" else Link("log")
 
 
 def _tree(predictor: Any, code: int, n_classes: int) -> ScoredTree:
@@ -79,10 +110,11 @@ def _tree(predictor: Any, code: int, n_classes: int) -> ScoredTree:
     )
 
 
-def _predict(model: Any, known: dict[int, tuple[Any, ...]], X: FloatArray) -> IntArray:
+def _with_categories(known: dict[int, tuple[Any, ...]], call: Callable[[Any], Any], X: FloatArray) -> Any:
+    """What the model gives to rows of codes, as rows of categories."""
     rows = X.astype(object)
     for j, values in known.items():
         table = np.array([*values, np.nan, np.nan], dtype=object)
         codes = np.where(np.isnan(X[:, j]), len(values), np.clip(X[:, j], 0, len(values))).astype(np.int64)
         rows[:, j] = table[codes]
-    return codes_of(unnamed(model.predict, rows), np.asarray(model.classes_))
+    return call(rows)

@@ -11,7 +11,7 @@ import numpy as np
 
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.schema import Schema
-from proofwood.explain.model.adapters.categories import as_codes, predict_numbers
+from proofwood.explain.model.adapters.categories import as_codes, of_numbers
 from proofwood.explain.model.adapters.reading import Adapted, column_names, numbers
 from proofwood.explain.model.forest import DOUBLE, OTHER, Forest, ScoredTree, merged, summing_noise
 from proofwood.explain.model.space import Input, Source
@@ -169,7 +169,7 @@ def _adapted(
             inputs.append(Input(name, Kind.NOMINAL, levels=(*map(str, coded[j]), "any other")))
     forest = replace(forest, trees=tuple(_over_codes(tree, coded) for tree in forest.trees))
     if coded:
-        forest = replace(forest, predict=partial(predict_numbers, coded, forest.predict))
+        forest = replace(forest, predict=partial(of_numbers, coded, forest.predict))
         read = partial(_read_coded, read, coded)
     sources = tuple(map(Source, range(len(names))))
     return Adapted(forest, tuple(inputs), sources, read, forest.predict, unknown_missing=False)

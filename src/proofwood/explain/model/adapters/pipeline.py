@@ -6,7 +6,7 @@ Every column that reaches the model is traced back to one column of the table: i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from proofwood.data.kinds import Kind
 from proofwood.explain.model.adapters.reading import Adapted, column_names, mixed
 from proofwood.explain.model.adapters.sklearn import codes_of, unnamed
 from proofwood.explain.model.space import Input, Source, Step
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
 SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
 STEPS = (
@@ -66,18 +66,27 @@ def from_pipeline(pipeline: Any, inner: Adapted, feature_names: Sequence[str] | 
     inputs = tuple(_input(names[j], j, trace) for j in used)
     spread = _Spread(pipeline, n_columns, None if known_names is None else tuple(known_names), tuple(used))
     categories = {place[j]: values for j, values in trace.categories.items() if j in place}
-    predict = partial(_predict, spread, categories, np.asarray(pipeline.classes_))
+    regressor = inner.forest.is_regressor
+    classes = np.asarray(getattr(pipeline, "classes_", inner.forest.classes))
+    predict: Callable[[FloatArray], Any] = partial(_predict, spread, categories, classes)
+    output: Callable[[FloatArray], FloatArray] | None = None
+    if regressor:
+        predict = output = partial(_output, spread, categories, pipeline.predict)
+    elif inner.forest.output is not None:
+        output = partial(_output, spread, categories, pipeline.predict_proba)
     filled = np.array([source.column in trace.fill for source in sources], dtype=bool)
     forest = inner.forest
     forest = replace(
         forest,
-        classes=np.asarray(pipeline.classes_),
+        classes=classes,
         takes_missing=None if forest.takes_missing is None else forest.takes_missing & ~filled,
         predict=predict,
+        output=output,
     )
     if inner.forest.majority:
-        predict = partial(_predict_inner, spread, categories, inner)
-        forest = replace(forest, predict=predict)
+        predict = partial(_of_inner, spread, categories, inner.predict)
+        output = None if inner.output is None else partial(_of_inner, spread, categories, inner.output)
+        forest = replace(forest, predict=predict, output=output)
     read = partial(
         _read,
         names=names,
@@ -85,9 +94,9 @@ def from_pipeline(pipeline: Any, inner: Adapted, feature_names: Sequence[str] | 
         known=trace.categories,
         fill=trace.fill,
     )
-    return Adapted(
-        forest, inputs, tuple(replace(source, column=place[source.column]) for source in sources), read, predict
-    )
+    traced = tuple(replace(source, column=place[source.column]) for source in sources)
+    filled_in = partial(_filled, names=names, used=tuple(used), known=trace.categories, fill=trace.fill)
+    return Adapted(forest, inputs, traced, read, predict, output=output, filled=filled_in)
 
 
 def _input(name: str, j: int, trace: _Trace) -> Input:
@@ -219,6 +228,15 @@ def _read(
     return mixed(X, names, known, fill, idle)[:, list(used)]
 
 
+def _filled(
+    X: Any, names: Sequence[str], used: tuple[int, ...], known: Mapping[int, tuple[Any, ...]], fill: Mapping[int, Any]
+) -> BoolArray:
+    """(n_rows, n_used) whether a value is missing, and a step fills it."""
+    at = [j in fill for j in used]
+    gaps = np.isnan(mixed(X, names, known, None, set(range(len(names))) - set(fill))[:, list(used)])
+    return np.asarray(gaps & np.array(at, dtype=bool))
+
+
 @dataclass(frozen=True, eq=False)
 class _Spread:
     """The pipeline, and where the columns that are read stand among those that it takes."""
@@ -260,10 +278,16 @@ def _predict(
     return codes_of(unnamed(spread.pipeline.predict, spread.table(X, categories)), classes)
 
 
-def _predict_inner(
-    spread: _Spread, categories: Mapping[int, tuple[Any, ...]], inner: Adapted, X: FloatArray
-) -> IntArray:
-    """The vote that is asked for, which the pipeline itself does not take."""
+def _output(
+    spread: _Spread, categories: Mapping[int, tuple[Any, ...]], call: Callable[[Any], Any], X: FloatArray
+) -> FloatArray:
+    return np.asarray(unnamed(call, spread.table(X, categories)), dtype=np.float64)
+
+
+def _of_inner(
+    spread: _Spread, categories: Mapping[int, tuple[Any, ...]], call: Callable[[FloatArray], Any], X: FloatArray
+) -> Any:
+    """What the last step gives, in the vote that is asked for, which the pipeline itself does not take."""
     made = unnamed(spread.pipeline[:-1].transform, spread.table(X, categories))
     made = made.toarray() if hasattr(made, "toarray") else made
-    return inner.predict(np.asarray(made, dtype=np.float64))
+    return call(np.asarray(made, dtype=np.float64))

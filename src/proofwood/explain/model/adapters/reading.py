@@ -8,13 +8,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from proofwood.data.columns import Column, is_frame, is_pandas, read_columns
 from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain.model.forest import Forest
 from proofwood.explain.model.space import Input, Source, shown
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.node_table import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,24 +29,29 @@ class Adapted:
     sources : one per model column
     read : rows as the user has them -> (n_rows, n_inputs) float64; checks names and numbers, not values
     predict : (n_rows, n_inputs) as ``read`` gives them -> class codes of the real model
+    output : the same for what the model gives beside classes, see :class:`Forest`; None with it
     unknown_missing : whether a category that the model does not know is to it a missing one, where it takes these
+    filled : rows as the user has them -> (n_rows, n_inputs) whether ``read`` gives what a step of a pipeline fills in
+        for a missing value; None where no step does
     """
 
     forest: Forest
     inputs: tuple[Input, ...]
     sources: tuple[Source, ...]
     read: Callable[[Any], FloatArray]
-    predict: Callable[[FloatArray], IntArray]
+    predict: Callable[[FloatArray], npt.NDArray[Any]]
     unknown_missing: bool = True
+    output: Callable[[FloatArray], FloatArray] | None = None
+    filled: Callable[[Any], BoolArray] | None = None
 
 
 def plain(forest: Forest, feature_names: Sequence[str] | None) -> Adapted:
     """A model that takes numbers as they are."""
     names = column_names(forest.names, forest.n_columns, feature_names)
     inputs = tuple(Input(name) for name in names)
-    return Adapted(
-        forest, inputs, tuple(Source(j) for j in range(len(names))), partial(numbers, names=names), forest.predict
-    )
+    sources = tuple(Source(j) for j in range(len(names)))
+    read = partial(numbers, names=names)
+    return Adapted(forest, inputs, sources, read, forest.predict, output=forest.output)
 
 
 def column_names(known: Sequence[str] | None, n_columns: int, given: Sequence[str] | None) -> tuple[str, ...]:

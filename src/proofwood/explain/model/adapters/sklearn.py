@@ -6,16 +6,28 @@ float64 that is rounded to the low side (``model.convert.last_rounded_low``).
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from proofwood.explain.model.forest import DOUBLE, Forest, ScoredTree, merged, one_hot, summing_noise
+from proofwood.explain.model.forest import (
+    DOUBLE,
+    LINKED,
+    NO_CLASSES,
+    Forest,
+    Link,
+    ScoredTree,
+    merged,
+    one_hot,
+    summing_noise,
+)
 from proofwood.model.convert import last_rounded_low
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
@@ -59,16 +71,225 @@ def tree_of(
 
 def from_tree(model: Any) -> Forest:
     """``DecisionTreeClassifier``, ``ExtraTreeClassifier``: the first largest share of the leaf, which is exact."""
+    return replace(from_shares(model), trees=(merged(one_hot(tree_of(model))),), link=None, output=None)
+
+
+def from_shares(model: Any) -> Forest:
+    """The same with the shares of the leaf, which are its probabilities."""
     _one_output(model)
     return Forest(
-        trees=(merged(one_hot(tree_of(model))),),
+        trees=(merged(tree_of(model)),),
         base=np.zeros(model.n_classes_),
         classes=model.classes_,
         n_columns=model.n_features_in_,
         noise=0.0,
         predict=coded(model),
         takes_missing=_missing(model, [model]),
+        link=Link(),
+        output=partial(probabilities_of, model),
     )
+
+
+def from_regressor(
+    model: Any,
+    trees: tuple[ScoredTree, ...],
+    *,
+    divisor: float = 1.0,
+    base: float = 0.0,
+    roundings: int = 0,
+    takes_missing: npt.NDArray[np.bool_] | None = None,
+) -> Forest:
+    """A model that predicts a base plus the sum of its trees, divided by a constant."""
+    start = np.array([base])
+    return Forest(
+        trees=tuple(merged(tree) for tree in trees),
+        base=start,
+        classes=NO_CLASSES,
+        n_columns=model.n_features_in_,
+        noise=0.0 if len(trees) == 1 and base == 0 else summing_noise(trees, start, DOUBLE, roundings),
+        predict=partial(numbers_of, model),
+        takes_missing=takes_missing,
+        link=Link(divisor=divisor),
+        output=partial(numbers_of, model),
+    )
+
+
+def from_tree_regressor(model: Any) -> Forest:
+    """``DecisionTreeRegressor``, ``ExtraTreeRegressor``: the number of the leaf."""
+    _one_output(model)
+    return from_regressor(model, (tree_of(model),), takes_missing=_missing(model, [model]))
+
+
+def from_forest_regressor(model: Any) -> Forest:
+    """``RandomForestRegressor``, ``ExtraTreesRegressor``: the mean of the trees."""
+    _one_output(model)
+    trees = tuple(tree_of(member) for member in model.estimators_)
+    missing = _missing(model, model.estimators_)
+    return from_regressor(model, trees, divisor=float(len(trees)), takes_missing=missing)
+
+
+def from_bagging_regressor(model: Any) -> Forest:
+    """``BaggingRegressor`` of trees, each of which sees some of the columns: the mean of the trees."""
+    trees = []
+    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        if not isinstance(member, DecisionTreeRegressor):
+            raise TypeError(
+                f"a BaggingRegressor of {type(member).__name__} cannot be explained: expected decision trees as its "
+                "estimators"
+            )
+        trees.append(tree_of(member, columns=np.asarray(columns)))
+    missing = _missing(model, model.estimators_)
+    return from_regressor(model, tuple(trees), divisor=float(len(trees)), takes_missing=missing)
+
+
+def from_gradient_boosting_regressor(model: Any) -> Forest:
+    """``GradientBoostingRegressor``: a constant start plus ``learning_rate`` times the trees."""
+    _constant_start(model)
+    start = np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32)), dtype=np.float64)
+    factor = float(model.learning_rate)
+    trees = tuple(tree_of(member, factor=factor) for member in model.estimators_[:, 0])
+    return from_regressor(model, trees, base=float(start[0, 0]), roundings=1)
+
+
+def from_ada_boost(model: Any) -> Forest:
+    """``AdaBoostClassifier`` of trees: each votes for its class with its weight, and for the others against it.
+
+    The sums are divided by the sum of the weights; of two classes, the first wins a tie.
+    """
+    n = len(model.classes_)
+    position = {label: code for code, label in enumerate(model.classes_.tolist())}
+    trees, members = [], list(zip(model.estimators_, model.estimator_weights_.tolist(), strict=False))
+    for member, weight in members:
+        if not isinstance(member, DecisionTreeClassifier):
+            raise TypeError(
+                f"an AdaBoostClassifier of {type(member).__name__} cannot be explained: expected decision trees as its "
+                "estimators"
+            )
+        codes = np.array([position[label] for label in member.classes_.tolist()])
+        voting = one_hot(tree_of(member)).value
+        value = np.full((len(voting), n), -weight / max(1, n - 1))
+        value[np.arange(len(voting)), codes[voting.argmax(axis=1)]] = weight
+        trees.append(merged(replace(tree_of(member), value=value)))
+    base = np.zeros(n)
+    return Forest(
+        trees=tuple(trees),
+        base=base,
+        classes=model.classes_,
+        n_columns=model.n_features_in_,
+        noise=summing_noise(tuple(trees), base, DOUBLE, roundings=2),
+        predict=coded(model),
+        takes_missing=_missing(model, model.estimators_),
+    )
+
+
+def from_isolation_forest(model: Any) -> Forest:
+    r"""``IsolationForest``: a row is an anomaly, class -1, if its trees have short paths on average.
+
+    The path length of a leaf is its depth plus the mean length in a tree of its rows; the score
+    :math:`-2^{-D / (n c)}` of their sum :math:`D` is compared with the offset, so that :math:`D` is compared with
+    :math:`-n c \log_2(-offset)`.
+
+    Raises
+    ------
+    TypeError
+        If the offset is one that no score can reach.
+    """
+    trees = []
+    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        tree = member.tree_
+        lengths = np.zeros((tree.node_count, 1))
+        depth = np.ones(tree.node_count)
+        for node in range(tree.node_count):  # parents come before their children
+            for child in (tree.children_left[node], tree.children_right[node]):
+                if child >= 0:
+                    depth[child] = depth[node] + 1
+        lengths[:, 0] = depth + _mean_path(tree.n_node_samples) - 1.0
+        made = tree_of(member, columns=np.asarray(columns))
+        trees.append(replace(made, value=lengths))
+    whole = len(trees) * float(_mean_path(np.array([model._max_samples]))[0])
+    offset = float(model.offset_)
+    if not (offset < 0 and whole > 0):
+        raise TypeError(f"the offset of the IsolationForest is {offset!r}: expected one below 0, and two rows per tree")
+    cut = -whole * math.log2(-offset)
+    around = whole * (LINKED * DOUBLE / math.log(2)) + 4 * DOUBLE * abs(cut)
+    spread = tuple(merged(replace(tree, value=tree.value * np.array([0.0, 1.0]))) for tree in trees)
+    base = np.array([0.0, -cut])
+    return Forest(
+        trees=spread,
+        base=base,
+        classes=np.array([-1, 1]),
+        n_columns=model.n_features_in_,
+        noise=summing_noise(spread, base, DOUBLE, roundings=4) + around,
+        predict=partial(_predicted, model, np.array([-1, 1])),
+        ties_low=False,
+        takes_missing=np.full(model.n_features_in_, True),
+    )
+
+
+def _mean_path(rows: npt.NDArray[Any]) -> FloatArray:
+    """Mean length of a path in a random tree of so many rows."""
+    n = np.asarray(rows, dtype=np.float64)
+    more = np.maximum(n, 3.0)
+    return np.where(n <= 1, 0.0, np.where(n == 2, 1.0, 2 * (np.log(more - 1) + np.euler_gamma) - 2 * (more - 1) / more))
+
+
+def from_voting(model: Any, read: Callable[[Any], Forest]) -> Forest:
+    """``VotingClassifier`` or ``VotingRegressor``: the weighted mean of its members' numbers or probabilities.
+
+    A hard vote counts the class of each member, which is one of single trees only.
+
+    Parameters
+    ----------
+    read : the forest of a member
+    """
+    regressor = not hasattr(model, "le_")
+    hard = not regressor and model.voting == "hard"
+    n = 1 if regressor else len(model.classes_)
+    members = list(model.estimators_)
+    given = model._weights_not_none
+    weights = [1.0] * len(members) if given is None else [float(weight) for weight in given]
+    trees: list[ScoredTree] = []
+    base, noise = np.zeros(n), 0.0
+    for member, weight in zip(members, weights, strict=True):
+        forest = _voter(member, read, n, hard=hard)
+        link = Link() if forest.link is None else forest.link
+        factor = weight / link.divisor
+        made = tuple(merged(replace(tree, value=tree.value * factor)) for tree in forest.trees)
+        whole = float(np.abs(base).max()) + sum(float(np.abs(tree.value[tree.leaves]).max()) for tree in made)
+        noise += factor * forest.noise + 2 * link.unit * whole  # of the member, and of what it gives
+        base = base + factor * forest.base
+        trees += made
+    noise = summing_noise(tuple(trees), base, DOUBLE, roundings=8) + (0.0 if hard else noise)
+    output = partial(numbers_of if regressor else probabilities_of, model)
+    return Forest(
+        trees=tuple(trees),
+        base=base,
+        classes=NO_CLASSES if regressor else np.asarray(model.classes_),
+        n_columns=model.n_features_in_,
+        noise=noise,
+        predict=output if regressor else coded(model),
+        takes_missing=_missing(model, members),
+        link=None if hard else Link(divisor=sum(weights)),
+        output=None if hard else output,
+    )
+
+
+def _voter(member: Any, read: Callable[[Any], Forest], n: int, *, hard: bool) -> Forest:
+    """The forest of a member of a vote among ``n`` classes, 1 for a number."""
+    if hard:
+        if not isinstance(member, DecisionTreeClassifier):
+            raise TypeError(f"a hard vote with a {type(member).__name__} cannot be explained: expected decision trees")
+        forest = from_tree(member)
+    else:
+        forest = read(member)
+        if forest.link is None or forest.link.kind != "mean":
+            raise TypeError(
+                f"a vote with a {type(member).__name__} cannot be explained: expected members whose "
+                f"{'predictions' if n == 1 else 'probabilities'} are means or sums over trees"
+            )
+    if not forest.is_regressor and list(forest.classes) != list(range(n)):
+        raise TypeError(f"the {type(member).__name__} of the vote does not know all classes: expected one that does")
+    return forest
 
 
 def from_forest(model: Any, vote: str) -> Forest:
@@ -100,11 +321,7 @@ def from_gradient_boosting(model: Any) -> Forest:
     """``GradientBoostingClassifier``: a constant start plus ``learning_rate`` times the trees; ties: second class."""
     n = len(model.classes_)
     n_columns = model.n_features_in_
-    if not isinstance(model.init_, str) and type(model.init_).__name__ != "DummyClassifier":
-        raise TypeError(
-            f"this GradientBoostingClassifier starts from a {type(model.init_).__name__}, whose scores depend on the "
-            "row: expected init=None or init='zero'"
-        )
+    _constant_start(model)
     start = np.asarray(model._raw_predict_init(np.zeros((1, n_columns), dtype=np.float32)), dtype=np.float64)[0]
     binary = model.estimators_.shape[1] == 1
     trees = []
@@ -121,7 +338,28 @@ def from_gradient_boosting(model: Any) -> Forest:
         noise=summing_noise(tuple(trees), base, DOUBLE, roundings=1),
         predict=coded(model),
         ties_low=not binary,
+        link=Link("logistic") if binary and model.loss == "log_loss" else None,
+        output=partial(probabilities_of, model) if binary and model.loss == "log_loss" else None,
     )
+
+
+def _constant_start(model: Any) -> None:
+    """TypeError if a gradient boosting begins with a model whose predictions depend on the row."""
+    if not isinstance(model.init_, str) and type(model.init_).__name__ not in ("DummyClassifier", "DummyRegressor"):
+        raise TypeError(
+            f"this {type(model).__name__} starts from a {type(model.init_).__name__}, whose scores depend on the "
+            "row: expected init=None or init='zero'"
+        )
+
+
+def numbers_of(model: Any, X: Any) -> FloatArray:
+    """(n_rows,) what a regressor predicts, in float64."""
+    return np.asarray(unnamed(model.predict, X), dtype=np.float64).ravel()
+
+
+def probabilities_of(model: Any, X: Any) -> FloatArray:
+    """(n_rows, n_classes) what a classifier says of its classes, in float64."""
+    return np.asarray(unnamed(model.predict_proba, X), dtype=np.float64)
 
 
 def coded(model: Any) -> Callable[[FloatArray], IntArray]:
@@ -154,10 +392,11 @@ def _voting(
     model: Any, trees: tuple[ScoredTree, ...], vote: str, members: list[tuple[Any, Any]], missing: Any
 ) -> Forest:
     n = len(model.classes_)
-    predict = coded(model)
+    predict, output = coded(model), partial(probabilities_of, model)
     if vote == "majority":
         trees = tuple(one_hot(tree) for tree in trees)
         predict = partial(_majority, members, n)
+        output = partial(_shares_of_votes, members, n)
 
     trees = tuple(merged(tree) for tree in trees)
     base = np.zeros(n)
@@ -170,10 +409,20 @@ def _voting(
         predict=predict,
         takes_missing=missing,
         majority=vote == "majority",
+        link=Link(divisor=float(len(trees))),
+        output=output,
     )
 
 
 def _majority(members: list[tuple[Any, Any]], n_classes: int, X: FloatArray) -> IntArray:
+    return np.asarray(_votes(members, n_classes, X).argmax(axis=1), dtype=np.int64)
+
+
+def _shares_of_votes(members: list[tuple[Any, Any]], n_classes: int, X: FloatArray) -> FloatArray:
+    return np.asarray(_votes(members, n_classes, X) / len(members))
+
+
+def _votes(members: list[tuple[Any, Any]], n_classes: int, X: FloatArray) -> IntArray:
     votes = np.zeros((X.shape[0], n_classes), dtype=np.int64)
     rows = np.arange(X.shape[0])
     for member, columns in members:
@@ -183,7 +432,7 @@ def _majority(members: list[tuple[Any, Any]], n_classes: int, X: FloatArray) -> 
         if columns is not None:
             codes = np.asarray(member.classes_, dtype=np.int64)[codes]
         votes[rows, codes] += 1
-    return np.asarray(votes.argmax(axis=1), dtype=np.int64)
+    return votes
 
 
 def _missing(model: Any, members: Any) -> npt.NDArray[np.bool_]:

@@ -7,19 +7,30 @@ from dataclasses import replace
 from typing import Any
 
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+    VotingRegressor,
 )
 from sklearn.pipeline import Pipeline
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
+from proofwood.data.kinds import Kind
 from proofwood.estimators.base import ProvedClassifier
 from proofwood.explain.model.adapters import sklearn as from_sklearn
 from proofwood.explain.model.adapters.boosters import from_lightgbm, from_xgboost
+from proofwood.explain.model.adapters.catboost import from_catboost
 from proofwood.explain.model.adapters.categories import with_categories
 from proofwood.explain.model.adapters.histgb import from_hist_gradient_boosting
 from proofwood.explain.model.adapters.own import from_classifier, from_tables
@@ -30,17 +41,18 @@ from proofwood.model.ensemble import Ensemble
 from proofwood.model.node_table import NodeTable
 
 SUPPORTED = (
-    "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier of "
-    "trees, GradientBoostingClassifier or HistGradientBoostingClassifier of scikit-learn, a classifier or Booster of "
-    "XGBoost or LightGBM, a univariate tree, diagram or ensemble of proofwood, or a Pipeline that ends with one of "
-    "these"
+    "tree, forest, bagged trees, GradientBoosting or HistGradientBoosting of scikit-learn (classifier or regressor), "
+    "AdaBoostClassifier of trees, IsolationForest, VotingClassifier or VotingRegressor of these, a classifier or "
+    "regressor of XGBoost, LightGBM or CatBoost, a Booster of the first two, a univariate tree, diagram or ensemble of "
+    "proofwood, or a Pipeline that ends with one of these"
 )
 
 
 def adapt(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted:
     """The adapter's reading of a fitted model; TypeError if it is of no supported kind.
 
-    A ``Forest``, which is what adapters make, is taken as it is.
+    A ``Forest``, which is what adapters make, is taken as it is. ``vote`` is "auto", "majority", or "shares" where the
+    probabilities matter and not the class alone.
     """
     if isinstance(model, Pipeline):
         inner = adapt(model.steps[-1][1], vote, None)
@@ -71,7 +83,7 @@ def _own(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted 
 
 
 def _hist(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
-    if not isinstance(model, HistGradientBoostingClassifier):
+    if not isinstance(model, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
         return None
     check_is_fitted(model)
     refuse_majority(model, vote)
@@ -83,8 +95,11 @@ def _booster(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adap
     library = type(model).__module__.split(".")[0]
     if library not in ("xgboost", "lightgbm") or type(model).__name__ not in (
         "XGBClassifier",
+        "XGBRegressor",
         "XGBRFClassifier",
+        "XGBRFRegressor",
         "LGBMClassifier",
+        "LGBMRegressor",
         "Booster",
     ):
         return None
@@ -97,30 +112,63 @@ def _booster(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adap
     return with_categories(forest, categories, feature_names, unknown_missing=library == "lightgbm")
 
 
+def _catboost(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
+    """A model of CatBoost, which is not imported unless the model is of it."""
+    if type(model).__module__.split(".")[0] != "catboost":
+        return None
+    if type(model).__name__ not in ("CatBoostClassifier", "CatBoostRegressor"):
+        raise TypeError(f"cannot explain a {type(model).__name__}: expected a CatBoostClassifier or CatBoostRegressor")
+    check_is_fitted(model)
+    refuse_majority(model, vote)
+    return plain(from_catboost(model), feature_names)
+
+
 def _sklearn(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
-    kinds = (
-        DecisionTreeClassifier,
-        RandomForestClassifier,
-        ExtraTreesClassifier,
-        BaggingClassifier,
-        GradientBoostingClassifier,
-    )
-    if not isinstance(model, kinds):
+    if not isinstance(model, (*_OF_VOTES, *_OF_SUMS)):
         return None
     check_is_fitted(model)
-    if isinstance(model, DecisionTreeClassifier):
-        forest = from_sklearn.from_tree(model)
-    elif isinstance(model, BaggingClassifier):
-        forest = from_sklearn.from_bagging(model, vote)
-    elif isinstance(model, GradientBoostingClassifier):
+    if not isinstance(model, _OF_VOTES):
         refuse_majority(model, vote)
-        forest = from_sklearn.from_gradient_boosting(model)
-    else:
-        forest = from_sklearn.from_forest(model, vote)
+    forest = _forest_of(model, vote)
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         forest = replace(forest, names=tuple(str(name) for name in names))
     return plain(forest, feature_names)
+
+
+_OF_VOTES = (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier)
+_OF_SUMS: dict[type, Callable[[Any], Forest]] = {
+    DecisionTreeRegressor: from_sklearn.from_tree_regressor,
+    RandomForestRegressor: from_sklearn.from_forest_regressor,
+    ExtraTreesRegressor: from_sklearn.from_forest_regressor,
+    BaggingRegressor: from_sklearn.from_bagging_regressor,
+    GradientBoostingClassifier: from_sklearn.from_gradient_boosting,
+    GradientBoostingRegressor: from_sklearn.from_gradient_boosting_regressor,
+    AdaBoostClassifier: from_sklearn.from_ada_boost,
+    IsolationForest: from_sklearn.from_isolation_forest,
+    VotingClassifier: lambda model: from_sklearn.from_voting(model, _member),
+    VotingRegressor: lambda model: from_sklearn.from_voting(model, _member),
+}
+
+
+def _forest_of(model: Any, vote: str) -> Forest:
+    if isinstance(model, DecisionTreeClassifier):
+        return from_sklearn.from_shares(model) if vote == "shares" else from_sklearn.from_tree(model)
+    if isinstance(model, BaggingClassifier):
+        return from_sklearn.from_bagging(model, vote)
+    if isinstance(model, _OF_VOTES):
+        return from_sklearn.from_forest(model, vote)
+    return next(read for kind, read in _OF_SUMS.items() if isinstance(model, kind))(model)
+
+
+def _member(model: Any) -> Forest:
+    """The forest of a member of a vote, which takes the columns of the vote as they are."""
+    if isinstance(model, DecisionTreeClassifier):
+        return from_sklearn.from_shares(model)
+    adapted = adapt(model, "auto", None)
+    if any(given.kind is not Kind.NUMERIC for given in adapted.inputs) or isinstance(model, Pipeline):
+        raise TypeError(f"a vote with a {type(model).__name__} of its own columns cannot be explained")
+    return adapted.forest
 
 
 _READERS: tuple[Callable[[Any, str, Sequence[str] | None], Adapted | None], ...] = (
@@ -129,6 +177,7 @@ _READERS: tuple[Callable[[Any, str, Sequence[str] | None], Adapted | None], ...]
     _own,
     _hist,
     _booster,
+    _catboost,
     _sklearn,
 )
 """Asked one after the other: a model, the vote, and names of columns -> its reading, None if it is of another kind."""

@@ -1,0 +1,178 @@
+"""Which classes rows of a region can have."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from proofwood.data.kinds import Kind
+from proofwood.explain import arguments
+from proofwood.explain.answers.session import Session
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.space import Key, position
+from proofwood.explain.rule import value_text
+from proofwood.model.node_table import FloatArray, IntArray
+
+Limits = tuple[float, float] | frozenset[int]
+"""Least and greatest number, or codes of categories."""
+
+
+@dataclass(frozen=True, eq=False)
+class Possible:
+    """Which classes rows of a region can have.
+
+    Parameters
+    ----------
+    classes : by class whether some row of the region has it; None where a limit of time was reached, or where only
+        rounding might allow it
+    rows : for classes a row (n_inputs,) of the region that the model gives it, as ``model.read`` gives rows
+    seconds : taken
+    model : what the region is one of
+    """
+
+    classes: Mapping[Any, bool | None]
+    rows: Mapping[Any, FloatArray] = field(repr=False)
+    seconds: float
+    model: Explained = field(repr=False)
+
+    @property
+    def constant(self) -> bool | None:
+        """Whether all rows have the same class; None if that is not known."""
+        known = [answer for answer in self.classes.values() if answer]
+        if len(known) > 1:
+            return False
+        return None if None in self.classes.values() else True
+
+    def __str__(self) -> str:
+        words = {True: "possible", False: "impossible", None: "unknown"}
+        lines = []
+        for label, answer in self.classes.items():
+            line = f"{label}: {words[answer]}"
+            if label in self.rows:
+                row, names = self.rows[label], self.model.feature_names
+                line += ", " + ", ".join(
+                    f"{name} = {value_text(self.model, row, feature)}" for feature, name in enumerate(names)
+                )
+            lines.append(line)
+        return "\n".join(lines)
+
+
+class Region:
+    """Rows whose values are within limits.
+
+    Parameters
+    ----------
+    model : Explained
+    where : from columns to ``(low, high)``, a list of categories, or a single value; columns that are not named are
+        free. ``(low, high)`` asks for a value: a missing one is none
+
+    Raises
+    ------
+    ValueError
+        If a column or category does not exist, or no row is in the region.
+    """
+
+    def __init__(self, model: Explained, where: Mapping[Key, object]) -> None:
+        self.model = model
+        names = [given.name for given in model.inputs]
+        self.limits: dict[int, Limits] = {}
+        for key, allowed in arguments.mapping(where, "where", "{'income': (40_000, 60_000)}").items():
+            j = position(key, names, "where")
+            self.limits[j] = self._limits(j, allowed)
+        self.low = np.zeros(model.scores.n_columns, dtype=np.int64)
+        self.high = np.array(model.scores.n_thresholds, dtype=np.int64)
+        for j, limits in self.limits.items():
+            for g in model.grid.of_input[j]:
+                self._limit(g, limits)
+
+    def _limits(self, j: int, allowed: object) -> Limits:
+        given = self.model.inputs[j]
+        what = f"where[{given.name!r}]"
+        if given.levels:
+            names = [allowed] if isinstance(allowed, str) else arguments.several(allowed, what)
+            unknown = [name for name in names if name not in given.levels]
+            if unknown or not names:
+                raise ValueError(f"{what}={allowed!r}: expected some of {', '.join(map(repr, given.levels))}")
+            codes = sorted(given.levels.index(name) for name in names)
+            if given.kind is Kind.NOMINAL:
+                return frozenset(codes)
+            if codes != list(range(codes[0], codes[-1] + 1)):
+                raise ValueError(f"{what}={allowed!r}: these categories have an order, and some between are left out")
+            return float(codes[0]), float(codes[-1])
+        expected = "(low, high) or a number"
+        single = isinstance(allowed, int | float | np.integer | np.floating)
+        low, high = arguments.interval((allowed, allowed) if single else allowed, what, expected)
+        low, high = max(low, given.low), min(high, given.high)
+        if given.whole:
+            low = math.ceil(low) if math.isfinite(low) else low
+            high = math.floor(high) if math.isfinite(high) else high
+        if low > high:
+            raise ValueError(
+                f"{what}={allowed!r} holds no value of the column, which is from {given.low:g} to {given.high:g}"
+                + (" and an integer" if given.whole else "")
+            )
+        return float(low), float(high)
+
+    def _limit(self, g: int, limits: Limits) -> None:
+        column = self.model.grid.columns[g]
+        if column.role == "missing":
+            self.high[g] = 0
+        elif isinstance(limits, frozenset):
+            if column.single and not column.codes & limits:
+                self.high[g] = 0
+        else:
+            low, high = limits
+            for end, cells in ((low, self.low), (high, self.high)):
+                if math.isfinite(end):
+                    cells[g] = int(np.searchsorted(column.thresholds, end, side="left"))
+
+    def row(self, cells: IntArray) -> FloatArray:
+        """A row of the region in these cells."""
+        like = np.zeros(len(self.model.inputs))
+        for j, given in enumerate(self.model.inputs):
+            limits = self.limits.get(j, (given.low, given.high))
+            like[j] = min(limits) if isinstance(limits, frozenset) else min(max(0.0, limits[0]), limits[1])
+        row = self.model.row(cells, like=like)
+        for j, limits in self.limits.items():  # of categories that the model treats alike, one that is permitted
+            if isinstance(limits, frozenset) and row[j] not in limits:
+                for code in sorted(limits):
+                    other = row.copy()
+                    other[j] = code
+                    if np.array_equal(self.model.grid.cells_of(other[np.newaxis])[0], cells):
+                        row = other
+                        break
+        return row
+
+
+def possible(session: Session, where: Mapping[Key, object], seconds: float | None) -> Possible:
+    """The answer, with the options of :meth:`proofwood.Explainer.possible`."""
+    begin = time.monotonic()
+    model = session.model
+    region = Region(model, where)
+    classes: dict[Any, bool | None] = {}
+    rows: dict[Any, FloatArray] = {}
+    for code, label in enumerate(model.classes.tolist()):
+        answer: bool | None = None
+        for oracle in (session.oracle, session.sure):
+            left = None if seconds is None else begin + seconds - time.monotonic()
+            if left is not None and left <= 0:
+                break
+            asked = oracle.ask_box(region.low, region.high, 0 if code else 1, targets=[code], seconds=left)
+            if asked.changes is False:
+                answer = False if oracle is session.oracle else None
+                break
+            if asked.witness is None:
+                break
+            row = region.row(asked.witness)
+            if int(model.predict_codes(row[np.newaxis])[0]) == code:
+                answer, rows[label] = True, row
+                break
+            if not model.scores.margin:
+                raise AssertionError(f"the engine {oracle.name!r} gave a row of another class than {label!r}")
+        classes[label] = answer
+    return Possible(classes, rows, time.monotonic() - begin, model)

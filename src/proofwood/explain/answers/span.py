@@ -1,0 +1,237 @@
+"""The least and the greatest number, or probability, that rows of a region get.
+
+The sum of the trees is one contest, with the constant 0: a row has a sum of at least :math:`s` iff it wins that contest
+by :math:`s`. The greatest such sum is found by halving what is between the best row and the bound of the trees' best
+leaves, with a question for each half.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from proofwood.explain.answers.possible import Region
+from proofwood.explain.answers.session import Session
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.integers import integer_scores
+from proofwood.explain.model.leaves import score_model
+from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.model.space import Key
+from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
+from proofwood.explain.rule import value_text
+from proofwood.model.node_table import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """What rows of a region get from a regressor, or which probability of a class from a classifier.
+
+    Parameters
+    ----------
+    low, high : least and greatest number of a row that was found, as the model gives it
+    least, greatest : proved: no row of the region gets less, or more
+    exact : whether rows and proofs meet, but for rounding
+    low_row, high_row : (n_inputs,) the rows, as ``model.read`` gives rows
+    seconds : taken
+    model : what the region is one of
+    """
+
+    low: float
+    high: float
+    least: float
+    greatest: float
+    exact: bool
+    low_row: FloatArray = field(repr=False)
+    high_row: FloatArray = field(repr=False)
+    seconds: float
+    model: Explained = field(repr=False)
+
+    def __str__(self) -> str:
+        if self.exact:
+            head = f"from {self.low:.6g} to {self.high:.6g}"
+        else:
+            head = (
+                f"at least from {self.low:.6g} to {self.high:.6g}, at most from {self.least:.6g} to {self.greatest:.6g}"
+            )
+        return "\n".join([head, f"low: {self._text(self.low_row)}", f"high: {self._text(self.high_row)}"])
+
+    def _text(self, row: FloatArray) -> str:
+        names = self.model.feature_names
+        return ", ".join(f"{name} = {value_text(self.model, row, feature)}" for feature, name in enumerate(names))
+
+
+class Sum:
+    """The sum of the trees of a model as a contest of class 1 with class 0, which has nothing.
+
+    Parameters
+    ----------
+    model : whose numbers are sums of its trees, or have a link to them
+    label : of a classifier, code of the class whose probability is meant
+
+    Raises
+    ------
+    TypeError
+        If the model has no such numbers.
+    """
+
+    def __init__(self, model: Explained, label: int | None) -> None:
+        forest, adapted = model.adapted.forest, model.adapted
+        if forest.link is None or adapted.output is None:
+            raise TypeError(
+                "a range is for models that predict numbers, and for classifiers whose probability is a mean over the "
+                "trees, or the logistic function of a sum (boosted trees with two classes)"
+            )
+        if forest.is_regressor:
+            weights = np.ones(1)
+        else:
+            weights = np.eye(forest.n_classes)[label]
+            if forest.link.kind == "logistic":  # of the lead of a class on the other
+                weights = 2 * weights - 1
+        self.link, self.label = forest.link, label
+        column = np.array([0.0, 1.0])
+        trees = tuple(replace(tree, value=np.outer(tree.value @ weights, column)) for tree in forest.trees)
+        # products with 1, -1 and 0 are exact, and so is a sum of which at most one number is not 0, or two with two
+        made = replace(forest, trees=trees, base=float(forest.base @ weights) * column, classes=np.arange(2))
+        integers = integer_scores(made)
+        rounded = 2**-50 * sum(float(np.abs(tree.value).max(initial=0.0)) for tree in trees)
+        self.slack = forest.noise + rounded + integers.error * (1 + 2**-40) / integers.scale
+        self.scale = integers.scale
+        self.scores: ScoreModel = score_model(trees, model.literals, integers, model.grid, ties_low=True)
+        self.oracle = SearchOracle(self.scores, SearchOptions(clauses=False))
+        self.model = model
+
+    def number(self, x: FloatArray) -> float:
+        """What the model itself gives a row (n_inputs,)."""
+        given = np.asarray(self.model.outputs_of(x[np.newaxis]))[0]
+        return float(given if self.label is None else given[self.label])
+
+    def bound(self, total: int, up: bool) -> float:
+        """The number that no sum of at most, or at least, a total exceeds, whatever rounding does."""
+        exact = total / self.scale
+        exact += (self.slack + abs(exact) * 2**-50) * (1 if up else -1)
+        link = self.link
+        if link.kind == "mean":
+            number = exact / link.divisor
+            slop = 4 * (2**-53 + link.unit) * abs(number)
+        elif link.kind == "log":
+            number = math.exp(min(exact / link.divisor, 709.0))
+            slop = 32 * link.unit * number
+        else:
+            number = 1 / (1 + math.exp(-max(-700.0, min(700.0, exact / link.divisor))))
+            slop = 32 * link.unit
+        number += slop if up else -slop
+        return number if self.label is None else min(max(number, 0.0), 1.0)
+
+    def greatest(self, region: Region, sign: int, until: float | None) -> tuple[IntArray, int, int]:
+        """Cells of a row, its sum times the sign, and what no such sum of the region exceeds.
+
+        Parameters
+        ----------
+        region : which rows
+        sign : 1 for the greatest sum, -1 for the least
+        until : time of ``time.monotonic()`` to stop at
+        """
+        winner = 1 if sign == 1 else 0
+        least, most = self._box_bounds(region, sign)
+        found = self._ask(region, winner, least, None, until)
+        if found is None:
+            raise _NoRowError
+        cells, best = found, self._lead(found, sign)
+        near, step = cells, 0
+        while best < most:
+            # right above the best row now and then: where it is the best, that ends the search
+            goal = best + 1 if step % 3 == 2 else best + (most - best + 1) // 2
+            step += 1
+            try:
+                found = self._ask(region, winner, goal, near, until)
+            except TimeoutError:
+                break
+            if found is None:
+                most = goal - 1
+            else:
+                cells = near = found
+                best = self._lead(found, sign)
+        return cells, best, most
+
+    def _lead(self, cells: IntArray, sign: int) -> int:
+        sums = self.scores.sums(cells)
+        return sign * int(sums[1] - sums[0])
+
+    def _ask(
+        self, region: Region, winner: int, least: int, near: IntArray | None, until: float | None
+    ) -> IntArray | None:
+        """Cells of a row of the region with at least that lead; None if there is none. TimeoutError at the limit."""
+        left = None if until is None else until - time.monotonic()
+        if left is not None and left <= 0:
+            raise TimeoutError
+        answer = self.oracle.ask_lead(region.low, region.high, winner, 1 - winner, least, seconds=left, near=near)
+        if answer.changes is None:
+            raise TimeoutError
+        return answer.witness
+
+    def _box_bounds(self, region: Region, sign: int) -> tuple[int, int]:
+        """Sums of the least and of the greatest leaf of each tree that the box of a region reaches."""
+        scores = self.scores
+        variable = scores.needs >> 1
+        column = scores.column_of[variable]
+        threshold = variable - scores.first[column]
+        possible = np.where(scores.needs & 1 == 0, region.high[column] > threshold, region.low[column] <= threshold)
+        failed = np.concatenate([[0], np.cumsum(~possible)])
+        alive = failed[scores.needs_of[1:]] == failed[scores.needs_of[:-1]]
+        gain = sign * (scores.scores[:, 1] - scores.scores[:, 0])
+        starts = scores.leaves_of[:-1]
+        far = np.iinfo(np.int64)
+        base = sign * int(scores.base[1] - scores.base[0])
+        least = np.minimum.reduceat(np.where(alive, gain, far.max), starts)
+        most = np.maximum.reduceat(np.where(alive, gain, far.min), starts)
+        return base + int(least.sum()), base + int(most.sum())
+
+
+class _NoRowError(Exception):
+    """No row is in the region."""
+
+
+def _code(model: Explained, target: Any) -> int | None:
+    """Class code whose probability is meant; None for a regressor."""
+    classes = model.adapted.forest.classes.tolist()
+    if not classes:
+        if target is not None:
+            raise ValueError(f"target={target!r}: this model predicts one number")
+        return None
+    if not isinstance(target, Hashable) or target not in classes:
+        raise ValueError(
+            f"target={target!r}: expected a class of the model, the probability of which is meant: {classes}"
+        )
+    return int(classes.index(target))
+
+
+def span(session: Session, where: Mapping[Key, object], target: Any, seconds: float | None) -> Range:
+    """The answer, with the options of :meth:`proofwood.Explainer.range`."""
+    begin = time.monotonic()
+    until = None if seconds is None else begin + seconds
+    model = session.model
+    region = Region(model, where)
+    total = Sum(model, _code(model, target))
+    try:
+        ends = {sign: total.greatest(region, sign, until) for sign in (-1, 1)}
+    except _NoRowError:
+        raise ValueError(f"where={dict(where)!r}: no row of the space is in this region") from None
+    except TimeoutError:
+        raise TimeoutError(f"time_limit={seconds:g}: no row of the region was found by then") from None
+    low_row, high_row = (region.row(ends[sign][0]) for sign in (-1, 1))
+    return Range(
+        low=total.number(low_row),
+        high=total.number(high_row),
+        least=total.bound(-ends[-1][2], up=False),
+        greatest=total.bound(ends[1][2], up=True),
+        exact=all(best == most for _, best, most in ends.values()),
+        low_row=low_row,
+        high_row=high_row,
+        seconds=time.monotonic() - begin,
+        model=model,
+    )

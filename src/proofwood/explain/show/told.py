@@ -1,0 +1,173 @@
+"""An explanation as a table with a line for each of its features: for frames, Markdown and HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.rule import Condition, plain_value, treated_text, value_text
+from proofwood.markup import escaped, table
+from proofwood.model.node_table import FloatArray
+from proofwood.printable import printable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_MARKS = re.compile(r"([\\`*_{}\[\]<>#|~&$])")
+MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Line:
+    """What an explanation says of one feature, as texts.
+
+    Parameters
+    ----------
+    feature : name
+    value : in the row; None where it is missing, also where a step of a pipeline fills it
+    treated_as : what such a step fills in, else None
+    then : the condition that the explanation asks for, or the value that it changes to
+    conditions : of an abductive explanation
+    """
+
+    feature: str
+    value: str | None
+    treated_as: str | None
+    then: str
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def in_row(self) -> str:
+        """The value in the row, and what it is treated as where it is missing."""
+        if self.treated_as is not None:
+            return f"{MISSING}, treated as {self.treated_as}"
+        return MISSING if self.value is None else self.value
+
+
+def lines(
+    model: Explained,
+    features: Sequence[int],
+    row: FloatArray,
+    filled: Collection[int],
+    *,
+    conditions: Sequence[Condition] = (),
+    changed: FloatArray | None = None,
+) -> list[Line]:
+    """A line for each feature.
+
+    Parameters
+    ----------
+    model : what is explained
+    features : indices of features
+    row : (n_inputs,) the row
+    filled : inputs in which the row lacks a value that a step of a pipeline fills in
+    conditions : of an abductive explanation
+    changed : (n_inputs,) the row of another class, of the other kinds
+    """
+    found = []
+    for feature in features:
+        asked = tuple(condition for condition in conditions if condition.feature == feature)
+        if changed is None:
+            then = " and ".join(condition.text() for condition in asked) or "any value"
+            value = value_text(model, row, feature)
+        else:
+            value, then = change_texts(model, row, changed, feature)
+        treated = treated_text(model, row, feature, filled)
+        known = treated is None and plain_value(model, row, feature) is not None
+        if model.is_choice(feature):
+            known = True
+        found.append(Line(model.feature_names[feature], value if known else None, treated, then, asked))
+    return found
+
+
+def change_texts(
+    model: Explained, row: FloatArray, changed: FloatArray, feature: int, *digits: int | None
+) -> tuple[str, str]:
+    """The value of a feature in two rows, in as many digits as tell them apart."""
+    now, then = (value_text(model, each, feature, *digits) for each in (row, changed))
+    if now == then:
+        now, then = (value_text(model, each, feature, None) for each in (row, changed))
+    return now, then
+
+
+def head(changed: bool) -> tuple[str, ...]:
+    """Names of the columns."""
+    return "feature", "in the row", "changed to" if changed else "must stay"
+
+
+def as_frame(found: Sequence[Line], changed: bool) -> pl.DataFrame:
+    """A frame of polars, see :meth:`proofwood.Explanation.to_frame`."""
+    import polars as pl  # start-up time: one explanation needs no frame
+
+    series = [
+        pl.Series("feature", [line.feature for line in found], dtype=pl.String),
+        pl.Series("value", [line.value for line in found], dtype=pl.String),
+        pl.Series("treated_as", [line.treated_as for line in found], dtype=pl.String),
+        pl.Series("changed_to" if changed else "condition", [line.then for line in found], dtype=pl.String),
+    ]
+    if not changed:
+        for name in ("low", "high"):
+            ends = [_end(line, name) for line in found]
+            series.append(pl.Series(name, ends, dtype=pl.Float64))
+    return pl.DataFrame(series)
+
+
+def _end(line: Line, name: str) -> float | None:
+    """The exact end of the interval of a line that asks for one; None without one, or of dates."""
+    if len(line.conditions) != 1:
+        return None
+    end = line.conditions[0].to_dict()[name]
+    return end if isinstance(end, float) else None
+
+
+def as_markdown(title: str, note: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A line in bold, a line below, and a table, in the Markdown of GitHub."""
+    parts = [f"**{marked(title)}**", marked(note)] if title else [marked(note)]
+    body = [f"| {' | '.join(marked(cell) for cell in row)} |" for row in rows]
+    if body:
+        parts.append(
+            "\n".join([f"| {' | '.join(map(marked, columns))} |", f"|{'|'.join('---' for _ in columns)}|", *body])
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def as_html(title: str, note: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """The same as a ``div`` without styles or scripts."""
+    body = list(rows)
+    lead = f"<b>{escaped(title)}</b><br>" if title else ""
+    return f'<div class="proofwood"><p>{lead}{escaped(note)}</p>{table(body, head=columns) if body else ""}</div>'
+
+
+def marked(text: object) -> str:
+    """A text in a cell of Markdown, in which none of its characters is a mark."""
+    return _MARKS.sub(r"\\\1", printable(" ".join(str(text).split())))
+
+
+def changes(
+    model: Explained, features: Iterable[int], row: FloatArray, changed: FloatArray, filled: Collection[int]
+) -> list[dict[str, Any]]:
+    """What changes, as plain values that JSON knows."""
+    found = []
+    for feature in features:
+        now, then = change_texts(model, row, changed, feature)
+        treated = treated_text(model, row, feature, filled)
+        found.append(
+            {
+                "feature": model.feature_names[feature],
+                "from": plain_value(model, row, feature, filled=filled),
+                "to": plain_value(model, changed, feature),
+                "treated_as": treated,
+                "text": change_text(model.feature_names[feature], now, then, treated),
+            }
+        )
+    return found
+
+
+def change_text(name: str, now: str, then: str, treated: str | None) -> str:
+    """One change in words: ``income = 31 (not 28)``."""
+    then = then if then.startswith("just ") else f"= {then}"
+    was = f"not {now}" if treated is None else f"{MISSING} so far, treated as {treated}"
+    return printable(f"{name} {then} ({was})")
