@@ -42,6 +42,7 @@ class Case:
     X: Any
     told: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    known: bool = False
 
 
 # --------------------------------------------------------------------------------------------------------- the tables
@@ -198,10 +199,13 @@ class Grid:
     Parameters
     ----------
     explainer : of the model; only the names, thresholds and categories of its columns are read
-    predict : class codes of rows as ``explainer.model.read`` gives them
+    rng : which of the values in a cell are taken
+    possible : which rows (n_rows, n_inputs) belong to the space; all by default
     """
 
-    def __init__(self, explainer: Explainer, rng: np.random.Generator) -> None:
+    def __init__(
+        self, explainer: Explainer, rng: np.random.Generator, possible: Callable[[Any], Any] | None = None
+    ) -> None:
         model = explainer.model
         self.values = [list(_values(explainer, j, rng)) for j in range(len(model.inputs))]
         self.size = math.prod(map(len, self.values))
@@ -211,6 +215,10 @@ class Grid:
             self.rows = np.array(
                 [[self.values[j][at] for j, at in enumerate(places)] for places in self.places.tolist()], dtype=float
             ).reshape(len(self.places), len(self.values))
+            self.all_places, self.all_rows = self.places, self.rows
+            if possible is not None:
+                inside = possible(self.rows)
+                self.places, self.rows = self.places[inside], self.rows[inside]
             self.codes = model.predict_codes(self.rows)
 
     def agreeing(self, at: int, features: Any) -> Any:
@@ -299,9 +307,10 @@ class Checks:
         found = self.certified("abductive", certificate, inflate=True)
         grid, explainer = self.grid, self.explainer
         inside = np.ones(len(grid.rows), dtype=bool)
-        by_name = {}
+        by_name, values_in = {}, {}
         for condition in found.conditions:
             by_name[condition.name] = holds(condition, explainer, grid.rows)
+            values_in[condition.name] = holds(condition, explainer, grid.all_rows)
             inside &= by_name[condition.name]
         assert inside[self.at], "the row is not inside its own rule"
         assert (grid.codes[inside] == found.label).all(), f"the rule {found.rule(None)} has rows of another class"
@@ -314,9 +323,11 @@ class Checks:
             others = np.ones(len(grid.rows), dtype=bool)
             for name, chosen in by_name.items():
                 others &= chosen if name != given.name else True
-            taken = sorted({int(p) for p in grid.places[by_name[given.name], j]})
+            taken = sorted({int(p) for p in grid.all_places[values_in[given.name], j]})
             for place in self.next_to(j, taken):
                 wider = others & (grid.places[:, j] == place)
+                if not wider.any() and len(grid.rows) < len(grid.all_rows):
+                    continue  # no such row is possible
                 assert (grid.codes[wider] != found.label).any(), (
                     f"{found.rule(None)}: {given.name} can take in {grid.values[j][place]}"
                 )
@@ -479,16 +490,95 @@ class Checks:
         assert second.ok, (found.status, second.problems)
 
 
+def conditions(case: Case, rng: np.random.Generator) -> tuple[list[str], Callable[[Any], Any]]:
+    """Random conditions as texts, and which rows satisfy them, worked out without reading the texts."""
+    inputs = Explainer(case.model, **case.options).model.inputs
+    some = []
+    for _ in range(int(rng.integers(1, 4))):
+        text, test = _condition(inputs, rng, int(rng.integers(3)))
+        if rng.random() < 0.5:
+            other, then = _condition(inputs, rng, int(rng.integers(2)))
+            text, test = f"{text} -> {other}", _implied(test, then)
+        some.append((text, test))
+    texts, tests = zip(*some, strict=True)
+
+    def possible(rows: Any) -> Any:
+        return np.logical_and.reduce([test(rows) for test in tests])
+
+    return list(texts), possible
+
+
+def _condition(inputs: Any, rng: np.random.Generator, depth: int) -> tuple[str, Callable[[Any], Any]]:
+    """A condition of up to ``2 ** depth`` comparisons."""
+    if depth == 0:
+        return _comparison(inputs, rng)
+    (a, first), (b, second) = (_condition(inputs, rng, depth - 1) for _ in range(2))
+    match int(rng.integers(3)):
+        case 0:
+            return f"({a}) and ({b})", lambda rows: first(rows) & second(rows)
+        case 1:
+            return f"({a}) | ({b})", lambda rows: first(rows) | second(rows)
+    return f"not ({a})", lambda rows: ~first(rows)
+
+
+def _implied(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda rows: ~first(rows) | second(rows)
+
+
+def _comparison(inputs: Any, rng: np.random.Generator) -> tuple[str, Callable[[Any], Any]]:
+    """A comparison of a column with a value, or with none."""
+    j = int(rng.integers(len(inputs)))
+    given, name = inputs[j], f"`{inputs[j].name}`"
+    unknown = given.kind is Kind.NOMINAL  # a category that is not known counts as missing
+    if rng.random() < 0.15:
+        return f"{name}.isna()", lambda rows: np.isnan(rows[:, j]) | (unknown & ~(rows[:, j] < len(given.levels)))
+    if given.levels:
+        chosen = [code for code in range(len(given.levels)) if rng.random() < 0.5] or [0]
+        return f"{name} in {[given.levels[code] for code in chosen]}", lambda rows: np.isin(rows[:, j], chosen)
+    value = float(rng.choice([0.0, 1.0, round(float(rng.normal()), 2), 5 * round(float(rng.normal()), 1)]))
+    sign = str(rng.choice(["<", "<=", ">", ">=", "==", "!="]))
+    tests = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+    compare = {**tests, "==": np.equal, "!=": np.not_equal}[sign]
+    return f"{name} {sign} {value!r}", lambda rows: compare(rows[:, j], value)
+
+
+def with_some_gaps(explainer: Explainer, rng: np.random.Generator) -> Explainer:
+    """An explainer that considers missing values in some more columns, where the model takes them."""
+    model = explainer.model
+    row = np.array(
+        [0.0 if given.kind is Kind.NOMINAL else min(max(0.0, given.low), given.high) for given in model.inputs]
+    )
+    row[rng.random(row.size) < 0.5] = np.nan
+    return explainer.with_gaps_of(row[np.newaxis])
+
+
 def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:
     """Ask everything about some rows of a case."""
-    explainer = Explainer(case.model, X=case.X if rng.random() < 0.5 else None, **case.options)
-    if rng.random() < 0.5:  # rows as people have them, with their gaps
+    options, possible = dict(case.options), None
+    if case.known:
+        options["knowledge"], possible = conditions(case, rng)
+    try:
+        explainer = Explainer(case.model, X=case.X if rng.random() < 0.5 and not case.known else None, **options)
+    except ValueError as error:
+        if "possible" not in str(error) or not case.known:
+            raise
+        counts["no row possible"] += 1
+        return
+    if rng.random() < 0.5 and not case.known:  # rows as people have them, with their gaps
         explainer = explainer.with_gaps_of(explainer.model.read(case.X[:3]))
-    grid = Grid(explainer, rng)
+    elif case.known and rng.random() < 0.5:
+        explainer = with_some_gaps(explainer, rng)
+    grid = Grid(explainer, rng, possible)
     counts["models"] += 1
     if grid.size > MOST_ROWS:
         counts["models too large"] += 1
         return
+    if possible is not None:
+        cells = explainer.model.grid.cells_of(grid.all_rows)
+        allowed = [explainer.model.scores.allows(row) for row in cells]
+        assert allowed == possible(grid.all_rows).tolist(), "the clauses are another condition"
+        assert len(grid.rows), "no row is possible, and nobody said so"
+        counts["rows impossible"] += len(grid.all_rows) - len(grid.rows)
     for at in rng.choice(len(grid.rows), min(3, len(grid.rows)), replace=False).tolist():
         checks = Checks(explainer, grid, at, counts)
         counts["rows"] += 1

@@ -17,14 +17,18 @@ from proofwood.cli.files import require_out
 from proofwood.cli.foreign import convert, load_model
 from proofwood.cli.options import (
     TABLE_HELP,
+    Confidence,
     Integers,
+    Knowledge,
     MemoryLimit,
+    Number,
     Sheet,
     TimeLimit,
     TrustPickle,
     Vote,
     Votes,
     amount_of_memory,
+    number_asked,
     seconds,
 )
 from proofwood.cli.pictures import Plot, require_picture
@@ -41,18 +45,6 @@ proofwood explain tree.json iris.csv --all --out explained.jsonl
 """
 
 
-def number_asked(words: str | None) -> tuple[str | float, ...] | None:
-    """What is asked of numbers, from the words of ``--number``; DataError if they are none."""
-    if words is None:
-        return None
-    parts = words.replace(",", " ").split()
-    try:
-        asked: list[str | float] = [*parts[:1]] if parts and parts[0][0] in "<>bw" else []
-        return (*asked, *(float(part) for part in parts[len(asked) :]))
-    except ValueError as error:
-        raise DataError(f"--number {words!r}: {error}; expected such as '>= 250', 'within 5' or '100,200'") from error
-
-
 def explain(
     model: Annotated[Path, typer.Argument(help="Model file of proofwood, or a pickle (with --trust-pickle).")],
     data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}; columns are matched by name.")],
@@ -66,17 +58,9 @@ def explain(
     target: Annotated[
         str | None, typer.Option(metavar="LABEL", help="Class to reach, or to rule out; all others by default.")
     ] = None,
-    number: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHAT",
-            help="Of a model that predicts numbers: '>= 250', '> 250', '<= 250', '< 250', 'between 2 3', 'within 5' "
-            "of the row's own, or cuts between bands, '100,200'.",
-        ),
-    ] = None,
-    confidence: Annotated[
-        float | None, typer.Option(metavar="P", help="Least probability of a class that counts; others are unsure.")
-    ] = None,
+    number: Number = None,
+    confidence: Confidence = None,
+    knowledge: Knowledge = [],  # noqa: B006
     feature_order: Annotated[
         str | None, typer.Option(metavar="COL,COL,...", help="Features to be left out first, if they can.")
     ] = None,
@@ -133,7 +117,13 @@ def explain(
     fitted = load_model(model, trust_pickle=trust_pickle)
     rows, names = read_rows(data, fitted, drop, sheet)
     converted = convert(
-        fitted, vote=str(vote), target=number_asked(number), confidence=confidence, feature_names=names, integer=integer
+        fitted,
+        vote=str(vote),
+        target=number_asked(number),
+        confidence=confidence,
+        knowledge=knowledge,
+        feature_names=names,
+        integer=integer,
     )
     explainer = Explainer(
         converted, engine=engine, time_limit=seconds(time_limit), memory_limit=amount_of_memory(memory_limit)

@@ -48,6 +48,27 @@ Integers = Annotated[
 ]
 
 
+Number = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHAT",
+        help="Of a model that predicts numbers: '>= 250', '> 250', '<= 250', '< 250', 'between 2 3', 'within 5' "
+        "of the row's own, or cuts between bands, '100,200'.",
+    ),
+]
+Confidence = Annotated[
+    float | None, typer.Option(metavar="P", help="Least probability of a class that counts; others are unsure.")
+]
+Knowledge = Annotated[
+    list[str],
+    typer.Option(
+        metavar="CONDITION",
+        help="What every possible row satisfies, such as 'age < 18 -> income == 0'; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
 def seconds(text: str) -> float | None:
     """``--time-limit`` as the estimators take it."""
     if text.strip().lower() == "none":
@@ -76,3 +97,15 @@ def count_or_share(text: str) -> float | None:
         except ValueError:
             continue
     return None
+
+
+def number_asked(words: str | None) -> tuple[str | float, ...] | None:
+    """What is asked of numbers, from the words of ``--number``; DataError if they are none."""
+    if words is None:
+        return None
+    parts = words.replace(",", " ").split()
+    try:
+        asked: list[str | float] = [*parts[:1]] if parts and parts[0][0] in "<>bw" else []
+        return (*asked, *(float(part) for part in parts[len(asked) :]))
+    except ValueError as error:
+        raise DataError(f"--number {words!r}: {error}; expected such as '>= 250', 'within 5' or '100,200'") from error

@@ -14,7 +14,7 @@ from proofwood.cli.answers import BOOLEAN, TEXT, AsJson, listing, nullable, prin
 from proofwood.cli.colours import FAILED, PASSED, painted
 from proofwood.cli.errors import NOT_CONFIRMED
 from proofwood.cli.foreign import convert, load_model
-from proofwood.cli.options import Integers, TrustPickle, Vote, Votes
+from proofwood.cli.options import Confidence, Integers, Knowledge, Number, TrustPickle, Vote, Votes, number_asked
 from proofwood.printable import printable
 
 if TYPE_CHECKING:
@@ -52,19 +52,30 @@ def verify(
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Compare with this model, too; else only the file is checked.")
     ] = None,
-    integer: Integers = [],  # noqa: B006 - typer copies it
+    number: Number = None,
+    confidence: Confidence = None,
+    knowledge: Knowledge = [],  # noqa: B006 - typer copies it
+    integer: Integers = [],  # noqa: B006
     vote: Votes = Vote.AUTO,
     trust_pickle: TrustPickle = False,
     as_json: AsJson = False,
 ) -> None:
     """Check certificates of explanations, without any search.
 
-    Exit code 1 if a check fails. Give --vote and --integer as for 'explain'.
+    Exit code 1 if a check fails. With --model, ask as 'explain' was asked: --number, --confidence, --knowledge, --vote
+    and --integer.
     """
     converted = None
     if model is not None:
         fitted = load_model(model, trust_pickle=trust_pickle)
-        converted = convert(fitted, vote=str(vote), integer=integer)
+        converted = convert(
+            fitted,
+            vote=str(vote),
+            target=number_asked(number),
+            confidence=confidence,
+            knowledge=knowledge,
+            integer=integer,
+        )
     found = [_checked(path, converted) for path in files]  # a file that fails does not hide the next
     confirmed = all(one["proved"] for one in found)
     if as_json:

@@ -23,6 +23,7 @@ from proofwood.explain.answers.case import Case, features_of
 from proofwood.explain.answers.contrastive import contrastive, counterfactual
 from proofwood.explain.answers.diverse import counterfactuals
 from proofwood.explain.answers.independence import Independence, independence
+from proofwood.explain.answers.learned import Learned, learned
 from proofwood.explain.answers.listing import Listing, enumeration_certificate, listing
 from proofwood.explain.answers.possible import Possible, possible
 from proofwood.explain.answers.reading import ReadRow, filled_in, label_of, read_one
@@ -102,6 +103,8 @@ class Explainer:
     integer : columns that hold integers only
     missing : columns in which a missing value is considered, beside those in which a row of ``X`` lacks one, and those
         in which the row (or the table) that is asked about does. Everywhere else every row of the space has a value
+    knowledge : conditions that every possible row satisfies, as ``pandas.DataFrame.query`` takes them, such as
+        ``"age >= 18 or job == 'student'"``; also ``"age < 18 -> income == 0"``. Rows that break one are not considered
     X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers
     engine : ``"auto"``, the package's own searches in turn; ``"cdcl"`` (learned clauses) or ``"messages"`` (bounds of
         a relaxation) alone; ``"sat"`` (majority votes), ``"bound"``, ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
@@ -143,6 +146,7 @@ class Explainer:
         feature_names: Sequence[str] | None = None,
         integer: Iterable[Key] | None = None,
         missing: Iterable[Key] | None = None,
+        knowledge: Iterable[str] | None = None,
         X: Any = None,
         engine: str = "auto",
         time_limit: float | None = None,
@@ -159,6 +163,7 @@ class Explainer:
             "feature_names": feature_names,
             "integer": integer,
             "missing": missing,
+            "knowledge": knowledge,
             "X": X,
         }
         if isinstance(model, Explained):
@@ -507,6 +512,23 @@ class Explainer:
             If the time is over before, or some explanation is one only up to rounding.
         """
         return enumeration_certificate(self._case(x, None, time_limit))
+
+    def learn_knowledge(self, X: Any, *, min_support: int = 30) -> list[Learned]:
+        """Conditions about two features that no row of a table breaks, and hardly by chance.
+
+        They are candidates: read them, and pass those that are true as ``knowledge`` to a new explainer.
+
+        Parameters
+        ----------
+        X : many rows, as the model takes them
+        min_support : rows that at least satisfy the first part of a condition
+
+        Returns
+        -------
+        list of Learned
+            Those with most support first: ``text`` is the condition, ``support`` the number of these rows.
+        """
+        return learned(self.model, X, min_support)
 
     def explain(self, X: Any, **options: Any) -> Explanations:
         """Explain every row of a table.

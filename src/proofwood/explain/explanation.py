@@ -306,11 +306,16 @@ class Explanation:
 
     def to_markdown(self) -> str:
         """The rule, what is proved, and a table of the features, in the Markdown of GitHub."""
-        return told.as_markdown(self.rule(), self._summary(), *self._table())
+        return told.as_markdown(self.rule(), self._summary() + self._among(), *self._table())
 
     def to_html(self) -> str:
         """The same as HTML: a ``div`` of class ``proofwood`` without styles or scripts, every text escaped."""
-        return told.as_html(self.rule(), self._summary(), *self._table())
+        return told.as_html(self.rule(), self._summary() + self._among(), *self._table())
+
+    def _among(self) -> str:
+        """Of which rows it speaks, if some are known to be impossible."""
+        known = self.model.knowledge.texts
+        return f"; among rows of which is known: {' and '.join(f'({text})' for text in known)}" if known else ""
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         rows: list[tuple[str, ...]] = [(line.feature, line.in_row, line.then) for line in self._lines()]
@@ -342,6 +347,7 @@ class Explanation:
             "treated_as": {self.model.inputs[j].name: _number(float(self.row[j])) for j in self.filled},
             "witnesses": {str(feature): self._as_given(row) for feature, row in self.witnesses.items()},
             "targets": None if self.targets is None else [self._class(target) for target in self.targets],
+            "knowledge": list(self.model.knowledge.texts),
             "distance": _number(self.distance),
             "lower_bound": _number(self.lower_bound),
             "engine": self.engine,

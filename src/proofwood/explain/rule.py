@@ -22,6 +22,7 @@ DIGITS = 6
 """Significant digits of thresholds in a rule, unless all are asked for."""
 FEW_LEVELS = 6
 """Categories with an order that a rule lists one by one; of more it names the ends."""
+_BELOW_ZERO = math.nextafter(0.0, -math.inf)
 
 Plain = bool | int | float | str | None
 """A value as JSON knows it: None where it is missing."""
@@ -405,6 +406,11 @@ def _of_input(
             ends[2:] = at_most, high_open
         if at_least == at_most:  # such as 0 or 1 of a 0/1 column, where an end may be a bound of the space
             ends = [at_least, False, at_most, False]
+    after = math.nextafter(ends[0], math.inf) + 0.0
+    if ends[1] and math.isfinite(ends[0]) and (ends[0] == _BELOW_ZERO or (after == ends[2] and not ends[3])):
+        ends[:2] = after, False  # one value is left, or what is known asks for 0 and more
+    if ends[2] == _BELOW_ZERO and not ends[3]:
+        ends[2:] = 0.0, True
     missing = any(high[g] == 1 for g in flags)  # the cells of numbers are about rows that have one
     unlimited = not math.isfinite(ends[0]) and not math.isfinite(ends[2])
     if unlimited and (missing or not flags):

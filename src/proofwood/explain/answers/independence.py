@@ -3,7 +3,8 @@
 Two values of a feature make two copies of the ensemble over the other columns, and the question is whether a row gets
 one class from the first copy and another from the second: it must win several contests at once. What trees say that do
 not test the feature cancels in the difference of the two leads, which therefore is asked about first. Being equal
-carries over from one value to the next, so that a chain of values has as many questions as steps.
+carries over from one value to the next, so that a chain of values has as many questions as steps. That is so only where
+every row of the other columns takes all values: where clauses join the feature to other ones, all pairs are asked.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, permutations, product
+from itertools import combinations, pairwise, permutations, product
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,16 @@ def values_of(model: Explained, columns: tuple[int, ...], region: Region) -> lis
     return found
 
 
+def is_joined(scores: ScoreModel, columns: tuple[int, ...]) -> bool:
+    """Whether what the columns of a feature can be depends on other columns."""
+    own = set(columns)
+    for clause in scores.clauses:
+        spoken_of = set(scores.column_of[np.array(clause, dtype=np.int64) >> 1].tolist())
+        if spoken_of & own and spoken_of - own:
+            return True
+    return False
+
+
 def independence(
     session: Session, feature: Key, where: Mapping[Key, object] | None, seconds: float | None
 ) -> Independence:
@@ -202,7 +213,8 @@ def independence(
     region = Region(model, {} if where is None else where)
     columns = model.scores.features[at]
     holds: bool | None = True
-    for cells in pairwise(values_of(model, columns, region)):
+    values = values_of(model, columns, region)
+    for cells in combinations(values, 2) if is_joined(model.scores, columns) else pairwise(values):
         copies = Copies(model.scores, columns, cells)
         if copies.same:
             continue

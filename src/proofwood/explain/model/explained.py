@@ -22,6 +22,7 @@ from proofwood.explain.model.adapters.reading import Adapted, kinds_from
 from proofwood.explain.model.forest import OTHER
 from proofwood.explain.model.grid import Grid, GridBuilder
 from proofwood.explain.model.integers import integer_scores
+from proofwood.explain.model.knowledge import Knowledge, read_knowledge
 from proofwood.explain.model.leaves import Walker, score_model
 from proofwood.explain.model.outcomes import Outcome, Within, classified, read_outcome
 from proofwood.explain.model.scores import ScoreModel
@@ -61,6 +62,7 @@ class Explained:
     outcome : what is asked of the numbers of a regressor, or which probability of a classifier is enough; None for its
         classes
     adapted : the model as its adapter reads it, before anything is asked
+    knowledge : what every possible row satisfies beside the bounds of its columns
     literals : per tree what its tests are over the grid
     """
 
@@ -70,6 +72,7 @@ class Explained:
     vote: str
     outcome: Outcome
     adapted: Adapted
+    knowledge: Knowledge
     _asked: Adapted
     _groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]
     _walker: Walker
@@ -157,7 +160,7 @@ class Explained:
         ------
         DataError
             On a wrong number of columns, unknown names, a missing value where the model takes none, a value outside
-            the bounds, or a row that breaks a group; the message names the column and the row.
+            the bounds, or a row that breaks a group or a condition; the message names the column and the row.
 
         Notes
         -----
@@ -165,8 +168,12 @@ class Explained:
         that :meth:`with_gaps_of` gives for it.
         """
         values = self.adapted.read(X)
-        check_rows(values, self._readable, self._groups)
+        self._check_rows(values)
         return values
+
+    def _check_rows(self, values: FloatArray) -> None:
+        check_rows(values, self._readable, self._groups)
+        self.knowledge.check(values, self._readable)
 
     def filled(self, X: Any) -> BoolArray:
         """(n_rows, n_inputs) where rows as :meth:`read` takes them lack a value that a step of a pipeline fills in."""
@@ -209,7 +216,7 @@ class Explained:
                 self._wider.pop(next(iter(self._wider)))
             inputs = _considering(self.inputs, self.adapted, chosen)
             self._wider[more] = _converted(
-                self.adapted, inputs, self._groups, self.vote, self.outcome, self._takes_missing
+                self.adapted, inputs, self._groups, self.vote, self.outcome, self._takes_missing, self.knowledge
             )
         return self._wider[more]
 
@@ -271,8 +278,9 @@ class Explained:
 
     @cached_property
     def _tested(self) -> BoolArray:
-        """(n_inputs,) whether some tree tests the input."""
+        """(n_inputs,) whether some tree tests the input, or a condition speaks of it."""
         tested = np.zeros(len(self.inputs), dtype=bool)
+        tested[sorted(self.knowledge.columns)] = True
         for tree in self.adapted.forest.trees:
             for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
                 tested[self.adapted.sources[feature].column] = True
@@ -288,7 +296,7 @@ class Explained:
         Nor may a row lack a value in a column in which no missing value is considered, unless no tree tests it.
         """
         values = np.asarray(X, dtype=np.float64)
-        check_rows(values, self._readable, self._groups)
+        self._check_rows(values)
         unseen = np.flatnonzero(_gaps(values, self.inputs, self.adapted, self._takes_missing) & self._tested)
         if unseen.size:
             raise DataError(
@@ -336,6 +344,7 @@ def explained(
     feature_names: Sequence[str] | None = None,
     integer: Iterable[Key] | None = None,
     missing: Iterable[Key] | None = None,
+    knowledge: Iterable[str] | None = None,
     X: Any = None,
     random_state: int = 0,
 ) -> Explained:
@@ -357,6 +366,8 @@ def explained(
     integer : columns, by name or index, that hold integers only; integer columns of a frame ``X`` are found without it
     missing : columns in which a missing value is part of the space, beside those in which a row of ``X`` has one. In
         all others every row of the space has a value, whatever the model was learned from.
+    knowledge : conditions that every possible row satisfies, such as ``"age >= 18 or job == 'student'"`` or
+        ``"age < 18 -> income == 0"``; see :mod:`proofwood.explain.model.knowledge`
     X : rows that the conversion is checked on beside the random ones
     random_state : seed of the random rows
 
@@ -395,10 +406,14 @@ def explained(
         chosen[position(key, [column.name for column in inputs], "missing")] = True
     if (chosen & ~takes).any():
         raise ValueError("missing names " + _refusal([inputs[j].name for j in np.flatnonzero(chosen & ~takes)]))
+    known = read_knowledge(knowledge, inputs)
     if given is not None:
-        check_rows(given, _considering(inputs, adapted, takes), groups)
+        readable = _considering(inputs, adapted, takes)
+        check_rows(given, readable, groups)
+        known.check(given, readable)
         chosen |= _gaps(given, inputs, adapted, takes)
-    return _converted(adapted, _considering(inputs, adapted, chosen), groups, vote, outcome, takes, random_state, given)
+    considered = _considering(inputs, adapted, chosen)
+    return _converted(adapted, considered, groups, vote, outcome, takes, known, random_state, given)
 
 
 def _converted(
@@ -408,13 +423,14 @@ def _converted(
     vote: str,
     outcome: Outcome,
     takes_missing: BoolArray,
+    knowledge: Knowledge,
     random_state: int = 0,
     given: FloatArray | None = None,
 ) -> Explained:
     """The model over the grid of these inputs, checked on the given and on random rows."""
     asked = classified(adapted, outcome.around(0.0) if isinstance(outcome, Within) else outcome)
     # the tests of the model itself: around one row others may be needless than around another
-    builder = GridBuilder(adapted.forest, inputs, adapted.sources)
+    builder = GridBuilder(adapted.forest, inputs, adapted.sources, knowledge)
     grid = builder.build(groups)
     literals = builder.literals()
     forest = asked.forest
@@ -422,7 +438,9 @@ def _converted(
     scores = score_model(forest.trees, literals, integers, grid, ties_low=forest.ties_low)
     walker = Walker(forest.trees, literals, integers, grid)
     classes = np.asarray(forest.classes)
-    result = Explained(scores, grid, classes, vote, outcome, adapted, asked, groups, walker, takes_missing, literals)
+    result = Explained(
+        scores, grid, classes, vote, outcome, adapted, knowledge, asked, groups, walker, takes_missing, literals
+    )
     for rows, where in ((given, "row {} of X"), (sample_rows(result, CHECKED_ROWS, random_state), "the random row {}")):
         if rows is not None and len(rows):
             _check(result, rows, where)
@@ -431,7 +449,7 @@ def _converted(
 
 
 def sample_rows(explained: Explained, n: int, random_state: int) -> FloatArray:
-    """Rows of the space: values on thresholds, one float64 beside them, and between and around them."""
+    """Rows within the bounds: values on thresholds, one float64 beside them, and between and around them."""
     generator = np.random.default_rng(random_state)
     rows = np.zeros((n, len(explained.inputs)))
     for j, given in enumerate(explained.inputs):
@@ -499,8 +517,11 @@ def _check(explained: Explained, rows: FloatArray, where: str, block: int = 8192
                 f"model predicts {explained.classes[codes[row]]!r}, its scores here are {sums[row].tolist()} with a "
                 f"margin of {scores.margin}. Please report this model."
             )
-        for row in at[:2].tolist() if start == 0 else []:
-            if not np.array_equal(scores.sums(cells[row]), sums[row]) or not scores.allows(cells[row]):
+        if start:
+            continue
+        possible = explained.knowledge.holds(part, explained.inputs)
+        for row in at[: 2 if not explained.knowledge else 32].tolist():
+            if not np.array_equal(scores.sums(cells[row]), sums[row]) or scores.allows(cells[row]) != possible[row]:
                 raise AssertionError(f"the leaves do not add up on {where.format(row)}, {part[row].tolist()}")
 
 

@@ -10,6 +10,8 @@ What a column of the table becomes:
 - Categories: codes that no test tells apart are one class of codes; each class has a 0/1 grid column, exactly one of
   which is 1. A test for a set of several classes has a 0/1 grid column of its own, linked by clauses.
 
+What is known of rows adds thresholds, sets of categories, and clauses: a cell is possible as a whole or not at all.
+
 All grid columns of one table column, or of a group of them, are one feature. A test is a literal of ``ScoreModel``, or
 ``ALWAYS`` or ``NEVER``, whichever makes it go low.
 """
@@ -22,9 +24,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from pysat.solvers import Solver  # type: ignore[import-untyped]
 
 from proofwood.data.kinds import Kind
 from proofwood.explain.model.forest import OTHER, Codes, Forest
+from proofwood.explain.model.knowledge import Atom, Clause, Knowledge, negated, together
 from proofwood.explain.model.scores import NUMBERS, SET
 from proofwood.explain.model.space import GroupKind, Input, Source
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
@@ -70,6 +74,8 @@ class Grid:
     features : grid columns of each feature
     feature_names : one per feature
     clauses : what rows of the space satisfy
+    knowledge : those of them that say what is known of rows
+    widths : per input from the least to the greatest threshold of the trees, 0 if there are not two
     of_input : grid columns of each input
     ranges : see ``ScoreModel``; one per input that is in no group of 0/1 columns
     """
@@ -80,6 +86,8 @@ class Grid:
     features: tuple[tuple[int, ...], ...] = ()
     feature_names: tuple[str, ...] = ()
     clauses: list[tuple[int, ...]] = field(default_factory=list)
+    knowledge: list[tuple[int, ...]] = field(default_factory=list)
+    widths: list[float] = field(default_factory=list)
     of_input: list[tuple[int, ...]] = field(default_factory=list)
     ranges: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
 
@@ -108,6 +116,17 @@ class Grid:
         """Codes of a column of categories; those that the model does not know, and missing ones, are OTHER."""
         known = (values >= 0) & (values < len(self.inputs[column].levels)) & (values == np.floor(values))
         return np.where(known, values, OTHER).astype(np.int64)
+
+    def has_rows(self) -> bool:
+        """Whether some cells satisfy all clauses."""
+        with Solver(name="minisat22") as solver:
+            for column in range(len(self.columns)):
+                start, end = int(self.first[column]) + 1, int(self.first[column + 1]) + 1
+                for variable in range(start, end - 1):
+                    solver.add_clause([variable, -(variable + 1)])
+            for clause in self.clauses:
+                solver.add_clause([-(literal // 2 + 1) if literal & 1 else literal // 2 + 1 for literal in clause])
+            return bool(solver.solve())
 
     def interval(self, column: int, low_cell: int, high_cell: int) -> tuple[float, bool, float, bool]:
         """``(low, low_open, high, high_open)`` of the values in the cells from ``low_cell`` to ``high_cell``."""
@@ -208,19 +227,26 @@ class _Asked:
     low: set[float] = field(default_factory=set)  # thresholds of tests that send missing low
     high: set[float] = field(default_factory=set)
     sets: set[Codes] = field(default_factory=set)
+    gap: bool = False  # whether the missing value is told from numbers even where no tree tests the column
 
 
 class GridBuilder:
     """Collects the tests of a forest, lays out the grid, and translates tests into literals."""
 
-    def __init__(self, forest: Forest, inputs: Sequence[Input], sources: Sequence[Source]) -> None:
+    def __init__(
+        self, forest: Forest, inputs: Sequence[Input], sources: Sequence[Source], knowledge: Knowledge | None = None
+    ) -> None:
         self.forest, self.sources = forest, tuple(sources)
+        self.knowledge = knowledge or Knowledge()
         self.grid = Grid(tuple(inputs))
         self._tests = self._distinct_tests()
         self._asked = [_Asked() for _ in inputs]
         for tests in self._tests.values():
             for test in tests:
                 self._ask(test)
+        self.grid.widths = [_width(asked) for asked in self._asked]
+        for atom in self.knowledge.atoms():
+            self._ask_atom(atom)
         self._literal_of: dict[tuple[int, str, float | Codes], int] = {}
 
     def _distinct_tests(self) -> dict[int, list[tuple[int, float, bool, float | Codes]]]:
@@ -292,6 +318,21 @@ class GridBuilder:
         else:
             asked.high.add(what)
 
+    def _ask_atom(self, atom: Atom) -> None:
+        """Let the grid tell apart what a condition tells apart."""
+        asked, given = self._asked[atom.column], self.grid.inputs[atom.column]
+        if atom.codes is not None:
+            asked.sets.add(atom.codes)
+        elif atom.asks_for_gap or not math.isfinite(cut := self._cut(atom)):
+            asked.gap = True
+        elif given.missing and asked.high and not asked.low:  # one chain of thresholds is enough
+            asked.high.add(cut)
+        else:
+            asked.low.add(cut)
+
+    def _cut(self, atom: Atom) -> float:
+        return float(self._clean(atom.column, np.array([atom.threshold]))[0])
+
     # -------------------------------------------------------------------------------------------------- laying out
 
     def build(self, groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]) -> Grid:
@@ -325,6 +366,7 @@ class GridBuilder:
                 self._exactly_one(ones, fixed, at_least=kind == "one_hot")
         grid.features = tuple(features.values())
         grid.feature_names = tuple(features)
+        self._state_knowledge()
         return grid
 
     def _is_free(self, j: int) -> bool:
@@ -351,7 +393,7 @@ class GridBuilder:
             if math.isinf(t) and not given.missing:
                 self._literal_of[j, "low", t] = ALWAYS if t > 0 else NEVER
         self._name_chain(j, main, "high" if main_is_high else "low")
-        if not given.missing or not (asked.low or asked.high):
+        if not given.missing or not (asked.low or asked.high or asked.gap):
             return
         second = None
         if both:
@@ -431,6 +473,46 @@ class GridBuilder:
                 literal = known[real]
             self._literal_of[j, "set", chosen] = literal
 
+    # ---------------------------------------------------------------------------------------------------- what is known
+
+    def _state_knowledge(self) -> None:
+        """The clauses of all conditions; ValueError if no row satisfies them."""
+        grid = self.grid
+        for text, formula in zip(self.knowledge.texts, self.knowledge.formulas, strict=True):
+            try:
+                clauses = formula.clauses(self._clauses_of)
+            except OverflowError:
+                raise ValueError(
+                    f"the knowledge {text!r} is too long, its parts multiplied out: state it as several conditions"
+                ) from None
+            if frozenset() in clauses:
+                raise ValueError(f"the knowledge {text!r} leaves no row that is possible")
+            grid.knowledge.extend(tuple(sorted(clause)) for clause in clauses)
+        grid.clauses.extend(grid.knowledge)
+        if grid.knowledge and not grid.has_rows():
+            raise ValueError(f"no row is possible by the knowledge {', '.join(map(repr, self.knowledge.texts))}")
+
+    def _clauses_of(self, atom: Atom) -> list[Clause]:
+        """A comparison of a condition as clauses of literals."""
+        given = self.grid.inputs[atom.column]
+        if atom.codes is not None:
+            return _as_clauses(self._literal_of[atom.column, "set", atom.codes])
+        gap = self._gap_of(atom.column)
+        if atom.asks_for_gap:
+            return _as_clauses(gap)
+        cut = self._cut(atom)
+        if math.isinf(cut):
+            low = ALWAYS if cut > 0 else NEVER
+        else:
+            side = "low" if cut in self._asked[atom.column].low or not given.missing else "high"
+            low = self._literal_of[atom.column, side, cut]
+        return together([_as_clauses(low), negated(_as_clauses(gap))])
+
+    def _gap_of(self, j: int) -> int:
+        """Literal: the number is missing."""
+        flags = [g for g in self.grid.of_input[j] if self.grid.columns[g].role == "missing"]
+        return self.grid.above(flags[0], 0) if flags else NEVER
+
     # -------------------------------------------------------------------------------------------------- translating
 
     def literals(self) -> tuple[IntArray, ...]:
@@ -468,3 +550,12 @@ class GridBuilder:
                 literals[nodes] = table[at, tree.missing_low[nodes].astype(np.int64)]
             result.append(literals)
         return tuple(result)
+
+
+def _width(asked: _Asked) -> float:
+    finite = [t for t in asked.low | asked.high if math.isfinite(t)]
+    return max(finite) - min(finite) if finite else 0.0
+
+
+def _as_clauses(literal: int) -> list[Clause]:
+    return [] if literal == ALWAYS else [frozenset()] if literal == NEVER else [frozenset({literal})]

@@ -18,6 +18,8 @@ from proofwood.model.node_table import FloatArray, IntArray
 
 Metric = Literal["l1", "l2", "linf", "changes"]
 Weights = Mapping[Key, float] | float
+SAME = 1e-6
+"""Difference of two distances, relative to theirs where that is above 1, that does not count."""
 
 
 def cell_prices(
@@ -211,17 +213,14 @@ def _forbid_choices(
 
 
 def weights_of(model: Explained, weights: Weights | None) -> FloatArray:
-    """(n_inputs,) weight of each column of the table: as stated, else 1 over the range of its thresholds."""
+    """(n_inputs,) weight of each column of the table: as stated, else 1 over the range of the trees' thresholds."""
     if isinstance(weights, numbers.Real):
         return np.full(len(model.inputs), arguments.weight(weights, "weights"))
     per_unit = np.ones(len(model.inputs))
     for j, given in enumerate(model.inputs):
         if given.kind in (Kind.NOMINAL, Kind.BOOLEAN):
             continue
-        cuts = [model.grid.columns[g].thresholds for g in model.grid.of_input[j]]
-        cuts = [c for c, g in zip(cuts, model.grid.of_input[j], strict=True) if model.grid.columns[g].role != "missing"]
-        values = np.concatenate([[], *cuts])
-        width = float(np.ptp(values)) if values.size else 0.0
+        width = model.grid.widths[j]
         if width == 0.0 and np.isfinite(given.high - given.low):
             width = given.high - given.low
         per_unit[j] = 1.0 / width if width > 0 else 1.0
@@ -258,6 +257,17 @@ def distance(
 def length_of(total: float, metric: Metric) -> float:
     """The distance that a sum of prices stands for."""
     return math.sqrt(total) if metric == "l2" else float(total)
+
+
+def same_distance(length: float, bound: float) -> bool:
+    """Whether a distance is what is proved about all rows: both are counted in floats, one value at a time or by cells.
+
+    Parameters
+    ----------
+    length : of a row
+    bound : no row is nearer
+    """
+    return length <= bound + SAME * max(1.0, length)
 
 
 Price = TypeVar("Price", float, FloatArray)

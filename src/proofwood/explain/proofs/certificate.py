@@ -422,6 +422,8 @@ class Certifier:
             "model": model_content(self.scores),
             **parts,
         }
+        if known := getattr(getattr(self.model, "knowledge", None), "texts", ()):
+            content["knowledge"] = list(known)
         content["claim"] = claim_of(content)
         return {**content, "digest": digest(content)}
 

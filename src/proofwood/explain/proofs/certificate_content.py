@@ -27,7 +27,13 @@ def digest(content: Mapping[str, Any]) -> str:
 
 
 def claim_of(content: Mapping[str, Any]) -> str:
-    """What a certificate claims, in words."""
+    """What a certificate claims, in words; of which rows, if some are known to be impossible."""
+    known = content.get("knowledge")
+    among = f"; among rows of which is known: {' and '.join(f'({text})' for text in known)}" if known else ""
+    return _claim(content) + among
+
+
+def _claim(content: Mapping[str, Any]) -> str:
     kind, status = content["kind"], content["status"]
     label = _class(content, content["label"])
     targets = targets_of(content)

@@ -203,6 +203,8 @@ def _real_checks(content: Mapping[str, Any], model: RealModel) -> Iterator[Check
     """That the trees are those of the model, and what the model says of the rows."""
     if content["missing"]:  # the model itself, with missing values where the certificate considers them
         model = model.with_missing(content["missing"])  # type: ignore[attr-defined]
+    if hasattr(model, "about") and content["row"]["values"] is not None:  # its classes may be relative to the row
+        model = model.about(np.array(values_from_json(content["row"]["values"])))
     stored, real = content["model"], model_content(model.scores)
     differing = [name for name in real if stored.get(name) != real[name]]
     if content["names"] is not None and content["names"] != list(model.feature_names):

@@ -74,7 +74,8 @@ def from_pipeline(pipeline: Any, inner: Adapted, feature_names: Sequence[str] | 
         predict = output = partial(_output, spread, categories, pipeline.predict)
     elif inner.forest.output is not None:
         output = partial(_output, spread, categories, pipeline.predict_proba)
-    filled = np.array([source.column in trace.fill for source in sources], dtype=bool)
+    # an imputer fills the gap, and an encoder takes no missing value
+    filled = np.array([source.column in trace.fill or source.column in trace.categories for source in sources])
     forest = inner.forest
     forest = replace(
         forest,

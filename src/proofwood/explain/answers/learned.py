@@ -1,0 +1,120 @@
+"""Conditions that no row of a table breaks, and hardly by chance: candidates for what is known of rows.
+
+Each column gives a few yes-or-no statements: its categories, true, a missing value, and numbers that many rows share,
+such as 0. A condition "if one statement, then another" about two features is kept if no row breaks it, enough rows
+satisfy its first part, and chance is ruled out: were the two statements independent, so many rows would all satisfy the
+second part with a probability that, times the number of pairs, is below :data:`CHANCE`. Thresholds are left out: some
+greatest value is never exceeded by the rows at hand, and that says nothing. After Yu, Ignatiev, Stuckey, Narodytska,
+Marques-Silva (2023), Eliminating the impossible, whatever remains must be true, AAAI, where rules come from rows, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.exceptions import DataError
+from proofwood.explain import arguments
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.rule import shown_as
+from proofwood.model.node_table import BoolArray, FloatArray
+
+CHANCE = 0.01
+"""Expected number of conditions that hold by chance, of all that are looked at."""
+MOST_VALUES = 10
+"""Numbers of a column that statements are made of: those that most rows share."""
+LEAST_SHARE = 0.02
+"""Share of the rows that such a number needs."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A condition that no row of a table breaks.
+
+    Parameters
+    ----------
+    text : as ``Explainer(knowledge=)`` takes it
+    support : rows that satisfy its first part, and so the second
+    """
+
+    text: str
+    support: int
+
+    def __str__(self) -> str:
+        return f"{self.text}  [{self.support:,} rows]"
+
+
+@dataclass(frozen=True, eq=False)
+class _Statement:
+    """What is true of some rows."""
+
+    feature: int
+    text: str
+    negation: str
+    rows: BoolArray
+
+
+def learned(model: Explained, X: Any, min_support: int) -> list[Learned]:
+    """The conditions, with the options of :meth:`proofwood.Explainer.learn_knowledge`."""
+    least = arguments.count(min_support, "min_support", least=1)
+    values = model.read(X)
+    if least is None or not len(values):
+        raise DataError("learn_knowledge needs rows, and min_support a number of them")
+    statements = list(_statements(model, values))
+    n = len(values)
+    true = np.array([one.rows for one in statements], dtype=np.float64).reshape(len(statements), n)
+    both = np.concatenate([true, 1 - true])  # a statement, and further down its negation
+    counts = both.sum(axis=1)
+    broken = counts[:, np.newaxis] - both @ both.T
+    feature = np.array([one.feature for one in statements] * 2, dtype=np.int64)
+    usable = (counts >= least) & (counts < n)
+    pairs = (broken == 0) & usable[:, np.newaxis] & (counts < n) & (feature[:, np.newaxis] != feature)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = counts[:, np.newaxis] * np.log(counts / n)  # that all these rows satisfy the second part
+    pairs &= chance < np.log(CHANCE / max(1, pairs.size))
+    # of two statements about one feature the stronger one says more behind the arrow, and less before it
+    stronger = (broken == 0) & (feature[:, np.newaxis] == feature) & (counts[:, np.newaxis] < counts)
+    pairs &= (pairs @ stronger == 0) & (stronger @ pairs == 0)
+    texts = [one.text for one in statements] + [one.negation for one in statements]
+    half = len(statements)
+    found = []
+    for a, b in np.argwhere(pairs).tolist():
+        # "if not b, then not a" says the same: the one with more support stays, or else the earlier one
+        turned = ((b + half) % (2 * half), (a + half) % (2 * half))
+        if pairs[turned] and (-counts[turned[0]], *turned) < (-counts[a], a, b):
+            continue
+        found.append(Learned(f"{texts[a]} -> {texts[b]}", int(counts[a])))
+    return sorted(found, key=lambda one: (-one.support, one.text))
+
+
+def _statements(model: Explained, values: FloatArray) -> Iterator[_Statement]:
+    """Yes-or-no statements about single columns."""
+    feature_of = {j: feature for feature in range(model.scores.n_features) for j in model.inputs_of(feature)}
+    for j, given in enumerate(model.inputs):
+        feature = feature_of.get(j, -1 - j)  # categories that no tree tests have no columns in the grid
+        quoted, column = f"`{given.name}`", values[:, j]
+        missing = np.isnan(column)
+        if "`" in given.name:
+            continue
+        if missing.any():
+            yield _Statement(feature, f"{quoted}.isna()", f"{quoted}.notna()", missing)
+        if shown_as(given) in MOMENTS:
+            continue
+        for value, text in _values(given.levels, shown_as(given), column[~missing]):
+            yield _Statement(feature, f"{quoted} == {text}", f"{quoted} != {text}", column == value)
+
+
+def _values(levels: tuple[str, ...], kind: Kind | None, column: FloatArray) -> list[tuple[float, str]]:
+    """Values that statements are made of, each with its text in a condition."""
+    if levels:
+        return [(float(code), repr(text)) for code, text in enumerate(levels)]
+    if kind is Kind.BOOLEAN:
+        return [(1.0, "True")]
+    found, counts = np.unique(column, return_counts=True)
+    common = np.argsort(-counts, kind="stable")[:MOST_VALUES]
+    often = [found[at] for at in sorted(common.tolist()) if counts[at] >= LEAST_SHARE * len(column)]
+    return [(float(value), repr(float(value)).removesuffix(".0")) for value in often]
