@@ -253,6 +253,16 @@ def _missing_columns(result: Explained) -> list[str]:
     return [name for name in result.columns if name.endswith("is missing")]
 
 
+def test_a_threshold_that_is_nan_sends_every_number_high() -> None:
+    X = np.array([[0.0], [1.0], [2.0], [np.nan]] * 5)
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, np.isnan(X[:, 0]))
+    state = model.tree_.__getstate__()
+    state["nodes"]["threshold"][0] = np.nan  # as scikit-learn 1.6 learns it from some tables
+    model.tree_.__setstate__(state)
+    converted = explained(model, X=X)
+    assert (converted.sums_of(converted.cells_of(X)).argmax(axis=1) == model.predict(X)).all()
+
+
 def test_missing_values_are_considered_where_rows_or_the_user_say_so() -> None:
     """One rule for every kind of model: the rows given, and missing=; not what the model was learned from."""
     X, y = _data(2, seed=4, missing=0.2)

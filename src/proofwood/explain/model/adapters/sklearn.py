@@ -54,6 +54,8 @@ def tree_of(
     feature = np.where(leaf, LEAF, nodes["feature"]).astype(np.int64)
     if columns is not None:
         feature = np.where(leaf, LEAF, np.asarray(columns, dtype=np.int64)[np.maximum(feature, 0)])
+    # scikit-learn 1.6 may leave a threshold nan where values are missing: no number is at most that
+    threshold = np.where(np.isnan(nodes["threshold"]), -np.inf, nodes["threshold"])
     value = tree.value[:, 0, :] * factor
     if classes is not None:
         spread = np.zeros((value.shape[0], n_classes))
@@ -61,7 +63,7 @@ def tree_of(
         value = spread
     return ScoredTree(
         feature=feature,
-        threshold=np.where(leaf, np.nan, last_rounded_low(nodes["threshold"])),
+        threshold=np.where(leaf, np.nan, last_rounded_low(threshold)),
         low=nodes["left_child"].astype(np.int64),
         high=nodes["right_child"].astype(np.int64),
         missing_low=nodes["missing_go_to_left"].astype(bool),
