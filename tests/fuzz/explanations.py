@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any
@@ -36,13 +36,13 @@ TINY = (0.0, 1e-36, -1e-36, 2e-35, -2e-35)
 
 @dataclass(frozen=True)
 class Case:
-    """A model, the rows it was learned from, what it was made of, and what is asked of it."""
+    """A model, the rows it was learned from, what it was made of, what is asked of it, and which rows are possible."""
 
     model: Any
     X: Any
     told: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    known: bool = False
+    possible: Callable[[Any], Any] | None = None
 
 
 # --------------------------------------------------------------------------------------------------------- the tables
@@ -490,93 +490,21 @@ class Checks:
         assert second.ok, (found.status, second.problems)
 
 
-def conditions(case: Case, rng: np.random.Generator) -> tuple[list[str], Callable[[Any], Any]]:
-    """Random conditions as texts, and which rows satisfy them, worked out without reading the texts."""
-    inputs = Explainer(case.model, **case.options).model.inputs
-    some = []
-    for _ in range(int(rng.integers(1, 4))):
-        text, test = _condition(inputs, rng, int(rng.integers(3)))
-        if rng.random() < 0.5:
-            other, then = _condition(inputs, rng, int(rng.integers(2)))
-            text, test = f"{text} -> {other}", _implied(test, then)
-        some.append((text, test))
-    texts, tests = zip(*some, strict=True)
-
-    def possible(rows: Any) -> Any:
-        return np.logical_and.reduce([test(rows) for test in tests])
-
-    return list(texts), possible
-
-
-def _condition(inputs: Any, rng: np.random.Generator, depth: int) -> tuple[str, Callable[[Any], Any]]:
-    """A condition of up to ``2 ** depth`` comparisons."""
-    if depth == 0:
-        return _comparison(inputs, rng)
-    (a, first), (b, second) = (_condition(inputs, rng, depth - 1) for _ in range(2))
-    match int(rng.integers(3)):
-        case 0:
-            return f"({a}) and ({b})", lambda rows: first(rows) & second(rows)
-        case 1:
-            return f"({a}) | ({b})", lambda rows: first(rows) | second(rows)
-    return f"not ({a})", lambda rows: ~first(rows)
-
-
-def _implied(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda rows: ~first(rows) | second(rows)
-
-
-def _comparison(inputs: Any, rng: np.random.Generator) -> tuple[str, Callable[[Any], Any]]:
-    """A comparison of a column with a value, or with none."""
-    j = int(rng.integers(len(inputs)))
-    given, name = inputs[j], f"`{inputs[j].name}`"
-    unknown = given.kind is Kind.NOMINAL  # a category that is not known counts as missing
-    if rng.random() < 0.15:
-        return f"{name}.isna()", lambda rows: np.isnan(rows[:, j]) | (unknown & ~(rows[:, j] < len(given.levels)))
-    if given.levels:
-        chosen = [code for code in range(len(given.levels)) if rng.random() < 0.5] or [0]
-        return f"{name} in {[given.levels[code] for code in chosen]}", lambda rows: np.isin(rows[:, j], chosen)
-    value = float(rng.choice([0.0, 1.0, round(float(rng.normal()), 2), 5 * round(float(rng.normal()), 1)]))
-    sign = str(rng.choice(["<", "<=", ">", ">=", "==", "!="]))
-    tests = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
-    compare = {**tests, "==": np.equal, "!=": np.not_equal}[sign]
-    return f"{name} {sign} {value!r}", lambda rows: compare(rows[:, j], value)
-
-
-def with_some_gaps(explainer: Explainer, rng: np.random.Generator) -> Explainer:
-    """An explainer that considers missing values in some more columns, where the model takes them."""
-    model = explainer.model
-    row = np.array(
-        [0.0 if given.kind is Kind.NOMINAL else min(max(0.0, given.low), given.high) for given in model.inputs]
-    )
-    row[rng.random(row.size) < 0.5] = np.nan
-    return explainer.with_gaps_of(row[np.newaxis])
-
-
 def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:
     """Ask everything about some rows of a case."""
-    options, possible = dict(case.options), None
-    if case.known:
-        options["knowledge"], possible = conditions(case, rng)
-    try:
-        explainer = Explainer(case.model, X=case.X if rng.random() < 0.5 and not case.known else None, **options)
-    except ValueError as error:
-        if "possible" not in str(error) or not case.known:
-            raise
-        counts["no row possible"] += 1
-        return
-    if rng.random() < 0.5 and not case.known:  # rows as people have them, with their gaps
+    some = len(case.X) > 0  # none where no row of the table is possible
+    explainer = Explainer(case.model, X=case.X if rng.random() < 0.5 and some else None, **case.options)
+    if rng.random() < 0.5 and some:  # rows as people have them, with their gaps
         explainer = explainer.with_gaps_of(explainer.model.read(case.X[:3]))
-    elif case.known and rng.random() < 0.5:
-        explainer = with_some_gaps(explainer, rng)
-    grid = Grid(explainer, rng, possible)
+    grid = Grid(explainer, rng, case.possible)
     counts["models"] += 1
     if grid.size > MOST_ROWS:
         counts["models too large"] += 1
         return
-    if possible is not None:
+    if case.possible is not None:
         cells = explainer.model.grid.cells_of(grid.all_rows)
         allowed = [explainer.model.scores.allows(row) for row in cells]
-        assert allowed == possible(grid.all_rows).tolist(), "the clauses are another condition"
+        assert allowed == case.possible(grid.all_rows).tolist(), "the clauses are another condition"
         assert len(grid.rows), "no row is possible, and nobody said so"
         counts["rows impossible"] += len(grid.all_rows) - len(grid.rows)
     for at in rng.choice(len(grid.rows), min(3, len(grid.rows)), replace=False).tolist():
@@ -591,12 +519,14 @@ def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:
         checks.enumeration()
 
 
-def make(seed: int, number: int) -> tuple[Case, np.random.Generator]:
+def make(
+    seed: int, number: int, models: Sequence[Callable[[np.random.Generator], Case]] = MODELS
+) -> tuple[Case, np.random.Generator]:
     """The case of a number, and the generator with which to go on."""
     rng = np.random.default_rng([seed, number])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return MODELS[number % len(MODELS)](rng), rng
+        return models[number % len(models)](rng), rng
 
 
 def one_case(number: int) -> Counter[str]:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from proofwood import Explainer
-from tests.fuzz import _records
+from tests.fuzz import _records, explanations
 from tests.fuzz.explanations import MOST_ROWS, Case, Grid, check, table
 
 Learn = Callable[[np.random.Generator], Any]
@@ -331,10 +331,7 @@ def numbers(n: int) -> list[Any]:
 
 def make(seed: int, number: int) -> tuple[Case, np.random.Generator]:
     """The case of a number, and the generator with which to go on."""
-    rng = np.random.default_rng([seed, number])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return MODELS[number % len(MODELS)](rng), rng
+    return explanations.make(seed, number, MODELS)
 
 
 def one_case(number: int) -> Counter[str]:

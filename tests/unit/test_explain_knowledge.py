@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from proofwood.explain.model.explained import explained
 from proofwood.explain.model.knowledge import read_knowledge
 from proofwood.explain.proofs.certificate import check_certificate
 from tests.command_line import invoke
-from tests.fuzz import explanations
+from tests.fuzz import explanations, known
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(
@@ -44,7 +43,7 @@ def test_explanations_of_possible_rows(number: int) -> None:
     case, rng = explanations.make(77, number)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        explanations.check(replace(case, known=True), rng, counts)
+        known.check(case, rng, counts)
     assert counts["models"] or counts["no row possible"]
 
 
@@ -93,14 +92,14 @@ MODEL, COLUMNS = inputs()
 )
 def test_conditions_mean_what_pandas_means(text: str, same: str) -> None:
     rows = MODEL.read(COLUMNS)
-    known = read_knowledge([text], MODEL.inputs)
-    assert known.holds(rows, MODEL.inputs).tolist() == COLUMNS.eval(same, engine="python").tolist()
+    read = read_knowledge([text], MODEL.inputs)
+    assert read.holds(rows, MODEL.inputs).tolist() == COLUMNS.eval(same, engine="python").tolist()
 
 
 def test_dates_are_dates() -> None:
-    known = read_knowledge(["'2020-06-01' <= since < '2021-01-01'"], MODEL.inputs)
+    read = read_knowledge(["'2020-06-01' <= since < '2021-01-01'"], MODEL.inputs)
     truth = [date(2020, 6, 1) <= when.date() < date(2021, 1, 1) for when in COLUMNS["since"]]
-    assert known.holds(MODEL.read(COLUMNS), MODEL.inputs).tolist() == truth
+    assert read.holds(MODEL.read(COLUMNS), MODEL.inputs).tolist() == truth
 
 
 @pytest.mark.parametrize(
@@ -323,7 +322,7 @@ def test_nothing_is_learned_from_noise() -> None:
 
 
 def test_learning_needs_rows() -> None:
-    with pytest.raises(DataError, match="needs rows"):
+    with pytest.raises(DataError, match="no rows"):
         Explainer(FOREST).learn_knowledge(TABLE[:0])
     with pytest.raises(ValueError, match="min_support"):
         Explainer(FOREST).learn_knowledge(TABLE, min_support=0)
