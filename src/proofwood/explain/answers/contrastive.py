@@ -14,16 +14,7 @@ from proofwood.explain.answers.abductive import status_of
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.certified import certified
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.model.prices import (
-    Metric,
-    Weights,
-    cell_prices,
-    count_prices,
-    distance,
-    forbid,
-    length_of,
-    same_distance,
-)
+from proofwood.explain.model.prices import Metric, Weights, cell_prices, count_prices, distance, forbid, length_of
 from proofwood.explain.model.space import Key
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search.cheapest import cheapest
@@ -117,7 +108,7 @@ def counterfactual(
     else:
         length = distance(case.model, case.row, case.model.row(best.cells, like=case.row), per_unit, metric)
     status: str = best.status
-    if not same_distance(length, lower):  # two grid columns of one column of the table
+    if length > lower + TOLERANCE * max(1.0, length):  # two grid columns of one column of the table
         status = "feasible"
     return case.explanation(
         "counterfactual",

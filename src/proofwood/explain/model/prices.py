@@ -18,8 +18,6 @@ from proofwood.model.node_table import FloatArray, IntArray
 
 Metric = Literal["l1", "l2", "linf", "changes"]
 Weights = Mapping[Key, float] | float
-SAME = 1e-6
-"""Difference of two distances, relative to theirs where that is above 1, that does not count."""
 
 
 def cell_prices(
@@ -257,17 +255,6 @@ def distance(
 def length_of(total: float, metric: Metric) -> float:
     """The distance that a sum of prices stands for."""
     return math.sqrt(total) if metric == "l2" else float(total)
-
-
-def same_distance(length: float, bound: float) -> bool:
-    """Whether a distance is what is proved about all rows: both are counted in floats, one value at a time or by cells.
-
-    Parameters
-    ----------
-    length : of a row
-    bound : no row is nearer
-    """
-    return length <= bound + SAME * max(1.0, length)
 
 
 Price = TypeVar("Price", float, FloatArray)
