@@ -17,6 +17,7 @@ from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.prices import Metric
 from proofwood.explain.oracles.engines import ENGINES, make_oracle
 from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.proofs.certificate_content import among
 from proofwood.explain.proofs.checked import NAME as BOXES
 from proofwood.explain.proofs.checked import CheckedOracle
 from proofwood.explain.proofs.verify import Verified, verify
@@ -306,16 +307,11 @@ class Explanation:
 
     def to_markdown(self) -> str:
         """The rule, what is proved, and a table of the features, in the Markdown of GitHub."""
-        return told.as_markdown(self.rule(), self._summary() + self._among(), *self._table())
+        return told.as_markdown(self.rule(), self._summary() + among(self.model.knowledge.texts), *self._table())
 
     def to_html(self) -> str:
         """The same as HTML: a ``div`` of class ``proofwood`` without styles or scripts, every text escaped."""
-        return told.as_html(self.rule(), self._summary() + self._among(), *self._table())
-
-    def _among(self) -> str:
-        """Of which rows it speaks, if some are known to be impossible."""
-        known = self.model.knowledge.texts
-        return f"; among rows of which is known: {' and '.join(f'({text})' for text in known)}" if known else ""
+        return told.as_html(self.rule(), self._summary() + among(self.model.knowledge.texts), *self._table())
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         rows: list[tuple[str, ...]] = [(line.feature, line.in_row, line.then) for line in self._lines()]

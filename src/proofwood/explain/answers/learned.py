@@ -27,6 +27,8 @@ CHANCE = 0.01
 """Expected number of conditions that hold by chance, of all that are looked at."""
 MOST_VALUES = 10
 """Numbers of a column that statements are made of: those that most rows share."""
+BLOCK = 1 << 16
+"""Rows that are counted at a time."""
 LEAST_SHARE = 0.02
 """Share of the rows that such a number needs."""
 
@@ -60,16 +62,21 @@ class _Statement:
 
 def learned(model: Explained, X: Any, min_support: int) -> list[Learned]:
     """The conditions, with the options of :meth:`proofwood.Explainer.learn_knowledge`."""
-    least = arguments.count(min_support, "min_support", least=1)
+    least = arguments.count(min_support, "min_support", least=1) or 1
     values = model.read(X)
-    if least is None or not len(values):
-        raise DataError("learn_knowledge needs rows, and min_support a number of them")
-    statements = list(_statements(model, values))
     n = len(values)
-    true = np.array([one.rows for one in statements], dtype=np.float64).reshape(len(statements), n)
-    both = np.concatenate([true, 1 - true])  # a statement, and further down its negation
-    counts = both.sum(axis=1)
-    broken = counts[:, np.newaxis] - both @ both.T
+    if not n:
+        raise DataError("X has no rows: expected many, from which conditions are learned")
+    statements = list(_statements(model, values))
+    if not statements:
+        return []
+    together = np.zeros((2 * len(statements), 2 * len(statements)))  # a statement, and further down its negation
+    for start in range(0, n, BLOCK):
+        true = np.array([one.rows[start : start + BLOCK] for one in statements], dtype=np.float64)
+        both = np.concatenate([true, 1 - true])
+        together += both @ both.T
+    counts = np.diag(together)
+    broken = counts[:, np.newaxis] - together
     feature = np.array([one.feature for one in statements] * 2, dtype=np.int64)
     usable = (counts >= least) & (counts < n)
     pairs = (broken == 0) & usable[:, np.newaxis] & (counts < n) & (feature[:, np.newaxis] != feature)

@@ -26,6 +26,12 @@ DOUBLE, SINGLE = 2.0**-53, 2.0**-24
 """Half the distance from 1 to the next float64, float32."""
 
 
+def codes_in(values: FloatArray, n_levels: int) -> IntArray:
+    """Codes of a column of categories; those that the model does not know, and missing ones, are ``OTHER``."""
+    known = (values >= 0) & (values < n_levels) & (values == np.floor(values))
+    return np.where(known, values, OTHER).astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class ScoredTree:
     """One tree with a score per class in each leaf.

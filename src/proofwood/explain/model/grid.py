@@ -27,7 +27,7 @@ import numpy as np
 from pysat.solvers import Solver  # type: ignore[import-untyped]
 
 from proofwood.data.kinds import Kind
-from proofwood.explain.model.forest import OTHER, Codes, Forest
+from proofwood.explain.model.forest import OTHER, Codes, Forest, codes_in
 from proofwood.explain.model.knowledge import Atom, Clause, Knowledge, negated, together
 from proofwood.explain.model.scores import NUMBERS, SET
 from proofwood.explain.model.space import GroupKind, Input, Source
@@ -105,17 +105,12 @@ class Grid:
             if column.role == "missing":
                 cells[:, g] = missing
             elif column.role == "codes":
-                cells[:, g] = np.isin(self._codes(column.column, values), sorted(column.codes))
+                cells[:, g] = np.isin(codes_in(values, len(self.inputs[column.column].levels)), sorted(column.codes))
             else:
                 cells[:, g] = np.where(
                     missing, column.missing_cell, np.searchsorted(column.thresholds, values, side="left")
                 )
         return cells
-
-    def _codes(self, column: int, values: FloatArray) -> IntArray:
-        """Codes of a column of categories; those that the model does not know, and missing ones, are OTHER."""
-        known = (values >= 0) & (values < len(self.inputs[column].levels)) & (values == np.floor(values))
-        return np.where(known, values, OTHER).astype(np.int64)
 
     def has_rows(self) -> bool:
         """Whether some cells satisfy all clauses."""

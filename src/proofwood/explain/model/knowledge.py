@@ -24,7 +24,7 @@ from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
 from proofwood.data.moments import numbers_of
 from proofwood.exceptions import DataError
 from proofwood.explain import arguments
-from proofwood.explain.model.forest import OTHER, Codes
+from proofwood.explain.model.forest import OTHER, Codes, codes_in
 from proofwood.explain.model.space import Input, shown
 from proofwood.model.node_table import BoolArray, FloatArray
 
@@ -33,32 +33,11 @@ MOST_CLAUSES = 2000
 EXAMPLE = "\"age >= 18 or job == 'student'\""
 Clause = frozenset[int]
 Named = Callable[["Atom"], list[Clause]]
-
-
-class Formula:
-    """A condition: :class:`Atom`, :class:`Negated` or :class:`Joined`."""
-
-    def atoms(self) -> Iterator[Atom]:
-        """Its comparisons."""
-        raise NotImplementedError
-
-    def holds(self, X: FloatArray, inputs: Sequence[Input]) -> BoolArray:
-        """(n_rows,) whether it is true of rows (n_rows, n_inputs)."""
-        raise NotImplementedError
-
-    def clauses(self, named: Named, *, positive: bool = True) -> list[Clause]:
-        """It, or its negation, as clauses of literals; no clause: always, an empty one: never.
-
-        Parameters
-        ----------
-        named : an atom as clauses
-        positive : whether it, and not its negation, is meant
-        """
-        raise NotImplementedError
+"""Says what an atom is as clauses of literals: no clause stands for always, an empty one for never."""
 
 
 @dataclass(frozen=True)
-class Atom(Formula):
+class Atom:
     """A comparison of one column with values.
 
     Parameters
@@ -83,24 +62,22 @@ class Atom(Formula):
         yield self
 
     def holds(self, X: FloatArray, inputs: Sequence[Input]) -> BoolArray:
-        """Whether it is true of rows; as in :class:`Formula`."""
+        """(n_rows,) whether it is true of rows (n_rows, n_inputs)."""
         values = X[:, self.column]
         if self.codes is not None:
-            n_levels = len(inputs[self.column].levels)
-            known = (values >= 0) & (values < n_levels) & (values == np.floor(values))
-            return np.isin(np.where(known, values, OTHER), sorted(self.codes))
+            return np.isin(codes_in(values, len(inputs[self.column].levels)), sorted(self.codes))
         if self.asks_for_gap:
             return np.isnan(values)
         return np.asarray(values <= self.threshold)  # not where it is missing
 
     def clauses(self, named: Named, *, positive: bool = True) -> list[Clause]:
-        """As in :class:`Formula`."""
+        """It or, unless ``positive``, its negation as clauses of literals."""
         found = named(self)
         return found if positive else negated(found)
 
 
 @dataclass(frozen=True)
-class Negated(Formula):
+class Negated:
     """What is true where a condition is not."""
 
     part: Formula
@@ -110,16 +87,16 @@ class Negated(Formula):
         return self.part.atoms()
 
     def holds(self, X: FloatArray, inputs: Sequence[Input]) -> BoolArray:
-        """Whether it is true of rows; as in :class:`Formula`."""
+        """(n_rows,) whether it is true of rows (n_rows, n_inputs)."""
         return ~self.part.holds(X, inputs)
 
     def clauses(self, named: Named, *, positive: bool = True) -> list[Clause]:
-        """As in :class:`Formula`."""
+        """It or, unless ``positive``, its negation as clauses of literals."""
         return self.part.clauses(named, positive=not positive)
 
 
 @dataclass(frozen=True)
-class Joined(Formula):
+class Joined:
     """Conditions all of which hold, or at least one of them."""
 
     parts: tuple[Formula, ...]
@@ -131,14 +108,18 @@ class Joined(Formula):
             yield from part.atoms()
 
     def holds(self, X: FloatArray, inputs: Sequence[Input]) -> BoolArray:
-        """Whether it is true of rows; as in :class:`Formula`."""
+        """(n_rows,) whether it is true of rows (n_rows, n_inputs)."""
         each = [part.holds(X, inputs) for part in self.parts]
         return np.asarray(np.logical_and.reduce(each) if self.every else np.logical_or.reduce(each))
 
     def clauses(self, named: Named, *, positive: bool = True) -> list[Clause]:
-        """As in :class:`Formula`."""
+        """It or, unless ``positive``, its negation as clauses of literals."""
         parts = [part.clauses(named, positive=positive) for part in self.parts]
         return together(parts) if self.every is positive else one_of(parts)
+
+
+Formula = Atom | Negated | Joined
+"""A condition."""
 
 
 def together(parts: Iterable[list[Clause]]) -> list[Clause]:

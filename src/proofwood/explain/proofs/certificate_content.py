@@ -28,9 +28,12 @@ def digest(content: Mapping[str, Any]) -> str:
 
 def claim_of(content: Mapping[str, Any]) -> str:
     """What a certificate claims, in words; of which rows, if some are known to be impossible."""
-    known = content.get("knowledge")
-    among = f"; among rows of which is known: {' and '.join(f'({text})' for text in known)}" if known else ""
-    return _claim(content) + among
+    return _claim(content) + among(content.get("knowledge", ()))
+
+
+def among(knowledge: Sequence[str]) -> str:
+    """Of which rows something is said, where conditions rule out others; else nothing."""
+    return f"; among rows of which is known: {' and '.join(f'({text})' for text in knowledge)}" if knowledge else ""
 
 
 def _claim(content: Mapping[str, Any]) -> str:

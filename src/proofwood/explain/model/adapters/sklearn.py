@@ -168,10 +168,11 @@ def from_ada_boost(model: Any) -> Forest:
                 "estimators"
             )
         codes = np.array([position[label] for label in member.classes_.tolist()])
-        voting = one_hot(tree_of(member)).value
+        tree = tree_of(member)
+        voting = one_hot(tree).value
         value = np.full((len(voting), n), -weight / max(1, n - 1))
         value[np.arange(len(voting)), codes[voting.argmax(axis=1)]] = weight
-        trees.append(merged(replace(tree_of(member), value=value)))
+        trees.append(merged(replace(tree, value=value)))
     base = np.zeros(n)
     return Forest(
         trees=tuple(trees),
