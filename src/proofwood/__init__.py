@@ -29,7 +29,8 @@ Where things are:
                      :class:`SearchOptions`), ``minimal`` (smallest trees), ``subset`` and ``diagrams`` (decision
                      diagrams), ``layered`` (diagrams of a skeleton), ``sat``, ``greedy``; the table of learners
 ``solvers``          SAT in slices, worker processes, checkable proofs
-``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof
+``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof;
+                     :func:`born_again`, the smallest tree that predicts the same as a model
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      their names for columns and classes are :class:`Labels`
 ``comparison``       :func:`compare`: an optimal tree beside other classifiers, on the same folds
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
     from proofwood.estimators.saving import load
     from proofwood.exceptions import DataError, DataWarning, InfeasibleError, OptimalityWarning
+    from proofwood.explain.born_again import BornAgain, born_again
     from proofwood.explain.explainer import Explainer
     from proofwood.explain.explanation import Explanation
     from proofwood.model.node_table import NodeTable
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Binarizer",
+    "BornAgain",
     "Comparison",
     "DataError",
     "DataWarning",
@@ -113,6 +116,7 @@ __all__ = [
     "Status",
     "TreeProblem",
     "__version__",
+    "born_again",
     "compare",
     "explain_path",
     "export_graphviz",
@@ -137,6 +141,8 @@ _HOME = {
     "InfeasibleError": "exceptions",
     "Labels": "show.labels",
     "Limits": "result",
+    "BornAgain": "explain.born_again",
+    "born_again": "explain.born_again",
     "MaxSplits": "estimators.constraints",
     "MinSamples": "estimators.constraints",
     "MinimalTreeClassifier": "estimators.minimal_tree",

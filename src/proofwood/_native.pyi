@@ -196,6 +196,23 @@ class HittingSearch:
     def run(self, seconds: float | None) -> dict[str, Any]:
         """The next set that hits all, whether there is none in the rest of the pass, and what stopped it."""
 
+class BornAgainSearch:
+    """Search for the smallest tree that predicts what an ensemble predicts."""
+
+    infinite: int
+    """A size that no tree has."""
+
+    def __init__(
+        self,
+        model: VoteModel,
+        ties_low: bool,
+        margin: int,
+        settings: dict[str, Any],
+        ask: Callable[[list[int]], int],
+    ) -> None: ...
+    def run(self, seconds: float | None) -> dict[str, Any]:
+        """The best tree and what is proved, once the search ends or stops; to be called once."""
+
 class VoteSearch:
     """Search for rows of another class; keeps what it learned."""
 

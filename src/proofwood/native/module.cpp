@@ -15,6 +15,7 @@ NB_MODULE(_native, module) {
   proofwood::bind_votes(module);
   proofwood::bind_prices(module);
   proofwood::bind_hitting(module);
+  proofwood::bind_born_again(module);
   proofwood::bind_skeleton(module);
   proofwood::bind_layers(module);
   proofwood::bind_hyperplane(module);

@@ -12,6 +12,7 @@ void bind_topology(nanobind::module_& module);
 void bind_votes(nanobind::module_& module);
 void bind_prices(nanobind::module_& module);
 void bind_hitting(nanobind::module_& module);
+void bind_born_again(nanobind::module_& module);
 void bind_skeleton(nanobind::module_& module);
 void bind_layers(nanobind::module_& module);
 void bind_hyperplane(nanobind::module_& module);

@@ -1,0 +1,275 @@
+"""A tree that equals a forest: the smallest one that predicts the same for every row, proved."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood import memory
+from proofwood.explain import arguments
+from proofwood.explain.explainer import Explainer
+from proofwood.explain.model.explained import Explained, explained
+from proofwood.explain.oracles.engines import make_oracle
+from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.search.born_again import OBJECTIVES, BornAgainObjective, boxes_of, smallest_tree
+from proofwood.model import evaluate
+from proofwood.model.node_table import FloatArray, IntArray, NodeTable
+from proofwood.result import Result, Status
+from proofwood.show.labels import Labels
+from proofwood.show.plot import plot_tree
+from proofwood.show.text import export_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """What a check of a tree against its model found.
+
+    Parameters
+    ----------
+    n_leaves : of the tree
+    equal : leaves in which every row has the class of the leaf; fewer than ``n_leaves`` where the time ended
+    row : one to which the model gives another class than the tree, as ``model.read`` returns rows; None without one
+    """
+
+    n_leaves: int
+    equal: int
+    row: npt.NDArray[np.float64] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the tree predicts what the model predicts in every leaf, proved."""
+        return self.equal == self.n_leaves
+
+    def __str__(self) -> str:
+        if self.row is not None:
+            return "the tree and the model differ"
+        return f"{self.equal} of {self.n_leaves} leaves proved equal"
+
+
+@dataclass(frozen=True, eq=False)
+class BornAgain:
+    """A tree that predicts what a model predicts, for every row of the space.
+
+    Parameters
+    ----------
+    result : the tree, its size, and what is proved about that
+    model : what it equals, and how rows are read
+    """
+
+    result: Result
+    model: Explained = field(repr=False)
+
+    @property
+    def tree(self) -> NodeTable:
+        """The tree, over the columns of the table.
+
+        Raises
+        ------
+        ValueError
+            If none was found, as :attr:`status` says.
+        """
+        if self.result.model is None:
+            why = {
+                Status.INFEASIBLE: "no tree of this depth equals the model: raise max_depth",
+                Status.UNKNOWN: "the limit was reached before the first tree: raise time_limit",
+            }
+            raise ValueError(why[self.result.status])
+        return self.result.model
+
+    @property
+    def status(self) -> Status:
+        """``"optimal"``, ``"feasible"`` (it equals the model, a smaller one may), ``"infeasible"``, ``"unknown"``."""
+        return self.result.status
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of the tree."""
+        return self.tree.n_leaves
+
+    @property
+    def depth(self) -> int:
+        """Most tests on a path of the tree."""
+        return self.tree.depth
+
+    @property
+    def lower_bound(self) -> float:
+        """No tree that equals the model has fewer leaves (or less depth, if that was asked for)."""
+        return self.result.lower_bound
+
+    @property
+    def gap(self) -> float:
+        """Objective minus lower bound; 0 when proved."""
+        return self.result.gap
+
+    @property
+    def labels(self) -> Labels:
+        """Names of columns, classes and categories, as exports and pictures take them."""
+        inputs = self.model.inputs
+        return Labels(
+            features=[given.name for given in inputs],
+            classes=self.model.classes,
+            levels={j: given.levels for j, given in enumerate(inputs) if given.levels},
+            kinds={j: given.shown_as for j, given in enumerate(inputs) if given.shown_as is not None},
+            gaps=[j for j, given in enumerate(inputs) if given.missing],
+        )
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """(n_rows,) classes that the tree predicts, for rows as the model takes them."""
+        return np.asarray(self.model.classes[evaluate.predict(self.tree, self.model.read(X))])
+
+    def export_text(self, *, digits: int | None = None, ascii_only: bool = False) -> str:
+        """The tree as rules, one line per node; see :func:`proofwood.export_text`."""
+        return export_text(self.tree, self.labels, digits=digits, ascii_only=ascii_only)
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the tree; options are those of :func:`proofwood.plot_tree`."""
+        return plot_tree(self.tree, self.labels, ax, **options)
+
+    def check(self, *, time_limit: float | None = None) -> Checked:
+        """Prove leaf by leaf that the tree predicts what the model predicts, by the searches of the explanations.
+
+        They share no code with the search that found the tree.
+
+        Parameters
+        ----------
+        time_limit : seconds for all leaves
+        """
+        limit = arguments.seconds(time_limit)
+        end = None if limit is None else time.monotonic() + limit
+        oracle = make_oracle("auto", self.model.scores)
+        boxes = boxes_of(self.model, self.tree)
+        equal = 0
+        for low, high, label in boxes:
+            done, row = _other(self.model, oracle, (low, high), label, end)
+            if not done or row is not None:
+                return Checked(len(boxes), equal, row)
+            equal += 1
+        return Checked(len(boxes), equal)
+
+    def __str__(self) -> str:
+        result = self.result
+        if result.model is None:
+            return f"no tree: {result.status}"
+        proved = {
+            "leaves": "no tree that equals the model has fewer leaves",
+            "depth": "no tree that equals the model is less deep",
+        }[result.unit]
+        if result.status is not Status.OPTIMAL:
+            proved = f"every tree that equals the model has at least {result.lower_bound:g}"
+            proved += " leaves" if result.unit == "leaves" else " levels of tests"
+        return f"{self.n_leaves} leaves, depth {self.depth}, equal to the model on every row; {proved}"
+
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
+
+
+def _other(
+    model: Explained, oracle: Oracle, box: tuple[IntArray, IntArray], label: int, end: float | None
+) -> tuple[bool, FloatArray | None]:
+    """Whether the search came to its end, and a row of a box that has another class, None if it found none.
+
+    Where only rounding may give a row another class the model itself is asked, cell by cell.
+    """
+    waiting = [box]
+    while waiting:
+        low, high = waiting.pop()
+        left = None if end is None else end - time.monotonic()
+        if left is not None and left <= 0:
+            return False, None
+        answer = oracle.ask_box(low, high, label, seconds=left)
+        if answer.changes is False:
+            continue
+        if answer.witness is None:
+            return False, None
+        row = model.row(answer.witness, like=np.zeros(len(model.inputs)))
+        if int(model.predict_codes(row[np.newaxis])[0]) != label:
+            return True, row
+        for g in np.flatnonzero(low < high).tolist():  # what is left of the box without the cell of the row
+            cell = answer.witness[g]
+            for begin, finish in ((low[g], cell - 1), (cell + 1, high[g])):
+                if begin <= finish:
+                    rest_low, rest_high = low.copy(), high.copy()
+                    rest_low[g], rest_high[g] = begin, finish
+                    waiting.append((rest_low, rest_high))
+            low, high = low.copy(), high.copy()
+            low[g] = high[g] = cell
+    return True, None
+
+
+def born_again(
+    model: Any,
+    *,
+    objective: BornAgainObjective = "leaves",
+    max_depth: int | None = None,
+    X: Any = None,
+    time_limit: float | None = None,
+    memory_limit: int | str | None = None,
+) -> BornAgain:
+    r"""The smallest tree that predicts what an ensemble predicts, for every row [1]_.
+
+    Parameters
+    ----------
+    model : a fitted model that :class:`proofwood.Explainer` takes, or an ``Explainer`` of it: then its space of rows
+        (``bounds``, ``knowledge``, ``integer``, ``missing``) and its classes (``target``, ``confidence``, ``vote``) count
+    objective : ``"leaves"``: fewest leaves; ``"depth"``: least depth, and among these trees fewest leaves
+    max_depth : of the tree; any by default
+    X : rows to be counted at the nodes, and on which the conversion is checked
+    time_limit : seconds, None for no limit; the best tree found and a lower bound stand at its end
+    memory_limit : bytes that the search may add to the memory of the process, or a text such as "4GB"
+
+    Returns
+    -------
+    BornAgain
+        The tree equals the model whatever the status; the status says whether it is proved smallest.
+
+    Raises
+    ------
+    TypeError
+        If the model is of no supported kind.
+    ValueError
+        If an argument is wrong.
+
+    Notes
+    -----
+    The tree asks what the model asks: its thresholds, whether a value is missing (which goes where the model sends it),
+    and of categories whether a value is one that the model tells from all others, or in a set that it tests. For numbers
+    no other tests would help; a tree that groups categories in other ways may be smaller.
+
+    Smallest trees grow fast with the ensemble: five trees of depth 3 need hundreds of leaves. Of larger ensembles,
+    explain single rows.
+
+    References
+    ----------
+    .. [1] Vidal, Schiffer (2020), Born-Again Tree Ensembles, ICML.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from proofwood import born_again
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> forest = RandomForestClassifier(5, max_depth=2, random_state=0).fit(X, y)
+    >>> tree = born_again(forest)
+    >>> tree.status, tree.check().ok
+    (<Status.OPTIMAL: 'optimal'>, True)
+    """
+    arguments.choice(objective, "objective", OBJECTIVES)
+    max_depth = arguments.count(max_depth, "max_depth")
+    seconds = arguments.seconds(time_limit)
+    began = time.monotonic()
+    if isinstance(model, Explainer | Explained):
+        read = model.model if isinstance(model, Explainer) else model
+    else:
+        read = explained(model, X=X)
+    rows = None if X is None else read.read(X)
+    with memory.within(memory_limit):
+        left = None if seconds is None else max(0.0, seconds - (time.monotonic() - began))
+        result = smallest_tree(read, objective, max_depth=max_depth, seconds=left, X=rows)
+    return BornAgain(result, read)

@@ -1,0 +1,210 @@
+"""The smallest tree that predicts what an ensemble predicts, everywhere [1]_.
+
+.. [1] Vidal, Schiffer (2020), Born-Again Tree Ensembles, ICML.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from proofwood import _native
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.forest import OTHER
+from proofwood.explain.oracles.searches import INTERRUPT, MEMORY, native_model
+from proofwood.memory import note_lack
+from proofwood.model import evaluate
+from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
+from proofwood.result import Part, ProgressEvent, Result, Stats, Status, ended
+
+BornAgainObjective = Literal["leaves", "depth"]
+OBJECTIVES: tuple[BornAgainObjective, ...] = ("leaves", "depth")
+ENGINE = "boxes"
+_STOPPED_BY = {1: "time_limit", INTERRUPT: "interrupt", MEMORY: "memory_limit"}
+
+
+@dataclass(frozen=True, slots=True)
+class BornAgainOptions:
+    """Switches of the search; none changes an answer.
+
+    Parameters
+    ----------
+    monotone : what is proved about a part of a box holds for the box
+    greedy : the search begins with a greedy tree
+    """
+
+    monotone: bool = True
+    greedy: bool = True
+
+
+def smallest_tree(
+    model: Explained,
+    objective: BornAgainObjective,
+    *,
+    max_depth: int | None = None,
+    seconds: float | None = None,
+    X: FloatArray | None = None,
+    options: BornAgainOptions | None = None,
+) -> Result:
+    """The tree and what is proved about its size.
+
+    Parameters
+    ----------
+    model : what the tree is to equal, on the space of its rows
+    objective : "leaves": fewest leaves; "depth": least depth, and among these trees fewest leaves
+    max_depth : of the tree; any by default
+    seconds : limit
+    X : (n_rows, n_inputs) as ``model.read`` returns rows; they are counted at the nodes
+    options : switches of the search
+
+    Returns
+    -------
+    Result
+        Its table tests the inputs of ``model``. Unit "leaves" or "depth"; the parts are both.
+    """
+    scores, switches = model.scores, options or BornAgainOptions()
+
+    def ask(cells: list[int]) -> int:
+        """The class that the model gives to rows of these cells, where sums are as good as equal."""
+        row = model.row(np.array(cells, dtype=np.int64), like=np.zeros(len(model.inputs)))
+        return int(model.predict_codes(row[np.newaxis])[0])
+
+    settings = {
+        "fewest_depth": objective == "depth",
+        "max_depth": -1 if max_depth is None else max_depth,
+        "monotone": switches.monotone,
+        "greedy": switches.greedy,
+    }
+    search = _native.BornAgainSearch(native_model(scores), scores.ties_low, scores.margin, settings, ask)
+    found = search.run(seconds)
+    if found["stopped"] == MEMORY:
+        note_lack()
+    table = _table(model, found, X) if found["variable"] else None
+    return _result(table, objective, found)
+
+
+def _result(table: NodeTable | None, objective: BornAgainObjective, found: dict[str, Any]) -> Result:
+    done = bool(found["done"])
+    if table is None:
+        status = Status.INFEASIBLE if done else Status.UNKNOWN
+        lowers = (math.inf, math.inf) if done else (float(found["depth_lower"]), float(found["leaves_lower"]))
+        parts = tuple(
+            Part(unit, math.inf, lower, status) for unit, lower in zip(("depth", "leaves"), lowers, strict=True)
+        )
+    else:
+        depth, leaves = table.depth, table.n_leaves
+        least = max(int(found["depth_lower"]), 0 if leaves == 1 else 1)
+        sure_depth = objective == "leaves" or least >= depth
+        parts = (
+            _part("depth", depth, least),
+            _part("leaves", leaves, int(found["leaves_lower"]) if sure_depth else 1),
+        )
+    goal = parts[0] if objective == "depth" else parts[1]
+    events = found["depth_trace" if objective == "depth" else "leaves_trace"]
+    infinite = _native.BornAgainSearch.infinite
+    trace = tuple(
+        ProgressEvent(seconds, math.inf if upper >= infinite else float(upper), float(min(lower, upper)))
+        for seconds, upper, lower in events
+    )
+    if table is not None:
+        trace = ended(trace, ProgressEvent(found["seconds"], goal.objective, goal.lower_bound))
+    stats = Stats(
+        seconds=found["seconds"],
+        engine=ENGINE,
+        stopped_by=None if done else _STOPPED_BY[found["stopped"]],
+        counters={"boxes": found["boxes"], "expanded": found["expanded"], "asked": found["asked"]},
+    )
+    return Result(table, goal.objective, goal.unit, goal.lower_bound, goal.status, stats, trace, parts)
+
+
+def _part(unit: str, size: int, lower: int) -> Part:
+    return Part(unit, float(size), float(min(lower, size)), Status.OPTIMAL if lower >= size else Status.FEASIBLE)
+
+
+def _table(model: Explained, found: dict[str, Any], X: FloatArray | None) -> NodeTable:
+    """The tree over the inputs of the model."""
+    grid = model.grid
+    variables, lows, highs = found["variable"], list(found["low"]), list(found["high"])
+    n = len(variables)
+    feature, threshold = np.full(n, LEAF), np.full(n, np.nan)
+    missing_low = np.zeros(n, dtype=bool)
+    levels: list[frozenset[int] | None] = [None] * n
+    column_of = model.scores.column_of
+    for node, variable in enumerate(variables):
+        if variable < 0:
+            continue
+        g = int(column_of[variable])
+        column, cut = grid.columns[g], variable - int(grid.first[g])
+        feature[node] = column.column
+        if column.role == "codes":
+            # a code that the model does not know goes high, as does a missing value
+            known = frozenset(code for code in column.codes if code != OTHER)
+            if OTHER in column.codes:
+                known = frozenset(range(len(model.inputs[column.column].levels))) - known
+            else:
+                lows[node], highs[node] = highs[node], lows[node]
+            levels[node] = known
+        elif column.role == "missing":
+            threshold[node] = np.inf
+        else:
+            threshold[node] = column.thresholds[cut]
+            missing_low[node] = column.missing_cell <= cut
+    table = NodeTable(
+        feature=feature,
+        threshold=threshold,
+        low=np.array(lows),
+        high=np.array(highs),
+        label=np.array(found["label"]),
+        weight=np.zeros((n, len(model.classes))),
+        rows=np.zeros(n, dtype=np.int64),
+        missing_low=missing_low,
+        levels=tuple(levels),
+    )
+    return table if X is None else counted(table, X, model.predict_codes(X))
+
+
+def counted(table: NodeTable, X: FloatArray, codes: IntArray) -> NodeTable:
+    """The table with the rows that reach its nodes, by the class that the model gives them."""
+    weight, rows = evaluate.visited(table, X, codes, np.ones(len(X)), table.n_classes)
+    inner = table.feature != LEAF
+    return table.changed(weight=weight, rows=rows, label=np.where(inner, weight.argmax(axis=1), table.label))
+
+
+def boxes_of(model: Explained, table: NodeTable) -> list[tuple[IntArray, IntArray, int]]:
+    """Per leaf of a tree the least and greatest cell of each column of ``model.scores``, and the class of the leaf."""
+    low = np.zeros(model.scores.n_columns, dtype=np.int64)
+    waiting = [(0, low, np.array(model.scores.n_thresholds, dtype=np.int64))]
+    leaves = []
+    while waiting:
+        node, low, high = waiting.pop()
+        if table.feature[node] == LEAF:
+            leaves.append((low, high, int(table.label[node])))
+            continue
+        for child, is_low in ((table.low[node], True), (table.high[node], False)):
+            begin, end = low.copy(), high.copy()
+            _limit(model, table, node, is_low, begin, end)
+            if np.all(begin <= end):
+                waiting.append((int(child), begin, end))
+    return leaves
+
+
+def _limit(model: Explained, table: NodeTable, node: int, is_low: bool, begin: IntArray, end: IntArray) -> None:
+    """Take the cells out of a box that the other side of a test gets."""
+    codes = None if table.levels is None else table.levels[node]
+    threshold, input_of = float(table.threshold[node]), int(table.feature[node])
+    for g in model.grid.of_input[input_of]:
+        column = model.grid.columns[g]
+        if codes is not None:
+            if column.role == "codes" and column.single and (column.codes <= codes) != is_low:
+                end[g] = 0
+        elif column.role == "missing":
+            if np.isinf(threshold):
+                begin[g], end[g] = (begin[g], min(end[g], 0)) if is_low else (max(begin[g], 1), end[g])
+        else:
+            cut = int(np.searchsorted(column.thresholds, threshold))
+            known = cut < column.thresholds.size and column.thresholds[cut] == threshold
+            if known and (column.missing_cell <= cut) == bool(table.missing_low[node]):
+                begin[g], end[g] = (begin[g], min(end[g], cut)) if is_low else (max(begin[g], cut + 1), end[g])
