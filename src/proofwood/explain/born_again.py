@@ -217,7 +217,8 @@ def born_again(
     Parameters
     ----------
     model : a fitted model that :class:`proofwood.Explainer` takes, or an ``Explainer`` of it: then its space of rows
-        (``bounds``, ``knowledge``, ``integer``, ``missing``) and its classes (``target``, ``confidence``, ``vote``) count
+        (``bounds``, ``knowledge``, ``integer``, ``missing``) and its classes (``target``, ``confidence``, ``vote``)
+        count
     objective : ``"leaves"``: fewest leaves; ``"depth"``: least depth, and among these trees fewest leaves
     max_depth : of the tree; any by default
     X : rows to be counted at the nodes, and on which the conversion is checked
@@ -239,8 +240,8 @@ def born_again(
     Notes
     -----
     The tree asks what the model asks: its thresholds, whether a value is missing (which goes where the model sends it),
-    and of categories whether a value is one that the model tells from all others, or in a set that it tests. For numbers
-    no other tests would help; a tree that groups categories in other ways may be smaller.
+    and of categories whether a value is one that the model tells from all others, or in a set that it tests. For
+    numbers no other tests would help; a tree that groups categories in other ways may be smaller.
 
     Smallest trees grow fast with the ensemble: five trees of depth 3 need hundreds of leaves. Of larger ensembles,
     explain single rows.

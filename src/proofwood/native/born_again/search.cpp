@@ -29,7 +29,7 @@ Search::Search(const Restrictions& left, Rules rules, Ask ask)
   box_of(whole.data(), -1);
 }
 
-// ------------------------------------------------------------------------------------------------------------- boxes
+// --------------------------------------------------------------------------------------------------------------- boxes
 
 int Search::box_of(const u64* given, int parent) {
   const int candidate = static_cast<int>(boxes_.size());
@@ -137,7 +137,7 @@ int Search::lower(int box, int depth) {
   return std::max(known(box, depth).lower, label == kMixed ? 2 : 1);
 }
 
-// ------------------------------------------------------------------------------------------------- a first, greedy tree
+// ------------------------------------------------------------------------------------------------ a first, greedy tree
 
 // Leaves of a tree of the box that splits where least is left over; `kInfinite` if it is too deep or time is over.
 int Search::greedy(int box, int depth) {
