@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+DIGITS = 6
+"""Significant digits of thresholds in a text, unless more tell them apart."""
+
+
 @dataclass(frozen=True, eq=False)
 class Checked:
     """What a check of a tree against its model found.
@@ -124,8 +128,15 @@ class BornAgain:
         """(n_rows,) classes that the tree predicts, for rows as the model takes them."""
         return np.asarray(self.model.classes[evaluate.predict(self.tree, self.model.read(X))])
 
-    def export_text(self, *, digits: int | None = None, ascii_only: bool = False) -> str:
-        """The tree as rules, one line per node; see :func:`proofwood.export_text`."""
+    def export_text(self, *, digits: int | None = DIGITS, ascii_only: bool = False) -> str:
+        """The tree as rules, one line per node; see :func:`proofwood.export_text`.
+
+        Parameters
+        ----------
+        digits : significant digits of thresholds, and as many more as tell them apart; None for all, with which the
+            text decides as the model does for every float64
+        ascii_only : draw with ASCII characters only
+        """
         return export_text(self.tree, self.labels, digits=digits, ascii_only=ascii_only)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
