@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
     from proofwood.estimators.saving import load
     from proofwood.exceptions import DataError, DataWarning, InfeasibleError, OptimalityWarning
-    from proofwood.explain.born_again import BornAgain, born_again
+    from proofwood.explain.born_again import born_again
     from proofwood.explain.explainer import Explainer
     from proofwood.explain.explanation import Explanation
     from proofwood.model.node_table import NodeTable
@@ -84,7 +84,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Binarizer",
-    "BornAgain",
     "Comparison",
     "DataError",
     "DataWarning",
@@ -141,7 +140,6 @@ _HOME = {
     "InfeasibleError": "exceptions",
     "Labels": "show.labels",
     "Limits": "result",
-    "BornAgain": "explain.born_again",
     "born_again": "explain.born_again",
     "MaxSplits": "estimators.constraints",
     "MinSamples": "estimators.constraints",

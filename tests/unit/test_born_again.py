@@ -16,7 +16,8 @@ from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from proofwood import BornAgain, Explainer, Status, born_again
+from proofwood import Explainer, Status, born_again
+from proofwood.explain.born_again import BornAgain
 from tests.fuzz import born_again as fuzz
 from tests.fuzz import explanations
 
