@@ -316,9 +316,44 @@ def catboost(rng: np.random.Generator) -> Case:
     return Case(model, X, "catboost of classes")
 
 
+def calibrated(rng: np.random.Generator) -> Case:
+    """Forests, trees and boosted trees whose probability is calibrated by a monotone function."""
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = table(rng, categories=False, gaps=0.0)
+    y = y == y[0] if rng.random() < 0.5 else y > np.median(y) - 0.5
+    y[:3], y[3:6] = True, False
+    depth, n = int(rng.integers(1, 4)), int(rng.integers(1, 6))
+    models: list[Any] = [
+        DecisionTreeClassifier(max_depth=depth, random_state=0),
+        RandomForestClassifier(n, max_depth=depth, random_state=0),
+        GradientBoostingClassifier(n_estimators=n, max_depth=depth, random_state=0),
+        HistGradientBoostingClassifier(max_iter=n, min_samples_leaf=1),
+    ]
+    inner = models[int(rng.integers(len(models)))]
+    method = str(rng.choice(["sigmoid", "isotonic"]))
+    model = CalibratedClassifierCV(inner, method=method, ensemble=False, cv=3).fit(X, y)
+    return Case(model, X, f"calibrated {type(inner).__name__} {method}")
+
+
+def binned(rng: np.random.Generator) -> Case:
+    """Pipelines that cut columns into bins."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
+
+    X, y = table(rng, categories=False, gaps=0.0)
+    bins = KBinsDiscretizer(int(rng.integers(2, 6)), encode="ordinal", strategy="uniform")
+    steps = [bins] if rng.random() < 0.5 else [StandardScaler(), bins, StandardScaler()]
+    forest = RandomForestClassifier(int(rng.integers(1, 6)), max_depth=3, random_state=0)
+    return Case(make_pipeline(*steps, forest).fit(X, y), X, "bins in a pipeline")
+
+
 MODELS: tuple[Callable[[np.random.Generator], Case], ...] = (
     regressor, histogram_regressor, pipeline_regressor, confident, further, xgboost_regressor, lightgbm_regressor,
-    catboost,
+    catboost, calibrated, binned,
 )  # fmt: skip
 
 

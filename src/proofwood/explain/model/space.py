@@ -74,11 +74,15 @@ class Input:
 
 @dataclass(frozen=True)
 class Step:
-    """One monotone step of scaling, in float64 as scikit-learn computes it: ``what`` with ``by``."""
+    """One monotone step of scaling, in float64 as scikit-learn computes it: ``what`` with ``by``.
 
-    what: Literal["subtract", "divide", "multiply", "add", "clip"]
+    For ``"bins"`` the result is the number of ``ends`` up to the value.
+    """
+
+    what: Literal["subtract", "divide", "multiply", "add", "clip", "bins"]
     by: float
     to: float = math.nan
+    ends: tuple[float, ...] = ()
 
     def apply(self, values: FloatArray) -> FloatArray:
         """The values after this step."""
@@ -90,6 +94,8 @@ class Step:
             return np.asarray(values * self.by)
         if self.what == "add":
             return np.asarray(values + self.by)
+        if self.what == "bins":
+            return np.searchsorted(np.array(self.ends), values, side="right").astype(np.float64)
         return np.clip(values, self.by, self.to)
 
 

@@ -24,7 +24,7 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
 STEPS = (
     "ColumnTransformer, OneHotEncoder, OrdinalEncoder, SimpleImputer, StandardScaler, MinMaxScaler, MaxAbsScaler, "
-    "RobustScaler, selection of columns, 'passthrough' and 'drop'"
+    "RobustScaler, KBinsDiscretizer(encode='ordinal'), selection of columns, 'passthrough' and 'drop'"
 )
 
 
@@ -134,6 +134,8 @@ def _through(step: Any, sources: list[Source], trace: _Trace) -> list[Source]:
         return sources
     if name == "SimpleImputer":
         return _through_imputer(step, sources, trace)
+    if name == "KBinsDiscretizer":
+        return [_binned(step, k, source) for k, source in enumerate(sources)]
     if name in SCALERS:
         return [_scaled(step, k, source) for k, source in enumerate(sources)]
     if hasattr(step, "get_support"):
@@ -216,6 +218,17 @@ def _scaled(step: Any, k: int, source: Source) -> Source:
         low, high = getattr(step, "feature_range", (-1.0, 1.0))
         steps.append(Step("clip", float(low), float(high)))
     return replace(source, steps=(*source.steps, *steps))
+
+
+def _binned(step: Any, k: int, source: Source) -> Source:
+    """The source behind column ``k`` of a KBinsDiscretizer: the number of its inner ends up to the value."""
+    if step.encode != "ordinal":
+        raise TypeError(
+            f"the KBinsDiscretizer has encode={step.encode!r}, whose columns are no monotone functions of a column: "
+            "expected encode='ordinal'"
+        )
+    ends = tuple(float(end) for end in step.bin_edges_[k][1:-1])
+    return replace(source, steps=(*source.steps, Step("bins", 0.0, ends=ends)))
 
 
 # ------------------------------------------------------------------------------------------------------------- reading

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -30,6 +32,7 @@ from proofwood.data.kinds import Kind
 from proofwood.estimators.base import ProvedClassifier
 from proofwood.explain.model.adapters import sklearn as from_sklearn
 from proofwood.explain.model.adapters.boosters import from_lightgbm, from_xgboost
+from proofwood.explain.model.adapters.calibrated import from_calibrated
 from proofwood.explain.model.adapters.catboost import from_catboost
 from proofwood.explain.model.adapters.categories import with_categories
 from proofwood.explain.model.adapters.histgb import from_hist_gradient_boosting
@@ -42,7 +45,8 @@ from proofwood.model.node_table import NodeTable
 
 SUPPORTED = (
     "tree, forest, bagged trees, GradientBoosting or HistGradientBoosting of scikit-learn (classifier or regressor), "
-    "AdaBoostClassifier of trees, IsolationForest, VotingClassifier or VotingRegressor of these, a classifier or "
+    "AdaBoostClassifier of trees, IsolationForest, VotingClassifier or VotingRegressor of these, a "
+    "CalibratedClassifierCV of one of them with two classes, a classifier or "
     "regressor of XGBoost, LightGBM or CatBoost, a Booster of the first two, a univariate tree, diagram or ensemble of "
     "proofwood, or a Pipeline that ends with one of these"
 )
@@ -146,8 +150,9 @@ _OF_SUMS: dict[type, Callable[[Any], Forest]] = {
     GradientBoostingRegressor: from_sklearn.from_gradient_boosting_regressor,
     AdaBoostClassifier: from_sklearn.from_ada_boost,
     IsolationForest: from_sklearn.from_isolation_forest,
-    VotingClassifier: lambda model: from_sklearn.from_voting(model, _member),
-    VotingRegressor: lambda model: from_sklearn.from_voting(model, _member),
+    VotingClassifier: lambda model: from_sklearn.from_voting(model, partial(_member, "vote with")),
+    VotingRegressor: lambda model: from_sklearn.from_voting(model, partial(_member, "vote with")),
+    CalibratedClassifierCV: lambda model: from_calibrated(model, partial(_member, "calibration of")),
 }
 
 
@@ -161,13 +166,13 @@ def _forest_of(model: Any, vote: str) -> Forest:
     return next(read for kind, read in _OF_SUMS.items() if isinstance(model, kind))(model)
 
 
-def _member(model: Any) -> Forest:
-    """The forest of a member of a vote, which takes the columns of the vote as they are."""
+def _member(whole: str, model: Any) -> Forest:
+    """The forest of a member of a vote, or of what is calibrated, which takes the columns of the whole as they are."""
     if isinstance(model, DecisionTreeClassifier):
         return from_sklearn.from_shares(model)
     adapted = adapt(model, "auto", None)
     if any(given.kind is not Kind.NUMERIC for given in adapted.inputs) or isinstance(model, Pipeline):
-        raise TypeError(f"a vote with a {type(model).__name__} of its own columns cannot be explained")
+        raise TypeError(f"a {whole} a {type(model).__name__} of its own columns cannot be explained")
     return adapted.forest
 
 
