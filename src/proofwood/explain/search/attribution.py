@@ -16,10 +16,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 from random import Random
+from typing import TYPE_CHECKING
 
+from proofwood.explain import arguments
 from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import abductive
 from proofwood.explain.search.questions import Questions, mask_of
+from proofwood.printable import printable
+from proofwood.show.plot import GREY, axes_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -43,13 +50,71 @@ class Attribution:
     names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        names = self.names or tuple(map(str, range(len(self.share))))
-        ranked = sorted(zip(self.share, self.lower, self.upper, names, strict=True), key=lambda line: -line[0])
-        wide = max(map(len, names), default=0)
+        ranked = self._ranked()
+        wide = max((len(name) for *_, name in ranked), default=0)
         return "\n".join(
             f"{name:{wide}}  {share:.3f}" + ("" if self.complete else f"  [{low:.3f}, {high:.3f}]")
             for share, low, high, name in ranked
         )
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        most: int = 20,
+        figsize: tuple[float, float] | None = None,
+        title: str | None = None,
+    ) -> Axes:
+        """Draw the shares: a bar for each feature, the greatest on top.
+
+        Where not all explanations are known a line shows between which bounds the share among all of them lies. What
+        is proved of a feature is written beside it: that it is in all explanations, or in none.
+
+        Parameters
+        ----------
+        ax : where to draw; None makes a figure through pyplot
+        most : features that are drawn at most
+        figsize : inches of a new figure
+        title : line above the picture
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If no explanation was found.
+        """
+        if not self.n_found:
+            raise ValueError("no explanation was found within the limits, so that there is no share: raise time_limit")
+        arguments.count(most, "most", least=1)
+        drawn = self._ranked()[:most]
+        ax = axes_for(ax, figsize, (6.0, 1.1 + 0.3 * len(drawn)))
+        lines = range(len(drawn))
+        ax.barh(lines, [share for share, *_ in drawn], color="0.75", height=0.6, zorder=2)
+        for line, (share, low, high, _) in enumerate(drawn):
+            if high > low:
+                ax.plot([low, high], [line, line], color=GREY, linewidth=1.5, marker="|", markersize=8, zorder=3)
+            proved = "in all" if low == 1 else "in none" if high == 0 else ""
+            if proved:
+                ax.text(share, line, f" {proved}", va="center", fontsize="small", color=GREY)
+        ax.set_yticks(lines, [printable(name) for *_, name in drawn], parse_math=False)
+        ax.invert_yaxis()
+        ax.set_xlim(0, 1.12)
+        ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
+        if self.complete:
+            ax.set_xlabel(f"share of all {self.n_found:,} explanations")
+        else:
+            ax.set_xlabel(f"share of the {self.n_found:,} explanations found; lines: where that of all lies")
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+        if title is not None:
+            ax.set_title(printable(title), parse_math=False)
+        return ax
+
+    def _ranked(self) -> list[tuple[float, float, float, str]]:
+        """Share, bounds and name of the features, the greatest share first."""
+        names = self.names or tuple(map(str, range(len(self.share))))
+        return sorted(zip(self.share, self.lower, self.upper, names, strict=True), key=lambda line: -line[0])
 
 
 def attribution(q: Questions, *, limit: int | None = None) -> Attribution:
