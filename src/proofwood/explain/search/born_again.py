@@ -11,11 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from proofwood import _native
+from proofwood import _native, memory
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.forest import OTHER
 from proofwood.explain.oracles.searches import INTERRUPT, MEMORY, native_model
-from proofwood.memory import note_lack
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.result import Part, ProgressEvent, Result, Stats, Status, ended
@@ -72,6 +71,8 @@ def smallest_tree(
         row = model.row(np.array(cells, dtype=np.int64), like=np.zeros(len(model.inputs)))
         return int(model.predict_codes(row[np.newaxis])[0])
 
+    words = (len(scores.scores) + 2 * len({literal >> 1 for clause in scores.clauses for literal in clause}) + 63) // 64
+    memory.require(16 * int(scores.first[-1]) * words, "the table of which leaves each test leaves over")
     settings = {
         "fewest_depth": objective == "depth",
         "max_depth": -1 if max_depth is None else max_depth,
@@ -81,7 +82,7 @@ def smallest_tree(
     search = _native.BornAgainSearch(native_model(scores), scores.ties_low, scores.margin, settings, ask)
     found = search.run(seconds)
     if found["stopped"] == MEMORY:
-        note_lack()
+        memory.note_lack()
     table = _table(model, found, X) if found["variable"] else None
     return _result(table, objective, found)
 

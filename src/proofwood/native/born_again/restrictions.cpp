@@ -19,23 +19,32 @@ Restrictions::Restrictions(const votes::Model& model, bool ties_low, i64 margin)
       }
   words_ = (z(bits) + 63) / 64;
   kept_.assign(z(model.n_variables) * 2 * words_, ~u64{0});
-  const auto drop = [&](int variable, bool high, int bit) {
-    kept_[(z(variable) * 2 + (high ? 1 : 0)) * words_ + z(bit) / 64] &= ~(u64{1} << (bit % 64));
-  };
   std::vector<std::vector<Limit>> of_leaf(z(model.n_leaves));
   for (int c = 0; c < model.n_columns; ++c) {
+    // From one threshold to the next the low side gains leaves, and the high side loses some.
     const int first = model.first[z(c)], end = model.first[z(c) + 1];
+    std::vector<std::vector<int>> gained(z(end - first + 1)), lost(z(end - first + 1));
     for (int l = model.limits_of[z(c)]; l < model.limits_of[z(c) + 1]; ++l) {
       const auto& limit = model.limits[z(l)];
       of_leaf[z(limit.leaf)].push_back({c, limit.low, limit.high});
-      for (int v = first; v < first + limit.low; ++v) drop(v, false, limit.leaf);  // the leaf lies above
-      for (int v = first + limit.high; v < end; ++v) drop(v, true, limit.leaf);
+      gained[z(limit.low)].push_back(limit.leaf);
+      lost[z(limit.high)].push_back(limit.leaf);
     }
     for (int other = first; other < end; ++other) {  // a bound implies those on its side
       const int stump = stump_of_[z(other)];
       if (stump < 0) continue;
-      for (int v = first; v <= other; ++v) drop(v, false, stump);
-      for (int v = other; v < end; ++v) drop(v, true, stump + 1);
+      gained[z(other - first + 1)].push_back(stump);
+      lost[z(other - first)].push_back(stump + 1);
+    }
+    std::vector<u64> low(words_, ~u64{0}), high(words_, ~u64{0});
+    for (int cell = 1; cell <= end - first; ++cell)
+      for (const int bit : gained[z(cell)]) low[z(bit) / 64] &= ~(u64{1} << (bit % 64));
+    for (int v = first; v < end; ++v) {
+      if (v > first)
+        for (const int bit : gained[z(v - first)]) low[z(bit) / 64] |= u64{1} << (bit % 64);
+      for (const int bit : lost[z(v - first)]) high[z(bit) / 64] &= ~(u64{1} << (bit % 64));
+      std::copy(low.begin(), low.end(), &kept_[z(v) * 2 * words_]);
+      std::copy(high.begin(), high.end(), &kept_[(z(v) * 2 + 1) * words_]);
     }
   }
   for (auto& limits : of_leaf) {
@@ -133,7 +142,8 @@ int Restrictions::verdict(const u64* set) const {
 int Restrictions::undecided(const u64* set) const {
   int variable = -1;
   if (clauses(set, &variable) == Clauses::kOpen) return variable;
-  // The variable that leaves least: of the middle one of each column that the largest tree tests.
+  // Of some variables that the largest tree tests, the one that leaves least.
+  constexpr int kEnough = 64;
   int most = 1, chosen = -1;
   for (int tree = 0; tree < model_.n_trees; ++tree) {
     int left = 0;
@@ -146,9 +156,10 @@ int Restrictions::undecided(const u64* set) const {
   }
   if (chosen < 0) return -1;
   std::vector<u64> side(words_);
-  int best = std::numeric_limits<int>::max();
+  const int all = size(set);
+  int best = std::numeric_limits<int>::max(), seen = 0;
   for (int leaf = model_.leaves_of[z(chosen)]; leaf < model_.leaves_of[z(chosen) + 1]; ++leaf) {
-    if (!has(set, z(leaf))) continue;
+    if (!has(set, z(leaf)) || seen >= kEnough) continue;
     for (int l = tested_[z(leaf)].first; l < tested_[z(leaf)].second; ++l) {
       const Limit& limit = limits_by_leaf_[z(l)];
       const int first = model_.first[z(limit.column)];
@@ -159,8 +170,8 @@ int Restrictions::undecided(const u64* set) const {
         const int low = size(side.data());
         restrict(set, v, true, side.data());
         const int high = size(side.data());
-        const int all = size(set);
         if (low == all || high == all) continue;
+        ++seen;
         if (low + high < best) {
           best = low + high;
           variable = v;

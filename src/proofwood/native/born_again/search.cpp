@@ -79,7 +79,7 @@ int Search::judge(int box) {
   return label;
 }
 
-// Tests that leave less on both sides. What they are is among those of any box around it.
+// Tests that leave less on both sides. What they are is among those of any box around it. Not done if time is over.
 void Search::open(int box) {
   if (boxes_[at(box)].open) return;
   int around = boxes_[at(box)].parent;
@@ -87,6 +87,7 @@ void Search::open(int box) {
   std::vector<Split> splits;
   const int all = left_.size(set(box));
   const auto consider = [&](int variable) {
+    if (watch_->over()) return;
     left_.restrict(set(box), variable, false, part_.data());
     const int low = left_.size(part_.data());
     if (low == all) return;
@@ -98,6 +99,7 @@ void Search::open(int box) {
     for (int v = 0; v < left_.n_variables(); ++v) consider(v);
   else
     for (const Split& split : boxes_[at(around)].splits) consider(split.variable);
+  if (watch_->over()) return;
   std::vector<std::pair<int, int>> columns;
   std::vector<std::pair<int, std::pair<int, int>>> ranked;
   for (int begin = 0; begin < static_cast<int>(splits.size());) {
@@ -145,8 +147,9 @@ int Search::greedy(int box, int depth) {
   if (label == kUnjudged) return kInfinite;
   if (label != kMixed) return 1;
   if (known(box, depth).upper < kInfinite) return known(box, depth).upper;
-  if (depth == 0 || watch_->over()) return kInfinite;
+  if (depth == 0) return kInfinite;
   open(box);
+  if (watch_->over()) return kInfinite;
   std::size_t best = 0;
   const auto& splits = boxes_[at(box)].splits;
   for (std::size_t s = 1; s < splits.size(); ++s)
@@ -208,6 +211,7 @@ int Search::shallowest(int box, int limit) {
     const Known now = known_depth(box);
     if (now.lower > limit || now.lower >= now.upper) return now.lower;
     open(box);
+    if (watch_->over()) return kInfinite;
     bool found = false;
     for (std::size_t c = 0; c < boxes_[at(box)].columns.size() && !found; ++c) {
       found = column_of_depth(box, boxes_[at(box)].columns[c], now.lower);
@@ -277,8 +281,8 @@ int Search::fewest(int box, int depth, int limit) {
   const int before = lower(box, depth);
   known(box, depth).lower = before;
   if (before > limit || before >= known(box, depth).upper) return before;
-  if (watch_->over()) return kInfinite;
   open(box);
+  if (watch_->over()) return kInfinite;
   int best = std::min(limit + 1, known(box, depth).upper);
   for (std::size_t c = 0; c < boxes_[at(box)].columns.size() && best > before; ++c)
     if (!column_of_leaves(box, depth, boxes_[at(box)].columns[c], best)) return kInfinite;
