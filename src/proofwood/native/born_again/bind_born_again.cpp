@@ -26,7 +26,7 @@ namespace {
 class BornAgainSearch {
  public:
   BornAgainSearch(const votes::GivenModel& given, bool ties_low, std::int64_t margin, const nb::dict& settings,
-                  nb::callable ask)
+                  const nb::callable& ask)
       : left_(given.model, ties_low, margin),
         search_(left_, rules(settings), [this, ask](const std::vector<int>& cells) {
           const nb::gil_scoped_acquire acquire;
@@ -85,7 +85,7 @@ void proofwood::bind_born_again(nb::module_& module) {
                                      "Search for the smallest tree that predicts what an ensemble predicts.");
   search.attr("infinite") = static_cast<int>(born_again::Search::kInfinite);
   search
-      .def(nb::init<const votes::GivenModel&, bool, std::int64_t, const nb::dict&, nb::callable>(), "model"_a,
+      .def(nb::init<const votes::GivenModel&, bool, std::int64_t, const nb::dict&, const nb::callable&>(), "model"_a,
            "ties_low"_a, "margin"_a, "settings"_a, "ask"_a, nb::keep_alive<1, 2>())
       .def("run", &BornAgainSearch::run, "seconds"_a.none(),
            "The best tree and what is proved, once the search ends or stops; to be called once.");
