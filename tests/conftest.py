@@ -37,6 +37,13 @@ def ctrl_c_raises() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long runs have no limit of time."""
+    for item in items:
+        if item.get_closest_marker("slow") is not None:
+            item.add_marker(pytest.mark.timeout(0))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test whose optional packages are absent; where all are said to be installed, it fails.
 

@@ -101,7 +101,8 @@ class Stats:
     ----------
     seconds : wall-clock
     engine : what found the model
-    stopped_by : None if completed, else "time_limit", "memory_limit", "interrupt" or the like
+    stopped_by : None if completed, else "time_limit", "memory_limit", "interrupt" or the like; "interrupt" also if
+        Ctrl-C came as the search was completed
     counters : of the engine, by name
     proved_by : the bound or engine that closed the gap, which is that which raised the lower bound last; None if the
         gap is open, or the engine does not tell (skeleton diagrams do)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -137,6 +138,24 @@ def test_after_ctrl_c_nothing_is_searched(name: str, monkeypatch: pytest.MonkeyP
     for number in range(FIRST.get(name, 8), calls + 1):
         with_ctrl_c(WORK[name], number, searched.clear)
         assert not searched, f"after Ctrl-C at call {number} of {calls}"
+
+
+@pytest.mark.parametrize("name", [name for name in WORK if "sat" not in name])
+def test_ctrl_c_as_a_search_is_completed_is_the_last_search(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    searches, last = 0, 0
+
+    def counted(of: Callable[..., dict[str, Any]], *given: Any) -> dict[str, Any]:
+        nonlocal searches
+        searches += 1
+        return of(*given) | ({"stopped": INTERRUPT} if searches == last else {})
+
+    for native in ("solve_tree", "minimal_tree", "solve_subset"):
+        monkeypatch.setattr(_native, native, partial(counted, getattr(_native, native)))
+    WORK[name]()
+    for last in range(1, searches + 1):
+        searches = 0
+        WORK[name]()
+        assert searches == last, f"{searches} searches, though Ctrl-C came in number {last}"
 
 
 def test_the_native_search_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:

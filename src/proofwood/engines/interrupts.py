@@ -41,6 +41,15 @@ def ends_all(stopped_by: str | None) -> bool:
     return stopped_by in ("interrupt", "memory_limit")
 
 
+def ended_by(stopped_by: str | None, *, complete: bool) -> str | None:
+    """``Stats.stopped_by`` of a search that is complete or not: a limit that came too late does not count.
+
+    A Ctrl-C does, also one that came as the search was completed: whoever would go on with another search has to hear
+    of it.
+    """
+    return stopped_by if not complete or stopped_by == "interrupt" else None
+
+
 def raise_ended(stopped_by: str | None) -> None:
     """Raise what :func:`cause_of` would name so, if it is to end everything."""
     if stopped_by == "interrupt":

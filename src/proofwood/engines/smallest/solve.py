@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import ENDED, INTERRUPT, STOPPED_BY, TIME, answer_of, code_of, completed
+from proofwood.engines.interrupts import (
+    ENDED,
+    INTERRUPT,
+    STOPPED_BY,
+    TIME,
+    answer_of,
+    code_of,
+    completed,
+    ended_by,
+)
 from proofwood.engines.smallest.options import NATIVE_RULES, STRATEGIES, MinimalOptions
 from proofwood.engines.smallest.permitted import Known, State, find_out
 from proofwood.memory import room
@@ -341,7 +350,7 @@ def _result(found: dict[str, Any], problem: MinimalTreeProblem, start: NodeTable
     stats = Stats(
         seconds=found["seconds"],
         engine="minimal",
-        stopped_by=None if status in (Status.OPTIMAL, Status.INFEASIBLE) else stopped_by,
+        stopped_by=ended_by(stopped_by, complete=status in (Status.OPTIMAL, Status.INFEASIBLE)),
         counters=dict(found["counters"]),
     )
     return Result(table, goal.objective, goal.unit, goal.lower_bound, status, stats, trace, parts)

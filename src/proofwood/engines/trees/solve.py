@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, completed
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, completed, ended_by, ends_all
 from proofwood.engines.recorded import Recorded
 from proofwood.engines.switches import switches
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
@@ -121,6 +121,8 @@ def _lightened(
         known = real_cost(result.model, problem)
         most = rounded_up(known)
         if not 0 < most <= heaviest / 2 or problem.min_leaf_weight > 0 or problem.max_gap > 0:
+            break
+        if ends_all(result.stats.stopped_by):
             break
         heaviest, capped = most, problem.capped(most)
         left = None if limits.seconds is None else max(0.0, limits.seconds - result.stats.seconds)
@@ -281,7 +283,7 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
     stats = Stats(
         seconds=found["seconds"],
         engine=f"search ({found['kernel'] if options.simd == 'auto' else options.simd})",
-        stopped_by=None if complete else stopped_by,
+        stopped_by=ended_by(stopped_by, complete=complete),
         counters=dict(found.get("counters", {})),
     )
     return Result(table, final.objective, cost.name, final.lower_bound, status, stats, ended(events, final))

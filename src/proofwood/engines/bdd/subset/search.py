@@ -16,7 +16,7 @@ import numpy as np
 from proofwood.engines.bdd.subset.deepening import deepened
 from proofwood.engines.bdd.subset.native import first_of_best, run_native
 from proofwood.engines.bdd.subset.options import SubsetOptions
-from proofwood.engines.interrupts import STOPPED_BY, completed
+from proofwood.engines.interrupts import STOPPED_BY, completed, ended_by, ends_all
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, ended
@@ -35,7 +35,8 @@ class SubsetResult:
     tests : ascending test numbers; None if no set below ``upper`` is known
     errors : weight that the cells of ``tests`` get wrong, None without a set
     lower_bound : no set of the size asked for gets less wrong; without a set and completed, at least ``upper``
-    stopped_by : None if completed, else "time_limit" or "interrupt"
+    stopped_by : None if completed, else "time_limit" or "interrupt"; a Ctrl-C also if it came as the search was
+        completed
     canonical : whether ``tests`` is the same for any order of the rows and any number of threads
     seconds : wall-clock seconds
     counters : of the search, by name
@@ -113,7 +114,7 @@ def best_subset(
             None,
             None,
             found["lower"] + unavoidable,
-            stops[0] if stops else None if found["done"] else STOPPED_BY[found["stopped"]],
+            stops[0] if stops else ended_by(STOPPED_BY[found["stopped"]], complete=bool(found["done"])),
             True,
             time.perf_counter() - started,
             found["counters"],
@@ -123,15 +124,15 @@ def best_subset(
     done, excess, stopped_by = bool(found["done"]), int(found["upper"]), STOPPED_BY[found["stopped"]]
     canonical = done and excess == found["greedy_upper"] and options.greedy and not options.lexicographic
     counters = dict(found["counters"])
-    if done and not canonical and not stops:
-        first, ended_by = first_of_best(rows, size, excess, tests, options, _for_first(limits, started))
+    if done and not canonical and not stops and not ends_all(stopped_by):
+        first, code = first_of_best(rows, size, excess, tests, options, _for_first(limits, started))
         if first is not None:
             tests, canonical = first, True
         else:
-            stopped_by = STOPPED_BY[ended_by]
+            stopped_by = STOPPED_BY[code]
     errors = completed(lambda: subset_errors(rows, tests), stops)
     if canonical or stops:
-        stopped_by = stops[0] if stops else None
+        stopped_by = stops[0] if stops else ended_by(stopped_by, complete=True)
     if errors != excess + unavoidable:
         raise AssertionError(f"the tests {tests} cost {errors}, the search counted {excess + unavoidable}")
     lower = min(int(found["lower"]) + unavoidable, errors)
@@ -169,7 +170,7 @@ def optimal_subsets(
         return (), False, STOPPED_BY[found["stopped"]]
     sets = tuple(tuple(int(test) for test in chosen) for chosen in found["sets"])
     complete = bool(found["complete"]) and bool(found["done"])
-    return sets, complete, None if complete else STOPPED_BY[found["stopped"]]
+    return sets, complete, ended_by(STOPPED_BY[found["stopped"]], complete=complete)
 
 
 def subset_errors(rows: RankedRows, tests: Sequence[int]) -> int:
