@@ -114,13 +114,20 @@ def found(learner, X, y):
 
 @pytest.mark.parametrize(("n", "p", "values"), [(60, 5, 3), (300, 6, 8), (600, 8, 100)])
 def test_an_easier_question_has_no_worse_answer(n, p, values):
-    """What is permitted in the harder question is permitted in the easier one."""
+    """What is permitted in the harder question is permitted in the easier one.
+
+    Where errors are permitted, the tree without errors comes a little later. If the limit falls in between, as it may
+    on a busy machine, more time settles it.
+    """
     X, y = table(n, p, values, n)
     for minimize in ("depth", "nodes-any-depth"):
-        sizes = [
-            found(MinimalTreeClassifier(minimize, max_errors=k, on_conflict="majority", time_limit=0.8), X, y)
-            for k in (0, 1, 5, 30)
-        ]
+        for seconds in (0.8, 3.0):
+            sizes = [
+                found(MinimalTreeClassifier(minimize, max_errors=k, on_conflict="majority", time_limit=seconds), X, y)
+                for k in (0, 1, 5, 30)
+            ]
+            if sizes == sorted(sizes, reverse=True):
+                break
         assert sizes == sorted(sizes, reverse=True)
     trees = [found(OptimalTreeClassifier(max_depth=depth, time_limit=0.3), X, y) for depth in (1, 2, 3, 4)]
     assert trees == sorted(trees, reverse=True)
