@@ -40,7 +40,7 @@ class TryAll:
                 found[(lead >= self.scores.threshold_of_win(k, label)) & (found < 0)] = k
         return found
 
-    def ask(self, cells, label, fixed, *, targets=None, seconds=None) -> Answer:
+    def ask(self, cells, label, fixed, *, targets=None, seconds=None, turns=None) -> Answer:
         low, high = np.zeros_like(cells), self.scores.n_thresholds.copy()
         for feature in fixed:
             columns = list(self.scores.features[feature])

@@ -225,11 +225,12 @@ class VoteSearch:
         near: list[int],
         seconds: float | None,
         hard: bool = False,
+        turns: int = -1,
     ) -> tuple[int, list[int], list[int], int]:
         """Outcome (0 changes, 1 same, 2 stopped), cells, core, and why it stopped.
 
         Asks for a row in which the winner comes before all losers, each given with its least difference. A hard
-        question begins with messages, where they know it.
+        question begins with messages, where they know it. ``turns`` ends it after so many turns of each search.
         """
 
     def conflicts(self) -> int:

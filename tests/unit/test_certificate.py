@@ -38,7 +38,7 @@ class GridOracle:
         self.scores = scores
         self.rows = grid(scores)
 
-    def ask(self, cells, label, fixed, *, targets=None, seconds=None) -> Answer:
+    def ask(self, cells, label, fixed, *, targets=None, seconds=None, turns=None) -> Answer:
         before = beats(self.scores, self.rows, label)
         for i in agreeing(self.scores, self.rows, cells, fixed):
             for k, wins in before.items():

@@ -50,6 +50,7 @@ class Oracle(Protocol):
         *,
         targets: Sequence[int] | None = None,
         seconds: float | None = None,
+        turns: int | None = None,
     ) -> Answer:
         """Can a row that agrees with ``cells`` on the features ``fixed`` get another class than ``label``?
 
@@ -60,6 +61,8 @@ class Oracle(Protocol):
         fixed : features that stay
         targets : other classes to look for; all by default. If there are others still, rows of those do not count
         seconds : limit; the answer is ``UNKNOWN`` when it is over
+        turns : effort after which the answer may be ``UNKNOWN``, the same on every machine: a turn is what the searches
+            of ``"auto"`` do in some 40 ms, the next one twice that. Other engines pass over it
         """
         ...
 
@@ -184,6 +187,7 @@ class QuestionOracle:
         *,
         targets: Sequence[int] | None = None,
         seconds: float | None = None,
+        turns: int | None = None,
     ) -> Answer:
         """As :meth:`Oracle.ask`; ValueError if ``label`` or a target is no class."""
         return self._answer(about_row(self.scores, cells, label, fixed, targets, seconds))

@@ -141,6 +141,7 @@ class SearchOracle:
         *,
         targets: Sequence[int] | None = None,
         seconds: float | None = None,
+        turns: int | None = None,
     ) -> Answer:
         """Can a row that agrees with ``cells`` on ``fixed`` get another class? See :class:`Oracle`."""
         assumptions = self.scores.limits(
@@ -149,7 +150,7 @@ class SearchOracle:
         if self.scores.n_classes > 2:
             self._proofs.turn_to(cells, label, targets)
         stay = frozenset(fixed) if self.scores.n_classes > 2 else None
-        return self._ask(assumptions, np.asarray(cells).tolist(), label, targets, seconds, stay)
+        return self._ask(assumptions, np.asarray(cells).tolist(), label, targets, seconds, stay, turns=turns)
 
     def ask_box(
         self,
@@ -244,6 +245,7 @@ class SearchOracle:
         seconds: float | None,
         stay: frozenset[int] | None = None,
         hard: bool = False,
+        turns: int | None = None,
     ) -> Answer:
         """Ask about one class after the other.
 
@@ -251,12 +253,14 @@ class SearchOracle:
         ----------
         stay : features that stay as in the row, None for any box
         hard : whether few conflicts are unlikely to answer it
+        turns : most turns of each search about one class
         """
         if memory.lacked():  # what was learned is gone: to ask on would be to learn it again, and lose it again
             return UNKNOWN
         until = None if seconds is None else time.perf_counter() + seconds
         core: set[int] = set()
         order = self._first_target.setdefault(label, [c for c in range(self.scores.n_classes) if c != label])
+        how = (hard, -1 if turns is None else turns)
         asked = order if targets is None else [t for t in order if t in set(targets)]
         any_other = len(asked) == len(order)
         for target in list(asked):
@@ -266,7 +270,7 @@ class SearchOracle:
                 continue
             if until is not None and time.perf_counter() >= until:
                 return UNKNOWN
-            outcome, witness, literals, stopped = self._about(target, label, assumptions, near, until, any_other, hard)
+            outcome, witness, literals, stopped = self._about(target, label, assumptions, near, until, any_other, how)
             if outcome == STOPPED:
                 _note(stopped)
                 return UNKNOWN
@@ -288,20 +292,20 @@ class SearchOracle:
         near: list[int],
         until: float | None,
         any_other: bool,
-        hard: bool,
+        how: tuple[bool, int],
     ) -> _Reply:
         """Ask about one target: whether it may come before the label or, unless that is enough, before all classes."""
         left = _rest(until)
         least = self.scores.threshold_of_win(target, label)
         if any_other:  # a row in which the label does not come first will do, whoever does
-            return self._search.ask(target, [(label, least)], assumptions, near, left, hard)
+            return self._search.ask(target, [(label, least)], assumptions, near, left, *how)
         # Where the target cannot come before the label it is not first: an easier question, asked first.
         half = None if left is None else left / 2
-        easier = self._search.ask(target, [(label, least)], assumptions, near, half, hard)
+        easier = self._search.ask(target, [(label, least)], assumptions, near, half, *how)
         if easier[0] == SAME or easier[3] == INTERRUPT:
             return easier
         rivals = [(k, self.scores.threshold_of_win(target, k)) for k in range(self.scores.n_classes) if k != target]
-        return self._search.ask(target, rivals, assumptions, near, _rest(until))
+        return self._search.ask(target, rivals, assumptions, near, _rest(until), *how)
 
 
 def _note(stopped: int) -> None:

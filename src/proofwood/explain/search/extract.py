@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from proofwood.explain.oracles.oracle import about_row
+from proofwood.explain.search import restarts
 from proofwood.explain.search.questions import Questions, mask_of, members
 from proofwood.model.node_table import IntArray
 
@@ -82,7 +83,7 @@ def abductive(
     q : questions about the row. If their time is over, the answer is the best sufficient set so far
     order : features, those to be released first in front; the others follow. Without a limit of time the answer is
         then that of plain deletion in this order. By default features of little effect go first, and whatever a proof
-        did not need goes with them
+        did not need goes with them; where that leads to hard questions, other orders are tried (:mod:`restarts`)
     keep : features that belong to the answer in any case; minimal then means that no other member can be spared
     free : features that must not belong to it
     start : set to begin with, such as the explanation of a similar row; if it does not suffice all features are used
@@ -130,8 +131,18 @@ def abductive(
     if not strict:
         current = q.core_of(current) | kept
     ranked = list(dict.fromkeys([*(order or ()), *q.release_order()]))
+    if not strict:
+        current = _with_little_effort(q, current, kept, ranked, method, allowed)
     current, complete = shrink(q, current, kept, ranked, strict=strict, method=method)
     return Found(frozenset(members(current)), complete, witnesses=witnesses_of(q, current), calls=q.calls - before)
+
+
+def _with_little_effort(q: Questions, current: int, kept: int, ranked: list[int], method: Method, allowed: int) -> int:
+    """A first pass, and other orders if that leaves questions open; returns a set that suffices."""
+    candidates = [f for f in ranked if current & ~kept & (1 << f)]
+    grouped = method == "dichotomic" or (method == "auto" and len(candidates) >= MANY)
+    current, left = _pass(q, current, kept, candidates, None, False, grouped, turns=restarts.TURNS)
+    return restarts.easier(q, current, left, kept, allowed) if left else current
 
 
 def shrink(
@@ -174,7 +185,14 @@ def shrink(
 
 
 def _pass(
-    q: Questions, current: int, kept: int, ranked: list[int], cap: float | None, strict: bool, grouped: bool
+    q: Questions,
+    current: int,
+    kept: int,
+    ranked: list[int],
+    cap: float | None,
+    strict: bool,
+    grouped: bool,
+    turns: int | None = None,
 ) -> tuple[int, list[int]]:
     """Ask for every candidate once, alone or in groups; returns the set and the candidates that stay open."""
     left, size = list(ranked), 1
@@ -182,7 +200,7 @@ def _pass(
     while left:
         group = left[:size]
         rest = current & ~mask_of(group)
-        changes = q.ask(rest, cap)
+        changes = q.ask(rest, cap, turns=turns)
         if changes is False:
             current = rest if strict else q.core_of(rest) | (kept & current)
             left = [f for f in left[len(group) :] if current & (1 << f)]

@@ -124,15 +124,21 @@ class Questions:
             self._order = release_order(self.scores, self.cells, self.label, self.targets, bounds=self._tree_bounds())
         return self._order
 
-    def greedy_seed(self, keep: Collection[int] = ()) -> frozenset[int]:
-        """A set that bounds tree by tree prove to suffice; all features if the time is over."""
+    def greedy_seed(self, keep: Collection[int] = (), order: Sequence[int] | None = None) -> frozenset[int]:
+        """A set that bounds tree by tree prove to suffice; all features if the time is over.
+
+        Parameters
+        ----------
+        keep : features that stay in it
+        order : features in the order in which to release them; :meth:`release_order` by default
+        """
         if self.out_of_time:
             return frozenset(range(self.n))
         return greedy_seed(
             self.scores,
             self.cells,
             self.label,
-            order=self.release_order(),
+            order=self.release_order() if order is None else order,
             keep=keep,
             targets=self.targets,
             bounds=self._tree_bounds(),
@@ -141,13 +147,14 @@ class Questions:
 
     # --------------------------------------------------------------------------------------------------------- answers
 
-    def ask(self, fixed: int, seconds: float | None = None) -> bool | None:
+    def ask(self, fixed: int, seconds: float | None = None, *, turns: int | None = None) -> bool | None:
         """Whether the class can change while the features of the mask ``fixed`` stay.
 
         Parameters
         ----------
         fixed : bit mask
         seconds : limit of this question, beside that of all
+        turns : limit of its effort, see :meth:`Oracle.ask`
 
         Returns
         -------
@@ -166,7 +173,9 @@ class Questions:
                 return None
         self.calls += 1
         try:
-            answer = self.oracle.ask(self.cells, self.label, members(fixed), targets=self.targets, seconds=seconds)
+            answer = self.oracle.ask(
+                self.cells, self.label, members(fixed), targets=self.targets, seconds=seconds, turns=turns
+            )
         except MemoryError:
             note_lack()
             return None

@@ -38,12 +38,14 @@ class VoteSearch {
   // Is there a row in which `winner` comes before all `losers`, each a class with the least difference of the sums?
   // `near` are the cells of the row to explain.
   nb::tuple ask(int winner, const std::vector<std::pair<int, std::int64_t>>& losers,
-                const std::vector<int>& assumptions, std::vector<int> near, std::optional<double> seconds, bool hard) {
+                const std::vector<int>& assumptions, std::vector<int> near, std::optional<double> seconds, bool hard,
+                std::int64_t turns) {
     votes::Turns::Asked asked;
     for (const auto& [loser, least] : losers) asked.contests.push_back({winner, loser, least});
     asked.assumptions.assign(assumptions.begin(), assumptions.end());
     asked.near = std::move(near);
     asked.hard = hard;
+    asked.turns = turns;
     return answer(asked, seconds);
   }
 
@@ -149,7 +151,7 @@ void proofwood::bind_votes(nb::module_& module) {
       .def(nb::init<const votes::GivenModel&, std::vector<int>, const nb::dict&>(), "model"_a, "feature_of"_a,
            "settings"_a, nb::keep_alive<1, 2>())
       .def("ask", &VoteSearch::ask, "winner"_a, "losers"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
-           "hard"_a = false, "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question.")
+           "hard"_a = false, "turns"_a = -1, "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question.")
       .def("conflicts", &VoteSearch::conflicts, "Conflicts of all questions so far.")
       .def("proof", &VoteSearch::proof,
            "(numbers, exponent, clauses that are factors) of the last answer 1 of messages that write proofs down.")

@@ -69,9 +69,10 @@ Outcome Turns::begin(const Asked& asked, Watch& watch) {
 
 Outcome Turns::go_on(const Asked& asked, Watch& watch) {
   const bool clauses = by_clauses(asked), messages = rules_.messages && asked.contests.size() == 1;
-  std::int64_t options = messages && clauses ? kFirstOptions : -1;
-  std::int64_t conflicts = messages && clauses ? kFirstConflicts : -1;
-  while (!watch.over()) {
+  const bool whole = asked.turns < 0 && !(messages && clauses);  // nobody else wants a turn
+  std::int64_t options = whole ? -1 : kFirstOptions;
+  std::int64_t conflicts = whole ? -1 : kFirstConflicts;
+  for (std::int64_t turn = 0; turn != asked.turns && !watch.over(); ++turn) {
     if (messages) {
       const Outcome outcome = ask_messages(asked, options, watch);
       if (outcome != Outcome::kStopped) return outcome;

@@ -31,7 +31,8 @@ class Turns {
     std::vector<Contest> contests;
     std::vector<Literal> assumptions;
     std::vector<int> near;
-    bool hard = false;  // of a kind that few conflicts do not answer: where messages know it, their turn is the first
+    std::int64_t turns = -1;  // most turns of each search after the first one of clauses; without limit below 0
+    bool hard = false;        // of a kind that few conflicts do not answer: where messages know it, their turn is the first
   };
 
   Turns(const Model& model, std::vector<int> feature_of, TurnRules rules)
@@ -39,7 +40,7 @@ class Turns {
 
   // The first turn, short; kStopped if the question needs more.
   Outcome begin(const Asked& asked, Watch& watch);
-  // Until there is an answer, or the watch is over.
+  // Until there is an answer, the turns have been taken, or the watch is over.
   Outcome go_on(const Asked& asked, Watch& watch);
   // Forgets everything: of no use is what a search lacked memory for.
   void clear();

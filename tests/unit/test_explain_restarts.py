@@ -1,0 +1,89 @@
+"""Other orders where questions are hard: what comes out is an explanation like any other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from proofwood.explain.oracles.oracle import UNKNOWN
+from proofwood.explain.search import restarts
+from proofwood.explain.search.extract import abductive
+from proofwood.explain.search.questions import Questions, members
+from tests.explain_oracles import TryAll, all_abductive, cases
+
+CASES = cases(60)
+
+
+@dataclass(eq=False)
+class Lazy(TryAll):
+    """Gives up a share of the questions that come with a limit of effort."""
+
+    share: float = 0.5
+
+    def ask(self, cells, label, fixed, *, targets=None, seconds=None, turns=None):
+        self.limited = getattr(self, "limited", 0) + (turns is not None)
+        if turns is not None and self.random.random() < self.share:
+            return UNKNOWN
+        return super().ask(cells, label, fixed, targets=targets, seconds=seconds)
+
+
+def lazy(oracle, share, seed):
+    return Lazy(oracle.scores, seed=seed, share=share)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.8, 1.0])
+def test_the_answer_is_minimal_however_many_questions_stay_open(share):
+    for seed, (oracle, cells, label) in enumerate(CASES):
+        found = abductive(Questions(lazy(oracle, share, seed), cells, label))
+        assert found.complete
+        assert found.features in all_abductive(oracle, cells, label)
+        assert set(found.witnesses) == found.features
+
+
+def test_what_is_kept_and_what_is_free_stay_so():
+    asked = 0
+    for seed, (oracle, cells, label) in enumerate(CASES):
+        n = oracle.scores.n_features
+        if n < 3 or not oracle.suffices(cells, label, set(range(1, n))):
+            continue
+        found = abductive(Questions(lazy(oracle, 0.7, seed), cells, label), keep=[n - 1], free=[0])
+        assert n - 1 in found.features
+        assert 0 not in found.features
+        assert not any(oracle.suffices(cells, label, found.features - {f}) for f in found.features - {n - 1})
+        asked += 1
+    assert asked > 10
+
+
+def test_what_other_orders_give_suffices_and_is_no_worse():
+    better = 0
+    for seed, (oracle, cells, label) in enumerate(CASES):
+        q = Questions(lazy(oracle, 0.5, seed), cells, label)
+        left = members(q.all)
+        found = restarts.easier(q, q.all, left, 0, q.all)
+        assert oracle.suffices(cells, label, members(found))
+        better += found != q.all
+    assert better > 20
+
+
+def test_without_time_nothing_is_tried():
+    oracle, cells, label = CASES[0]
+    engine = lazy(oracle, 0.5, 0)
+    q = Questions(engine, cells, label, seconds=0.0)
+    assert restarts.easier(q, q.all, members(q.all), 0, q.all) == q.all
+    assert not hasattr(engine, "limited")
+
+
+def test_an_order_of_ones_own_is_followed_whatever_it_costs():
+    for seed, (oracle, cells, label) in enumerate(CASES[:20]):
+        engine = lazy(oracle, 1.0, seed)
+        order = np.random.default_rng(seed).permutation(oracle.scores.n_features).tolist()
+        abductive(Questions(engine, cells, label), order=order)
+        assert getattr(engine, "limited", 0) == 0
+
+
+def test_answers_do_not_depend_on_the_clock():
+    for seed, (oracle, cells, label) in enumerate(CASES[:20]):
+        one, other = (abductive(Questions(lazy(oracle, 0.6, seed), cells, label)).features for _ in range(2))
+        assert one == other
