@@ -59,7 +59,7 @@ class TryAll:
                 core.remove(feature)
         return Answer(False, core=frozenset(int(f) for f in core))
 
-    def ask_box(self, low, high, label, *, targets=None, seconds=None) -> Answer:
+    def ask_box(self, low, high, label, *, targets=None, seconds=None, near=None) -> Answer:
         self.calls += 1
         if self.refuse is not None and self.calls > self.refuse:
             return UNKNOWN

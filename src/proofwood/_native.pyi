@@ -185,6 +185,24 @@ class NearestSearch:
     def start_from(self, row: list[int]) -> None:
         """One more row to climb from."""
 
+class RadiusSearch:
+    """Search for the row whose dearest cell has the least rank."""
+
+    def __init__(
+        self,
+        model: VoteModel,
+        rivals: list[tuple[int, int, int, int]],
+        ranks: list[list[int]],
+        low: list[int],
+        high: list[int],
+        near: list[int],
+        n_ranks: int,
+        clauses: bool,
+        messages: bool,
+    ) -> None: ...
+    def run(self, seconds: float | None) -> dict[str, Any]:
+        """What was found so far, once the search ends or stops."""
+
 class HittingSearch:
     """Search for small sets that hit all given ones."""
 

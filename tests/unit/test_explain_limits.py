@@ -85,7 +85,7 @@ def test_moving_a_row_back_ends_with_the_time(large, monkeypatch):
         return reached(self, row)
 
     monkeypatch.setattr(counterfactual._Search, "_reached", slow)
-    case = Explainer(model)._case(frame[:1], None, 0.5)
+    case = Explainer(model)._case(frame[:1], None, 2.0)
     prices, _ = cell_prices(case.model, case.row, case.cells)
     found = counterfactual.nearest(case.questions, prices)
     assert late

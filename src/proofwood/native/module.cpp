@@ -14,6 +14,7 @@ NB_MODULE(_native, module) {
   proofwood::bind_topology(module);
   proofwood::bind_votes(module);
   proofwood::bind_prices(module);
+  proofwood::bind_radius(module);
   proofwood::bind_hitting(module);
   proofwood::bind_born_again(module);
   proofwood::bind_skeleton(module);

@@ -161,7 +161,7 @@ def _search(
         most = sum(int(column[cell]) for column, cell in zip(whole, best.cells, strict=True))
     search = _native.NearestSearch(
         model,
-        _ways(q),
+        ways(q),
         [column.tolist() for column in whole],
         box[0].tolist(),
         box[1].tolist(),
@@ -212,7 +212,7 @@ def _targets(q: Questions) -> list[int]:
     return [k for k in range(q.scores.n_classes) if (k != q.label if q.targets is None else k in q.targets)]
 
 
-def _ways(q: Questions) -> list[list[tuple[int, int, int, int]]]:
+def ways(q: Questions) -> list[list[tuple[int, int, int, int]]]:
     """For each target what it must win: itself, a class, the least difference, and that which rounding cannot undo."""
     scores, targets = q.scores, _targets(q)
     rest = [k for k in range(scores.n_classes) if k not in targets]

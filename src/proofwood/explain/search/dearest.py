@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
+from proofwood.explain.search import radius
 from proofwood.explain.search.counterfactual import Nearest, check_prices
 from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import FloatArray, IntArray
@@ -39,7 +40,7 @@ def dearest(
     """
     search = _Bisection(q, check_prices(q, prices), immutable)
     before = q.calls
-    best, least, bound = search.run(search.ask)
+    best, least, bound = search.first()
     if best is not None and accept is not None and not accept(best):  # rounding decides about this row
         if find is None:
             raise ValueError("accept refused a row: expected a way to find others")
@@ -60,6 +61,12 @@ class _Bisection:
         paid = [price[low : high + 1] for price, low, high in zip(prices, self.low, self.high, strict=True)]
         every = np.unique(np.concatenate([[0.0], *paid]))
         self.radii = every[np.isfinite(every)]
+
+    def first(self) -> tuple[IntArray | None, float, float]:
+        """As :meth:`run` with what the oracle says, in C++ where it is a native search."""
+        if radius.fits(self.q):
+            return radius.least_radius(self.q, self.prices, self.low, self.high, self.radii)
+        return self.run(self.ask)
 
     def run(self, ask: Callable[[float], _Row], start: float = 0.0) -> tuple[IntArray | None, float, float]:
         """Cells of the nearest row, its price, and what no row costs less; without a row, None and inf.

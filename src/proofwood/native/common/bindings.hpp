@@ -11,6 +11,7 @@ void bind_subset(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);
 void bind_votes(nanobind::module_& module);
 void bind_prices(nanobind::module_& module);
+void bind_radius(nanobind::module_& module);
 void bind_hitting(nanobind::module_& module);
 void bind_born_again(nanobind::module_& module);
 void bind_skeleton(nanobind::module_& module);

@@ -151,7 +151,8 @@ void proofwood::bind_votes(nb::module_& module) {
       .def(nb::init<const votes::GivenModel&, std::vector<int>, const nb::dict&>(), "model"_a, "feature_of"_a,
            "settings"_a, nb::keep_alive<1, 2>())
       .def("ask", &VoteSearch::ask, "winner"_a, "losers"_a, "assumptions"_a, "near"_a, "seconds"_a.none(),
-           "hard"_a = false, "turns"_a = -1, "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question.")
+           "hard"_a = false, "turns"_a = -1,
+           "(outcome 0 changes, 1 same, 2 stopped; cells; core; why it stopped) of one question.")
       .def("conflicts", &VoteSearch::conflicts, "Conflicts of all questions so far.")
       .def("proof", &VoteSearch::proof,
            "(numbers, exponent, clauses that are factors) of the last answer 1 of messages that write proofs down.")

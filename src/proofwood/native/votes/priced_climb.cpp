@@ -216,4 +216,29 @@ void PricedClimb::descend(const Box& box, Watch& watch) {
   }
 }
 
+bool PricedClimb::start(const std::vector<int>& row) {
+  load(row);
+  return enough();
+}
+
+void PricedClimb::lower(const Box& box, Watch& watch) {
+  while (!watch.over()) {
+    int dearest = 0;
+    for (int c = 1; c < model_.n_columns; ++c)
+      if (prices_[z(c)][z(row_[z(c)])] > prices_[z(dearest)][z(row_[z(dearest)])]) dearest = c;
+    std::int64_t least = prices_[z(dearest)][z(row_[z(dearest)])];
+    if (least == 0 || model_.in_clause[z(dearest)] != 0) return;
+    sweep(dearest, box);
+    int best = -1;
+    for (int v = box.low[z(dearest)]; v <= box.high[z(dearest)]; ++v) {
+      const std::int64_t price = prices_[z(dearest)][z(v)];
+      if (price >= least || missing(z(v - box.low[z(dearest)])) > 0) continue;
+      least = price;
+      best = v;
+    }
+    if (best < 0) return;
+    move(dearest, best);
+  }
+}
+
 }  // namespace proofwood::votes

@@ -22,6 +22,10 @@ class PricedClimb {
   bool climb(const std::vector<int>& start, const Box& box, Watch& watch);
   // Makes the row at hand cheaper, for as long as it scores enough.
   void descend(const Box& box, Watch& watch);
+  // Begins with a row; whether it scores enough.
+  bool start(const std::vector<int>& row);
+  // Makes the dearest cell of the row at hand cheaper, one column after the other, for as long as it scores enough.
+  void lower(const Box& box, Watch& watch);
 
   const std::vector<int>& row() const { return row_; }
 

@@ -32,7 +32,7 @@ class Turns {
     std::vector<Literal> assumptions;
     std::vector<int> near;
     std::int64_t turns = -1;  // most turns of each search after the first one of clauses; without limit below 0
-    bool hard = false;        // of a kind that few conflicts do not answer: where messages know it, their turn is the first
+    bool hard = false;  // of a kind that few conflicts do not answer: where messages know it, their turn is the first
   };
 
   Turns(const Model& model, std::vector<int> feature_of, TurnRules rules)
