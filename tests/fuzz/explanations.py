@@ -23,10 +23,10 @@ from proofwood import Explainer, OptimalTreeClassifier
 from proofwood.data.kinds import Kind
 from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.model.prices import weights_of
+from proofwood.explain.model.tariffs import weights_of
 from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
 from proofwood.explain.rule import Condition
-from tests.fuzz import _records
+from tests.fuzz import _prices, _records
 
 MOST_ROWS = 3000
 """Rows of the largest grid that is listed."""
@@ -400,7 +400,9 @@ class Checks:
         if rng.random() < 0.3:
             options["weights"] = float(rng.choice([0.5, 1.0, 3.0]))
         elif rng.random() < 0.5:
-            options["weights"] = {given.name: float(rng.choice([0.0, 0.1, 1.0, 7.0])) for given in inputs}
+            options["weights"] = {
+                given.name: _prices.stated(rng, given, float(at)) for given, at in zip(inputs, self.x, strict=True)
+            }
         if rng.random() < 0.3:
             options["immutable"] = [str(rng.choice(names))]
         within: dict[str, Any] = {}
@@ -428,20 +430,24 @@ class Checks:
     ) -> float:
         """The distance of the nearest row of another class, over all cells of the grid."""
         model = self.explainer.model
-        units = weights_of(model, weights)
+        units = weights_of(model)
+        prices = weights if isinstance(weights, dict) else {given.name: weights for given in model.inputs}
         least = math.inf
         for place in np.flatnonzero(self.grid.codes != label).tolist():
             row = model.row(model.cells(self.grid.rows[place]), like=self.x)
             terms = []
             for j, given in enumerate(model.inputs):
                 now, then = float(self.x[j]), float(row[j])
+                if given.kind is Kind.NOMINAL:  # also one that is not the first of those that are alike
+                    then = float(self.grid.rows[place][j])
                 stays = now == then or (math.isnan(now) and math.isnan(then))
                 if not stays and (math.isnan(then) or given.name in immutable):
                     terms.append(math.inf)
-                elif math.isnan(now):
-                    terms.append(0.0 if stays else 1.0)
+                elif stays:
+                    terms.append(0.0)
                 else:
-                    terms.append(units[j] * (float(not stays) if given.kind is Kind.NOMINAL else abs(then - now)))
+                    stated = prices.get(given.name)
+                    terms.append(_prices.paid(units[j] if stated is None else stated, given, now, then))
                 rule = (within or {}).get(given.name, (-math.inf, math.inf))
                 if isinstance(rule, list):
                     if not stays and not math.isnan(then) and then < len(given.levels):

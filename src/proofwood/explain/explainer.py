@@ -32,8 +32,9 @@ from proofwood.explain.answers.session import Session
 from proofwood.explain.answers.span import Range, span
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.model.explained import Explained, explained
-from proofwood.explain.model.prices import Metric, Weights
+from proofwood.explain.model.prices import Metric
 from proofwood.explain.model.space import Bounds, Group, Key
+from proofwood.explain.model.tariffs import Weights
 from proofwood.explain.oracles.engines import ENGINES
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search import relevance

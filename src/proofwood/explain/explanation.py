@@ -87,6 +87,8 @@ class Explanation:
         - ``"wide"``: right, but a limit was reached: a range may be narrower than it could be
 
     filled : inputs in which the row lacks a value, and a step of a pipeline fills in the one that ``row`` has
+    found_row : (n_inputs,) the row of a counterfactual, where it is not the one of its cells that is nearest by value:
+        prices or constraints decide then; else None
     """
 
     kind: ExplanationKind
@@ -113,6 +115,7 @@ class Explanation:
     message: str = ""
     ranges: str = ""
     filled: tuple[int, ...] = ()
+    found_row: FloatArray | None = field(default=None, repr=False)
 
     @property
     def exact(self) -> bool:
@@ -204,7 +207,7 @@ class Explanation:
         made: dict[int, FloatArray] = {}
         for feature, cells in self.witness_cells.items():
             if id(cells) not in made:
-                made[id(cells)] = self.model.row(cells, like=self.row)
+                made[id(cells)] = self.model.row(cells, like=self.row) if self.found_row is None else self.found_row
             rows[feature] = made[id(cells)]
         return rows
 

@@ -14,8 +14,17 @@ from proofwood.explain.answers.abductive import status_of
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.certified import certified
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.model.prices import Metric, Weights, cell_prices, count_prices, distance, forbid, length_of
+from proofwood.explain.model.prices import (
+    Metric,
+    cell_prices,
+    cheapest_row,
+    count_prices,
+    distance,
+    forbid,
+    length_of,
+)
 from proofwood.explain.model.space import Key
+from proofwood.explain.model.tariffs import Weights
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search.cheapest import cheapest
 from proofwood.explain.search.counterfactual import TOLERANCE, Nearest, nearest
@@ -83,7 +92,7 @@ def counterfactual(
     """The explanation, with the options of :meth:`proofwood.Explainer.counterfactual`."""
     arguments.choice(metric, "metric", get_args(Metric))
     counts = count_prices(case.model, case.cells) if metric == "changes" else None
-    prices, per_unit = cell_prices(case.model, case.row, case.cells, weights, metric)
+    prices, tariff = cell_prices(case.model, case.row, case.cells, weights, metric)
     if metric == "changes":
         if weights is not None:
             raise ValueError("weights are not for metric='changes', where each changed feature counts 1: take 'l1'")
@@ -103,10 +112,13 @@ def counterfactual(
         return case.explanation("counterfactual", (), best.status, {}, lower_bound=lower, metric=metric)
     changed = case.questions.learn_witness(best.cells)
     features = [feature for feature in range(case.questions.n) if changed >> feature & 1]
+    found: FloatArray | None = None
     if metric == "changes":
         length = float(len(features))
     else:
-        length = distance(case.model, case.row, case.model.row(best.cells, like=case.row), per_unit, metric)
+        row = cheapest_row(case.model, case.row, best.cells, tariff)
+        length = distance(case.model, case.row, row, tariff, metric)
+        found = row if tariff.codes else None
     status: str = best.status
     if length > lower + TOLERANCE * max(1.0, length):  # two grid columns of one column of the table
         status = "feasible"
@@ -120,6 +132,7 @@ def counterfactual(
         prices=tuple(prices),
         metric=metric,
         immutable=tuple(fixed),
+        found_row=found,
     )
 
 

@@ -17,8 +17,9 @@ from proofwood.explain import arguments
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.contrastive import counterfactual
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.model.prices import Metric, Weights
+from proofwood.explain.model.prices import Metric
 from proofwood.explain.model.space import Key
+from proofwood.explain.model.tariffs import Weights
 
 Features = Iterable[Key]
 

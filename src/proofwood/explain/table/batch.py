@@ -165,6 +165,7 @@ def explain_rows(
     if options.keys() - known:
         raise TypeError(f"options {sorted(options.keys() - known)} are not for {kind!r}, which has {sorted(known)}")
     options = {key: list(value) if isinstance(value, Iterator) else value for key, value in options.items()}
+    _check_weights(options.get("weights"))
     time_limit = arguments.seconds(time_limit)
     arguments.flags(**{name: options[name] for name in ("smallest", "inflate", "greedy") if name in options})
     arguments.instance(path, "path", (str, os.PathLike, type(None)), "the name of a file, or None")
@@ -204,6 +205,18 @@ def explain_rows(
     finally:
         checkpoint.close()
     return Explanations(explainer.model, rows, checkpoint.records, kind, options)
+
+
+def _check_weights(weights: Any) -> None:
+    """ValueError where prices are about the value of one row, or could not be written to a file."""
+    for key, value in weights.items() if isinstance(weights, Mapping) else ():
+        if callable(value):
+            raise ValueError(f"weights[{key!r}] is a function, which is not for tables: state numbers, or ask row by row")
+        if isinstance(value, Mapping) and any(isinstance(name, tuple) for name in value):
+            raise ValueError(
+                f"weights[{key!r}] names pairs of categories, which are not for tables: name the category that a row "
+                "changes to, or ask row by row"
+            )
 
 
 def _cut(explainer: RowExplainer, rows: FloatArray, filled: BoolArray, by_value: bool) -> Iterator[Piece]:
