@@ -106,6 +106,9 @@ class Explainer:
         in which the row (or the table) that is asked about does. Everywhere else every row of the space has a value
     knowledge : conditions that every possible row satisfies, as ``pandas.DataFrame.query`` takes them, such as
         ``"age >= 18 or job == 'student'"``; also ``"age < 18 -> income == 0"``. Rows that break one are not considered
+    plausible : a fitted ``IsolationForest`` over the same columns, or a pipeline that ends with one; or a pair of one
+        of these and the least score (as ``score_samples`` gives it) of a plausible row. Rows that it holds for outliers
+        are not considered. Of rows that are outliers themselves only changes can be asked for
     X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers
     engine : ``"auto"``, the package's own searches in turn; ``"cdcl"`` (learned clauses) or ``"messages"`` (bounds of
         a relaxation) alone; ``"sat"`` (majority votes), ``"bound"``, ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
@@ -148,6 +151,7 @@ class Explainer:
         integer: Iterable[Key] | None = None,
         missing: Iterable[Key] | None = None,
         knowledge: Iterable[str] | None = None,
+        plausible: Any = None,
         X: Any = None,
         engine: str = "auto",
         time_limit: float | None = None,
@@ -165,6 +169,7 @@ class Explainer:
             "integer": integer,
             "missing": missing,
             "knowledge": knowledge,
+            "plausible": plausible,
             "X": X,
         }
         if isinstance(model, Explained):

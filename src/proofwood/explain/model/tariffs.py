@@ -1,4 +1,4 @@
-"""What a change of a column costs, as a user states it: per unit, per unit and direction, by category, or by a function.
+"""What a change of a column costs, as a user states it: per unit, in each direction, by category, or by a function.
 
 A :class:`Tariff` says what it costs that a column of one row gets another value. Prices of cells are made from it in
 :mod:`proofwood.explain.model.prices`.
@@ -208,8 +208,8 @@ class _Reader:
             ]
         else:
             raise TypeError(
-                f"{what}={value!r}: the column holds categories: expected a number, a mapping such as {{'own': 2.0}} or "
-                "{('rent', 'own'): 2.0}, or a function of two categories"
+                f"{what}={value!r}: the column holds categories: expected a number, a mapping such as {{'own': 2.0}} "
+                "or {('rent', 'own'): 2.0}, or a function of two categories"
             )
         self.codes[j] = np.array([*prices, OTHER_CATEGORY])
         if now is not None:
@@ -233,7 +233,7 @@ class _Reader:
                 if j not in own
             }
         else:
-            raise TypeError(f"{what}={value!r}: expected a number, a mapping from names of its columns, or a function")
+            raise TypeError(f"{what}={value!r}: expected a number, a mapping from its columns, or a function")
         coming.update(dict.fromkeys(own, 0.0))
         cheaper = [j for j in columns if j not in own and coming[j] < none]
         if cheaper:

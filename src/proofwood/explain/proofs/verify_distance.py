@@ -58,6 +58,10 @@ class Distance(Protocol):
         """Price of the change."""
 
     @property
+    def witness(self) -> FloatArray | None:
+        """(n_inputs,) the row found, None without one."""
+
+    @property
     def witness_label(self) -> int:
         """Class that the model gives the row found; -1 without one."""
 
@@ -82,8 +86,10 @@ def verify_distance(claim: Distance, *, oracle: Oracle, seconds: float | None = 
     """
     problems, doubts = [], []
     changes: bool | None = _reached(claim, claim.witness_label)
+    fault = f"the model gives the row class {claim.witness_label}"
+    if claim.witness is not None and not claim.model.are_plausible(claim.witness[np.newaxis])[0]:
+        changes, fault = False, "the row found is not plausible"
     if not changes:
-        fault = f"the model gives the row class {claim.witness_label}"
         if claim.exact:
             problems.append(fault)
         else:
@@ -121,7 +127,8 @@ def _least(claim: Distance, q: Questions) -> tuple[float, bool]:
 def _changes(claim: Distance, cells: IntArray) -> bool:
     """Whether the model itself gives a row of these cells a class that the explanation is about."""
     row = claim.model.row(cells, like=claim.row)
-    return _reached(claim, int(claim.model.predict_codes(row[np.newaxis])[0]))
+    reached = _reached(claim, int(claim.model.predict_codes(row[np.newaxis])[0]))
+    return reached and bool(claim.model.are_plausible(row[np.newaxis])[0])
 
 
 def _reached(claim: Distance, label: int) -> bool:

@@ -213,12 +213,23 @@ def _targets(q: Questions) -> list[int]:
 
 
 def _ways(q: Questions) -> list[list[tuple[int, int, int, int]]]:
-    """For each target what it must win: itself, a class, the least difference, and that which rounding cannot undo."""
+    """For each target what it must win: itself, a class, the least difference, and that which rounding cannot undo.
+
+    Where rows have to be plausible, it must also win against its shadow; see ``native_model``.
+    """
     scores, targets = q.scores, _targets(q)
     rest = [k for k in range(scores.n_classes) if k not in targets]
+
+    beside = scores.beside
+
+    def plausible(k: int) -> tuple[int, int, int, int]:
+        assert beside is not None
+        sure = beside.threshold_of_win(1, 0, margin=False) + beside.margin
+        return k, scores.n_classes + k, beside.threshold_of_win(1, 0), sure
 
     def contest(k: int, other: int) -> tuple[int, int, int, int]:
         sure = scores.threshold_of_win(k, other, margin=False) + scores.margin
         return k, other, scores.threshold_of_win(k, other), sure
 
-    return [[contest(k, other) for other in rest] for k in targets]
+    also = [] if beside is None else targets
+    return [[contest(k, other) for other in rest] + [plausible(k) for one in also if one == k] for k in targets]

@@ -57,6 +57,9 @@ def fingerprint(model: Explained) -> str:
         *scores.clauses, *scores.features, *(column.thresholds for column in model.grid.columns),
         [repr(given) for given in model.inputs], names, model.vote,
     ]  # fmt: skip
+    if scores.beside is not None:
+        beside = scores.beside
+        parts += [beside.leaves_of, beside.scores, beside.base, beside.needs_of, beside.needs, beside.margin]
     return _hash(parts)
 
 
