@@ -89,6 +89,7 @@ class Explanation:
     filled : inputs in which the row lacks a value, and a step of a pipeline fills in the one that ``row`` has
     found_row : (n_inputs,) the row of a counterfactual, where it is not the one of its cells that is nearest by value:
         prices or constraints decide then; else None
+    constraints : texts of the constraints between columns that a counterfactual satisfies
     """
 
     kind: ExplanationKind
@@ -116,6 +117,7 @@ class Explanation:
     ranges: str = ""
     filled: tuple[int, ...] = ()
     found_row: FloatArray | None = field(default=None, repr=False)
+    constraints: tuple[str, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -321,7 +323,9 @@ class Explanation:
     def _space(self) -> str:
         """Of which rows something is said, in words that follow a claim; empty where it is all rows."""
         told, plausible = among(self.model.knowledge.texts), self.model.plausible
-        return told if plausible is None else f"{told}; among plausible rows: {plausible.text}"
+        if plausible is not None:
+            told += f"; among plausible rows: {plausible.text}"
+        return told + (f"; with {' and '.join(self.constraints)}" if self.constraints else "")
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         rows: list[tuple[str, ...]] = [(line.feature, line.in_row, line.then) for line in self._lines()]
@@ -354,6 +358,7 @@ class Explanation:
             "witnesses": {str(feature): self._as_given(row) for feature, row in self.witnesses.items()},
             "targets": None if self.targets is None else [self._class(target) for target in self.targets],
             "knowledge": list(self.model.knowledge.texts),
+            "constraints": list(self.constraints),
             "plausible": None if self.model.plausible is None else self.model.plausible.least,
             "distance": _number(self.distance),
             "lower_bound": _number(self.lower_bound),

@@ -14,7 +14,7 @@ from proofwood.explain.answers.session import Session
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation, ExplanationKind
 from proofwood.explain.model.space import Key, position
 from proofwood.explain.search.questions import Questions
-from proofwood.model.node_table import IntArray
+from proofwood.model.node_table import FloatArray, IntArray
 
 
 class OutlierError(ValueError):
@@ -129,6 +129,12 @@ class Case:
     def is_real(self, cells: IntArray) -> bool:
         """Whether the model itself gives a row of these cells another class (of the targets), and it is plausible."""
         return self._has_class(cells) and self._is_plausible(cells)
+
+    def is_counted(self, row: FloatArray) -> bool:
+        """Whether the model itself gives a row (n_inputs,) another class (of the targets), and it is plausible."""
+        code, targets = int(self.model.predict_codes(row[np.newaxis])[0]), self.questions.targets
+        reached = code != self.label if targets is None else code in targets
+        return reached and bool(self.model.are_plausible(row[np.newaxis])[0])
 
     def _is_plausible(self, cells: IntArray) -> bool:
         beside = self.scores.beside

@@ -13,7 +13,9 @@ from proofwood.explain import arguments
 from proofwood.explain.answers.abductive import status_of
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.certified import certified
+from proofwood.explain.answers.constrained import constrained
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
+from proofwood.explain.model.linear import read_constraints
 from proofwood.explain.model.prices import (
     Metric,
     cell_prices,
@@ -88,24 +90,30 @@ def counterfactual(
     weights: Weights | None,
     immutable: Features,
     within: Mapping[Key, object] | None,
+    constraints: Iterable[str] | None = None,
 ) -> Explanation:
     """The explanation, with the options of :meth:`proofwood.Explainer.counterfactual`."""
     arguments.choice(metric, "metric", get_args(Metric))
+    linear = read_constraints(constraints, case.model.inputs)
     counts = count_prices(case.model, case.cells) if metric == "changes" else None
     prices, tariff = cell_prices(case.model, case.row, case.cells, weights, metric)
     if metric == "changes":
         if weights is not None:
             raise ValueError("weights are not for metric='changes', where each changed feature counts 1: take 'l1'")
-        if counts is None:
+        if counts is None and not linear:
             if within is not None:
                 raise ValueError(
                     "within and metric='changes' do not go together where a column's missing values go either way in "
                     "tests, or a feature has several columns: take metric='l1'"
                 )
             return _fewest_changes(case, immutable)
-        prices = counts
+        prices = counts or prices
     forbid(case.model, case.row, case.cells, prices, within or {})
     fixed = case.features(immutable, "immutable")
+    if linear:
+        return constrained(
+            case, linear, metric=metric, tariff=tariff, prices=prices, fixed=fixed, within=within or {}
+        )
     best = _nearest(case, prices, fixed, metric)
     lower = length_of(best.lower_bound, metric)
     if best.cells is None:

@@ -17,6 +17,7 @@ from proofwood.explain import arguments
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.contrastive import counterfactual
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
+from proofwood.explain.model.linear import EXAMPLE
 from proofwood.explain.model.prices import Metric
 from proofwood.explain.model.space import Key
 from proofwood.explain.model.tariffs import Weights
@@ -61,12 +62,14 @@ def counterfactuals(
     weights: Weights | None,
     immutable: Features,
     within: Mapping[Key, object] | None,
+    constraints: Iterable[str] | None = None,
 ) -> list[Explanation]:
     """The answers, with the options of :meth:`proofwood.Explainer.counterfactuals`."""
     most = arguments.count(limit, "limit", least=1)
     if most is None:
         raise TypeError("limit=None: expected how many rows are wanted")
-    queue = _Queue(case, {"metric": metric, "weights": weights, "within": within})
+    stated = None if constraints is None else arguments.several(constraints, "constraints", EXAMPLE)
+    queue = _Queue(case, {"metric": metric, "weights": weights, "within": within, "constraints": stated})
     queue.branch(frozenset(case.features(immutable, "immutable")))
     answers: list[Explanation] = []
     while len(answers) < most and (next_one := queue.pop()) is not None:

@@ -233,9 +233,8 @@ def forbid(
             _forbid_numbers(model, row, j, cells, allowed, prices)
 
 
-def _forbid_numbers(
-    model: Explained, row: FloatArray, j: int, cells: IntArray, allowed: object, prices: Sequence[FloatArray]
-) -> None:
+def permitted_numbers(model: Explained, row: FloatArray, j: int, allowed: object) -> tuple[float, float]:
+    """Least and greatest number that ``within`` permits a column; ValueError if it makes no sense."""
     name, own, levels = model.inputs[j].name, float(row[j]), model.inputs[j].levels
     if isinstance(allowed, str) and allowed in ("up", "down"):
         low, high = (own, math.inf) if allowed == "up" else (-math.inf, own)
@@ -250,6 +249,13 @@ def _forbid_numbers(
         raise ValueError(
             f"within[{name!r}]={allowed!r} leaves out the row's own value {own:g}: widen it, or change the row first"
         )
+    return low, high
+
+
+def _forbid_numbers(
+    model: Explained, row: FloatArray, j: int, cells: IntArray, allowed: object, prices: Sequence[FloatArray]
+) -> None:
+    low, high = permitted_numbers(model, row, j, allowed)
     for g in model.grid.of_input[j]:
         if model.grid.columns[g].role == "missing":
             continue

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from proofwood.explain.model.linear import read_constraints
 from proofwood.explain.model.prices import Metric, length_of
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.proofs.verify import Model, Verified
@@ -54,6 +55,10 @@ class Distance(Protocol):
         """How the distance is counted from the prices."""
 
     @property
+    def constraints(self) -> Sequence[str]:
+        """Constraints between columns that the row satisfies."""
+
+    @property
     def distance(self) -> float:
         """Price of the change."""
 
@@ -95,11 +100,20 @@ def verify_distance(claim: Distance, *, oracle: Oracle, seconds: float | None = 
         else:
             changes = None
             doubts.append(f"{fault}, and another one only up to rounding")
+    for one in read_constraints(claim.constraints, claim.model.inputs):
+        if claim.witness is None or not one.holds(claim.witness):
+            changes = False
+            problems.append(f"the row found breaks the constraint {one.text!r}")
     bound, known = _least(claim, Questions(oracle, claim.cells, claim.label, targets=claim.targets, seconds=seconds))
     least: bool | None = bool(bound >= claim.distance - TOLERANCE * max(1.0, claim.distance))
     if not least and not known:
         least = None
         problems.append(f"no answer in time: proved is a distance of at least {bound:g}")
+    elif not least and claim.constraints:
+        least = None
+        problems.append(
+            f"a second proof knows nothing of constraints: without them, a row at the distance {bound:g} has another class"
+        )
     elif not least:
         problems.append(f"a row at the distance {bound:g} has another class")
     return Verified(changes, least, problems, doubts)

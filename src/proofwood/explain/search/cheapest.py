@@ -58,6 +58,8 @@ def cheapest(
     accept: Callable[[IntArray], bool] | None = None,
     starts: Sequence[IntArray] = (),
     options: PriceOptions = DEFAULT_OPTIONS,
+    box: tuple[IntArray, IntArray] | None = None,
+    near: IntArray | None = None,
 ) -> Nearest:
     """The row of another class with the least sum of prices.
 
@@ -69,6 +71,8 @@ def cheapest(
         about rows only that rounding might decide about, and must say the same of all rows of the same leaves
     starts : rows known to be of another class, within what may change
     options : switches
+    box : least and greatest cells (n_columns,) of the rows that are looked for; all that ``immutable`` permits by default
+    near : (n_columns,) cells of the box from which prices do not fall away; those of the row by default
 
     Raises
     ------
@@ -77,12 +81,13 @@ def cheapest(
     KeyboardInterrupt
         At Ctrl-C.
     """
-    given, calls = check_prices(q, prices), q.calls
-    low, high = q.scores.box(q.cells, immutable)
+    given, calls = check_prices(q, prices, near), q.calls
+    low, high = q.scores.box(q.cells, immutable) if box is None else box
+    center = q.cells if near is None else near
     rows = [np.asarray(row, dtype=np.int64) for row in starts]
     if not rows:
         left = q.seconds_left
-        answer = q.ask_box(low, high, seconds=None if left is None else left / 4, near=q.cells)
+        answer = q.ask_box(low, high, seconds=None if left is None else left / 4, near=center)
         if answer.changes is False:
             return Nearest("none", None, -1, math.inf, math.inf, q.calls - calls)
         if answer.witness is not None:
@@ -91,7 +96,7 @@ def cheapest(
     for row in rows:
         best = best.or_cheaper(q, given, row, accept)
     while not q.out_of_time:
-        found, unit = _search(q, model, given, best, (low, high), rows, accept, options)
+        found, unit = _search(q, model, given, best, (low, high), center, rows, accept, options)
         before = best.distance
         if found["way"] >= 0:
             best = best.or_cheaper(q, given, np.array(found["best"], dtype=np.int64), None)
@@ -149,6 +154,7 @@ def _search(
     prices: Sequence[FloatArray],
     best: _Row,
     box: tuple[IntArray, IntArray],
+    near: IntArray,
     starts: Sequence[IntArray],
     accept: Callable[[IntArray], bool] | None,
     options: PriceOptions,
@@ -165,7 +171,7 @@ def _search(
         [column.tolist() for column in whole],
         box[0].tolist(),
         box[1].tolist(),
-        q.cells.tolist(),
+        near.tolist(),
         most + 1,
         asdict(options),
     )

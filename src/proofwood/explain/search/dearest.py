@@ -23,6 +23,7 @@ def dearest(
     immutable: Collection[int] = (),
     accept: Callable[[IntArray], bool] | None = None,
     find: Callable[[list[FloatArray]], Nearest] | None = None,
+    box: tuple[IntArray, IntArray] | None = None,
 ) -> Nearest:
     """The row of another class with the least price of its dearest cell.
 
@@ -31,13 +32,14 @@ def dearest(
     q : questions about the row
     prices, immutable, accept : as in :func:`proofwood.explain.search.counterfactual.nearest`
     find : what finds a row that ``accept`` takes, and of finite price; asked once ``accept`` has refused a row
+    box : least and greatest cells (n_columns,) of the rows that are looked for; by default all that ``immutable`` permits
 
     Raises
     ------
     ValueError
         If prices are not as described there.
     """
-    search = _Bisection(q, check_prices(q, prices), immutable)
+    search = _Bisection(q, check_prices(q, prices) if box is None else list(prices), immutable, box)
     before = q.calls
     best, least, bound = search.run(search.ask)
     if best is not None and accept is not None and not accept(best):  # rounding decides about this row
@@ -54,12 +56,19 @@ _Row = IntArray | bool | None
 
 
 class _Bisection:
-    def __init__(self, q: Questions, prices: Sequence[FloatArray], immutable: Collection[int]) -> None:
+    def __init__(
+        self,
+        q: Questions,
+        prices: Sequence[FloatArray],
+        immutable: Collection[int],
+        box: tuple[IntArray, IntArray] | None,
+    ) -> None:
         self.q, self.prices = q, prices
-        self.low, self.high = q.scores.box(q.cells, immutable)
+        self.low, self.high = q.scores.box(q.cells, immutable) if box is None else box
         paid = [price[low : high + 1] for price, low, high in zip(prices, self.low, self.high, strict=True)]
         every = np.unique(np.concatenate([[0.0], *paid]))
-        self.radii = every[np.isfinite(every)]
+        least = max((float(part.min()) for part in paid), default=0.0)  # every row of the box costs that
+        self.radii = every[np.isfinite(every) & (every >= least)]
 
     def run(self, ask: Callable[[float], _Row], start: float = 0.0) -> tuple[IntArray | None, float, float]:
         """Cells of the nearest row, its price, and what no row costs less; without a row, None and inf.

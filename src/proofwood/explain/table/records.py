@@ -186,6 +186,7 @@ def explanation_of(
         ranges=record.get("ranges", ""),
         filled=tuple(record.get("filled", ())),
         found_row=_numbers(record["found"]) if "found" in record else None,
+        constraints=tuple(options.get("constraints") or ()),
     )
 
 
