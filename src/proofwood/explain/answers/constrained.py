@@ -103,6 +103,12 @@ def _task(
             if model.grid.columns[g].role == "missing":  # a comparison with a missing value is false
                 low[g] = high[g] = 0
 
+    unpaid = [
+        j
+        for j in columns
+        if np.isnan(case.row[j]) and all(model.grid.columns[g].role != "missing" for g in model.grid.of_input[j])
+    ]  # of a column that the model does not test, no cell says that it gets a value, which costs 1
+
     def valued(row: FloatArray, values: Sequence[float]) -> FloatArray:
         found = row.copy()
         found[list(columns)] = values
@@ -126,6 +132,7 @@ def _task(
         tied=tied,
         rows=[_renamed(row, at) for constraint in constraints for row in constraint.rows],
         metric=metric,
+        base=float(min(1, len(unpaid)) if metric == "linf" else len(unpaid)),
         box=(low, high),
         find=_finder(case, metric),
         made=made,

@@ -65,6 +65,7 @@ class Task:
     tied : columns that constraints speak of
     rows : the constraints, over the columns of ``tied``
     metric : "l1", "l2" or "linf"
+    base : what every row pays beside the prices of its cells; for "linf" what its dearest change costs at least
     box : cells of the rows that are looked for
     find : the nearest row of another class by prices, in a box, near some cells, to which prices are 0 (unless "linf")
     made : a row of the table of some cells and values of ``tied``, and its price; None if it does not count
@@ -79,6 +80,7 @@ class Task:
     tied: Sequence[Tied]
     rows: Sequence[LinearRow]
     metric: Metric
+    base: float
     box: tuple[IntArray, IntArray]
     find: Callable[[list[FloatArray], tuple[IntArray, IntArray], IntArray], Nearest]
     made: Callable[[IntArray, Sequence[float]], tuple[FloatArray, float] | None]
@@ -189,8 +191,10 @@ class _Search:
         found, rest = self._nearest(node, values, of_values=paid if single else None)
         if found.status == "none":
             return
-        bound = max(bound, rest + found.lower_bound if self.task.metric != "linf" else max(rest, found.lower_bound))
-        bound = max(bound, paid)
+        if self.task.metric == "linf":
+            bound = max(bound, rest, found.lower_bound, paid)
+        else:
+            bound = max(bound, rest + found.lower_bound, self.task.base + paid)
         if found.cells is None:  # the time is over
             self.doubtful = min(self.doubtful, bound)
             return
@@ -268,7 +272,7 @@ class _Search:
         values : interval of each column of ``tied``
         of_values : what these columns cost, where that is known; their cells then cost nothing
         """
-        prices, near, rest = list(self.task.prices), self.task.cells.copy(), 0.0
+        prices, near, rest = list(self.task.prices), self.task.cells.copy(), self.task.base
         for one, (low, high) in zip(self.task.tied, values, strict=True):
             for g in one.grids:
                 price = prices[g]
@@ -279,18 +283,21 @@ class _Search:
                 near[g] = own if price[own] == at.min() else node.low[g] + int(at.argmin())
                 prices[g] = price
         near = np.clip(near, node.low, node.high)
+        never = Nearest("none", None, -1, math.inf, math.inf, 0)
+        if any(math.isinf(prices[g][cell]) for g, cell in enumerate(near.tolist())):
+            return never, rest
         if self.task.metric != "linf":
             for g, cell in enumerate(near.tolist()):
-                if prices[g][cell]:
+                if prices[g][cell]:  # every row of the box pays that; cells nearer to the row are outside
                     rest += float(prices[g][cell])
-                    prices[g] = prices[g] - prices[g][cell]
+                    prices[g] = np.maximum(0.0, prices[g] - prices[g][cell])
         beside = of_values or 0.0
-        total = rest + beside if self.task.metric != "linf" else beside
+        total = rest + beside if self.task.metric != "linf" else max(rest, beside)
         if math.isfinite(self.upper) and self.task.metric != "linf":
             most = self.upper - total
+            if most < 0:
+                return never, total
             prices = [np.where(price > most * (1 + TOLERANCE), np.inf, price) for price in prices]
-        if any(math.isinf(prices[g][cell]) for g, cell in enumerate(near.tolist())):
-            return Nearest("none", None, -1, math.inf, math.inf, 0), total
         return self.task.find(prices, (node.low, node.high), near), total
 
     def _clipped(self, one: Tied, g: int, low: float, high: float) -> FloatArray:

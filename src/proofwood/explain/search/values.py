@@ -295,6 +295,9 @@ class Program:
         fixed: Box = list(box)
         for i in self.whole:
             fixed[i] = (Fraction(round(point[i])),) * 2
+        as_it_is = _clipped(fixed, point)
+        if holds(as_it_is):
+            return as_it_is
         for give in (0, -2, -8, -64, -4096, -(2**18)):
             near = self._near(fixed, point, give)
             if near is None:
