@@ -1,4 +1,4 @@
-"""Nearest rows under linear constraints: integer columns against all integer rows, others against each cell of the grid.
+"""Nearest rows under linear constraints: integer columns against all integer rows, others against each cell of a grid.
 
 Constraints are drawn as numbers and written as texts, which the reference never reads. In a cell of the grid the class
 is the same, so that the nearest values there are a linear program, which HiGHS solves in floats.

@@ -23,6 +23,10 @@ from proofwood.explain.search.values import TiedColumn
 from proofwood.model.node_table import FloatArray, IntArray
 
 
+class ContradictionError(ValueError):
+    """A constraint that no row satisfies which agrees with the row on the features that do not change."""
+
+
 def constrained(
     case: Case,
     constraints: Sequence[Constraint],
@@ -42,6 +46,13 @@ def constrained(
     metric, tariff, prices : what changes cost
     fixed : features that do not change
     within : what columns may become
+
+    Raises
+    ------
+    ContradictionError
+        If a constraint has nothing left that may change, and the row breaks it.
+    ValueError
+        If options do not go together.
     """
     columns = sorted({j for constraint in constraints for j in constraint.columns})
     _check(case, constraints, columns, metric, tariff, fixed)
@@ -75,7 +86,7 @@ def _check(
     kept = {j for feature in fixed for j in case.model.inputs_of(feature)}
     for constraint in constraints:
         if constraint.columns <= kept and not constraint.holds(case.row):
-            raise ValueError(
+            raise ContradictionError(
                 f"the constraint {constraint.text!r} is broken by the row, and all its columns are immutable: let one "
                 "of them change, or leave the constraint out"
             )
@@ -161,16 +172,16 @@ def _tied(case: Case, j: int, tariff: Tariff, allowed: object, *, kept: bool) ->
         low, high = (own if math.isinf(down) else low), (own if math.isinf(up) else high)
     if kept:
         if missing:
-            raise ValueError(
-                f"the column {given.name!r} is part of a constraint, and the row has no value there, which is immutable: "
-                "let it change, or leave the constraint out"
+            raise ContradictionError(
+                f"the column {given.name!r} is part of a constraint, and the row has no value there, which is "
+                "immutable: let it change, or leave the constraint out"
             )
         low = high = own
     if given.whole:
         low, high = float(np.ceil(low)), float(np.floor(high))
     priced = not missing and not choice
-    rates = [Fraction(rate) if priced and math.isfinite(rate) else Fraction(0) for rate in (down, up)]
-    column = TiedColumn(None if missing else Fraction(own), *rates, given.whole)
+    less, more = (Fraction(rate) if priced and math.isfinite(rate) else Fraction(0) for rate in (down, up))
+    column = TiedColumn(None if missing else Fraction(own), less, more, given.whole)
     grids = tuple(g for g in model.grid.of_input[j] if model.grid.columns[g].role.startswith("value"))
     return Tied(j, grids, low, high, priced, column)
 
@@ -181,9 +192,7 @@ def _renamed(row: LinearRow, at: Mapping[int, int]) -> LinearRow:
     return LinearRow(factors, row.bound, slack, row.slack_bound, row.equation)
 
 
-def _finder(
-    case: Case, metric: Metric
-) -> Callable[[list[FloatArray], tuple[IntArray, IntArray], IntArray], Nearest]:
+def _finder(case: Case, metric: Metric) -> Callable[[list[FloatArray], tuple[IntArray, IntArray], IntArray], Nearest]:
     """What finds the nearest row of another class in a box, whether or not it satisfies constraints."""
     q = case.questions
     oracle = q.oracle

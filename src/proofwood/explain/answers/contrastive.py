@@ -111,9 +111,7 @@ def counterfactual(
     forbid(case.model, case.row, case.cells, prices, within or {})
     fixed = case.features(immutable, "immutable")
     if linear:
-        return constrained(
-            case, linear, metric=metric, tariff=tariff, prices=prices, fixed=fixed, within=within or {}
-        )
+        return constrained(case, linear, metric=metric, tariff=tariff, prices=prices, fixed=fixed, within=within or {})
     best = _nearest(case, prices, fixed, metric)
     lower = length_of(best.lower_bound, metric)
     if best.cells is None:

@@ -15,6 +15,7 @@ from itertools import count
 
 from proofwood.explain import arguments
 from proofwood.explain.answers.case import Case
+from proofwood.explain.answers.constrained import ContradictionError
 from proofwood.explain.answers.contrastive import counterfactual
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.model.linear import EXAMPLE
@@ -43,7 +44,12 @@ class _Queue:
         if fixed in self._seen:
             return
         self._seen.add(fixed)
-        found = counterfactual(self.case, immutable=sorted(fixed), **self.options)  # type: ignore[arg-type]
+        try:
+            found = counterfactual(self.case, immutable=sorted(fixed), **self.options)  # type: ignore[arg-type]
+        except ContradictionError:
+            if len(self._seen) == 1:  # what the user says contradicts itself
+                raise
+            return
         if found.status.removesuffix(UP_TO_ROUNDING) not in ("optimal", "none"):
             self.open = min(self.open, 0.0 if math.isnan(found.lower_bound) else found.lower_bound)
         if found.witness_cells:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from proofwood import memory
 from proofwood.explain.model.regions import in_region, units
 from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.model.space import Input
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle, check_answer
 from proofwood.explain.oracles.regions import ask_region
@@ -53,6 +54,10 @@ class Model(Protocol):
     @property
     def feature_names(self) -> Sequence[str]:
         """Names of the features."""
+
+    @property
+    def inputs(self) -> Sequence[Input]:
+        """Columns of its rows."""
 
     def predict_codes(self, X: Any) -> IntArray:
         """(n_rows,) class codes of the real model."""

@@ -112,7 +112,8 @@ def verify_distance(claim: Distance, *, oracle: Oracle, seconds: float | None = 
     elif not least and claim.constraints:
         least = None
         problems.append(
-            f"a second proof knows nothing of constraints: without them, a row at the distance {bound:g} has another class"
+            "a second proof knows nothing of constraints: without them, a row at the distance "
+            f"{bound:g} has another class"
         )
     elif not least:
         problems.append(f"a row at the distance {bound:g} has another class")

@@ -71,7 +71,8 @@ def cheapest(
         about rows only that rounding might decide about, and must say the same of all rows of the same leaves
     starts : rows known to be of another class, within what may change
     options : switches
-    box : least and greatest cells (n_columns,) of the rows that are looked for; all that ``immutable`` permits by default
+    box : least and greatest cells (n_columns,) of the rows that are looked for; by default those that ``immutable``
+        permits
     near : (n_columns,) cells of the box from which prices do not fall away; those of the row by default
 
     Raises

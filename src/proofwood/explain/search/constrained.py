@@ -201,9 +201,8 @@ class _Search:
         if self._no_better(bound):
             return
         if single:
-            if not self._offer(found.cells, box, cheapest) or found.status != "optimal":
-                self.doubtful = min(self.doubtful, bound)
-            elif not self._no_better(bound):
+            self._offer(found.cells, box, cheapest)
+            if not self._no_better(bound):  # no row of that price was made
                 self.doubtful = min(self.doubtful, bound)
             return
         self._push(bound, replace(node, cells=found.cells, point=cheapest.point))

@@ -32,7 +32,8 @@ def dearest(
     q : questions about the row
     prices, immutable, accept : as in :func:`proofwood.explain.search.counterfactual.nearest`
     find : what finds a row that ``accept`` takes, and of finite price; asked once ``accept`` has refused a row
-    box : least and greatest cells (n_columns,) of the rows that are looked for; by default all that ``immutable`` permits
+    box : least and greatest cells (n_columns,) of the rows that are looked for; by default those that ``immutable``
+        permits. Prices need then not be 0 at the row
 
     Raises
     ------

@@ -310,7 +310,7 @@ class Program:
         return None
 
     def _on_grid(self, box: Box, point: Sequence[Fraction], bits: int, give: int) -> list[float]:
-        """Values of the box with so many bits, one column after the other, as long as the constraints leave such ones."""
+        """Values of the box with so many bits, column after column, as long as the constraints leave such ones."""
         fixed, now = list(box), list(point)
         for i, (low, high) in enumerate(box):
             if low == high:
@@ -341,9 +341,7 @@ def _parts(box: Box, i: int, x: Fraction) -> list[Box]:
         ends = [(low, middle - 1), (middle, middle), (middle + 1, high)]
     else:
         ends = [(low, Fraction(math.floor(x))), (Fraction(math.ceil(x)), high)]
-    return [
-        [*box[:i], (a, b), *box[i + 1 :]] for a, b in ends if a is None or b is None or a <= b
-    ]
+    return [[*box[:i], (a, b), *box[i + 1 :]] for a, b in ends if a is None or b is None or a <= b]
 
 
 def _holds(factors: Sequence[Fraction], moves: Sequence[Fraction], bound: Fraction) -> bool:
