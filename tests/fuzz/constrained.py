@@ -189,8 +189,7 @@ def _ask(explainer: Explainer, x: Any, least: float, counts: Counter[str], **opt
         columns = [set(explainer.model.inputs_of(feature)) for feature in found.features]
         assert set.union(set(), *columns) >= changed, "a change is not told"
         assert all(some & changed for some in columns), "a feature is told that does not change"
-    split = any(column.role == "value_missing_high" for column in explainer.model.grid.columns)
-    if options["time_limit"] is None and not split:  # two columns for the same numbers, of which one is priced
+    if options["time_limit"] is None:
         assert found.status == ("none" if math.isinf(least) else "optimal"), (found.status, least)
     if not math.isnan(found.lower_bound):
         assert found.lower_bound <= least + near, f"bound {found.lower_bound}, but {least} is enough"

@@ -333,8 +333,8 @@ class Explainer:
             or a list of categories, of which the first and the last one where they have an order; for a group of 0/1
             columns those that may become 1
         constraints : what the row found satisfies: comparisons (<, <=, >, >=, ==) of sums of columns times numbers,
-            such as ``"debts <= 0.5 * income"`` or ``"total == a + b"``, as float64 works them out. ``x`` itself need not
-            satisfy them. Not for ``metric="changes"``
+            such as ``"debts <= 0.5 * income"`` or ``"total == a + b"``, as float64 works them out. ``x`` itself need
+            not satisfy them. Not for ``metric="changes"``
         time_limit : as in every method
 
         Returns

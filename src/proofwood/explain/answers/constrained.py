@@ -56,7 +56,8 @@ def constrained(
     """
     columns = sorted({j for constraint in constraints for j in constraint.columns})
     _check(case, constraints, columns, metric, tariff, fixed)
-    found = satisfying(_task(case, constraints, columns, metric, tariff, prices, fixed, within))
+    also = [j for j in _split(case) if j not in columns and j not in tariff.values]
+    found = satisfying(_task(case, constraints, [*columns, *also], metric, tariff, prices, fixed, within))
     return _explained(case, constraints, found, metric, prices, fixed)
 
 
@@ -92,6 +93,13 @@ def _check(
             )
 
 
+def _split(case: Case) -> list[int]:
+    """Columns of numbers with two grid columns, whose values no price of cells pays for exactly."""
+    grid = case.model.grid
+    two = {column.column for column in grid.columns if column.role == "value_missing_high"}
+    return sorted(j for j in two if not np.isnan(case.row[j]))
+
+
 def _task(
     case: Case,
     constraints: Sequence[Constraint],
@@ -104,6 +112,7 @@ def _task(
 ) -> Task:
     model, q = case.model, case.questions
     kept = {j for feature in fixed for j in model.inputs_of(feature)}
+    asked = {j for constraint in constraints for j in constraint.columns}
     names = [given.name for given in model.inputs]
     limits = {position(key, names, "within"): allowed for key, allowed in within.items() if key not in _groups(case)}
     tied = [_tied(case, j, tariff, limits.get(j), kept=j in kept) for j in columns]
@@ -111,7 +120,7 @@ def _task(
     low, high = case.scores.box(case.cells, fixed)
     for j in columns:
         for g in model.grid.of_input[j]:
-            if model.grid.columns[g].role == "missing":  # a comparison with a missing value is false
+            if model.grid.columns[g].role == "missing" and j in asked:  # a comparison with a missing value is false
                 low[g] = high[g] = 0
 
     unpaid = [

@@ -97,7 +97,19 @@ class Program:
         StoppedError
             If the time is over.
         """
+        # Where a column is free to move both ways for nothing, its two variables together would only add to the slack.
+        # So it moves one way at a time.
         anchors = self._anchors(box)
+        for i, (low, high) in enumerate(box):
+            one_way = anchors[i] in (low, high) or (self._rate(i, 1) and self._rate(i, -1))
+            if not one_way and any(row.slack.get(i) for row in self.rows):
+                halves = [(low, anchors[i]), (anchors[i], high)]
+                both = [self.relaxed([*box[:i], half, *box[i + 1 :]]) for half in halves]
+                return min((one for one in both if one is not None), key=lambda one: one.bound, default=None)
+        return self._program(box, anchors)
+
+    def _program(self, box: Box, anchors: list[Fraction]) -> Values | None:
+        """The same of a box in which no column moves both ways for nothing."""
         variables = self._variables(box, anchors)
         paid = [self._paid(i, anchor) for i, anchor in enumerate(anchors)]
         if self.metric == "l2":
@@ -263,7 +275,7 @@ class Program:
         inside = all(_holds(factors, moves, bound) for factors, bound in rows)
         return Values(max(base + found[0], ZERO), point if inside else self._near(box, point, 1) or point)
 
-    # ------------------------------------------------------------------------------------------------ numbers of float64
+    # ----------------------------------------------------------------------------------------------- numbers of float64
 
     def _near(self, box: Box, target: Sequence[Fraction], give: int) -> list[Fraction] | None:
         """Values of the box near some others, with so much of the slack of rounding."""
