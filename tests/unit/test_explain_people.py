@@ -266,8 +266,7 @@ def test_they_go_with_other_options() -> None:
     assert found.witness.tolist() == [9.0, 4.0]
     assert found.distance == 17.0
     several = explainer().counterfactuals([2.0, 2.0], weights=1.0, constraints=["x + y >= 9"])
-    assert [one.witness.tolist() for one in several] == [[9.0, 2.0], [5.0, 5.0]] or several[0].distance == 7.0
-    assert all(one.witness.sum() >= 9 for one in several)
+    assert [(one.distance, one.witness.tolist()) for one in several] == [(6.0, [5.0, 5.0]), (7.0, [9.0, 2.0])]
     assert several[0].to_dict()["constraints"] == ["x + y >= 9"]
     assert "; with x + y >= 9" in several[0].to_markdown()
 
