@@ -9,7 +9,7 @@ import joblib
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor
 
 from proofwood import OptimalTreeClassifier
 from proofwood.explain.proofs.certificate_content import digest
@@ -46,6 +46,34 @@ def test_a_rule_for_a_row_of_our_own_tree(folder):
     assert lines["prediction"] == label
     assert lines["status"] == "minimal: no feature can be spared"
     assert lines["verified"] == "confirmed by a second look"
+
+
+def test_constraints_and_plausible_rows_are_asked_for_and_told(folder):
+    table = pl.read_csv(folder / "loans.csv").drop("ok")
+    usual = IsolationForest(n_estimators=20, random_state=0).fit(table)
+    joblib.dump(usual, folder / "usual.joblib")
+    row = int(np.flatnonzero(usual.predict(table) == 1)[0])
+    asked = ["explain", folder / "forest.joblib", folder / "loans.csv", "--drop", "ok", "--row", row, "--trust-pickle"]
+    change = [*asked, "--kind", "counterfactual"]
+    tied = told(worked(*change, "--constraint", "debt <= 0.5 * income", "--constraint", "age >= 18"))
+    assert tied["with"] == "debt <= 0.5 * income and age >= 18"
+    said = json.loads(worked(*change, "--constraint", "debt <= 0.5 * income", "--json"))["explanation"]
+    assert said["constraints"] == ["debt <= 0.5 * income"]
+    income, debt, _ = said["witness"]
+    assert debt <= 0.5 * income
+    sensible = told(worked(*asked, "--plausible", folder / "usual.joblib", "--least-score", "-0.6"))
+    assert sensible["plausible"] == "the isolation forest gives a score of at least -0.6"
+    assert (
+        json.loads(worked(*asked, "--plausible", folder / "usual.joblib", "--json"))["explanation"]["plausible"] == -0.5
+    )
+    for options, words in {
+        ("--constraint", "debt <= 3"): "--constraint is no option",
+        ("--kind", "counterfactual", "--constraint", "debt * age <= 3"): "multiplies columns",
+        ("--least-score", "-0.5"): "--least-score is for --plausible",
+        ("--plausible", folder / "forest.joblib"): "expected a fitted IsolationForest",
+        ("--plausible", folder / "usual.joblib", "--certificate", folder / "c.json"): "do not go together",
+    }.items():
+        assert words in failed(*asked, *options)
 
 
 def test_a_pickle_is_loaded_only_on_trust_and_the_message_says_why(folder):

@@ -190,7 +190,7 @@ def test_weights_turn_the_nearest_row(explainer, frame):
     row = table[:1]
     dear = explainer.counterfactual(row, weights={"income": 1000.0, "home": 1000.0})
     assert dear.distance >= explainer.counterfactual(row, weights={"income": 0.0, "home": 0.0}).distance
-    with pytest.raises(ValueError, match="finite number from 0"):
+    with pytest.raises(ValueError, match="expected a price from 0"):
         explainer.counterfactual(row, weights={"income": -1.0})
     with pytest.raises(ValueError, match="is not a column"):
         explainer.counterfactual(row, weights={"wealth": 1.0})

@@ -14,7 +14,7 @@ from proofwood.cli.completion import columns
 from proofwood.cli.corrections import one_of
 from proofwood.cli.explanations import Kind, Request, explain_all, explain_one
 from proofwood.cli.files import require_out
-from proofwood.cli.foreign import convert, load_model
+from proofwood.cli.foreign import convert, isolation_forest, load_model
 from proofwood.cli.options import (
     TABLE_HELP,
     Confidence,
@@ -61,6 +61,24 @@ def explain(
     number: Number = None,
     confidence: Confidence = None,
     knowledge: Knowledge = [],  # noqa: B006
+    plausible: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Isolation forest of scikit-learn (with --trust-pickle): only rows that it holds for inliers count.",
+        ),
+    ] = None,
+    least_score: Annotated[
+        float | None, typer.Option(metavar="S", help="Of --plausible: least score of an inlier, between -1 and 0.")
+    ] = None,
+    constraint: Annotated[
+        list[str],
+        typer.Option(
+            metavar="COMPARISON",
+            help="Of --kind counterfactual: what the row satisfies, such as 'debts <= 0.5 * income'; may be repeated.",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
     feature_order: Annotated[
         str | None, typer.Option(metavar="COL,COL,...", help="Features to be left out first, if they can.")
     ] = None,
@@ -113,8 +131,9 @@ def explain(
     require_out(plot, model, data, option="--plot")
     require_picture(plot)
     order = None if feature_order is None else [name.strip() for name in feature_order.split(",")]
-    request = Request(kind, smallest, inflate, target, order, tuple(immutable))
+    request = Request(kind, smallest, inflate, target, order, tuple(immutable), tuple(constraint))
     fitted = load_model(model, trust_pickle=trust_pickle)
+    forest = isolation_forest(plausible, least_score, trust_pickle=trust_pickle)
     rows, names = read_rows(data, fitted, drop, sheet)
     converted = convert(
         fitted,
@@ -122,6 +141,7 @@ def explain(
         target=number_asked(number),
         confidence=confidence,
         knowledge=knowledge,
+        plausible=forest,
         feature_names=names,
         integer=integer,
     )

@@ -81,6 +81,8 @@ register(
                     "ranges": nullable(TEXT),
                     "targets": nullable(listing(LABEL)),
                     "witness": nullable(listing(CELL), "a row of another class, in the numbers of the model"),
+                    "plausible": nullable(NUMBER, "least score of every row that is considered, of --plausible"),
+                    "constraints": {**listing(TEXT), "description": "of --constraint"},
                     "distance": nullable(NUMBER),
                     "lower_bound": nullable(NUMBER, "least number of features, or least distance, that is proved"),
                     "engine": TEXT,
@@ -131,6 +133,7 @@ class Request:
     target : class to reach or to rule out, as text; None for all others
     order : features to be left out first in front
     immutable : features that do not change
+    constraints : between columns
     """
 
     kind: Kind = Kind.ABDUCTIVE
@@ -139,12 +142,14 @@ class Request:
     target: str | None = None
     order: Sequence[str] | None = None
     immutable: Sequence[str] = ()
+    constraints: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         no = {
             "--smallest": self.smallest and self.kind in (Kind.COUNTERFACTUAL, Kind.ENUMERATION),
             "--inflate": self.inflate and self.kind is not Kind.ABDUCTIVE,
             "--feature-order": self.order is not None and self.kind in (Kind.COUNTERFACTUAL, Kind.ENUMERATION),
+            "--constraint": bool(self.constraints) and self.kind is not Kind.COUNTERFACTUAL,
             "--immutable": bool(self.immutable) and self.kind in (Kind.ABDUCTIVE, Kind.ENUMERATION),
         }
         for option, wrong in no.items():
@@ -170,6 +175,7 @@ class Request:
             "inflate": self.inflate,
             "order": self.order,
             "immutable": tuple(self.immutable),
+            "constraints": tuple(self.constraints),
             "target": self.targets(explainer),
         }
         return {
@@ -197,7 +203,9 @@ class Request:
                 target=target,
                 certificate=certificate,
             )
-        return explainer.counterfactual(x, target=target, immutable=self.immutable)
+        return explainer.counterfactual(
+            x, target=target, immutable=self.immutable, constraints=self.constraints or None
+        )
 
 
 def explain_one(
@@ -335,7 +343,10 @@ def explain_all(explainer: Explainer, rows: pl.DataFrame, request: Request, out:
 def _answer(found: Explanation, row: int) -> dict[str, Any]:
     """An explanation in the form that is registered."""
     said = found.to_dict()
-    same = ("prediction", "status", "exact", "rule", "ranges", "targets", "distance", "lower_bound", "engine", "calls")
+    same = [
+        *("prediction", "status", "exact", "rule", "ranges", "targets", "plausible", "constraints", "distance"),
+        *("lower_bound", "engine", "calls"),
+    ]
     return {
         "row": row,
         **{name: said[name] for name in same},
@@ -361,6 +372,10 @@ def _report(found: Explanation, row: int) -> Mapping[str, str]:
     }
     if found.ranges:
         report["ranges"] = found.ranges
+    if found.constraints:
+        report["with"] = " and ".join(found.constraints)
+    if found.model.plausible is not None:
+        report["plausible"] = found.model.plausible.text
     if found.distance == found.distance:
         report["distance"] = f"{found.distance:.6g}, at least {found.lower_bound:.6g}"
     return {**report, "effort": f"{found.calls:,} questions to engine {found.engine}, {found.seconds:.2f} s"}

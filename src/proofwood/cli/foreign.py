@@ -44,6 +44,16 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
         raise DataError(f"{path} cannot be loaded as a pickle ({type(error).__name__}: {error})") from error
 
 
+def isolation_forest(path: Path | None, least_score: float | None, *, trust_pickle: bool) -> Any:
+    """What says which rows are plausible, as an explainer takes it; DataError if it cannot be read."""
+    if path is None:
+        if least_score is not None:
+            raise DataError("--least-score is for --plausible FILE")
+        return None
+    forest = load_model(path, trust_pickle=trust_pickle)
+    return forest if least_score is None else (forest, least_score)
+
+
 def convert(model: Any, **settings: Any) -> Explained:
     """``explained(model)``; DataError where the model is of no supported kind, or is asked something else."""
     from proofwood.explain.model.explained import explained

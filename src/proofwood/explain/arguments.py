@@ -105,6 +105,14 @@ def weight(value: Any, name: str) -> float:
     return number
 
 
+def price(value: Any, name: str) -> float:
+    """A number from 0, which may be infinite; TypeError or ValueError if the value is none."""
+    number = _real(value, name, "a price from 0, infinite for what may not be")
+    if not number >= 0:
+        raise ValueError(f"{name}={value!r}: expected a price from 0, infinite for what may not be")
+    return number
+
+
 def _real(value: Any, name: str, expected: str) -> float:
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name}={_shown(value)}: expected {expected}")

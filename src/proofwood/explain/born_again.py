@@ -280,6 +280,7 @@ def born_again(
         read = model.model if isinstance(model, Explainer) else model
     else:
         read = explained(model, X=X)
+    read.of_every_row("which tree equals the model")
     rows = None if X is None else read.read(X)
     with memory.within(memory_limit):
         left = None if seconds is None else max(0.0, seconds - (time.monotonic() - began))

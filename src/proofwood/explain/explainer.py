@@ -32,8 +32,9 @@ from proofwood.explain.answers.session import Session
 from proofwood.explain.answers.span import Range, span
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.model.explained import Explained, explained
-from proofwood.explain.model.prices import Metric, Weights
+from proofwood.explain.model.prices import Metric
 from proofwood.explain.model.space import Bounds, Group, Key
+from proofwood.explain.model.tariffs import Weights
 from proofwood.explain.oracles.engines import ENGINES
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search import relevance
@@ -105,6 +106,9 @@ class Explainer:
         in which the row (or the table) that is asked about does. Everywhere else every row of the space has a value
     knowledge : conditions that every possible row satisfies, as ``pandas.DataFrame.query`` takes them, such as
         ``"age >= 18 or job == 'student'"``; also ``"age < 18 -> income == 0"``. Rows that break one are not considered
+    plausible : a fitted ``IsolationForest`` over the same columns, or a pipeline that ends with one; or a pair of one
+        of these and the least score (as ``score_samples`` gives it) of a plausible row. Rows that it holds for outliers
+        are not considered. Of rows that are outliers themselves only changes can be asked for
     X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers
     engine : ``"auto"``, the package's own searches in turn; ``"cdcl"`` (learned clauses) or ``"messages"`` (bounds of
         a relaxation) alone; ``"sat"`` (majority votes), ``"bound"``, ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
@@ -147,6 +151,7 @@ class Explainer:
         integer: Iterable[Key] | None = None,
         missing: Iterable[Key] | None = None,
         knowledge: Iterable[str] | None = None,
+        plausible: Any = None,
         X: Any = None,
         engine: str = "auto",
         time_limit: float | None = None,
@@ -164,6 +169,7 @@ class Explainer:
             "integer": integer,
             "missing": missing,
             "knowledge": knowledge,
+            "plausible": plausible,
             "X": X,
         }
         if isinstance(model, Explained):
@@ -304,6 +310,7 @@ class Explainer:
         weights: Weights | None = None,
         immutable: Features = (),
         within: Mapping[Key, object] | None = None,
+        constraints: Iterable[str] | None = None,
         time_limit: float | None = None,
     ) -> Explanation:
         """The nearest row of another class, within the bounds, integers staying integers.
@@ -316,20 +323,30 @@ class Explainer:
             ``"linf"``: the greatest of them; ``"changes"``: number of changed features
         weights : price of a change by 1 in a column, or of another category in a feature; a number is the price in all
             of them. By default 1 over the range of the model's thresholds in the column, and 1 for a category. A value
-            that is there never becomes a missing one; a missing one becomes any value for the price 1
+            that is there never becomes a missing one; a missing one becomes any value for the price 1. Of numbers also
+            two prices, ``(down, up)``; of categories, and of groups of 0/1 columns by the names of these, a mapping
+            ``{to: price}`` or ``{(from, to): price}``, where what is not named costs 1; of both a function of the value
+            of the row and another one (of numbers one that does not fall away from the row, which is taken for granted
+            between thresholds). ``math.inf`` forbids a change
         immutable : as in every method
         within : from columns to what they may become: ``"up"`` or ``"down"`` from the row's own value, ``(low, high)``,
             or a list of categories, of which the first and the last one where they have an order; for a group of 0/1
             columns those that may become 1
+        constraints : what the row found satisfies: comparisons (<, <=, >, >=, ==) of sums of columns times numbers,
+            such as ``"debts <= 0.5 * income"`` or ``"total == a + b"``, as float64 works them out. ``x`` itself need
+            not satisfy them. Not for ``metric="changes"``
         time_limit : as in every method
 
         Returns
         -------
         Explanation
             Its ``witness`` is the row, its ``distance`` the price, ``lower_bound`` what is proved about all such rows.
+            Of status ``"none"`` if it is proved that there is none.
         """
         case = self._case(x, target, time_limit)
-        return counterfactual(case, metric=metric, weights=weights, immutable=immutable, within=within)
+        return counterfactual(
+            case, metric=metric, weights=weights, immutable=immutable, within=within, constraints=constraints
+        )
 
     @_within_memory
     @documented
@@ -343,6 +360,7 @@ class Explainer:
         weights: Weights | None = None,
         immutable: Features = (),
         within: Mapping[Key, object] | None = None,
+        constraints: Iterable[str] | None = None,
         time_limit: float | None = None,
     ) -> list[Explanation]:
         """Several nearest rows of another class, each with other changes than those before.
@@ -351,7 +369,7 @@ class Explainer:
         ----------
         x : as in every method
         limit : how many are wanted
-        target, metric, weights, immutable, within : as for :meth:`counterfactual`
+        target, metric, weights, immutable, within, constraints : as for :meth:`counterfactual`
         time_limit : seconds for all of them; that of the explainer by default
 
         Returns
@@ -362,7 +380,15 @@ class Explainer:
             ones, its ``immutable`` says). Fewer than ``limit`` if there are no others, or the time is over.
         """
         case = self._case(x, target, time_limit)
-        return counterfactuals(case, limit=limit, metric=metric, weights=weights, immutable=immutable, within=within)
+        return counterfactuals(
+            case,
+            limit=limit,
+            metric=metric,
+            weights=weights,
+            immutable=immutable,
+            within=within,
+            constraints=constraints,
+        )
 
     @_within_memory
     @documented

@@ -87,6 +87,9 @@ class Explanation:
         - ``"wide"``: right, but a limit was reached: a range may be narrower than it could be
 
     filled : inputs in which the row lacks a value, and a step of a pipeline fills in the one that ``row`` has
+    found_row : (n_inputs,) the row of a counterfactual, where it is not the one of its cells that is nearest by value:
+        prices or constraints decide then; else None
+    constraints : texts of the constraints between columns that a counterfactual satisfies
     """
 
     kind: ExplanationKind
@@ -113,6 +116,8 @@ class Explanation:
     message: str = ""
     ranges: str = ""
     filled: tuple[int, ...] = ()
+    found_row: FloatArray | None = field(default=None, repr=False)
+    constraints: tuple[str, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -204,7 +209,7 @@ class Explanation:
         made: dict[int, FloatArray] = {}
         for feature, cells in self.witness_cells.items():
             if id(cells) not in made:
-                made[id(cells)] = self.model.row(cells, like=self.row)
+                made[id(cells)] = self.model.row(cells, like=self.row) if self.found_row is None else self.found_row
             rows[feature] = made[id(cells)]
         return rows
 
@@ -231,7 +236,7 @@ class Explanation:
             counted leaf by leaf, and that there are none is proved by trees of boxes, as in a certificate, which the
             checker of certificates has to accept. It shares no code with any search. The least
             distance of a counterfactual is by default proved anew by "cdcl", without anything learned before: no other
-            engine answers so many questions in reasonable time
+            engine answers so many questions in reasonable time. So is what is said of plausible rows only
         seconds : limit, None for none; what is not known by then is None in the answer, whose ``status`` is then
             "undecided"
 
@@ -255,7 +260,9 @@ class Explanation:
         if self.status in ("none", "unknown", "impossible"):
             raise ValueError(f"an explanation of status {self.status!r} has no set of features to verify")
         if engine is None:
-            engine = "cdcl" if self.kind == "counterfactual" else BOXES
+            engine = "cdcl" if self.kind == "counterfactual" or self.model.plausible is not None else BOXES
+        if engine == BOXES:
+            self.model.of_every_row("a proof by boxes")
         until = None if seconds is None else time.monotonic() + seconds
         scores = self.model.scores
         oracle = CheckedOracle(scores) if engine == BOXES else make_oracle(engine, scores)
@@ -307,11 +314,18 @@ class Explanation:
 
     def to_markdown(self) -> str:
         """The rule, what is proved, and a table of the features, in the Markdown of GitHub."""
-        return told.as_markdown(self.rule(), self._summary() + among(self.model.knowledge.texts), *self._table())
+        return told.as_markdown(self.rule(), self._summary() + self._space(), *self._table())
 
     def to_html(self) -> str:
         """The same as HTML: a ``div`` of class ``proofwood`` without styles or scripts, every text escaped."""
-        return told.as_html(self.rule(), self._summary() + among(self.model.knowledge.texts), *self._table())
+        return told.as_html(self.rule(), self._summary() + self._space(), *self._table())
+
+    def _space(self) -> str:
+        """Of which rows something is said, in words that follow a claim; empty where it is all rows."""
+        told, plausible = among(self.model.knowledge.texts), self.model.plausible
+        if plausible is not None:
+            told += f"; among plausible rows: {plausible.text}"
+        return told + (f"; with {' and '.join(self.constraints)}" if self.constraints else "")
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         rows: list[tuple[str, ...]] = [(line.feature, line.in_row, line.then) for line in self._lines()]
@@ -344,6 +358,8 @@ class Explanation:
             "witnesses": {str(feature): self._as_given(row) for feature, row in self.witnesses.items()},
             "targets": None if self.targets is None else [self._class(target) for target in self.targets],
             "knowledge": list(self.model.knowledge.texts),
+            "constraints": list(self.constraints),
+            "plausible": None if self.model.plausible is None else self.model.plausible.least,
             "distance": _number(self.distance),
             "lower_bound": _number(self.lower_bound),
             "engine": self.engine,

@@ -41,6 +41,7 @@ def abductive(
     """The explanation, with the options of :meth:`proofwood.Explainer.abductive`."""
     arguments.flags(smallest=smallest, inflate=inflate, greedy=greedy, certificate=certificate)
     arguments.choice(method, "method", get_args(Method))
+    case.require_plausible()
     given = [] if order is None else case.features(order, "order")
     kept, left_free = case.features(keep, "keep"), case.features(free, "free")
     first = None if start is None else case.features(start, "start")

@@ -15,6 +15,7 @@ from proofwood.explain.search.questions import Questions, mask_of
 
 def is_sufficient(case: Case, features: Iterable[Key]) -> bool | None:
     """Whether the class stays as long as these features stay; None if that is not known, or open up to rounding."""
+    case.require_plausible()
     q = case.questions
     fixed = case.features(features, "features")
     changes = q.ask(mask_of(fixed))
@@ -27,10 +28,12 @@ def is_sufficient(case: Case, features: Iterable[Key]) -> bool | None:
 
 def by_name(case: Case, ask: Callable[[Questions], dict[int, bool | None]]) -> dict[str, bool | None]:
     """What a search says of each feature, by name."""
+    case.require_plausible()
     return {case.model.feature_names[feature]: answer for feature, answer in ask(case.questions).items()}
 
 
 def attribution(case: Case, limit: int | None) -> Attribution:
     """Shares of the abductive explanations, with names."""
+    case.require_plausible()
     most = arguments.count(limit, "limit", least=1)
     return replace(find_attribution(case.questions, limit=most), names=case.model.feature_names)

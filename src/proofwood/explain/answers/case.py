@@ -14,7 +14,11 @@ from proofwood.explain.answers.session import Session
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation, ExplanationKind
 from proofwood.explain.model.space import Key, position
 from proofwood.explain.search.questions import Questions
-from proofwood.model.node_table import IntArray
+from proofwood.model.node_table import FloatArray, IntArray
+
+
+class OutlierError(ValueError):
+    """A question about plausible rows that is asked of a row that is not plausible."""
 
 
 class Case:
@@ -114,8 +118,36 @@ class Case:
 
     # --------------------------------------------------------------------------------------------------------- rounding
 
+    def require_plausible(self) -> None:
+        """OutlierError if the row is not plausible: what holds of plausible rows does not explain it."""
+        if not self.model.are_plausible(self.row[np.newaxis])[0]:
+            raise OutlierError(
+                "the row is itself not plausible, and what holds of plausible rows is no reason for its class. Ask for "
+                "a counterfactual, or ask an explainer without plausible"
+            )
+
     def is_real(self, cells: IntArray) -> bool:
-        """Whether the model itself gives a row of these cells another class (of the targets)."""
+        """Whether the model itself gives a row of these cells another class (of the targets), and it is plausible."""
+        return self._has_class(cells) and self._is_plausible(cells)
+
+    def is_counted(self, row: FloatArray) -> bool:
+        """Whether the model itself gives a row (n_inputs,) another class (of the targets), and it is plausible."""
+        code, targets = int(self.model.predict_codes(row[np.newaxis])[0]), self.questions.targets
+        reached = code != self.label if targets is None else code in targets
+        return reached and bool(self.model.are_plausible(row[np.newaxis])[0])
+
+    def _is_plausible(self, cells: IntArray) -> bool:
+        beside = self.scores.beside
+        if beside is None:
+            return True
+        sums = beside.sums(cells)
+        lead = int(sums[1] - sums[0])
+        least = beside.threshold_of_win(1, 0, margin=False)
+        if abs(2 * (lead - least) + 1) > 2 * beside.margin:  # whatever rounding does
+            return lead >= least
+        return bool(self.model.are_plausible(self.model.row(cells, like=self.row)[np.newaxis])[0])
+
+    def _has_class(self, cells: IntArray) -> bool:
         scores, targets = self.scores, self.questions.targets
         others = [k for k in (range(scores.n_classes) if targets is None else targets) if k != self.label]
         if scores.margin == 0:

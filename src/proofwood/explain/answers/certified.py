@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from proofwood.explain.answers.case import Case
 from proofwood.explain.explanation import Explanation
+from proofwood.explain.model.explained import Explained
 from proofwood.explain.proofs.certificate import Certifier, OnlyRoundingError
 from proofwood.model.node_table import IntArray
 
@@ -26,6 +27,15 @@ def certifier(case: Case, known: Iterable[IntArray]) -> Certifier:
     )
 
 
+def uncertified(model: Explained) -> None:
+    """ValueError where no certificate can be made of what is asked."""
+    if model.plausible is not None:
+        raise ValueError(
+            "certificate=True and plausible do not go together: a certificate proves what holds of all rows. Leave out "
+            "one of them"
+        )
+
+
 def certified(case: Case, found: Explanation, without: list[int], maximal: bool | None = None) -> Explanation:
     """The explanation with its certificate.
 
@@ -38,6 +48,7 @@ def certified(case: Case, found: Explanation, without: list[int], maximal: bool 
     without : features that it must not have
     maximal : of an inflated one, whether its ranges are known to be as wide as can be
     """
+    uncertified(case.model)
     if found.keep and (found.status == "smallest" or maximal is not None):
         raise ValueError("certificate=True with keep is for explanations without smallest and without inflate")
     if found.status == "unknown":

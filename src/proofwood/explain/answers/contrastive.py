@@ -13,9 +13,20 @@ from proofwood.explain import arguments
 from proofwood.explain.answers.abductive import status_of
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.certified import certified
+from proofwood.explain.answers.constrained import constrained
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.model.prices import Metric, Weights, cell_prices, count_prices, distance, forbid, length_of
+from proofwood.explain.model.linear import read_constraints
+from proofwood.explain.model.prices import (
+    Metric,
+    cell_prices,
+    cheapest_row,
+    count_prices,
+    distance,
+    forbid,
+    length_of,
+)
 from proofwood.explain.model.space import Key
+from proofwood.explain.model.tariffs import Weights
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search.cheapest import cheapest
 from proofwood.explain.search.counterfactual import TOLERANCE, Nearest, nearest
@@ -79,34 +90,41 @@ def counterfactual(
     weights: Weights | None,
     immutable: Features,
     within: Mapping[Key, object] | None,
+    constraints: Iterable[str] | None = None,
 ) -> Explanation:
     """The explanation, with the options of :meth:`proofwood.Explainer.counterfactual`."""
     arguments.choice(metric, "metric", get_args(Metric))
+    linear = read_constraints(constraints, case.model.inputs)
     counts = count_prices(case.model, case.cells) if metric == "changes" else None
-    prices, per_unit = cell_prices(case.model, case.row, case.cells, weights, metric)
+    prices, tariff = cell_prices(case.model, case.row, case.cells, weights, metric)
     if metric == "changes":
         if weights is not None:
             raise ValueError("weights are not for metric='changes', where each changed feature counts 1: take 'l1'")
-        if counts is None:
+        if counts is None and not linear:
             if within is not None:
                 raise ValueError(
                     "within and metric='changes' do not go together where a column's missing values go either way in "
                     "tests, or a feature has several columns: take metric='l1'"
                 )
             return _fewest_changes(case, immutable)
-        prices = counts
+        prices = counts or prices
     forbid(case.model, case.row, case.cells, prices, within or {})
     fixed = case.features(immutable, "immutable")
+    if linear:
+        return constrained(case, linear, metric=metric, tariff=tariff, prices=prices, fixed=fixed, within=within or {})
     best = _nearest(case, prices, fixed, metric)
     lower = length_of(best.lower_bound, metric)
     if best.cells is None:
         return case.explanation("counterfactual", (), best.status, {}, lower_bound=lower, metric=metric)
     changed = case.questions.learn_witness(best.cells)
     features = [feature for feature in range(case.questions.n) if changed >> feature & 1]
+    found: FloatArray | None = None
     if metric == "changes":
         length = float(len(features))
     else:
-        length = distance(case.model, case.row, case.model.row(best.cells, like=case.row), per_unit, metric)
+        row = cheapest_row(case.model, case.row, best.cells, tariff)
+        length = distance(case.model, case.row, row, tariff, metric)
+        found = row if tariff.codes else None
     status: str = best.status
     if length > lower + TOLERANCE * max(1.0, length):  # two grid columns of one column of the table
         status = "feasible"
@@ -120,6 +138,7 @@ def counterfactual(
         prices=tuple(prices),
         metric=metric,
         immutable=tuple(fixed),
+        found_row=found,
     )
 
 

@@ -15,10 +15,13 @@ from itertools import count
 
 from proofwood.explain import arguments
 from proofwood.explain.answers.case import Case
+from proofwood.explain.answers.constrained import ContradictionError
 from proofwood.explain.answers.contrastive import counterfactual
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
-from proofwood.explain.model.prices import Metric, Weights
+from proofwood.explain.model.linear import EXAMPLE
+from proofwood.explain.model.prices import Metric
 from proofwood.explain.model.space import Key
+from proofwood.explain.model.tariffs import Weights
 
 Features = Iterable[Key]
 
@@ -41,7 +44,12 @@ class _Queue:
         if fixed in self._seen:
             return
         self._seen.add(fixed)
-        found = counterfactual(self.case, immutable=sorted(fixed), **self.options)  # type: ignore[arg-type]
+        try:
+            found = counterfactual(self.case, immutable=sorted(fixed), **self.options)  # type: ignore[arg-type]
+        except ContradictionError:
+            if len(self._seen) == 1:  # what the user says contradicts itself
+                raise
+            return
         if found.status.removesuffix(UP_TO_ROUNDING) not in ("optimal", "none"):
             self.open = min(self.open, 0.0 if math.isnan(found.lower_bound) else found.lower_bound)
         if found.witness_cells:
@@ -60,12 +68,14 @@ def counterfactuals(
     weights: Weights | None,
     immutable: Features,
     within: Mapping[Key, object] | None,
+    constraints: Iterable[str] | None = None,
 ) -> list[Explanation]:
     """The answers, with the options of :meth:`proofwood.Explainer.counterfactuals`."""
     most = arguments.count(limit, "limit", least=1)
     if most is None:
         raise TypeError("limit=None: expected how many rows are wanted")
-    queue = _Queue(case, {"metric": metric, "weights": weights, "within": within})
+    stated = None if constraints is None else arguments.several(constraints, "constraints", EXAMPLE)
+    queue = _Queue(case, {"metric": metric, "weights": weights, "within": within, "constraints": stated})
     queue.branch(frozenset(case.features(immutable, "immutable")))
     answers: list[Explanation] = []
     while len(answers) < most and (next_one := queue.pop()) is not None:

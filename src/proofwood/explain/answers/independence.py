@@ -209,6 +209,7 @@ def independence(
     begin = time.monotonic()
     until = None if seconds is None else begin + seconds
     model = session.model
+    model.of_every_row("whether the class depends on a feature")
     at = position(feature, model.feature_names, "feature")
     region = Region(model, {} if where is None else where)
     columns = model.scores.features[at]

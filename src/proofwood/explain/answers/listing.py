@@ -9,7 +9,7 @@ from typing import Any
 from proofwood import memory
 from proofwood.explain import arguments
 from proofwood.explain.answers.case import Case
-from proofwood.explain.answers.certified import certifier
+from proofwood.explain.answers.certified import certifier, uncertified
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.proofs.certificate import NoCertificateError
 from proofwood.explain.search.enumerate import Enumeration
@@ -47,6 +47,7 @@ def listing(
     case: Case, *, limit: int | None, kind: Kind | None, first: Kind, memory_limit: int | str | None
 ) -> Listing:
     """The list, with the options of :meth:`proofwood.Explainer.enumerate` and the memory limit of each step."""
+    case.require_plausible()
     arguments.choice(kind, "kind", (None, "abductive", "contrastive"))
     arguments.choice(first, "first", ("abductive", "contrastive"))
     most = arguments.count(limit, "limit")
@@ -73,6 +74,7 @@ def _listed(
 
 def enumeration_certificate(case: Case) -> dict[str, Any]:
     """All explanations with their proofs; NoCertificateError if the time is over before."""
+    uncertified(case.model)
     run = Enumeration(case.questions)
     found = list(run)
     if not run.complete:

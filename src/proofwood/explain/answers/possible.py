@@ -169,10 +169,10 @@ def possible(session: Session, where: Mapping[Key, object], seconds: float | Non
             if asked.witness is None:
                 break
             row = region.row(asked.witness)
-            if int(model.predict_codes(row[np.newaxis])[0]) == code:
+            if int(model.predict_codes(row[np.newaxis])[0]) == code and model.are_plausible(row[np.newaxis])[0]:
                 answer, rows[label] = True, row
                 break
-            if not model.scores.margin:
+            if not model.scores.margin and model.plausible is None:
                 raise AssertionError(f"the engine {oracle.name!r} gave a row of another class than {label!r}")
         classes[label] = answer
     return Possible(classes, rows, time.monotonic() - begin, model)

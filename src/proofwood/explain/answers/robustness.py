@@ -10,8 +10,9 @@ from typing import Any
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.contrastive import counterfactual
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.model.prices import Metric, Weights
+from proofwood.explain.model.prices import Metric
 from proofwood.explain.model.space import Key
+from proofwood.explain.model.tariffs import Weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +51,7 @@ class Session:
         """An engine to which only those rows have another class that have it whatever rounding does."""
         if self._sure is None:
             scores = self.model.scores
-            self._sure = make_oracle("auto", replace(scores, margin=-scores.margin))
+            self._sure = make_oracle("auto", scores.sure())
         return self._sure
 
     def questions(self, row: ReadRow, target: Any) -> Questions:

@@ -215,6 +215,7 @@ def span(session: Session, where: Mapping[Key, object], target: Any, seconds: fl
     begin = time.monotonic()
     until = None if seconds is None else begin + seconds
     model = session.model
+    model.of_every_row("a range")
     region = Region(model, where)
     total = Sum(model, _code(model, target))
     try:

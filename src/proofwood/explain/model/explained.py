@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,9 @@ from proofwood.explain.model.space import (
 )
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
 
+if TYPE_CHECKING:
+    from proofwood.explain.model.plausible import Plausible
+
 CHECKED_ROWS = 1000
 """Random rows on which a conversion is compared with the model."""
 MOST_AROUND = 16
@@ -63,6 +66,7 @@ class Explained:
         classes
     adapted : the model as its adapter reads it, before anything is asked
     knowledge : what every possible row satisfies beside the bounds of its columns
+    plausible : which rows are plausible; None if all are
     literals : per tree what its tests are over the grid
     """
 
@@ -73,6 +77,7 @@ class Explained:
     outcome: Outcome
     adapted: Adapted
     knowledge: Knowledge
+    plausible: Plausible | None
     _asked: Adapted
     _groups: Mapping[str, tuple[tuple[int, ...], GroupKind]]
     _walker: Walker
@@ -216,7 +221,14 @@ class Explained:
                 self._wider.pop(next(iter(self._wider)))
             inputs = _considering(self.inputs, self.adapted, chosen)
             self._wider[more] = _converted(
-                self.adapted, inputs, self._groups, self.vote, self.outcome, self._takes_missing, self.knowledge
+                self.adapted,
+                inputs,
+                self._groups,
+                self.vote,
+                self.outcome,
+                self._takes_missing,
+                self.knowledge,
+                self.plausible,
             )
         return self._wider[more]
 
@@ -241,6 +253,7 @@ class Explained:
         forest = asked.forest
         integers = integer_scores(forest)
         scores = score_model(forest.trees, self.literals, integers, self.grid, ties_low=forest.ties_low)
+        scores = replace(scores, beside=self.scores.beside)
         walker = Walker(forest.trees, self.literals, integers, self.grid)
         return replace(self, scores=scores, classes=forest.classes, _asked=asked, _walker=walker, _wider={}, _around={})
 
@@ -281,14 +294,29 @@ class Explained:
         """(n_inputs,) whether some tree tests the input, or a condition speaks of it."""
         tested = np.zeros(len(self.inputs), dtype=bool)
         tested[sorted(self.knowledge.columns)] = True
-        for tree in self.adapted.forest.trees:
-            for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
-                tested[self.adapted.sources[feature].column] = True
+        models = [(self.adapted.forest, self.adapted.sources)]
+        if self.plausible is not None:
+            models.append((self.plausible.adapted.forest, self.plausible.sources))
+        for forest, sources in models:
+            for tree in forest.trees:
+                for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
+                    tested[sources[feature].column] = True
         return tested
 
     def predict_codes(self, X: FloatArray) -> IntArray:
         """(n_rows,) class codes of the real model, in the vote asked for, for rows as :meth:`read` returns them."""
         return self._asked.predict(np.ascontiguousarray(X, dtype=np.float64))
+
+    def are_plausible(self, X: FloatArray) -> BoolArray:
+        """(n_rows,) whether rows as :meth:`read` returns them are plausible, as the isolation forest itself says."""
+        if self.plausible is None:
+            return np.ones(len(X), dtype=bool)
+        return self.plausible.holds(np.asarray(X, dtype=np.float64))
+
+    def of_every_row(self, what: str) -> None:
+        """ValueError where only plausible rows count, and ``what`` cannot be asked about these alone."""
+        if self.plausible is not None:
+            raise ValueError(f"{what} cannot be asked about plausible rows only: ask without plausible, about all rows")
 
     def cells_of(self, X: FloatArray) -> IntArray:
         """(n_rows, n_columns of ``scores``) cells of rows as :meth:`read` returns them; DataError as there.
@@ -345,6 +373,7 @@ def explained(
     integer: Iterable[Key] | None = None,
     missing: Iterable[Key] | None = None,
     knowledge: Iterable[str] | None = None,
+    plausible: Any = None,
     X: Any = None,
     random_state: int = 0,
 ) -> Explained:
@@ -368,6 +397,8 @@ def explained(
         all others every row of the space has a value, whatever the model was learned from.
     knowledge : conditions that every possible row satisfies, such as ``"age >= 18 or job == 'student'"`` or
         ``"age < 18 -> income == 0"``; see :mod:`proofwood.explain.model.knowledge`
+    plausible : an isolation forest over the same columns, or a pair of one and a least score: rows that it takes for
+        outliers are not considered; see :mod:`proofwood.explain.model.plausible`
     X : rows that the conversion is checked on beside the random ones
     random_state : seed of the random rows
 
@@ -388,6 +419,7 @@ def explained(
     """
     # Start-up time: the adapters load scikit-learn, which whoever reads explanations or certificates can do without.
     from proofwood.explain.model.adapters.supported import adapt
+    from proofwood.explain.model.plausible import read_plausible
 
     arguments.choice(vote, "vote", ("auto", "majority"))
     arguments.mapping(bounds, "bounds", "{'income': (0, math.inf)}")
@@ -400,7 +432,10 @@ def explained(
     given = None if X is None else adapted.read(X)
     inputs = with_bounds(with_integers(kinds_from(X, adapted.inputs), integer), bounds)
     inputs, groups = resolved_groups(inputs, feature_groups)
+    beside = read_plausible(plausible, model, adapted, inputs, names)
     takes = _takes_missing(adapted, groups)
+    if beside is not None:
+        takes[[j for j in beside.columns if j not in beside.takes_missing]] = False
     chosen = np.zeros(len(inputs), dtype=bool)
     for key in missing:
         chosen[position(key, [column.name for column in inputs], "missing")] = True
@@ -413,7 +448,7 @@ def explained(
         known.check(given, readable)
         chosen |= _gaps(given, inputs, adapted, takes)
     considered = _considering(inputs, adapted, chosen)
-    return _converted(adapted, considered, groups, vote, outcome, takes, known, random_state, given)
+    return _converted(adapted, considered, groups, vote, outcome, takes, known, beside, random_state, given)
 
 
 def _converted(
@@ -424,27 +459,53 @@ def _converted(
     outcome: Outcome,
     takes_missing: BoolArray,
     knowledge: Knowledge,
+    plausible: Plausible | None,
     random_state: int = 0,
     given: FloatArray | None = None,
 ) -> Explained:
     """The model over the grid of these inputs, checked on the given and on random rows."""
     asked = classified(adapted, outcome.around(0.0) if isinstance(outcome, Within) else outcome)
     # the tests of the model itself: around one row others may be needless than around another
-    builder = GridBuilder(adapted.forest, inputs, adapted.sources, knowledge)
+    own = adapted.forest
+    further = () if plausible is None else plausible.trees_from(len(adapted.sources))
+    sources = adapted.sources if plausible is None else (*adapted.sources, *plausible.sources)
+    builder = GridBuilder((*own.trees, *further), inputs, sources, knowledge, own=len(adapted.sources))
     grid = builder.build(groups)
-    literals = builder.literals()
+    every = builder.literals()
+    literals = every[: len(own.trees)]
     forest = asked.forest
     integers = integer_scores(forest)
     scores = score_model(forest.trees, literals, integers, grid, ties_low=forest.ties_low)
     walker = Walker(forest.trees, literals, integers, grid)
+    if plausible is not None:
+        beside = plausible.adapted.forest
+        paths = integer_scores(beside)
+        theirs = every[len(own.trees) :]
+        also = score_model(beside.trees, theirs, paths, grid, ties_low=beside.ties_low)
+        scores = replace(scores, beside=also)
+        second = Walker(beside.trees, theirs, paths, grid)
     classes = np.asarray(forest.classes)
     result = Explained(
-        scores, grid, classes, vote, outcome, adapted, knowledge, asked, groups, walker, takes_missing, literals
+        scores,
+        grid,
+        classes,
+        vote,
+        outcome,
+        adapted,
+        knowledge,
+        plausible,
+        asked,
+        groups,
+        walker,
+        takes_missing,
+        literals,
     )
     for rows, where in ((given, "row {} of X"), (sample_rows(result, CHECKED_ROWS, random_state), "the random row {}")):
         if rows is not None and len(rows):
             _check(result, rows, where)
             _check_outputs(result, rows, where)
+            if plausible is not None:
+                _check_plausible(result, second, rows, where)
     return result
 
 
@@ -521,7 +582,10 @@ def _check(explained: Explained, rows: FloatArray, where: str, block: int = 8192
             continue
         possible = explained.knowledge.holds(part, explained.inputs)
         for row in at[: 2 if not explained.knowledge else 32].tolist():
-            if not np.array_equal(scores.sums(cells[row]), sums[row]) or scores.allows(cells[row]) != possible[row]:
+            if (
+                not np.array_equal(scores.sums(cells[row]), sums[row])
+                or scores.meets_clauses(cells[row]) != possible[row]
+            ):
                 raise AssertionError(f"the leaves do not add up on {where.format(row)}, {part[row].tolist()}")
 
 
@@ -546,6 +610,23 @@ def _check_outputs(explained: Explained, rows: FloatArray, where: str) -> None:
             f"the conversion disagrees with the model on {where.format(row)}, {rows[row].tolist()}: the model gives "
             f"{np.asarray(given)[row].tolist()}, that is a sum of {theirs[row].tolist()}, and the trees here add up to "
             f"{ours[row].tolist()}. Please report this model."
+        )
+
+
+def _check_plausible(explained: Explained, walker: Walker, rows: FloatArray, where: str) -> None:
+    """Raise AssertionError if the integers and the isolation forest disagree about a row by more than the margin."""
+    beside = explained.scores.beside
+    assert beside is not None
+    says = explained.are_plausible(rows).astype(np.int64)
+    sums = walker.sums_of(explained.grid.cells_of(rows))
+    at = np.arange(len(rows))
+    least = np.array([beside.threshold_of_win(0, 1), beside.threshold_of_win(1, 0)])
+    wrong = np.flatnonzero(sums[at, says] - sums[at, 1 - says] < least[says])
+    if wrong.size:
+        row = int(wrong[0])
+        raise AssertionError(
+            f"the conversion disagrees with the isolation forest on {where.format(row)}, {rows[row].tolist()}: it says "
+            f"{'in' if says[row] else 'out'}lier. Please report this model."
         )
 
 

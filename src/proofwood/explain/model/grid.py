@@ -27,7 +27,7 @@ import numpy as np
 from pysat.solvers import Solver  # type: ignore[import-untyped]
 
 from proofwood.data.kinds import Kind
-from proofwood.explain.model.forest import OTHER, Codes, Forest, codes_in
+from proofwood.explain.model.forest import OTHER, Codes, ScoredTree, codes_in
 from proofwood.explain.model.knowledge import Atom, Clause, Knowledge, negated, together
 from proofwood.explain.model.scores import NUMBERS, SET
 from proofwood.explain.model.space import GroupKind, Input, Source
@@ -229,17 +229,24 @@ class GridBuilder:
     """Collects the tests of a forest, lays out the grid, and translates tests into literals."""
 
     def __init__(
-        self, forest: Forest, inputs: Sequence[Input], sources: Sequence[Source], knowledge: Knowledge | None = None
+        self,
+        trees: Sequence[ScoredTree],
+        inputs: Sequence[Input],
+        sources: Sequence[Source],
+        knowledge: Knowledge | None = None,
+        own: int | None = None,
     ) -> None:
-        self.forest, self.sources = forest, tuple(sources)
+        self.trees, self.sources = tuple(trees), tuple(sources)
         self.knowledge = knowledge or Knowledge()
         self.grid = Grid(tuple(inputs))
         self._tests = self._distinct_tests()
         self._asked = [_Asked() for _ in inputs]
-        for tests in self._tests.values():
-            for test in tests:
+        explained = range(len(self.sources) if own is None else own)  # columns of the model that is explained
+        for which in (True, False):
+            for test in (test for m, tests in self._tests.items() if (m in explained) is which for test in tests):
                 self._ask(test)
-        self.grid.widths = [_width(asked) for asked in self._asked]
+            if which:
+                self.grid.widths = [_width(asked) for asked in self._asked]
         for atom in self.knowledge.atoms():
             self._ask_atom(atom)
         self._literal_of: dict[tuple[int, str, float | Codes], int] = {}
@@ -248,7 +255,7 @@ class GridBuilder:
         """Per model column its tests ``(input, model threshold, missing low, input threshold or set of codes)``."""
         found: dict[int, set[tuple[float, bool]]] = {}
         sets: dict[int, set[Codes]] = {}
-        for tree in self.forest.trees:
+        for tree in self.trees:
             inner = np.flatnonzero(tree.feature != LEAF)
             if tree.levels is not None:
                 for node in inner.tolist():
@@ -529,7 +536,7 @@ class GridBuilder:
             ordered = sorted(keys)
             of_test[m] = (np.array(ordered), np.array([keys[t] for t in ordered], dtype=np.int64).reshape(-1, 2))
         result = []
-        for tree in self.forest.trees:
+        for tree in self.trees:
             literals = np.full(tree.feature.size, NEVER)
             by_level = np.zeros(tree.feature.size, dtype=bool)
             if tree.levels is not None:

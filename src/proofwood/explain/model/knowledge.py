@@ -229,16 +229,23 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _GAP_CALLS = {"isna": True, "isnull": True, "notna": False, "notnull": False}
 
 
-class _Reader:
-    """One condition."""
+class Text:
+    """A text about columns, read by Python's parser and run by nobody.
+
+    Parameters
+    ----------
+    text : as the user wrote it
+    what : how messages call it
+    inputs : columns
+    """
 
     def __init__(self, text: str, what: str, inputs: Sequence[Input]) -> None:
         self.text, self.what, self.inputs = text, what, inputs
         self.names = [given.name for given in inputs]
         self.quoted: dict[str, str] = {}
 
-    def read(self) -> Formula:
-        """The condition; ValueError if it is none."""
+    def sides(self) -> list[ast.expr | None]:
+        """What stands between arrows, None where it cannot be read; names between backticks are stood in for."""
         sides, last = [""], 0
         for piece in _PIECES.finditer(self.text):
             sides[-1] += self.text[last : piece.start()]
@@ -250,14 +257,7 @@ class _Reader:
             else:  # signs bind as words do, as in pandas
                 sides[-1] += piece["text"] or _WORDS[piece["sign"]]
         sides[-1] += self.text[last:]
-        parts = [self._parsed(side) for side in sides]
-        if len(parts) > 2 or any(part is None for part in parts):
-            raise self._error(
-                f'cannot be read. Expected a condition such as {EXAMPLE} or "age < 18 -> income == 0"; a column whose '
-                "name is not one word stands between backticks"
-            )
-        *given, then = (self._formula(part) for part in parts if part is not None)
-        return Joined((*(Negated(part) for part in given), then), every=False) if given else then
+        return [self._parsed(side) for side in sides]
 
     def _stand_in(self, column: str) -> str:
         name = f"_column_{len(self.quoted)}_"
@@ -271,8 +271,40 @@ class _Reader:
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             return None
 
-    def _error(self, why: str) -> ValueError:
+    def error(self, why: str) -> ValueError:
+        """An error about this text."""
         return ValueError(f"{self.what}: {why}")
+
+    def column(self, node: ast.expr) -> int:
+        """Index of the column that a name stands for; ValueError if it is none."""
+        if not isinstance(node, ast.Name):
+            raise self.error(f"{self.shown(node)} is no column: expected the name of one")
+        name = self.quoted.get(node.id, node.id)
+        if name not in self.names:
+            raise self.error(f"{name!r} is not a column: the columns are {shown(self.names)}")
+        return self.names.index(name)
+
+    def shown(self, node: ast.expr) -> str:
+        """A part of the text as the user wrote it."""
+        text = ast.unparse(node)
+        for stand_in, name in self.quoted.items():
+            text = text.replace(stand_in, f"`{name}`")
+        return text
+
+
+class _Reader(Text):
+    """One condition."""
+
+    def read(self) -> Formula:
+        """The condition; ValueError if it is none."""
+        parts = self.sides()
+        if len(parts) > 2 or any(part is None for part in parts):
+            raise self.error(
+                f'cannot be read. Expected a condition such as {EXAMPLE} or "age < 18 -> income == 0"; a column whose '
+                "name is not one word stands between backticks"
+            )
+        *given, then = (self._formula(part) for part in parts if part is not None)
+        return Joined((*(Negated(part) for part in given), then), every=False) if given else then
 
     # --------------------------------------------------------------------------------------------------------- formulas
 
@@ -287,63 +319,50 @@ class _Reader:
                 found = [self._compared(*three) for three in zip(sides, ops, others, strict=False)]
                 return found[0] if len(found) == 1 else Joined(tuple(found), every=True)
             case ast.Call(func=ast.Attribute(value=column, attr=call), args=[], keywords=[]) if call in _GAP_CALLS:
-                gap = self._gap(self._column(column))
+                gap = self._gap(self.column(column))
                 return gap if _GAP_CALLS[call] else Negated(gap)
             case ast.Name():
-                j = self._column(node)
+                j = self.column(node)
                 if not self._is_boolean(j):
-                    raise self._error(f"the column {self.names[j]!r} is compared with nothing")
+                    raise self.error(f"the column {self.names[j]!r} is compared with nothing")
                 return self._order(j, ">=", 1.0)
-        raise self._error(
-            f"{self._shown(node)} is no condition: expected comparisons of a column with a value, joined by and, or, "
+        raise self.error(
+            f"{self.shown(node)} is no condition: expected comparisons of a column with a value, joined by and, or, "
             "not and ->"
         )
 
     def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Formula:
         if isinstance(op, ast.In | ast.NotIn):
-            found = self._in(self._column(left), self._constant(right), right)
+            found = self._in(self.column(left), self._constant(right), right)
             return found if isinstance(op, ast.In) else Negated(found)
         if type(op) not in _ORDER:
-            raise self._error("expected <, <=, >, >=, ==, !=, in or not in between a column and a value")
+            raise self.error("expected <, <=, >, >=, ==, !=, in or not in between a column and a value")
         sign = _ORDER[type(op)]
         both = [self._is_column(side) for side in (left, right)]
         if all(both):
-            raise self._error(
-                f"{self._shown(left)} {sign} {self._shown(right)} compares two columns: expected a column and a value"
+            raise self.error(
+                f"{self.shown(left)} {sign} {self.shown(right)} compares two columns: expected a column and a value. "
+                "constraints= of a counterfactual takes such comparisons"
             )
         if both[0]:
-            return self._to_value(self._column(left), sign, self._constant(right))
-        return self._to_value(self._column(right), _MIRRORED[sign], self._constant(left))
+            return self._to_value(self.column(left), sign, self._constant(right))
+        return self._to_value(self.column(right), _MIRRORED[sign], self._constant(left))
 
     def _is_column(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Name)
-
-    def _column(self, node: ast.expr) -> int:
-        if not isinstance(node, ast.Name):
-            raise self._error(f"{self._shown(node)} is no column: expected the name of one")
-        name = self.quoted.get(node.id, node.id)
-        if name not in self.names:
-            raise self._error(f"{name!r} is not a column: the columns are {shown(self.names)}")
-        return self.names.index(name)
 
     def _constant(self, node: ast.expr) -> Any:
         try:
             return ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            shown_node = self._shown(node)
-            raise self._error(f"{shown_node} is no value: expected a number, a text in quotes or a list") from None
-
-    def _shown(self, node: ast.expr) -> str:
-        text = ast.unparse(node)
-        for stand_in, name in self.quoted.items():
-            text = text.replace(stand_in, f"`{name}`")
-        return text
+            shown_node = self.shown(node)
+            raise self.error(f"{shown_node} is no value: expected a number, a text in quotes or a list") from None
 
     # ------------------------------------------------------------------------------------------------------ comparisons
 
     def _in(self, j: int, values: Any, node: ast.expr) -> Formula:
         if isinstance(values, str) or not isinstance(values, list | tuple | set | frozenset) or not values:
-            raise self._error(f"{self._shown(node)}: expected a list of values after in")
+            raise self.error(f"{self.shown(node)}: expected a list of values after in")
         parts = tuple(self._to_value(j, "==", value) for value in values)
         return parts[0] if len(parts) == 1 else Joined(parts, every=False)
 
@@ -351,7 +370,7 @@ class _Reader:
         given = self.inputs[j]
         if given.kind is Kind.NOMINAL:
             if sign not in ("==", "!="):
-                raise self._error(f"the column {given.name!r} holds categories without an order: expected ==, != or in")
+                raise self.error(f"the column {given.name!r} holds categories without an order: expected ==, != or in")
             atom = Atom(j, frozenset({self._code(given, value)}))
             return atom if sign == "==" else Negated(atom)
         return self._order(j, sign, self._number(j, value))
@@ -385,7 +404,7 @@ class _Reader:
     def _code(self, given: Input, value: Any) -> int:
         text = str(value)
         if text not in given.levels:
-            raise self._error(
+            raise self.error(
                 f"the column {given.name!r} has no category {value!r}: expected one of {shown(given.levels)}"
             )
         return given.levels.index(text)
@@ -399,13 +418,13 @@ class _Reader:
             try:
                 return float(numbers_of([value], kind, given.name)[0])
             except DataError as error:
-                raise self._error(str(error).removesuffix(", as in training")) from None
+                raise self.error(str(error).removesuffix(", as in training")) from None
         if (isinstance(value, bool) and not self._is_boolean(j)) or not isinstance(value, int | float):
-            raise self._error(f"the column {given.name!r} holds numbers: expected a number instead of {value!r}")
+            raise self.error(f"the column {given.name!r} holds numbers: expected a number instead of {value!r}")
         try:
             number = float(value)
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            raise self._error(f"{value!r} is no finite number")
+            raise self.error(f"{value!r} is no finite number")
         return number

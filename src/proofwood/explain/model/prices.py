@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeVar
 
@@ -14,43 +13,43 @@ from proofwood.explain import arguments
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.forest import OTHER
 from proofwood.explain.model.space import Key, position
+from proofwood.explain.model.tariffs import Choice, Tariff, Weights, read_tariff
 from proofwood.model.node_table import FloatArray, IntArray
 
 Metric = Literal["l1", "l2", "linf", "changes"]
-Weights = Mapping[Key, float] | float
 
 
 def cell_prices(
     model: Explained, row: FloatArray, cells: IntArray, weights: Weights | None = None, metric: Metric = "l1"
-) -> tuple[list[FloatArray], FloatArray]:
+) -> tuple[list[FloatArray], Tariff]:
     """Least price of a value in each cell, by grid column.
 
-    A number costs its weight per unit of change, another category the weight of its feature. From a missing value to a
-    present one the price is 1; a present value does not become missing. Where a column of the table has two grid
-    columns for its numbers, the first one alone is priced, which bounds the price from below.
+    A number costs its weight per unit of change, another category the weight of its feature, unless a table or a
+    function says otherwise. From a missing value to a present one the price is 1; a present value does not become
+    missing. Where a column of the table has two grid columns for its numbers, the first one alone is priced, which
+    bounds the price from below.
 
     Parameters
     ----------
     model : Explained
     row : (n_inputs,) the row
     cells : (n_columns,) its cells
-    weights : from columns or features, by name or index, to their weight; a number is the weight of all
+    weights : see :func:`proofwood.explain.model.tariffs.read_tariff`
     metric : the distance of a row is the sum of its prices ("l1"), the root of their sum ("l2": prices are squares), or
         the dearest one ("linf"). For "changes" see :func:`count_prices`
 
     Returns
     -------
     prices : per grid column (n_thresholds + 1,)
-    per_unit : (n_inputs,) weight of each column of the table
+    tariff : what is stated of prices
 
     Raises
     ------
-    ValueError
-        If a weight is negative or not finite, or its column does not exist.
+    TypeError, ValueError
+        If prices are not as they should be, or their column does not exist.
     """
-    per_unit = weights_of(model, weights)
-    choice = _choices(model)
-    share = 1.0 if metric == "linf" else 0.5  # of one of two columns that change together
+    tariff = read_tariff(model, row, weights)
+    of_choice = {j: tariff.choices.get(f) for f in _choices(model) for j in model.inputs_of(f)}
     prices = []
     for g, column in enumerate(model.grid.columns):
         j, own = column.column, int(cells[g])
@@ -59,18 +58,105 @@ def cell_prices(
         if column.role == "missing":
             price[1 - own] = 1.0 if missing else np.inf
         elif column.role == "codes" and column.single:  # one category goes, another comes
-            price[1 - own] = share * (1.0 if missing else float(_raised(per_unit[j], metric)))
-            if model.inputs[j].missing and column.codes == {OTHER} and not missing and own == 0:
-                price[1] = np.inf
+            price[1 - own] = _price_of_codes(model, tariff, g, own, metric)
         elif column.role == "value" and not missing:
-            low, high = model.grid.ends(g)
-            away = np.zeros(price.size)
-            away[own + 1 :], away[:own] = low[own + 1 :] - row[j], row[j] - high[:own]
-            price[:] = _raised(per_unit[j] * np.maximum(0.0, away), metric) * (share if j in choice else 1.0)
-            price[own:] = np.maximum.accumulate(price[own:])
-            price[: own + 1] = np.maximum.accumulate(price[: own + 1][::-1])[::-1]
+            table = of_choice.get(j)
+            if table is not None:
+                if price.size > 1:
+                    price[1 - own] = _price_of_choice(table, j, own, metric)
+            else:
+                share = 0.5 if j in of_choice and metric != "linf" else 1.0  # of one of two that change together
+                price[:] = _prices_of_numbers(model, tariff, g, own, metric) * share
+        elif column.role == "value_missing_high" and not missing:  # paid for by the other column of the same numbers
+            price[np.isinf(_prices_of_numbers(model, tariff, g, own, metric))] = np.inf
         prices.append(price)
-    return prices, per_unit
+    return prices, tariff
+
+
+def _price_of_codes(model: Explained, tariff: Tariff, g: int, own: int, metric: Metric) -> float:
+    """Price of the other cell of a 0/1 column that stands for categories."""
+    column = model.grid.columns[g]
+    j = column.column
+    missing = bool(np.isnan(tariff.row[j]))
+    if model.inputs[j].missing and column.codes == {OTHER} and not missing and own == 0:
+        return math.inf
+    if j in tariff.codes:  # what comes is paid for
+        return float(raised(tariff.codes[j][_codes_of(model, g)].min(), metric)) if own == 0 else 0.0
+    share = 1.0 if metric == "linf" else 0.5
+    return share * (1.0 if missing else float(raised(float(tariff.up[j]), metric)))
+
+
+def _codes_of(model: Explained, g: int) -> list[int]:
+    """Codes that a row with a category of a 0/1 column may have; after the last for a category that is not known."""
+    given, codes = model.inputs[model.grid.columns[g].column], model.grid.columns[g].codes
+    found = sorted(code for code in codes if code != OTHER)
+    if OTHER in codes and not given.missing:
+        found.append(len(given.levels))
+    return found or [len(given.levels)]
+
+
+def _price_of_choice(table: Choice, j: int, own: int, metric: Metric) -> float:
+    """Price of the other cell of a column of a group: what none costs when it leaves, and the rest when it comes."""
+    none = float(raised(table.none, metric))
+    if own == 1:
+        return none
+    coming = float(raised(table.coming[j], metric))
+    return coming if metric == "linf" or math.isinf(coming) else coming - none
+
+
+def _prices_of_numbers(model: Explained, tariff: Tariff, g: int, own: int, metric: Metric) -> FloatArray:
+    """Prices of the cells of a column of numbers, each that of its value nearest to the row."""
+    j = model.grid.columns[g].column
+    low, high = model.grid.ends(g)
+    price = np.zeros(low.size)
+    if j in tariff.values:
+        nearest = np.concatenate([high[:own], [tariff.row[j]], _inside(model, j, low[own + 1 :])])
+        stated = np.array([tariff.of(model, j, value) for value in nearest.tolist()])
+        _check_order(model, j, nearest, stated, own)
+        price[:] = raised(stated, metric)
+    else:
+        for part, away, rate in (
+            (np.s_[own + 1 :], low[own + 1 :] - tariff.row[j], tariff.rate(j, True)),
+            (np.s_[:own], tariff.row[j] - high[:own], tariff.rate(j, False)),
+        ):
+            # the value is another one in any case, also where it is as near as can be
+            price[part] = math.inf if math.isinf(rate) else raised(rate * np.maximum(0.0, away), metric)
+    price[own:] = np.maximum.accumulate(price[own:])
+    price[: own + 1] = np.maximum.accumulate(price[: own + 1][::-1])[::-1]
+    return price
+
+
+def _inside(model: Explained, j: int, low: FloatArray) -> FloatArray:
+    """Least values of cells above these ends."""
+    return low if model.inputs[j].whole else np.nextafter(low, np.inf)
+
+
+def _check_order(model: Explained, j: int, values: FloatArray, stated: FloatArray, own: int) -> None:
+    """ValueError if prices fall away from the row."""
+    steps = np.diff(stated)
+    falls = np.flatnonzero(np.where(np.arange(steps.size) >= own, steps < 0, steps > 0) & ~np.isnan(steps))
+    if falls.size:
+        at = int(falls[0])
+        near, far = (at, at + 1) if at >= own else (at + 1, at)
+        given = model.inputs[j]
+        texts = [given.levels[int(values[i])] if given.levels else f"{values[i]:g}" for i in (near, far)]
+        raise ValueError(
+            f"weights[{given.name!r}]: {texts[1]} costs {stated[far]:g}, and {texts[0]}, which is nearer to the row, "
+            f"{stated[near]:g}: expected prices that do not fall away from the row"
+        )
+
+
+def cheapest_row(model: Explained, row: FloatArray, cells: IntArray, tariff: Tariff) -> FloatArray:
+    """The row of these cells that is nearest to another one; of categories that are alike to the model the cheapest."""
+    found = model.row(cells, like=row)
+    for j, prices in tariff.codes.items():
+        for g in model.grid.of_input[j]:
+            column = model.grid.columns[g]
+            if found[j] != row[j] and column.role == "codes" and column.single and cells[g] == 1:
+                codes = _codes_of(model, g)
+                if not np.isnan(found[j]):
+                    found[j] = codes[int(np.argmin(prices[codes]))]
+    return found
 
 
 def count_prices(model: Explained, cells: IntArray) -> list[FloatArray] | None:
@@ -147,9 +233,8 @@ def forbid(
             _forbid_numbers(model, row, j, cells, allowed, prices)
 
 
-def _forbid_numbers(
-    model: Explained, row: FloatArray, j: int, cells: IntArray, allowed: object, prices: Sequence[FloatArray]
-) -> None:
+def permitted_numbers(model: Explained, row: FloatArray, j: int, allowed: object) -> tuple[float, float]:
+    """Least and greatest number that ``within`` permits a column; ValueError if it makes no sense."""
     name, own, levels = model.inputs[j].name, float(row[j]), model.inputs[j].levels
     if isinstance(allowed, str) and allowed in ("up", "down"):
         low, high = (own, math.inf) if allowed == "up" else (-math.inf, own)
@@ -164,6 +249,13 @@ def _forbid_numbers(
         raise ValueError(
             f"within[{name!r}]={allowed!r} leaves out the row's own value {own:g}: widen it, or change the row first"
         )
+    return low, high
+
+
+def _forbid_numbers(
+    model: Explained, row: FloatArray, j: int, cells: IntArray, allowed: object, prices: Sequence[FloatArray]
+) -> None:
+    low, high = permitted_numbers(model, row, j, allowed)
     for g in model.grid.of_input[j]:
         if model.grid.columns[g].role == "missing":
             continue
@@ -210,45 +302,28 @@ def _forbid_choices(
                 prices[g][1:] = np.inf
 
 
-def weights_of(model: Explained, weights: Weights | None) -> FloatArray:
-    """(n_inputs,) weight of each column of the table: as stated, else 1 over the range of the trees' thresholds."""
-    if isinstance(weights, numbers.Real):
-        return np.full(len(model.inputs), arguments.weight(weights, "weights"))
-    per_unit = np.ones(len(model.inputs))
-    for j, given in enumerate(model.inputs):
-        if given.kind in (Kind.NOMINAL, Kind.BOOLEAN):
-            continue
-        width = model.grid.widths[j]
-        if width == 0.0 and np.isfinite(given.high - given.low):
-            width = given.high - given.low
-        per_unit[j] = 1.0 / width if width > 0 else 1.0
-    names = [given.name for given in model.inputs]
-    for key, value in arguments.mapping(weights, "weights", "{'income': 2.0}").items():
-        weight = arguments.weight(value, f"weights[{key!r}]")
-        if isinstance(key, str) and key not in names and key in model.feature_names:
-            per_unit[model.inputs_of(model.feature_names.index(key))] = weight
-        else:
-            per_unit[position(key, names, "weights")] = weight
-    return per_unit
-
-
-def distance(
-    model: Explained, row: FloatArray, other: FloatArray, per_unit: FloatArray, metric: Metric = "l1"
-) -> float:
+def distance(model: Explained, row: FloatArray, other: FloatArray, tariff: Tariff, metric: Metric = "l1") -> float:
     """Price of the way from one row to another, as :func:`cell_prices` counts it."""
-    choice = _choices(model)
     total, dearest = 0.0, 0.0
-    for j, given in enumerate(model.inputs):
-        share = 1.0
-        if np.isnan(row[j]) or np.isnan(other[j]):
-            one = 0.0 if np.isnan(row[j]) and np.isnan(other[j]) else 1.0
-        elif given.kind is Kind.NOMINAL:
-            one = per_unit[j] * float(row[j] != other[j])
-        else:
-            one = per_unit[j] * abs(float(other[j] - row[j]))
-            share = 0.5 if j in choice else 1.0
-        total += share * float(_raised(one, metric))
-        dearest = max(dearest, one)
+    halves: set[int] = set()
+    tables: set[int] = set()
+    for feature in _choices(model):
+        columns = model.inputs_of(feature)
+        table = tariff.choices.get(feature)
+        if table is None:
+            halves.update(columns)
+            continue
+        tables.update(columns)
+        if np.array_equal(row[columns], other[columns]):
+            continue
+        one = next((table.coming[j] for j in columns if other[j] == 1), table.none)
+        total, dearest = total + float(raised(one, metric)), max(dearest, one)
+    for j in range(len(model.inputs)):
+        if j not in tables:
+            one = tariff.of(model, j, float(other[j]))
+            share = 0.5 if j in halves and not (np.isnan(row[j]) or np.isnan(other[j])) else 1.0
+            total += share * float(raised(one, metric))
+            dearest = max(dearest, one)
     return float(dearest) if metric == "linf" else length_of(total, metric)
 
 
@@ -257,13 +332,14 @@ def length_of(total: float, metric: Metric) -> float:
     return math.sqrt(total) if metric == "l2" else float(total)
 
 
-Price = TypeVar("Price", float, FloatArray)
+Some = TypeVar("Some", float, FloatArray)
 
 
-def _raised(price: Price, metric: Metric) -> Price:
+def raised(price: Some, metric: Metric) -> Some:
+    """What a price adds to the sum that is least."""
     return price * price if metric == "l2" else price
 
 
-def _choices(model: Explained) -> set[int]:
-    """Columns of the table of which at most one is 1."""
-    return {j for f in range(model.scores.n_features) if model.is_choice(f) for j in model.inputs_of(f)}
+def _choices(model: Explained) -> list[int]:
+    """Features that are columns of the table of which at most one is 1."""
+    return [f for f in range(model.scores.n_features) if model.is_choice(f)]

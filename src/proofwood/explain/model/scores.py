@@ -10,7 +10,7 @@ belong together.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -43,6 +43,8 @@ class ScoreModel:
     ranges : columns that belong to one column of the table, and the 0/1 column that says that its value is missing,
         ``NUMBERS`` if there is none, or ``SET`` if the columns are 0/1 and stand for categories. What a rule permits
         of them is an interval of numbers, with or without a missing value, or a set of categories
+    beside : of which rows are plausible: another ensemble over the same cells, to which these have class 1 and others
+        class 0; None if all are
     """
 
     n_thresholds: IntArray
@@ -56,6 +58,7 @@ class ScoreModel:
     margin: int = 0
     ties_low: bool = True
     ranges: tuple[tuple[tuple[int, ...], int], ...] = ()
+    beside: ScoreModel | None = None
 
     @property
     def n_columns(self) -> int:
@@ -135,8 +138,19 @@ class ScoreModel:
             return int(sums.argmax())
         return self.n_classes - 1 - int(sums[::-1].argmax())
 
+    def sure(self) -> ScoreModel:
+        """The ensemble to which only those rows have a class, or are plausible, that are so whatever rounding does."""
+        beside = None if self.beside is None else self.beside.sure()
+        return replace(self, margin=-self.margin, beside=beside)
+
     def allows(self, cells: IntArray) -> bool:
-        """Whether a row given by its cells belongs to the space."""
+        """Whether a row given by its cells belongs to the space and may be plausible, rounding given the benefit."""
+        return self.meets_clauses(cells) and (
+            self.beside is None or self.beside.may_be_first(self.beside.sums(cells), 1)
+        )
+
+    def meets_clauses(self, cells: IntArray) -> bool:
+        """Whether a row given by its cells belongs to the space, plausible or not."""
         return all(bool(self.holds(np.array(clause), cells).any()) for clause in self.clauses)
 
     def box(self, cells: IntArray, fixed: Iterable[int] = ()) -> tuple[IntArray, IntArray]:

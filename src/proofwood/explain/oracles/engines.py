@@ -24,6 +24,8 @@ _ENGINES: dict[str, Callable[[ScoreModel], Oracle]] = {
 }
 ENGINES = tuple(_ENGINES)
 """Names that :func:`make_oracle` knows."""
+OF_PLAUSIBLE = ("auto", "cdcl", "messages")
+"""Engines that can look for plausible rows only."""
 NEEDS = {"cpsat": ("ortools", "ortools"), "smt": ("z3", "z3-solver")}
 """What an engine needs: the module that it imports, and the package that has it."""
 
@@ -49,4 +51,8 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
         raise ValueError(f"engine={engine!r}: expected one of {', '.join(map(repr, ENGINES))}")
     if engine in NEEDS and find_spec(NEEDS[engine][0]) is None:
         raise ImportError(f"engine={engine!r} needs {NEEDS[engine][1]}: run pip install {NEEDS[engine][1]}")
+    if scores.beside is not None and engine not in OF_PLAUSIBLE:
+        raise ValueError(
+            f"engine={engine!r} knows nothing of plausible rows: expected one of {', '.join(map(repr, OF_PLAUSIBLE))}"
+        )
     return _ENGINES[engine](scores)

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -89,7 +89,13 @@ DEFAULT_OPTIONS = SearchOptions()
 
 
 def native_model(scores: ScoreModel) -> _native.VoteModel:
-    """The ensemble as native searches read it."""
+    """The ensemble as native searches read it.
+
+    Where rows have to be plausible, each class has a *shadow*, class ``n_classes`` later, which it leads by what a row
+    has beyond the least plausible one. So a row that has a class and is plausible wins one contest more.
+    """
+    if scores.beside is not None:
+        scores = _shadowed(scores, scores.beside)
     return _native.VoteModel(
         np.ascontiguousarray(scores.n_thresholds, dtype=np.int64),
         np.ascontiguousarray(scores.leaves_of, dtype=np.int64),
@@ -98,6 +104,26 @@ def native_model(scores: ScoreModel) -> _native.VoteModel:
         np.ascontiguousarray(scores.needs_of, dtype=np.int64),
         np.ascontiguousarray(scores.needs, dtype=np.int64),
         [list(clause) for clause in scores.clauses],
+    )
+
+
+def _shadowed(scores: ScoreModel, beside: ScoreModel) -> ScoreModel:
+    """The ensemble with a shadow of each class, and the trees that say what is plausible."""
+    n = scores.n_classes
+    lead = beside.scores[:, 1:] - beside.scores[:, :1]
+    return replace(
+        scores,
+        leaves_of=np.concatenate([scores.leaves_of, scores.leaves_of[-1] + beside.leaves_of[1:]]),
+        scores=np.concatenate(
+            [
+                np.tile(scores.scores, 2),
+                np.concatenate([np.zeros((len(lead), n), dtype=np.int64), np.repeat(-lead, n, axis=1)], axis=1),
+            ]
+        ),
+        base=np.concatenate([scores.base, scores.base - (beside.base[1] - beside.base[0])]),
+        needs_of=np.concatenate([scores.needs_of, scores.needs_of[-1] + beside.needs_of[1:]]),
+        needs=np.concatenate([scores.needs, beside.needs]),
+        beside=None,
     )
 
 
@@ -124,7 +150,12 @@ class SearchOracle:
         feature_of = np.zeros(scores.n_columns, dtype=np.int64)
         for feature, columns in enumerate(scores.features):
             feature_of[list(columns)] = feature
-        self._search = _native.VoteSearch(self.model, feature_of.tolist(), asdict(options))
+        # Most questions are answered without a look at what is plausible, and faster without its trees.
+        self._plain = self.model if scores.beside is None else native_model(replace(scores, beside=None))
+        self._search = _native.VoteSearch(self._plain, feature_of.tolist(), asdict(options))
+        self._joint = None
+        if scores.beside is not None:
+            self._joint = _native.VoteSearch(self.model, feature_of.tolist(), asdict(options))
         self._feature_of_variable = np.repeat(feature_of, scores.n_thresholds).tolist()
 
     def __getstate__(self) -> Mapping[str, object]:
@@ -200,6 +231,8 @@ class SearchOracle:
         ValueError
             If clauses take part: what they learn is about one lead.
         """
+        if self._joint is not None:
+            raise ValueError("a lead among plausible rows only cannot be asked for")
         if self.options.clauses:
             raise ValueError("clauses are learned about one lead: expected options with clauses=False")
         return self.ask_contests(low, high, winner, [(loser, least)], seconds=seconds, near=near)
@@ -234,7 +267,7 @@ class SearchOracle:
     @property
     def conflicts(self) -> int:
         """Conflicts of all questions so far."""
-        return int(self._search.conflicts())
+        return sum(int(search.conflicts()) for search in (self._search, self._joint) if search is not None)
 
     def _ask(
         self,
@@ -297,7 +330,7 @@ class SearchOracle:
         """Ask about one target: whether it may come before the label or, unless that is enough, before all classes."""
         left = _rest(until)
         least = self.scores.threshold_of_win(target, label)
-        if any_other:  # a row in which the label does not come first will do, whoever does
+        if any_other and self._joint is None:  # a row in which the label does not come first will do, whoever does
             return self._search.ask(target, [(label, least)], assumptions, near, left, *how)
         # Where the target cannot come before the label it is not first: an easier question, asked first.
         half = None if left is None else left / 2
@@ -305,7 +338,15 @@ class SearchOracle:
         if easier[0] == SAME or easier[3] == INTERRUPT:
             return easier
         rivals = [(k, self.scores.threshold_of_win(target, k)) for k in range(self.scores.n_classes) if k != target]
-        return self._search.ask(target, rivals, assumptions, near, _rest(until), *how)
+        if any_other:
+            rivals = [(label, least)]
+            if easier[0] == CHANGES and self.scores.allows(np.array(easier[1], dtype=np.int64)):
+                return easier
+        beside = self.scores.beside
+        if self._joint is None or beside is None:
+            return self._search.ask(target, rivals, assumptions, near, _rest(until), *how)
+        rivals.append((self.scores.n_classes + target, beside.threshold_of_win(1, 0)))
+        return self._joint.ask(target, rivals, assumptions, near, _rest(until), *how)
 
 
 def _note(stopped: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -13,10 +13,11 @@ import numpy.typing as npt
 from proofwood import memory
 from proofwood.explain.model.regions import in_region, units
 from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.model.space import Input
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle, check_answer
 from proofwood.explain.oracles.regions import ask_region
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
 
 class Claim(Protocol):
@@ -54,8 +55,15 @@ class Model(Protocol):
     def feature_names(self) -> Sequence[str]:
         """Names of the features."""
 
+    @property
+    def inputs(self) -> Sequence[Input]:
+        """Columns of its rows."""
+
     def predict_codes(self, X: Any) -> IntArray:
         """(n_rows,) class codes of the real model."""
+
+    def are_plausible(self, X: FloatArray) -> BoolArray:
+        """(n_rows,) whether rows are plausible."""
 
     def row(self, cells: IntArray, like: npt.ArrayLike) -> FloatArray:
         """A row inside these cells."""
@@ -269,7 +277,7 @@ class _Verification:
     def _sure_in(self, low: IntArray, high: IntArray) -> IntArray | None:
         """A row of a region that has another class whatever rounding does."""
         scores = self.model.scores
-        sure = make_oracle("auto", replace(scores, margin=-scores.margin))
+        sure = make_oracle("auto", scores.sure())
         return self._answer(
             lambda left: ask_region(sure, low, high, self.claim.label, targets=self.targets, seconds=left)
         ).witness
@@ -301,7 +309,7 @@ class _Verification:
         scores = self.model.scores
         if len(set(self.features)) != len(self.features) or not set(self.features) <= set(range(scores.n_features)):
             self.problems.append(f"the features {self.features} are not distinct features of the model")
-        elif not scores.allows(self.cells):
+        elif not scores.meets_clauses(self.cells):
             self.problems.append("the row is outside the space")
         elif self.x is not None and (code := int(self.model.predict_codes(self.x[np.newaxis])[0])) != self.claim.label:
             self.problems.append(f"the model gives the row class {code} and not {self.claim.label}")
@@ -339,7 +347,8 @@ class _Verification:
         else:
             row = np.asarray(self.model.row(witness, like=self.x))
             code = int(self.model.predict_codes(row[np.newaxis])[0])
-        return code != self.claim.label if self.targets is None else code in self.targets
+        reached = code != self.claim.label if self.targets is None else code in self.targets
+        return reached and (self.x is None or bool(self.model.are_plausible(row[np.newaxis])[0]))
 
 
 def _unanswered() -> str:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from proofwood.explain.model.linear import read_constraints
 from proofwood.explain.model.prices import Metric, length_of
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.proofs.verify import Model, Verified
@@ -54,8 +55,16 @@ class Distance(Protocol):
         """How the distance is counted from the prices."""
 
     @property
+    def constraints(self) -> Sequence[str]:
+        """Constraints between columns that the row satisfies."""
+
+    @property
     def distance(self) -> float:
         """Price of the change."""
+
+    @property
+    def witness(self) -> FloatArray | None:
+        """(n_inputs,) the row found, None without one."""
 
     @property
     def witness_label(self) -> int:
@@ -82,18 +91,30 @@ def verify_distance(claim: Distance, *, oracle: Oracle, seconds: float | None = 
     """
     problems, doubts = [], []
     changes: bool | None = _reached(claim, claim.witness_label)
+    fault = f"the model gives the row class {claim.witness_label}"
+    if claim.witness is not None and not claim.model.are_plausible(claim.witness[np.newaxis])[0]:
+        changes, fault = False, "the row found is not plausible"
     if not changes:
-        fault = f"the model gives the row class {claim.witness_label}"
         if claim.exact:
             problems.append(fault)
         else:
             changes = None
             doubts.append(f"{fault}, and another one only up to rounding")
+    for one in read_constraints(claim.constraints, claim.model.inputs):
+        if claim.witness is None or not one.holds(claim.witness):
+            changes = False
+            problems.append(f"the row found breaks the constraint {one.text!r}")
     bound, known = _least(claim, Questions(oracle, claim.cells, claim.label, targets=claim.targets, seconds=seconds))
     least: bool | None = bool(bound >= claim.distance - TOLERANCE * max(1.0, claim.distance))
     if not least and not known:
         least = None
         problems.append(f"no answer in time: proved is a distance of at least {bound:g}")
+    elif not least and claim.constraints:
+        least = None
+        problems.append(
+            "a second proof knows nothing of constraints: without them, a row at the distance "
+            f"{bound:g} has another class"
+        )
     elif not least:
         problems.append(f"a row at the distance {bound:g} has another class")
     return Verified(changes, least, problems, doubts)
@@ -121,7 +142,8 @@ def _least(claim: Distance, q: Questions) -> tuple[float, bool]:
 def _changes(claim: Distance, cells: IntArray) -> bool:
     """Whether the model itself gives a row of these cells a class that the explanation is about."""
     row = claim.model.row(cells, like=claim.row)
-    return _reached(claim, int(claim.model.predict_codes(row[np.newaxis])[0]))
+    reached = _reached(claim, int(claim.model.predict_codes(row[np.newaxis])[0]))
+    return reached and bool(claim.model.are_plausible(row[np.newaxis])[0])
 
 
 def _reached(claim: Distance, label: int) -> bool:

@@ -58,6 +58,8 @@ def cheapest(
     accept: Callable[[IntArray], bool] | None = None,
     starts: Sequence[IntArray] = (),
     options: PriceOptions = DEFAULT_OPTIONS,
+    box: tuple[IntArray, IntArray] | None = None,
+    near: IntArray | None = None,
 ) -> Nearest:
     """The row of another class with the least sum of prices.
 
@@ -69,6 +71,9 @@ def cheapest(
         about rows only that rounding might decide about, and must say the same of all rows of the same leaves
     starts : rows known to be of another class, within what may change
     options : switches
+    box : least and greatest cells (n_columns,) of the rows that are looked for; by default those that ``immutable``
+        permits
+    near : (n_columns,) cells of the box from which prices do not fall away; those of the row by default
 
     Raises
     ------
@@ -77,12 +82,13 @@ def cheapest(
     KeyboardInterrupt
         At Ctrl-C.
     """
-    given, calls = check_prices(q, prices), q.calls
-    low, high = q.scores.box(q.cells, immutable)
+    given, calls = check_prices(q, prices, near), q.calls
+    low, high = q.scores.box(q.cells, immutable) if box is None else box
+    center = q.cells if near is None else near
     rows = [np.asarray(row, dtype=np.int64) for row in starts]
     if not rows:
         left = q.seconds_left
-        answer = q.ask_box(low, high, seconds=None if left is None else left / 4, near=q.cells)
+        answer = q.ask_box(low, high, seconds=None if left is None else left / 4, near=center)
         if answer.changes is False:
             return Nearest("none", None, -1, math.inf, math.inf, q.calls - calls)
         if answer.witness is not None:
@@ -91,7 +97,7 @@ def cheapest(
     for row in rows:
         best = best.or_cheaper(q, given, row, accept)
     while not q.out_of_time:
-        found, unit = _search(q, model, given, best, (low, high), rows, accept, options)
+        found, unit = _search(q, model, given, best, (low, high), center, rows, accept, options)
         before = best.distance
         if found["way"] >= 0:
             best = best.or_cheaper(q, given, np.array(found["best"], dtype=np.int64), None)
@@ -149,6 +155,7 @@ def _search(
     prices: Sequence[FloatArray],
     best: _Row,
     box: tuple[IntArray, IntArray],
+    near: IntArray,
     starts: Sequence[IntArray],
     accept: Callable[[IntArray], bool] | None,
     options: PriceOptions,
@@ -165,7 +172,7 @@ def _search(
         [column.tolist() for column in whole],
         box[0].tolist(),
         box[1].tolist(),
-        q.cells.tolist(),
+        near.tolist(),
         most + 1,
         asdict(options),
     )
@@ -213,12 +220,23 @@ def _targets(q: Questions) -> list[int]:
 
 
 def ways(q: Questions) -> list[list[tuple[int, int, int, int]]]:
-    """For each target what it must win: itself, a class, the least difference, and that which rounding cannot undo."""
+    """For each target what it must win: itself, a class, the least difference, and that which rounding cannot undo.
+
+    Where rows have to be plausible, it must also win against its shadow; see ``native_model``.
+    """
     scores, targets = q.scores, _targets(q)
     rest = [k for k in range(scores.n_classes) if k not in targets]
+
+    beside = scores.beside
+
+    def plausible(k: int) -> tuple[int, int, int, int]:
+        assert beside is not None
+        sure = beside.threshold_of_win(1, 0, margin=False) + beside.margin
+        return k, scores.n_classes + k, beside.threshold_of_win(1, 0), sure
 
     def contest(k: int, other: int) -> tuple[int, int, int, int]:
         sure = scores.threshold_of_win(k, other, margin=False) + scores.margin
         return k, other, scores.threshold_of_win(k, other), sure
 
-    return [[contest(k, other) for other in rest] for k in targets]
+    also = [] if beside is None else targets
+    return [[contest(k, other) for other in rest] + [plausible(k) for one in also if one == k] for k in targets]

@@ -74,16 +74,17 @@ def nearest(
     return search.run(*search.scores.box(search.own, immutable), starts)
 
 
-def check_prices(q: Questions, prices: Sequence[FloatArray]) -> list[FloatArray]:
-    """The prices as arrays; ValueError if they do not fit the grid, or fall away from the row."""
+def check_prices(q: Questions, prices: Sequence[FloatArray], near: IntArray | None = None) -> list[FloatArray]:
+    """The prices as arrays; ValueError if they do not fit the grid, or fall away from the row, or from ``near``."""
+    cells = q.cells if near is None else near
     given = [np.asarray(price, dtype=np.float64) for price in prices]
     scores = q.scores
     if len(given) != scores.n_columns:
         raise ValueError(f"prices has {len(given)} columns, expected {scores.n_columns}")
-    if _sound(given, q.cells, scores.n_thresholds + 1):
+    if _sound(given, cells, scores.n_thresholds + 1):
         return given
     for column, price in enumerate(given):
-        own, last = int(q.cells[column]), int(scores.n_thresholds[column])
+        own, last = int(cells[column]), int(scores.n_thresholds[column])
         if price.shape != (last + 1,) or price[own] != 0:
             raise ValueError(f"prices[{column}] must have {last + 1} entries, and be 0 at the cell {own} of the row")
         if (

@@ -24,6 +24,7 @@ def dearest(
     immutable: Collection[int] = (),
     accept: Callable[[IntArray], bool] | None = None,
     find: Callable[[list[FloatArray]], Nearest] | None = None,
+    box: tuple[IntArray, IntArray] | None = None,
 ) -> Nearest:
     """The row of another class with the least price of its dearest cell.
 
@@ -32,13 +33,15 @@ def dearest(
     q : questions about the row
     prices, immutable, accept : as in :func:`proofwood.explain.search.counterfactual.nearest`
     find : what finds a row that ``accept`` takes, and of finite price; asked once ``accept`` has refused a row
+    box : least and greatest cells (n_columns,) of the rows that are looked for; by default those that ``immutable``
+        permits. Prices need then not be 0 at the row
 
     Raises
     ------
     ValueError
         If prices are not as described there.
     """
-    search = _Bisection(q, check_prices(q, prices), immutable)
+    search = _Bisection(q, check_prices(q, prices) if box is None else list(prices), immutable, box)
     before = q.calls
     best, least, bound = search.first()
     if best is not None and accept is not None and not accept(best):  # rounding decides about this row
@@ -55,16 +58,23 @@ _Row = IntArray | bool | None
 
 
 class _Bisection:
-    def __init__(self, q: Questions, prices: Sequence[FloatArray], immutable: Collection[int]) -> None:
-        self.q, self.prices = q, prices
-        self.low, self.high = q.scores.box(q.cells, immutable)
+    def __init__(
+        self,
+        q: Questions,
+        prices: Sequence[FloatArray],
+        immutable: Collection[int],
+        box: tuple[IntArray, IntArray] | None,
+    ) -> None:
+        self.q, self.prices, self.around_row = q, prices, box is None
+        self.low, self.high = q.scores.box(q.cells, immutable) if box is None else box
         paid = [price[low : high + 1] for price, low, high in zip(prices, self.low, self.high, strict=True)]
         every = np.unique(np.concatenate([[0.0], *paid]))
-        self.radii = every[np.isfinite(every)]
+        least = max((float(part.min()) for part in paid), default=0.0)  # every row of the box costs that
+        self.radii = every[np.isfinite(every) & (every >= least)]
 
     def first(self) -> tuple[IntArray | None, float, float]:
         """As :meth:`run` with what the oracle says, in C++ where it is a native search."""
-        if radius.fits(self.q):
+        if self.around_row and radius.fits(self.q):
             return radius.least_radius(self.q, self.prices, self.low, self.high, self.radii)
         return self.run(self.ask)
 

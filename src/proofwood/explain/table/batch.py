@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from proofwood.explain import arguments
+from proofwood.explain.answers.case import OutlierError
 from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.model.explained import Explained
@@ -165,6 +166,7 @@ def explain_rows(
     if options.keys() - known:
         raise TypeError(f"options {sorted(options.keys() - known)} are not for {kind!r}, which has {sorted(known)}")
     options = {key: list(value) if isinstance(value, Iterator) else value for key, value in options.items()}
+    _check_weights(options.get("weights"))
     time_limit = arguments.seconds(time_limit)
     arguments.flags(**{name: options[name] for name in ("smallest", "inflate", "greedy") if name in options})
     arguments.instance(path, "path", (str, os.PathLike, type(None)), "the name of a file, or None")
@@ -204,6 +206,20 @@ def explain_rows(
     finally:
         checkpoint.close()
     return Explanations(explainer.model, rows, checkpoint.records, kind, options)
+
+
+def _check_weights(weights: Any) -> None:
+    """ValueError where prices are about the value of one row, or could not be written to a file."""
+    for key, value in weights.items() if isinstance(weights, Mapping) else ():
+        if callable(value):
+            raise ValueError(
+                f"weights[{key!r}] is a function, which is not for tables: state numbers, or ask row by row"
+            )
+        if isinstance(value, Mapping) and any(isinstance(name, tuple) for name in value):
+            raise ValueError(
+                f"weights[{key!r}] names pairs of categories, which are not for tables: name the category that a row "
+                "changes to, or ask row by row"
+            )
 
 
 def _cut(explainer: RowExplainer, rows: FloatArray, filled: BoolArray, by_value: bool) -> Iterator[Piece]:
@@ -277,7 +293,7 @@ def _asked(explainer: RowExplainer, task: Task, row: ReadRow) -> Explanation:
             return _impossible(explainer, task.kind, row, f"the model predicts {label!r} already")
     try:
         found = getattr(explainer, task.kind)(row, **task.options)
-    except NotSufficientError as error:
+    except (NotSufficientError, OutlierError) as error:
         return _impossible(explainer, task.kind, row, str(error).partition(". ")[0])
     answer: Explanation = found.nearest if task.kind == "robustness" else found
     return answer

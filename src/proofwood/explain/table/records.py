@@ -57,6 +57,9 @@ def fingerprint(model: Explained) -> str:
         *scores.clauses, *scores.features, *(column.thresholds for column in model.grid.columns),
         [repr(given) for given in model.inputs], names, model.vote,
     ]  # fmt: skip
+    if scores.beside is not None:
+        beside = scores.beside
+        parts += [beside.leaves_of, beside.scores, beside.base, beside.needs_of, beside.needs, beside.margin]
     return _hash(parts)
 
 
@@ -91,6 +94,8 @@ def record_of(index: int, explanation: Explanation) -> Record:
     for key, number in (("distance", e.distance), ("lower_bound", e.lower_bound)):
         if math.isfinite(number):
             record[key] = float(number)
+    if e.found_row is not None:
+        record["found"] = plain(e.found_row)
     if e.ranges:
         record["ranges"] = e.ranges
     if e.targets is not None:
@@ -180,7 +185,14 @@ def explanation_of(
         message=record.get("message", ""),
         ranges=record.get("ranges", ""),
         filled=tuple(record.get("filled", ())),
+        found_row=_numbers(record["found"]) if "found" in record else None,
+        constraints=tuple(options.get("constraints") or ()),
     )
+
+
+def _numbers(values: Sequence[Any]) -> FloatArray:
+    """A row of numbers as :func:`plain` wrote it."""
+    return np.array([float(value) for value in values])
 
 
 def _prices(
@@ -261,6 +273,15 @@ class Explanations(Sequence[Explanation]):
         return frame.insert_column(3, pl.Series("radius", radii, dtype=pl.Float64))
 
 
+def _infinite(value: Any) -> Any:
+    """Numbers of an option without end, which JSON does not know, in place of the texts that stand for them."""
+    if isinstance(value, list):
+        return [_infinite(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _infinite(item) for key, item in value.items()}
+    return float(value) if value in ("inf", "-inf") else value
+
+
 def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) -> Explanations:
     """The explanations of a file that is complete.
 
@@ -291,5 +312,7 @@ def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) ->
     names = {column.name for column in model.inputs} | set(model.feature_names)
     for option in ("weights", "within"):  # keys were made texts
         if isinstance(options.get(option), Mapping):
-            options[option] = {key if key in names else int(key): value for key, value in options[option].items()}
+            options[option] = {
+                key if key in names else int(key): _infinite(value) for key, value in options[option].items()
+            }
     return Explanations(model, rows, found, header["kind"], options)

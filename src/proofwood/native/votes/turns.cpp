@@ -19,7 +19,9 @@ bool Turns::by_clauses(const Asked& asked) const { return rules_.clauses || aske
 
 ClauseSearch& Turns::clause_search(const Asked& asked) {
   const Contest& contest = asked.contests.front();
-  auto& search = asked.contests.size() > 1 ? firsts_[contest.winner] : pairs_[{contest.winner, contest.loser}];
+  std::vector<int> losers;
+  for (const Contest& one : asked.contests) losers.push_back(one.loser);
+  auto& search = losers.size() > 1 ? firsts_[{contest.winner, losers}] : pairs_[{contest.winner, contest.loser}];
   if (!search) search = std::make_unique<ClauseSearch>(model_, asked.contests, rules_.clause_rules);
   return *search;
 }

@@ -62,7 +62,8 @@ class Turns {
   std::vector<int> feature_of_;
   TurnRules rules_;
   std::map<std::pair<int, int>, std::unique_ptr<ClauseSearch>> pairs_;
-  std::map<int, std::unique_ptr<ClauseSearch>> firsts_;  // one class against several
+  // One class against several, which are named beside it: what is learned is about these leads.
+  std::map<std::pair<int, std::vector<int>>, std::unique_ptr<ClauseSearch>> firsts_;
   std::unique_ptr<MessageSearch> messages_;
   std::vector<int> witness_;
   std::vector<Literal> core_;

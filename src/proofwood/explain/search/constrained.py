@@ -1,0 +1,409 @@
+"""The nearest row of another class that satisfies linear constraints: branch and bound over boxes of cells.
+
+A box is bounded by two relaxations. One forgets the constraints, but for what they leave of the interval of each
+column: the nearest row of another class in the box, by the search that finds nearest rows. The other forgets the class:
+the cheapest values that satisfy the constraints, by a program in rational numbers. Where the columns of the constraints
+have a single cell each, both together are exact, since the class then depends on the other columns only. Else the box
+is parted between the two answers.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import count
+from typing import Literal
+
+import numpy as np
+
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.linear import LinearRow
+from proofwood.explain.model.prices import Metric
+from proofwood.explain.search.counterfactual import TOLERANCE, Nearest
+from proofwood.explain.search.rational import StoppedError
+from proofwood.explain.search.values import Box, Program, TiedColumn, Values
+from proofwood.model.node_table import FloatArray, IntArray
+
+ROUNDS = 10
+"""How often the intervals of a box are made smaller by the constraints, at most."""
+
+
+@dataclass(frozen=True)
+class Tied:
+    """A column of the table that constraints speak of.
+
+    Parameters
+    ----------
+    input : its index
+    grids : grid columns of its values
+    low, high : what it may be
+    priced : whether its values, and not its cells, are paid for
+    column : its price
+    """
+
+    input: int
+    grids: tuple[int, ...]
+    low: float
+    high: float
+    priced: bool
+    column: TiedColumn
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is looked for.
+
+    Parameters
+    ----------
+    model : what is explained
+    row : (n_inputs,) the row
+    cells : (n_columns,) its cells
+    prices : per grid column the least price of a value in each cell; for "l2" its square
+    tied : columns that constraints speak of
+    rows : the constraints, over the columns of ``tied``
+    metric : "l1", "l2" or "linf"
+    base : what every row pays beside the prices of its cells; for "linf" what its dearest change costs at least
+    box : cells of the rows that are looked for
+    find : the nearest row of another class by prices, in a box, near some cells, to which prices are 0 (unless "linf")
+    made : a row of the table of some cells and values of ``tied``, and its price; None if it does not count
+    holds : whether values of ``tied`` satisfy the constraints as float64 works them out
+    stopped : whether the time is over
+    """
+
+    model: Explained
+    row: FloatArray
+    cells: IntArray
+    prices: Sequence[FloatArray]
+    tied: Sequence[Tied]
+    rows: Sequence[LinearRow]
+    metric: Metric
+    base: float
+    box: tuple[IntArray, IntArray]
+    find: Callable[[list[FloatArray], tuple[IntArray, IntArray], IntArray], Nearest]
+    made: Callable[[IntArray, Sequence[float]], tuple[FloatArray, float] | None]
+    holds: Callable[[Sequence[float]], bool]
+    stopped: Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Satisfying:
+    """The nearest row that was found.
+
+    Parameters
+    ----------
+    status : as of :class:`Nearest`
+    row : (n_inputs,) the row, None without one
+    cells : (n_columns,) its cells
+    total : its price; for "l2" in squares
+    lower_bound : no such row costs less
+    """
+
+    status: Literal["optimal", "feasible", "unknown", "none"]
+    row: FloatArray | None
+    cells: IntArray | None
+    total: float
+    lower_bound: float
+
+
+@dataclass(frozen=True)
+class _Node:
+    low: IntArray
+    high: IntArray
+    cells: IntArray | None = None  # of the nearest row without the constraints
+    point: Sequence[Fraction] | None = None  # the cheapest values without the class
+
+
+def satisfying(task: Task) -> Satisfying:
+    """The nearest row of another class that satisfies the constraints.
+
+    Parameters
+    ----------
+    task : what is looked for
+    """
+    return _Search(task).run()
+
+
+class _Search:
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.program = Program([one.column for one in task.tied], task.rows, task.metric, task.stopped)
+        self.best: tuple[FloatArray, IntArray] | None = None
+        self.upper = math.inf
+        self.doubtful = math.inf  # what rows of boxes cost in which no numbers of float64 were found, or not in time
+        self.number = count()
+        self.heap: list[tuple[float, int, _Node]] = []
+        self.priced = {g for one in task.tied if one.priced for g in one.grids}
+        self.all_grids = [g for one in task.tied for g in one.grids]
+
+    # ------------------------------------------------------------------------------------------------------- the search
+
+    def run(self) -> Satisfying:
+        """Boxes by their bounds, least first."""
+        self._push(0.0, _Node(*self.task.box))
+        lower = 0.0
+        while self.heap:
+            bound, _, node = heapq.heappop(self.heap)
+            lower = max(lower, bound)
+            if self._no_better(bound):
+                break
+            if self.task.stopped():
+                return self._answer(lower)
+            try:
+                if node.cells is None:
+                    self._bounded(bound, node)
+                else:
+                    self._parted(bound, node)
+            except StoppedError:
+                return self._answer(lower)
+        else:
+            lower = math.inf
+        return self._answer(lower)
+
+    def _answer(self, lower: float) -> Satisfying:
+        lower = min(lower, self.doubtful, self.upper)
+        if self.best is None:
+            return Satisfying("none" if math.isinf(lower) else "unknown", None, None, math.inf, lower)
+        status: Literal["optimal", "feasible"] = "optimal" if self._no_better(lower) else "feasible"
+        return Satisfying(status, *self.best, self.upper, lower)
+
+    def _no_better(self, bound: float) -> bool:
+        """Whether rows that cost so much are of no interest."""
+        return bound >= self.upper - TOLERANCE * self.upper if math.isfinite(self.upper) else math.isinf(bound)
+
+    def _push(self, bound: float, node: _Node) -> None:
+        heapq.heappush(self.heap, (bound, next(self.number), node))
+
+    def _bounded(self, bound: float, node: _Node) -> None:
+        """Bound a box, and put it back with what its relaxations found; or leave it out."""
+        tight = self._tightened(node)
+        if tight is None:
+            return
+        node, values = tight
+        box = _box(values)
+        single = all(node.low[g] == node.high[g] for g in self.all_grids)
+        cheapest = (self.program.cheapest if single else self.program.relaxed)(box)
+        if cheapest is None:
+            return
+        paid = _below(cheapest.bound)
+        found, rest = self._nearest(node, values, of_values=paid if single else None)
+        if found.status == "none":
+            return
+        if self.task.metric == "linf":
+            bound = max(bound, rest, found.lower_bound, paid)
+        else:
+            bound = max(bound, rest + found.lower_bound, self.task.base + paid)
+        if found.cells is None:  # the time is over
+            self.doubtful = min(self.doubtful, bound)
+            return
+        if self._no_better(bound):
+            return
+        if single:
+            self._offer(found.cells, box, cheapest)
+            if not self._no_better(bound):  # no row of that price was made
+                self.doubtful = min(self.doubtful, bound)
+            return
+        self._push(bound, replace(node, cells=found.cells, point=cheapest.point))
+
+    def _parted(self, bound: float, node: _Node) -> None:
+        """Look at the cells that were found, and part the box if others may hold a better row."""
+        cells = node.cells
+        assert cells is not None
+        low, high = node.low.copy(), node.high.copy()
+        low[self.all_grids] = high[self.all_grids] = cells[self.all_grids]
+        tight = self._tightened(_Node(low, high))
+        if tight is not None:
+            box = _box(tight[1])
+            inside = self.program.cheapest(box)
+            if inside is not None:
+                self._offer(cells, box, inside)
+        if self._no_better(bound):
+            return
+        g, cut = self._cut(node)
+        below, above = node.high.copy(), node.low.copy()
+        below[g], above[g] = cut, cut + 1
+        self._push(bound, _Node(node.low, below))
+        self._push(bound, _Node(above, node.high))
+
+    def _cut(self, node: _Node) -> tuple[int, int]:
+        """Where to part a box: between the cells of its nearest row and its cheapest values, as far apart as can be."""
+        assert node.cells is not None
+        best, chosen = -1, (-1, -1)
+        for i, one in enumerate(self.task.tied):
+            for g in one.grids:
+                if node.low[g] == node.high[g]:
+                    continue
+                mine = int(node.cells[g])
+                other = mine if node.point is None else self._cell(g, float(node.point[i]))
+                other = min(max(other, int(node.low[g])), int(node.high[g]))
+                apart = abs(other - mine)
+                if apart > best:
+                    up = other > mine or (other == mine and mine == node.low[g])
+                    best, chosen = apart, (g, mine if up else mine - 1)
+        if best < 0:
+            raise AssertionError("a box with a single cell in each column is not to be parted")
+        return chosen
+
+    def _offer(self, cells: IntArray, box: Box, values: Values) -> bool:
+        """Whether a row of these cells and about these values exists; it is kept if it is the best one."""
+        if values.point is None:
+            return False
+        point = self.program.in_floats(box, values.point, self.task.holds)
+        made = None if point is None else self.task.made(cells, point)
+        if made is None:
+            return False
+        row, total = made
+        if total < self.upper:
+            self.best, self.upper = (row, cells), total
+        return True
+
+    # ------------------------------------------------------------------------------------------------------ relaxations
+
+    def _nearest(
+        self, node: _Node, values: Sequence[tuple[float, float]], of_values: float | None
+    ) -> tuple[Nearest, float]:
+        """The nearest row of a box that may break the constraints, and what is paid beside its price.
+
+        Parameters
+        ----------
+        values : interval of each column of ``tied``
+        of_values : what these columns cost, where that is known; their cells then cost nothing
+        """
+        prices, near, rest = list(self.task.prices), self.task.cells.copy(), self.task.base
+        for one, (low, high) in zip(self.task.tied, values, strict=True):
+            for g in one.grids:
+                price = prices[g]
+                if one.priced:
+                    price = np.zeros(price.size) if of_values is not None else self._clipped(one, g, low, high)
+                at = price[node.low[g] : node.high[g] + 1]
+                own = int(np.clip(near[g], node.low[g], node.high[g]))
+                near[g] = own if price[own] == at.min() else node.low[g] + int(at.argmin())
+                prices[g] = price
+        near = np.clip(near, node.low, node.high)
+        never = Nearest("none", None, -1, math.inf, math.inf, 0)
+        if any(math.isinf(prices[g][cell]) for g, cell in enumerate(near.tolist())):
+            return never, rest
+        if self.task.metric != "linf":
+            for g, cell in enumerate(near.tolist()):
+                if prices[g][cell]:  # every row of the box pays that; cells nearer to the row are outside
+                    rest += float(prices[g][cell])
+                    prices[g] = np.maximum(0.0, prices[g] - prices[g][cell])
+        beside = of_values or 0.0
+        total = rest + beside if self.task.metric != "linf" else max(rest, beside)
+        if math.isfinite(self.upper) and self.task.metric != "linf":
+            most = self.upper - total
+            if most < 0:
+                return never, total
+            prices = [np.where(price > most * (1 + TOLERANCE), np.inf, price) for price in prices]
+        return self.task.find(prices, (node.low, node.high), near), total
+
+    def _clipped(self, one: Tied, g: int, low: float, high: float) -> FloatArray:
+        """Prices of the cells of a column, of which only an interval may be taken."""
+        stated = self.task.prices[g]
+        column = one.column
+        if column.own is None or not stated.any() or self.task.model.grid.columns[g].role != "value":
+            return stated
+        least, greatest = self.task.model.grid.ends(g)
+        own = float(column.own)
+        nearest = np.clip(own, np.maximum(least, low), np.minimum(greatest, high))
+        paid = np.where(nearest > own, float(column.up), float(column.down)) * np.abs(nearest - own)
+        paid = paid * paid if self.task.metric == "l2" else paid
+        # beyond the ends of the interval nothing is taken, and prices must not fall there
+        price = np.maximum(stated, np.where(np.isnan(paid), 0.0, paid))
+        first, last = self._cell(g, low), self._cell(g, high)
+        center = int(np.clip(self._cell(g, own), first, last))
+        price[center:] = np.maximum.accumulate(price[center:])
+        price[: center + 1] = np.maximum.accumulate(price[: center + 1][::-1])[::-1]
+        return price
+
+    def _cell(self, g: int, value: float) -> int:
+        return int(np.searchsorted(self.task.model.grid.columns[g].thresholds, value, side="left"))
+
+    # -------------------------------------------------------------------------------------------------------- intervals
+
+    def _tightened(self, node: _Node) -> tuple[_Node, list[tuple[float, float]]] | None:
+        """The box and the intervals of its columns, without what the constraints leave out; None if nothing is left."""
+        low, high = node.low.copy(), node.high.copy()
+        values = [self._interval(one, low, high) for one in self.task.tied]
+        for _ in range(ROUNDS):
+            before = list(values)
+            for row in self.task.rows:
+                if not self._propagate(row, values):
+                    return None
+            if any(a > b for a, b in values):
+                return None
+            if values == before:
+                break
+        for one, (a, b) in zip(self.task.tied, values, strict=True):
+            for g in one.grids:
+                low[g], high[g] = max(low[g], self._cell(g, a)), min(high[g], self._cell(g, b))
+                if low[g] > high[g]:
+                    return None
+        return _Node(low, high), values
+
+    def _interval(self, one: Tied, low: IntArray, high: IntArray) -> tuple[float, float]:
+        """Least and greatest value of a column in a box."""
+        least, greatest = one.low, one.high
+        for g in one.grids:
+            a, is_open, b, _ = self.task.model.interval(g, int(low[g]), int(high[g]))
+            if math.isfinite(a):
+                least = max(least, math.nextafter(a, math.inf) if is_open else a)
+            greatest = min(greatest, b)
+        return least, greatest
+
+    def _propagate(self, row: LinearRow, values: list[tuple[float, float]]) -> bool:
+        """Make intervals smaller by one constraint; whether something is left."""
+        factors = list(row.factors.items())
+        leasts = [_least_term(factor, row.slack.get(i, Fraction(0)), *values[i]) for i, factor in factors]
+        open_ones = [i for (i, _), one in zip(factors, leasts, strict=True) if one is None]
+        known = sum((one for one in leasts if one is not None), Fraction(0))
+        bound = row.bound + row.slack_bound
+        if not open_ones and known > bound:
+            return False
+        for (i, factor), least in zip(factors, leasts, strict=True):
+            if not factor or open_ones not in ([], [i]):
+                continue
+            rest = bound - known + (least or 0)
+            slack = row.slack.get(i, Fraction(0))
+            steep = abs(factor) - slack if rest >= 0 else abs(factor) + slack
+            end = rest / steep  # of the column, or of its negative
+            low, high = values[i]
+            whole = self.task.tied[i].column.whole
+            if factor > 0:
+                values[i] = low, min(high, _above(end, whole))
+            else:
+                values[i] = max(low, -_above(end, whole)), high
+        return all(a <= b for a, b in values)
+
+
+def _least_term(factor: Fraction, slack: Fraction, low: float, high: float) -> Fraction | None:
+    """Least value of a term of a constraint, rounding given; None if there is none."""
+    if (factor > 0 and math.isinf(low)) or (factor < 0 and math.isinf(high)):
+        return None
+    if factor == 0 and slack and (math.isinf(low) or math.isinf(high)):
+        return None
+    ends = [Fraction(end) for end in (low, high) if math.isfinite(end)]
+    return min((factor * end - slack * abs(end) for end in ends), default=Fraction(0))
+
+
+def _above(end: Fraction, whole: bool) -> float:
+    """The greatest number of a column up to an end: an integer, or one of float64 that is no less."""
+    if whole:
+        end = Fraction(math.floor(end))
+    try:
+        found = float(end)
+    except OverflowError:
+        return math.inf if end > 0 else -math.inf
+    return found if found >= end else math.nextafter(found, math.inf)
+
+
+def _below(number: Fraction) -> float:
+    """The greatest float64 up to a number."""
+    found = float(number)
+    return found if found <= number else math.nextafter(found, -math.inf)
+
+
+def _box(values: Sequence[tuple[float, float]]) -> Box:
+    return [tuple(Fraction(end) if math.isfinite(end) else None for end in ends) for ends in values]  # type: ignore[misc]
