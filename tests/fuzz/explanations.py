@@ -103,7 +103,7 @@ def histogram_boosting(rng: np.random.Generator) -> Case:
 
 
 def xgboost(rng: np.random.Generator) -> Case:
-    """XGBoost, also with dart, gaps, and categories."""
+    """XGBoost, also with dart, gaps, and a number that stands for a missing value."""
     from xgboost import XGBClassifier
 
     X, y = table(rng, categories=False, gaps=float(rng.choice([0.0, 0.3])))
@@ -111,9 +111,10 @@ def xgboost(rng: np.random.Generator) -> Case:
     more: dict[str, Any] = {"rate_drop": 0.4} if booster == "dart" else {}
     model = XGBClassifier(
         n_estimators=int(rng.integers(1, 5)), max_depth=int(rng.integers(1, 4)), min_child_weight=0, booster=booster,
-        learning_rate=float(rng.choice([0.3, 1.0])), n_jobs=1, random_state=0, **more,
+        learning_rate=float(rng.choice([0.3, 1.0])), n_jobs=1, random_state=0,
+        missing=float(rng.choice([math.nan, math.nan, 0.0, 1.0, float(rng.choice(X.ravel()))])), **more,
     )  # fmt: skip
-    return Case(model.fit(X, y), X, f"xgboost {booster}")
+    return Case(model.fit(X, y), X, f"xgboost {booster} missing={model.missing}")
 
 
 def lightgbm(rng: np.random.Generator) -> Case:

@@ -17,6 +17,7 @@ import numpy as np
 from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain import arguments
+from proofwood.explain.model.forest import Gap
 from proofwood.model.node_table import FloatArray
 
 GroupKind = Literal["one_hot", "at_most_one", "together"]
@@ -55,6 +56,7 @@ class Input:
     levels : texts of the codes, for nominal and ordered columns
     other : whether codes outside ``levels`` are part of the space (nominal columns)
     shown_as : kind of what the numbers stand for: dates, times or durations, true or false; else None
+    for_missing : numbers that the model takes for a missing value; None if there are none
     """
 
     name: str
@@ -65,6 +67,7 @@ class Input:
     levels: tuple[str, ...] = ()
     other: bool = False
     shown_as: Kind | None = None
+    for_missing: Gap | None = None
 
     @property
     def whole(self) -> bool:

@@ -48,7 +48,7 @@ class Adapted:
 def plain(forest: Forest, feature_names: Sequence[str] | None) -> Adapted:
     """A model that takes numbers as they are."""
     names = column_names(forest.names, forest.n_columns, feature_names)
-    inputs = tuple(Input(name) for name in names)
+    inputs = tuple(Input(name, for_missing=forest.for_missing.get(j)) for j, name in enumerate(names))
     sources = tuple(Source(j) for j in range(len(names)))
     read = partial(numbers, names=names)
     return Adapted(forest, inputs, sources, read, forest.predict, output=forest.output)

@@ -31,14 +31,15 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood.data.kinds import Kind
 from proofwood.estimators.base import ProvedClassifier
 from proofwood.explain.model.adapters import sklearn as from_sklearn
-from proofwood.explain.model.adapters.boosters import from_lightgbm, from_xgboost
 from proofwood.explain.model.adapters.calibrated import from_calibrated
 from proofwood.explain.model.adapters.catboost import from_catboost
 from proofwood.explain.model.adapters.categories import with_categories
 from proofwood.explain.model.adapters.histgb import from_hist_gradient_boosting
+from proofwood.explain.model.adapters.lightgbm import from_lightgbm
 from proofwood.explain.model.adapters.own import from_classifier, from_tables
 from proofwood.explain.model.adapters.pipeline import from_pipeline
 from proofwood.explain.model.adapters.reading import Adapted, plain
+from proofwood.explain.model.adapters.xgboost import from_xgboost
 from proofwood.explain.model.forest import Forest
 from proofwood.model.ensemble import Ensemble
 from proofwood.model.node_table import NodeTable
