@@ -260,11 +260,11 @@ def holds(condition: Condition, explainer: Explainer, rows: Any) -> Any:
     if condition.values is not None:
         levels = explainer.model.inputs[names.index(condition.name)].levels
         texts = [
-            "(missing)" if lost or not 0 <= v < len(levels) else levels[int(v)]
+            None if lost or not 0 <= v < len(levels) else levels[int(v)]
             for v, lost in zip(values, missing, strict=True)
         ]
-        other = any(text.startswith("(") for text in condition.values)
-        return np.array([text in condition.values or (other and text == "(missing)") for text in texts])
+        other = any(text.startswith("(") and text not in levels for text in condition.values)
+        return np.array([other if text is None else text in condition.values for text in texts])
     with np.errstate(invalid="ignore"):
         above = values > condition.low if condition.low_open else values >= condition.low
         below = values < condition.high if condition.high_open else values <= condition.high

@@ -556,8 +556,9 @@ def _takes_missing(adapted: Adapted, groups: Mapping[str, tuple[tuple[int, ...],
     """(n_inputs,) whether a missing value is no error: to the model, and to the group that the column is in."""
     takes = np.zeros(len(adapted.inputs), dtype=bool)
     if adapted.forest.takes_missing is not None:
+        takes[[source.column for source in adapted.sources]] = True
         for source, flag in zip(adapted.sources, adapted.forest.takes_missing.tolist(), strict=True):
-            takes[source.column] |= flag and source.level is None and not source.steps
+            takes[source.column] &= source.takes_missing(flag)
     for columns, kind in groups.values():
         if kind != "together":
             takes[list(columns)] = False

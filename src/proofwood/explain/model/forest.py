@@ -15,15 +15,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.explain.model.space import Gap
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
 
 OTHER = -1
 """Code of a category that the model does not know, and of a missing one."""
 
 Codes = frozenset[int]
-
-Gap = tuple[float, float, float]
-"""Numbers that a model takes for a missing value: all above the first up to the second; the third is one to name."""
 
 DOUBLE, SINGLE = 2.0**-53, 2.0**-24
 """Half the distance from 1 to the next float64, float32."""

@@ -210,6 +210,10 @@ def _forbid_choices(
                 prices[g][1:] = np.inf
 
 
+_LEAST_WIDTH = 1e-300
+"""A range of thresholds that is not wider has no weight of its own: 1 over it may be infinite."""
+
+
 def weights_of(model: Explained, weights: Weights | None) -> FloatArray:
     """(n_inputs,) weight of each column of the table: as stated, else 1 over the range of the trees' thresholds."""
     if isinstance(weights, numbers.Real):
@@ -221,7 +225,7 @@ def weights_of(model: Explained, weights: Weights | None) -> FloatArray:
         width = model.grid.widths[j]
         if width == 0.0 and np.isfinite(given.high - given.low):
             width = given.high - given.low
-        per_unit[j] = 1.0 / width if width > 0 else 1.0
+        per_unit[j] = 1.0 / width if width > _LEAST_WIDTH else 1.0
     names = [given.name for given in model.inputs]
     for key, value in arguments.mapping(weights, "weights", "{'income': 2.0}").items():
         weight = arguments.weight(value, f"weights[{key!r}]")

@@ -14,7 +14,8 @@ from proofwood.data.columns import Column, is_frame, is_pandas, read_columns
 from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain.model.forest import Forest
-from proofwood.explain.model.space import Input, Source, shown
+from proofwood.explain.model.sources import Source
+from proofwood.explain.model.space import Input, shown
 from proofwood.model.node_table import BoolArray, FloatArray
 
 
@@ -104,7 +105,7 @@ def mixed(
     ----------
     X : table of numbers and categories
     names : of its columns
-    known : categories of a column, in the order of their codes
+    known : categories of a column, in the order of their codes; a missing value may be one of them
     fill : what a column has in place of missing values
     idle : columns whose values do not matter; they are NaN
     """
@@ -126,19 +127,22 @@ def mixed(
         if j in idle:
             continue
         if fill is not None and j in fill:
-            values = [fill[j] if _absent(value) else value for value in values]
+            values = [fill[j] if absent(value) else value for value in values]
         if j in known:
-            codes: dict[Any, float] = {value: float(code) for code, value in enumerate(known[j])}
-            result[:, j] = [np.nan if _absent(value) else codes.get(value, float(len(codes))) for value in values]
+            codes: dict[Any, float] = {value: float(code) for code, value in enumerate(known[j]) if not absent(value)}
+            gap = next((float(code) for code, value in enumerate(known[j]) if absent(value)), np.nan)
+            last = float(len(known[j]))
+            result[:, j] = [gap if absent(value) else codes.get(value, last) for value in values]
             continue
         try:
-            result[:, j] = [np.nan if _absent(value) else float(value) for value in values]
+            result[:, j] = [np.nan if absent(value) else float(value) for value in values]
         except (TypeError, ValueError) as error:
             raise DataError(f"column {names[j]!r} holds something that is not a number: {error}") from error
     return result
 
 
-def _absent(value: Any) -> bool:
+def absent(value: Any) -> bool:
+    """Whether a value of a table is none: None, nan, or what frames have in its place."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 

@@ -22,13 +22,13 @@ from proofwood.explain.model.forest import (
     SINGLE,
     Codes,
     Forest,
-    Gap,
     Link,
     LinkKind,
     ScoredTree,
     merged,
     summing_noise,
 )
+from proofwood.explain.model.space import Gap
 from proofwood.model.convert import last_rounded_low
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
