@@ -139,7 +139,7 @@ def encoders(rng: np.random.Generator) -> Case:
     rare: dict[str, Any] = {"min_frequency": few, "max_categories": most}
     known: dict[str, Any] = {"handle_unknown": "use_encoded_value", "unknown_value": code}
     makers: list[Any] = [
-        OneHotEncoder(handle_unknown=unknown, drop=drop, **rare),
+        OneHotEncoder(handle_unknown=unknown, drop=drop, sparse_output=False, **rare),
         OrdinalEncoder(encoded_missing_value=int(rng.choice([-2, 98])), **known, **rare),
         OrdinalEncoder(encoded_missing_value=-2) if rng.random() < 0.5 else OrdinalEncoder(),
     ]
@@ -162,6 +162,7 @@ def bins(rng: np.random.Generator) -> Case:
     from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
     X, y = table(rng, categories=False, gaps=0.0)
+    X = X.copy()
     X[:3] += [[-1.0], [1.0], [2.5]]  # no column of one value, of which scikit-learn makes no bins
     made = KBinsDiscretizer(
         int(rng.integers(2, 6)),

@@ -40,7 +40,12 @@ def target_for(rng: np.random.Generator, predicted: Any) -> Any:
 
 
 def _asked(model: Any, X: Any, rng: np.random.Generator, told: str) -> Case:
-    return Case(model, X, told, {"target": target_for(rng, np.asarray(model.predict(X), dtype=float))})
+    return asked_of(model, X, rng, told, np.asarray(model.predict(X), dtype=float))
+
+
+def asked_of(model: Any, X: Any, rng: np.random.Generator, told: str, predicted: Any) -> Case:
+    """A question about the numbers of a model, given those of some rows."""
+    return Case(model, X, told, {"target": target_for(rng, predicted)})
 
 
 def regressor(rng: np.random.Generator) -> Case:

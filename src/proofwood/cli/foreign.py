@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
-    """A model of proofwood from JSON, or, if its file is trusted, any model from a pickle.
+    """A model of proofwood from JSON, trees from ONNX, or, if its file is trusted, any model from a pickle.
+
+    An ONNX file is read later, by what explains it: its path is the model.
 
     Raises
     ------
@@ -24,6 +26,8 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
     """
     if not path.is_file():
         raise DataError(f"no file {path}: expected a model, as 'proofwood fit --out', pickle or joblib write it")
+    if path.suffix.lower() == ".onnx":
+        return path
     with path.open("rb") as file:
         is_json = file.read(64).lstrip()[:1] == b"{"
     if is_json:
@@ -50,5 +54,5 @@ def convert(model: Any, **settings: Any) -> Explained:
 
     try:
         return explained(model, **settings)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ImportError) as error:
         raise DataError(str(error)) from error

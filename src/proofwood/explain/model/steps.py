@@ -27,7 +27,7 @@ from proofwood.model.node_table import BoolArray, FloatArray
 
 What = Literal[
     "subtract", "divide", "multiply", "add", "clip", "bins", "above", "fill", "gap", "whole", "function", "power",
-    "boxcox", "ppf", "ranks", "split", "own",
+    "boxcox", "ppf", "ranks", "split", "own", "single", "single_subtract", "single_multiply",
 ]  # fmt: skip
 
 MOST_AROUND = 2**17
@@ -61,7 +61,8 @@ class Step:
     ``"power"`` and ``"boxcox"`` are those with the exponent ``by``; ``"ppf"`` is the quantile function of the normal
     distribution; ``"ranks"`` the share of ``ends`` below the value, which stand for the shares ``shares``, and 0 and 1
     within ``by`` of the first and the last; ``"split"`` the steps ``below`` for numbers below 0, else ``rest``;
-    ``"own"`` the function ``call`` of a column.
+    ``"own"`` the function ``call`` of a column. ``"single"`` rounds to float32, in which ``"single_subtract"`` and
+    ``"single_multiply"`` compute.
     """
 
     what: What
@@ -98,7 +99,7 @@ class Step:
     @property
     def falls(self) -> bool:
         """Whether the result falls as the value rises."""
-        if self.what in ("multiply", "divide", "power"):
+        if self.what in ("multiply", "divide", "power", "single_multiply"):
             return self.by < 0
         return self.name == "negative" or (self.what == "own" and self.by < 0)
 
@@ -247,6 +248,9 @@ _APPLIED: dict[What, Callable[[Step, FloatArray], Any]] = {
     "ranks": lambda step, values: _shares(values, np.array(step.ends), np.array(step.shares), step.by),
     "split": lambda step, values: np.where(values >= 0, through(step.rest, values), through(step.below, values)),
     "own": _own,
+    "single": lambda step, values: values.astype(np.float32),
+    "single_subtract": lambda step, values: values.astype(np.float32) - np.float32(step.by),
+    "single_multiply": lambda step, values: values.astype(np.float32) * np.float32(step.by),
 }
 
 

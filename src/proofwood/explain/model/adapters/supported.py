@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sklearn.calibration import CalibratedClassifierCV
@@ -36,6 +37,7 @@ from proofwood.explain.model.adapters.catboost import from_catboost
 from proofwood.explain.model.adapters.categories import with_categories
 from proofwood.explain.model.adapters.histgb import from_hist_gradient_boosting
 from proofwood.explain.model.adapters.lightgbm import from_lightgbm
+from proofwood.explain.model.adapters.onnx import from_onnx
 from proofwood.explain.model.adapters.own import from_classifier, from_tables
 from proofwood.explain.model.adapters.pipeline import from_pipeline
 from proofwood.explain.model.adapters.reading import Adapted, plain
@@ -49,7 +51,7 @@ SUPPORTED = (
     "AdaBoostClassifier of trees, IsolationForest, VotingClassifier or VotingRegressor of these, a "
     "CalibratedClassifierCV of one of them with two classes, a classifier or "
     "regressor of XGBoost, LightGBM or CatBoost, a Booster of the first two, a univariate tree, diagram or ensemble of "
-    "proofwood, or a Pipeline that ends with one of these"
+    "proofwood, a Pipeline that ends with one of these, or an ONNX file of trees"
 )
 
 
@@ -78,6 +80,17 @@ def _forest(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapt
         return None
     refuse_majority(model, vote)
     return plain(model, feature_names)
+
+
+def _onnx(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
+    """A path or a ``ModelProto``; the package is not imported for other models."""
+    if isinstance(model, str | Path):
+        if Path(model).suffix.lower() != ".onnx":
+            raise TypeError(f"cannot explain {str(model)!r}: expected a fitted model, or the path of a file *.onnx")
+    elif type(model).__name__ != "ModelProto" or not type(model).__module__.startswith("onnx"):
+        return None
+    refuse_majority(model, vote)
+    return from_onnx(model, feature_names)
 
 
 def _own(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
@@ -180,6 +193,7 @@ def _member(whole: str, model: Any) -> Forest:
 _READERS: tuple[Callable[[Any, str, Sequence[str] | None], Adapted | None], ...] = (
     _tables,
     _forest,
+    _onnx,
     _own,
     _hist,
     _booster,
