@@ -36,13 +36,17 @@ TINY = (0.0, 1e-36, -1e-36, 2e-35, -2e-35)
 
 @dataclass(frozen=True)
 class Case:
-    """A model, the rows it was learned from, what it was made of, what is asked of it, and which rows are possible."""
+    """A model, the rows it was learned from, what it was made of, what is asked of it, and which rows are possible.
+
+    ``needs_rows`` says that the model cannot be read without rows.
+    """
 
     model: Any
     X: Any
     told: str
     options: Mapping[str, Any] = field(default_factory=dict)
     possible: Callable[[Any], Any] | None = None
+    needs_rows: bool = False
 
 
 # --------------------------------------------------------------------------------------------------------- the tables
@@ -494,7 +498,8 @@ class Checks:
 def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:
     """Ask everything about some rows of a case."""
     some = len(case.X) > 0  # none where no row of the table is possible
-    explainer = Explainer(case.model, X=case.X if rng.random() < 0.5 and some else None, **case.options)
+    given = case.X if (rng.random() < 0.5 and some) or case.needs_rows else None
+    explainer = Explainer(case.model, X=given, **case.options)
     if rng.random() < 0.5 and some:  # rows as people have them, with their gaps
         explainer = explainer.with_gaps_of(explainer.model.read(case.X[:3]))
     grid = Grid(explainer, rng, case.possible)

@@ -395,7 +395,7 @@ def explained(
     names = None if feature_names is None else arguments.several(feature_names, "feature_names")
     integer = () if integer is None else arguments.several(integer, "integer")
     missing = () if missing is None else arguments.several(missing, "missing")
-    adapted = adapt(model, "shares" if vote == "auto" and confidence is not None else vote, names)
+    adapted = adapt(model, "shares" if vote == "auto" and confidence is not None else vote, names, X)
     outcome = read_outcome(adapted, target, confidence)
     given = None if X is None else adapted.read(X)
     inputs = with_bounds(with_integers(kinds_from(X, adapted.inputs), integer), bounds)

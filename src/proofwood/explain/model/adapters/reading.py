@@ -109,19 +109,7 @@ def mixed(
     fill : what a column has in place of missing values
     idle : columns whose values do not matter; they are NaN
     """
-    if is_frame(X):
-        frame = in_order(X, names)
-        parts = [
-            frame.iloc[:, j].astype(object).tolist() if is_pandas(frame) else frame.to_series(j).to_list()
-            for j in range(len(names))
-        ]
-    else:
-        table = np.asarray(X, dtype=object)
-        if table.ndim != 2:
-            raise DataError(f"X has shape {table.shape}: expected (n_rows, n_columns)")
-        if table.shape[1] != len(names):
-            raise DataError(f"X has {table.shape[1]} columns, but the model takes {len(names)}: {shown(names)}")
-        parts = table.T.tolist()
+    parts = listed(X, names)
     result = np.full((len(parts[0]), len(names)), np.nan)
     for j, values in enumerate(parts):
         if j in idle:
@@ -139,6 +127,23 @@ def mixed(
         except (TypeError, ValueError) as error:
             raise DataError(f"column {names[j]!r} holds something that is not a number: {error}") from error
     return result
+
+
+def listed(X: Any, names: Sequence[str]) -> list[list[Any]]:
+    """The values of each column of a table, as they are; a frame is read by name."""
+    if is_frame(X):
+        frame = in_order(X, names)
+        return [
+            frame.iloc[:, j].astype(object).tolist() if is_pandas(frame) else frame.to_series(j).to_list()
+            for j in range(len(names))
+        ]
+    table = np.asarray(X, dtype=object)
+    if table.ndim != 2:
+        raise DataError(f"X has shape {table.shape}: expected (n_rows, n_columns)")
+    if table.shape[1] != len(names):
+        raise DataError(f"X has {table.shape[1]} columns, but the model takes {len(names)}: {shown(names)}")
+    columns: list[list[Any]] = table.T.tolist()
+    return columns
 
 
 def absent(value: Any) -> bool:

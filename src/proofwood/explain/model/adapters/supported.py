@@ -55,15 +55,18 @@ SUPPORTED = (
 )
 
 
-def adapt(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted:
+def adapt(model: Any, vote: str, feature_names: Sequence[str] | None, X: Any = None) -> Adapted:
     """The adapter's reading of a fitted model; TypeError if it is of no supported kind.
 
     A ``Forest``, which is what adapters make, is taken as it is. ``vote`` is "auto", "majority", or "shares" where the
-    probabilities matter and not the class alone.
+    probabilities matter and not the class alone. ``X`` are rows that the user gives, in which some models look for the
+    names of their categories.
     """
     if isinstance(model, Pipeline):
         inner = adapt(model.steps[-1][1], vote, None)
         return from_pipeline(model, inner, feature_names)
+    if type(model).__module__.split(".")[0] == "catboost":  # which is not imported unless the model is of it
+        return _catboost(model, vote, feature_names, X)
     for reader in _READERS:
         found = reader(model, vote, feature_names)
         if found is not None:
@@ -130,15 +133,12 @@ def _booster(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adap
     return with_categories(forest, categories, feature_names, unknown_missing=library == "lightgbm")
 
 
-def _catboost(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
-    """A model of CatBoost, which is not imported unless the model is of it."""
-    if type(model).__module__.split(".")[0] != "catboost":
-        return None
+def _catboost(model: Any, vote: str, feature_names: Sequence[str] | None, X: Any) -> Adapted:
     if type(model).__name__ not in ("CatBoostClassifier", "CatBoostRegressor"):
         raise TypeError(f"cannot explain a {type(model).__name__}: expected a CatBoostClassifier or CatBoostRegressor")
     check_is_fitted(model)
     refuse_majority(model, vote)
-    return plain(from_catboost(model), feature_names)
+    return from_catboost(model, feature_names, X)
 
 
 def _sklearn(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
@@ -197,7 +197,6 @@ _READERS: tuple[Callable[[Any, str, Sequence[str] | None], Adapted | None], ...]
     _own,
     _hist,
     _booster,
-    _catboost,
     _sklearn,
 )
 """Asked one after the other: a model, the vote, and names of columns -> its reading, None if it is of another kind."""
