@@ -20,6 +20,7 @@ from proofwood.explain.model.adapters.onnx import from_onnx
 from proofwood.explain.model.explained import explained, sample_rows
 from tests import onnx_models
 from tests.bits import added_up, leaf_scores
+from tests.fuzz import onnx_files
 
 pytestmark = pytest.mark.needs("onnx")
 
@@ -222,3 +223,8 @@ def test_exports_predict_as_they_are_explained(n_classes: int) -> None:
             result = explained(to_onnx(model, X[:1], options={"zipmap": zipmap}), X=X.astype(float))
             agree = result.predict_codes(X.astype(float)) == model.predict(X)
             assert agree.mean() > 0.99  # the export itself rounds thresholds and sums to float32
+
+
+@pytest.mark.parametrize("number", [number for number in range(12) if number % 3 < 2])
+def test_cases_of_the_campaign(number: int) -> None:
+    assert onnx_files.one_case(number).total() > 0

@@ -36,6 +36,7 @@ from proofwood.explain.model.explained import explained, sample_rows
 from proofwood.explain.model.steps import FUNCTIONS, LARGEST, Step
 from proofwood.model.node_table import FloatArray, IntArray
 from tests.bits import added_up, leaf_scores
+from tests.fuzz import pipelines
 
 
 @pytest.fixture(autouse=True)
@@ -266,6 +267,26 @@ def test_a_missing_value_is_a_category_by_name() -> None:
     assert explainer.abductive(frame[y].iloc[[0]]).rule() == "colour = (missing) -> True"
 
 
+def test_knowledge_of_missing_values_that_are_categories() -> None:
+    frame, y = _frame()
+    made = make_column_transformer((OneHotEncoder(), ["colour"]), ("passthrough", ["size"]))
+    model = make_pipeline(made, DecisionTreeClassifier(max_depth=4, random_state=0)).fit(frame, y)
+    known = explained(model, knowledge=["not colour.isna() or size > 0"])
+    rows = np.array([[code, size] for code in range(6) for size in (-1.0, 1.0)])
+    allowed = [known.scores.allows(cells) for cells in known.grid.cells_of(rows)]
+    assert allowed == [code != 5 or size > 0 for code in range(6) for size in (-1.0, 1.0)]
+
+
+def test_bins_of_float32() -> None:
+    X = np.repeat(np.arange(8.0) / 10, 10)[:, np.newaxis]
+    bins = KBinsDiscretizer(4, encode="ordinal", strategy="uniform", dtype=np.float32)
+    model = make_pipeline(bins, DecisionTreeClassifier(random_state=0)).fit(X, X[:, 0] > 0.3)
+    result = explained(model, X=X)
+    rows = sample_rows(result, 3000, 0)
+    assert np.array_equal(result.predict_codes(rows), model.predict(rows))
+    assert np.array_equal(result.sums_of(result.cells_of(rows)).argmax(axis=1), result.predict_codes(rows))
+
+
 def test_rules_speak_of_numbers_where_the_model_has_bins() -> None:
     X = np.repeat(np.arange(8.0), 10)[:, np.newaxis]
     bins = KBinsDiscretizer(4, strategy="uniform")
@@ -274,3 +295,8 @@ def test_rules_speak_of_numbers_where_the_model_has_bins() -> None:
     explainer = Explainer(model, X=X)
     assert explainer.abductive([[3.0]], inflate=True).rule() == "1.75 <= x0 < 3.5 -> True"
     assert explainer.model.scores.n_features == 1
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_cases_of_the_campaign(number: int) -> None:
+    assert pipelines.one_case(number).total() > 0

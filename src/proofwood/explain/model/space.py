@@ -57,6 +57,7 @@ class Input:
     other : whether codes outside ``levels`` are part of the space (nominal columns)
     shown_as : kind of what the numbers stand for: dates, times or durations, true or false; else None
     for_missing : numbers that the model takes for a missing value; None if there are none
+    gap_level : code that stands for a missing value, where that is a category like others
     """
 
     name: str
@@ -68,6 +69,7 @@ class Input:
     other: bool = False
     shown_as: Kind | None = None
     for_missing: Gap | None = None
+    gap_level: int | None = None
 
     @property
     def whole(self) -> bool:

@@ -199,7 +199,7 @@ class _Runner:
 @lru_cache(maxsize=16)
 def _session(file: bytes) -> Any:
     try:
-        import onnxruntime  # type: ignore[import-not-found,unused-ignore]  # optional
+        import onnxruntime  # optional
     except ImportError:
         from onnx.reference import ReferenceEvaluator  # optional
 

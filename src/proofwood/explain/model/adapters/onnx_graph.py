@@ -31,7 +31,7 @@ def loaded(model: Any) -> Any:
     """The ``ModelProto`` of a path, or the one that is given."""
     try:
         import onnx  # optional
-        from google.protobuf.message import DecodeError  # type: ignore[import-untyped,unused-ignore]
+        from google.protobuf.message import DecodeError
     except ImportError as error:
         raise ImportError("an ONNX file needs the package onnx: pip install 'proofwood[onnx]'") from error
     if not isinstance(model, str | Path):

@@ -155,7 +155,8 @@ def _input(name: str, column: _Column, gap: Gap | None, sources: Sequence[Source
     if column.ordered:
         return Input(name, Kind.ORDERED, 0.0, float(len(texts) - 1), levels=texts)
     if texts:
-        return Input(name, Kind.NOMINAL, levels=texts, other=column.other)
+        gaps = [code for code, value in enumerate(column.values) if absent(value)]
+        return Input(name, Kind.NOMINAL, levels=texts, other=column.other, gap_level=gaps[0] if gaps else None)
     ends = [source.limits for source in sources if source.column == place]
     low, high = max(end[0] for end in ends), min(end[1] for end in ends)
     low, high = low if low > -LARGEST else -np.inf, high if high < LARGEST else np.inf

@@ -302,6 +302,8 @@ def _binned(step: Any, columns: list[Traced], trace: Trace) -> list[Traced]:
     for k, column in enumerate(_checked(step, columns)):
         if column.bin is not None:
             raise TypeError("the pipeline has a KBinsDiscretizer behind another one with columns of 0 and 1")
+        if step.dtype is not None and np.dtype(step.dtype) == np.float32:
+            column = column.then(Step("single"))
         made = column.then(Step("bins", ends=tuple(float(end) for end in step.bin_edges_[k][1:-1])))
         out += [made] if step.encode == "ordinal" else [replace(made, bin=b) for b in range(int(step.n_bins_[k]))]
     return out
