@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
     """A model of proofwood from JSON, trees from ONNX, or, if its file is trusted, any model from a pickle.
 
-    An ONNX file is read later, by what explains it: its path is the model.
-
     Raises
     ------
     DataError
@@ -27,7 +26,7 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
     if not path.is_file():
         raise DataError(f"no file {path}: expected a model, as 'proofwood fit --out', pickle or joblib write it")
     if path.suffix.lower() == ".onnx":
-        return path
+        return _onnx(path)
     with path.open("rb") as file:
         is_json = file.read(64).lstrip()[:1] == b"{"
     if is_json:
@@ -48,11 +47,30 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
         raise DataError(f"{path} cannot be loaded as a pickle ({type(error).__name__}: {error})") from error
 
 
+@dataclass(frozen=True)
+class OnnxFile:
+    """An ONNX file that could be read, with what it says of its columns."""
+
+    path: Path
+    feature_names_in_: tuple[str, ...] | None
+    n_features_in_: int
+
+
+def _onnx(path: Path) -> OnnxFile:
+    from proofwood.explain.model.adapters.onnx import from_onnx
+
+    try:
+        forest = from_onnx(path, None).forest
+    except (TypeError, ValueError, ImportError) as error:
+        raise DataError(str(error)) from error
+    return OnnxFile(path, forest.names, forest.n_columns)
+
+
 def convert(model: Any, **settings: Any) -> Explained:
     """``explained(model)``; DataError where the model is of no supported kind, or is asked something else."""
     from proofwood.explain.model.explained import explained
 
     try:
-        return explained(model, **settings)
+        return explained(model.path if isinstance(model, OnnxFile) else model, **settings)
     except (TypeError, ValueError, ImportError) as error:
         raise DataError(str(error)) from error

@@ -171,6 +171,7 @@ class Step:
                 f"the pipeline has {self.title}, which is too flat where the model has a threshold ({cut!r}) to say "
                 "which numbers are below it: expected a function that is not so flat"
             )
+        instead = "output_distribution='uniform'" if self.what == "ppf" else "a monotone function"
         window = ranked(np.arange(low, high + 1))
         expected = (window <= last) != self.falls
         near = window[max(0, at - 8 - low) : at + 9 - low]
@@ -180,8 +181,8 @@ class Step:
             alone <= cut, (near <= last) != self.falls
         ):
             raise TypeError(
-                f"the pipeline has {self.title}, which is not monotone around {last!r}, where the model has a "
-                "threshold: expected a monotone function"
+                f"the pipeline has {self.title}, which is not monotone around {last!r} as it is computed, where the "
+                f"model has a threshold: expected {instead}"
             )
 
     def _check_pieces(self, cuts: FloatArray) -> None:
