@@ -36,13 +36,17 @@ TINY = (0.0, 1e-36, -1e-36, 2e-35, -2e-35)
 
 @dataclass(frozen=True)
 class Case:
-    """A model, the rows it was learned from, what it was made of, what is asked of it, and which rows are possible."""
+    """A model, the rows it was learned from, what it was made of, what is asked of it, and which rows are possible.
+
+    ``needs_rows`` says that the model cannot be read without rows.
+    """
 
     model: Any
     X: Any
     told: str
     options: Mapping[str, Any] = field(default_factory=dict)
     possible: Callable[[Any], Any] | None = None
+    needs_rows: bool = False
 
 
 # --------------------------------------------------------------------------------------------------------- the tables
@@ -103,7 +107,7 @@ def histogram_boosting(rng: np.random.Generator) -> Case:
 
 
 def xgboost(rng: np.random.Generator) -> Case:
-    """XGBoost, also with dart, gaps, and categories."""
+    """XGBoost, also with dart, gaps, and a number that stands for a missing value."""
     from xgboost import XGBClassifier
 
     X, y = table(rng, categories=False, gaps=float(rng.choice([0.0, 0.3])))
@@ -111,9 +115,10 @@ def xgboost(rng: np.random.Generator) -> Case:
     more: dict[str, Any] = {"rate_drop": 0.4} if booster == "dart" else {}
     model = XGBClassifier(
         n_estimators=int(rng.integers(1, 5)), max_depth=int(rng.integers(1, 4)), min_child_weight=0, booster=booster,
-        learning_rate=float(rng.choice([0.3, 1.0])), n_jobs=1, random_state=0, **more,
+        learning_rate=float(rng.choice([0.3, 1.0])), n_jobs=1, random_state=0,
+        missing=float(rng.choice([math.nan, math.nan, 0.0, 1.0, float(rng.choice(X.ravel()))])), **more,
     )  # fmt: skip
-    return Case(model.fit(X, y), X, f"xgboost {booster}")
+    return Case(model.fit(X, y), X, f"xgboost {booster} missing={model.missing}")
 
 
 def lightgbm(rng: np.random.Generator) -> Case:
@@ -259,11 +264,11 @@ def holds(condition: Condition, explainer: Explainer, rows: Any) -> Any:
     if condition.values is not None:
         levels = explainer.model.inputs[names.index(condition.name)].levels
         texts = [
-            "(missing)" if lost or not 0 <= v < len(levels) else levels[int(v)]
+            None if lost or not 0 <= v < len(levels) else levels[int(v)]
             for v, lost in zip(values, missing, strict=True)
         ]
-        other = any(text.startswith("(") for text in condition.values)
-        return np.array([text in condition.values or (other and text == "(missing)") for text in texts])
+        other = any(text.startswith("(") and text not in levels for text in condition.values)
+        return np.array([other if text is None else text in condition.values for text in texts])
     with np.errstate(invalid="ignore"):
         above = values > condition.low if condition.low_open else values >= condition.low
         below = values < condition.high if condition.high_open else values <= condition.high
@@ -501,7 +506,8 @@ class Checks:
 def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:
     """Ask everything about some rows of a case."""
     some = len(case.X) > 0  # none where no row of the table is possible
-    explainer = Explainer(case.model, X=case.X if rng.random() < 0.5 and some else None, **case.options)
+    given = case.X if (rng.random() < 0.5 and some) or case.needs_rows else None
+    explainer = Explainer(case.model, X=given, **case.options)
     if rng.random() < 0.5 and some:  # rows as people have them, with their gaps
         explainer = explainer.with_gaps_of(explainer.model.read(case.X[:3]))
     grid = Grid(explainer, rng, case.possible)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,12 @@ def target_for(rng: np.random.Generator, predicted: Any) -> Any:
 
 
 def _asked(model: Any, X: Any, rng: np.random.Generator, told: str) -> Case:
-    return Case(model, X, told, {"target": target_for(rng, np.asarray(model.predict(X), dtype=float))})
+    return asked_of(model, X, rng, told, np.asarray(model.predict(X), dtype=float))
+
+
+def asked_of(model: Any, X: Any, rng: np.random.Generator, told: str, predicted: Any) -> Case:
+    """A question about the numbers of a model, given those of some rows."""
+    return Case(model, X, told, {"target": target_for(rng, predicted)})
 
 
 def regressor(rng: np.random.Generator) -> Case:
@@ -316,6 +322,29 @@ def catboost(rng: np.random.Generator) -> Case:
     return Case(model, X, "catboost of classes")
 
 
+def catboost_categories(rng: np.random.Generator) -> Case:
+    """CatBoost of numbers and of categories that are tested one by one."""
+    from catboost import CatBoostClassifier, CatBoostRegressor
+
+    X, y = table(rng, categories=True, gaps=0.0)
+    named = [name for name in X.columns if name[0] == "c"]
+    if named and rng.random() < 0.3:
+        X[named[0]] = np.array([3, 7, 12])[rng.integers(0, 3, len(X))]
+    X["x9"] = np.arange(len(X), dtype=float) % 5
+    given: dict[str, Any] = {
+        "iterations": int(rng.integers(1, 6)), "depth": int(rng.integers(1, 4)), "verbose": 0, "thread_count": 1,
+        "grow_policy": str(rng.choice(["SymmetricTree", "Depthwise", "Lossguide"])), "one_hot_max_size": 20,
+        "allow_writing_files": False, "cat_features": named, "learning_rate": 0.5,
+    }  # fmt: skip
+    if rng.random() < 0.3:
+        made = CatBoostRegressor(**given).fit(X, _numbers_for(rng, y))
+        return replace(_asked(made, X, rng, "catboost of categories, numbers"), needs_rows=True)
+    model = CatBoostClassifier(**given).fit(X, y)
+    if len(np.unique(y)) == 2 and rng.random() < 0.3:
+        return replace(_sure(model, X, rng, "catboost of categories with confidence"), needs_rows=True)
+    return Case(model, X, "catboost of categories", needs_rows=True)
+
+
 def calibrated(rng: np.random.Generator) -> Case:
     """Forests, trees and boosted trees whose probability is calibrated by a monotone function."""
     from sklearn.calibration import CalibratedClassifierCV
@@ -353,7 +382,7 @@ def binned(rng: np.random.Generator) -> Case:
 
 MODELS: tuple[Callable[[np.random.Generator], Case], ...] = (
     regressor, histogram_regressor, pipeline_regressor, confident, further, xgboost_regressor, lightgbm_regressor,
-    catboost, calibrated, binned,
+    catboost, calibrated, binned, catboost_categories,
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomFore
 
 from proofwood import OptimalTreeClassifier
 from proofwood.explain.proofs.certificate_content import digest
+from tests import onnx_models
 from tests.command_line import failed, invoke, worked
 
 NAMES = ["income", "debt", "age"]
@@ -246,3 +247,21 @@ def test_wrong_usage_is_one_line(folder):
         "explain", folder / "list.pkl", folder / "loans.csv", "--row", 0, "--trust-pickle"
     )
     assert "none.json" in failed("verify", folder / "none.json")
+
+
+@pytest.mark.needs("onnx")
+def test_trees_from_an_onnx_file(folder, tmp_path):
+    path = tmp_path / "trees.onnx"
+    path.write_bytes(
+        onnx_models.classifier(np.random.default_rng(0), n_classes=3, inputs=tuple(NAMES)).SerializeToString()
+    )
+    text = worked("explain", path, folder / "loans.csv", "--row", 3)
+    assert told(text)["prediction"] in ("0", "10", "20")
+    turned = tmp_path / "turned.csv"  # columns are found by name
+    pl.read_csv(folder / "loans.csv").select("ok", "age", "debt", "income").write_csv(turned)
+    assert told(worked("explain", path, turned, "--row", 3))["rule"] == told(text)["rule"]
+    path.write_bytes(onnx_models.classifier(np.random.default_rng(0), n_classes=3).SerializeToString())
+    assert "leave columns that are no features" in failed("explain", path, folder / "loans.csv", "--row", 3)
+    assert told(worked("explain", path, folder / "loans.csv", "--row", 3, "--drop", "ok"))["rule"] == told(text)["rule"]
+    path.write_bytes(b"\xff\xff")
+    assert "is no ONNX file, or a damaged one" in failed("explain", path, folder / "loans.csv", "--row", 3)

@@ -164,7 +164,7 @@ def test_wrong_arguments(options: dict[str, object], error: type[Exception], mes
 
 
 def test_other_models_are_refused() -> None:
-    with pytest.raises(TypeError, match="cannot explain a str"):
+    with pytest.raises(TypeError, match="cannot explain 'forest'"):
         born_again("forest")
 
 

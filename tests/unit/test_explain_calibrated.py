@@ -104,8 +104,10 @@ def test_bins_are_intervals_of_the_column() -> None:
     assert same_on_ten_thousand_rows(model, converted) == 0
 
 
-def test_bins_as_indicators_are_refused() -> None:
+def test_bins_as_indicators_are_intervals_of_the_column() -> None:
     bins = KBinsDiscretizer(4, encode="onehot-dense", strategy="uniform")
     model = make_pipeline(bins, DecisionTreeClassifier(max_depth=3)).fit(X, SICK)
-    with pytest.raises(TypeError, match=r"has encode='onehot-dense'.*expected encode='ordinal'"):
-        Explainer(model)
+    converted = explained(model, X=X)
+    ends = {float(np.nextafter(end, -np.inf)) for end in bins.bin_edges_[2][1:-1]}
+    assert set(converted.grid.columns[converted.grid.of_input[2][0]].thresholds.tolist()) <= ends
+    assert same_on_ten_thousand_rows(model, converted) == 0

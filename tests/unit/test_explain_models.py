@@ -42,7 +42,9 @@ from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain.model.adapters.sklearn import from_forest
 from proofwood.explain.model.explained import Explained, explained, sample_rows
-from proofwood.explain.model.space import Group, Source, Step
+from proofwood.explain.model.sources import Source
+from proofwood.explain.model.space import Group
+from proofwood.explain.model.steps import Step
 from proofwood.model.node_table import FloatArray, IntArray
 
 
@@ -618,7 +620,8 @@ def test_rows_stay_near_to_a_given_row() -> None:
 def test_thresholds_are_pulled_back_through_scaling() -> None:
     source = Source(0, steps=(Step("subtract", 0.1), Step("divide", 3.7)))
     thresholds = np.array([-1e3, -0.3, 0.0, 1e-9, 2.5])
-    back = source.pulled_back(thresholds)
+    back, falls = source.pulled_back(thresholds)
+    assert not falls
     assert np.all(source.scaled(back) <= thresholds)
     assert np.all(source.scaled(np.nextafter(back, np.inf)) > thresholds)
 

@@ -7,7 +7,9 @@ import proofwood
 
 ROOT = Path(proofwood.__file__).parent
 SLOW = {"sklearn", "scipy", "polars", "ortools", "matplotlib", "rich", "joblib", "importlib", "concurrent", "narwhals"}
-OPTIONAL = {"fastexcel", "pandas", "xgboost", "lightgbm", "distributed", "onnx"}
+OPTIONAL = {
+    "fastexcel", "pandas", "xgboost", "lightgbm", "catboost", "distributed", "onnx", "onnxruntime", "google",
+}  # fmt: skip
 ONLY_SOME_SYSTEMS = {"fcntl", "msvcrt", "resource"}
 COMMANDS = "cli"  # its functions import what they use: --help answers at once
 

@@ -46,7 +46,9 @@ proofwood explain tree.json iris.csv --all --out explained.jsonl
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="Model file of proofwood, or a pickle (with --trust-pickle).")],
+    model: Annotated[
+        Path, typer.Argument(help="Model file of proofwood, trees in an ONNX file, or a pickle (with --trust-pickle).")
+    ],
     data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}; columns are matched by name.")],
     row: Annotated[int | None, typer.Option(help="Row to explain; the first is 0.")] = None,
     kind: Annotated[

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
-    """A model of proofwood from JSON, or, if its file is trusted, any model from a pickle.
+    """A model of proofwood from JSON, trees from ONNX, or, if its file is trusted, any model from a pickle.
 
     Raises
     ------
@@ -24,6 +25,8 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
     """
     if not path.is_file():
         raise DataError(f"no file {path}: expected a model, as 'proofwood fit --out', pickle or joblib write it")
+    if path.suffix.lower() == ".onnx":
+        return _onnx(path)
     with path.open("rb") as file:
         is_json = file.read(64).lstrip()[:1] == b"{"
     if is_json:
@@ -54,11 +57,30 @@ def isolation_forest(path: Path | None, least_score: float | None, *, trust_pick
     return forest if least_score is None else (forest, least_score)
 
 
+@dataclass(frozen=True)
+class OnnxFile:
+    """An ONNX file that could be read, with what it says of its columns."""
+
+    path: Path
+    feature_names_in_: tuple[str, ...] | None
+    n_features_in_: int
+
+
+def _onnx(path: Path) -> OnnxFile:
+    from proofwood.explain.model.adapters.onnx import from_onnx
+
+    try:
+        forest = from_onnx(path, None).forest
+    except (TypeError, ValueError, ImportError) as error:
+        raise DataError(str(error)) from error
+    return OnnxFile(path, forest.names, forest.n_columns)
+
+
 def convert(model: Any, **settings: Any) -> Explained:
     """``explained(model)``; DataError where the model is of no supported kind, or is asked something else."""
     from proofwood.explain.model.explained import explained
 
     try:
-        return explained(model, **settings)
-    except (TypeError, ValueError) as error:
+        return explained(model.path if isinstance(model, OnnxFile) else model, **settings)
+    except (TypeError, ValueError, ImportError) as error:
         raise DataError(str(error)) from error

@@ -91,7 +91,8 @@ class Explainer:
     Parameters
     ----------
     model : fitted classifier or regressor: trees, forests, bagged or boosted trees of scikit-learn, XGBoost, LightGBM,
-        pipelines that end in one, and proofwood's own trees and diagrams. Or what ``explained(model)`` gives
+        CatBoost, pipelines that end in one, and proofwood's own trees and diagrams; the path of an ONNX file of trees.
+        Or what ``explained(model)`` gives
     target : of a regressor, what is asked of its numbers: ``(">=", 250_000)``, ``(">", v)``, ``("<=", v)``,
         ``("<", v)``, ``("between", low, high)``, ``("within", distance)`` of the row's own prediction, or a list
         of cuts between bands. Its answers are the classes: ``"at least 250000"`` and ``"below 250000"``
@@ -109,7 +110,8 @@ class Explainer:
     plausible : a fitted ``IsolationForest`` over the same columns, or a pipeline that ends with one; or a pair of one
         of these and the least score (as ``score_samples`` gives it) of a plausible row. Rows that it holds for outliers
         are not considered. Of rows that are outliers themselves only changes can be asked for
-    X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers
+    X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers.
+        CatBoost's columns of categories need rows in which all categories occur that its trees test
     engine : ``"auto"``, the package's own searches in turn; ``"cdcl"`` (learned clauses) or ``"messages"`` (bounds of
         a relaxation) alone; ``"sat"`` (majority votes), ``"bound"``, ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
     time_limit : seconds per explanation, None for no limit; an explanation that ran out of it says so in its status.

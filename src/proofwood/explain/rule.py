@@ -22,6 +22,8 @@ DIGITS = 6
 """Significant digits of thresholds in a rule, unless all are asked for."""
 FEW_LEVELS = 6
 """Categories with an order that a rule lists one by one; of more it names the ends."""
+READ_AS_MISSING = " (read as missing)"
+"""What is said of a number that the model takes for a missing value."""
 _BELOW_ZERO = math.nextafter(0.0, -math.inf)
 
 Plain = bool | int | float | str | None
@@ -44,6 +46,7 @@ class Condition:
     levels : texts of the numbers 0, 1, ... where these are categories with an order
     inside : the number of the explained row, which no text leaves out; nan without one
     treated_as : where the row lacks the value, and a step of a pipeline fills it: the text of what it fills in
+    for_missing : the number that the model takes for a missing value, if it is all that is permitted; nan else
     """
 
     feature: int
@@ -59,6 +62,7 @@ class Condition:
     levels: tuple[str, ...] = ()
     inside: float = math.nan
     treated_as: str | None = None
+    for_missing: float = math.nan
 
     def text(self, digits: int | None = DIGITS) -> str:
         """In words.
@@ -91,6 +95,10 @@ class Condition:
             text = self.name if self.is_true else f"not {self.name}"
         elif not math.isfinite(self.low) and not math.isfinite(self.high):
             return f"{self.name} is not missing"
+        elif not math.isnan(self.for_missing):
+            plain = math.isnan(self.inside) or self.inside == self.for_missing
+            text = f"{self.name} = {decimals.short(self.for_missing)}" if plain else self._range(digits)
+            text += READ_AS_MISSING
         else:
             text = self._range(digits)
         return f"({text} or missing)" if self.missing and self.values is None else text
@@ -286,6 +294,14 @@ def value_text(
 def input_text(model: Explained, j: int, value: float, digits: int | None = DIGITS) -> str:
     """The value of a column of the table, as :func:`value_text` has it."""
     given = model.inputs[j]
+    text = _input_text(model, j, value, digits)
+    if given.for_missing is not None and given.for_missing[0] < value <= given.for_missing[1]:
+        text += READ_AS_MISSING
+    return text
+
+
+def _input_text(model: Explained, j: int, value: float, digits: int | None) -> str:
+    given = model.inputs[j]
     if given.levels and not math.isnan(value):
         return given.levels[int(value)] if 0 <= value < len(given.levels) else _unknown(value)
     kind = shown_as(given)
@@ -429,8 +445,17 @@ def _of_input(
             levels=given.levels,
             inside=inside,
             treated_as=treated_as,
+            for_missing=_for_missing(given, ends[0], ends[2]),
         )
     ]
+
+
+def _for_missing(given: Input, low: float, high: float) -> float:
+    """The number that the model takes for a missing value if no other is above ``low`` up to ``high``, else nan."""
+    if given.for_missing is None:
+        return math.nan
+    below, last, number = given.for_missing
+    return number if below <= low and high <= last else math.nan
 
 
 def _categories(model: Explained, low: IntArray, high: IntArray, mine: Collection[int]) -> list[str]:

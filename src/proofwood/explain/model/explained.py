@@ -427,7 +427,7 @@ def explained(
     names = None if feature_names is None else arguments.several(feature_names, "feature_names")
     integer = () if integer is None else arguments.several(integer, "integer")
     missing = () if missing is None else arguments.several(missing, "missing")
-    adapted = adapt(model, "shares" if vote == "auto" and confidence is not None else vote, names)
+    adapted = adapt(model, "shares" if vote == "auto" and confidence is not None else vote, names, X)
     outcome = read_outcome(adapted, target, confidence)
     given = None if X is None else adapted.read(X)
     inputs = with_bounds(with_integers(kinds_from(X, adapted.inputs), integer), bounds)
@@ -637,8 +637,9 @@ def _takes_missing(adapted: Adapted, groups: Mapping[str, tuple[tuple[int, ...],
     """(n_inputs,) whether a missing value is no error: to the model, and to the group that the column is in."""
     takes = np.zeros(len(adapted.inputs), dtype=bool)
     if adapted.forest.takes_missing is not None:
+        takes[[source.column for source in adapted.sources]] = True
         for source, flag in zip(adapted.sources, adapted.forest.takes_missing.tolist(), strict=True):
-            takes[source.column] |= flag and source.level is None and not source.steps
+            takes[source.column] &= source.takes_missing(flag)
     for columns, kind in groups.values():
         if kind != "together":
             takes[list(columns)] = False

@@ -8,13 +8,14 @@ adapter, which moves the threshold so that this one comparison gives the same an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.explain.model.space import Gap
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
 
 OTHER = -1
@@ -146,6 +147,7 @@ class Forest:
     names : names of the columns, None if the model does not know them
     link : what becomes of the sums: the number that a regressor predicts, or the probabilities of a classifier; None
         where these are nothing of the kind
+    for_missing : per column, numbers that the model takes for a missing value; only the texts need it
     output : these numbers (n_rows,), or probabilities (n_rows, n_classes), of the real model for a matrix; None with
         ``link``
 
@@ -164,6 +166,7 @@ class Forest:
     names: tuple[str, ...] | None = None
     link: Link | None = None
     output: Callable[[Any], FloatArray] | None = None
+    for_missing: Mapping[int, Gap] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int:

@@ -30,7 +30,8 @@ from proofwood.data.kinds import Kind
 from proofwood.explain.model.forest import OTHER, Codes, ScoredTree, codes_in
 from proofwood.explain.model.knowledge import Atom, Clause, Knowledge, negated, together
 from proofwood.explain.model.scores import NUMBERS, SET
-from proofwood.explain.model.space import GroupKind, Input, Source
+from proofwood.explain.model.sources import Source
+from proofwood.explain.model.space import GroupKind, Input
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 
 ALWAYS, NEVER = -2, -3
@@ -215,6 +216,28 @@ class Grid:
         return 2 * int(self.first[column] + threshold)
 
 
+@dataclass(frozen=True)
+class _Test:
+    """A test of a model column, and what it asks of the input.
+
+    Parameters
+    ----------
+    column : index of the input
+    threshold : of the model; NaN where it tests codes itself
+    missing_low : whether it sends a missing value low
+    what : threshold of the input, or the codes that go low
+    gap_low : whether a missing value of the input is with the numbers up to the threshold
+    falls : whether these numbers go high
+    """
+
+    column: int
+    threshold: float
+    missing_low: bool
+    what: float | Codes
+    gap_low: bool = False
+    falls: bool = False
+
+
 @dataclass(eq=False)
 class _Asked:
     """What the trees ask of one input."""
@@ -251,8 +274,8 @@ class GridBuilder:
             self._ask_atom(atom)
         self._literal_of: dict[tuple[int, str, float | Codes], int] = {}
 
-    def _distinct_tests(self) -> dict[int, list[tuple[int, float, bool, float | Codes]]]:
-        """Per model column its tests ``(input, model threshold, missing low, input threshold or set of codes)``."""
+    def _distinct_tests(self) -> dict[int, list[_Test]]:
+        """Per model column its tests."""
         found: dict[int, set[tuple[float, bool]]] = {}
         sets: dict[int, set[Codes]] = {}
         for tree in self.trees:
@@ -267,25 +290,27 @@ class GridBuilder:
             distinct = np.unique(np.column_stack([keys, tree.threshold[inner]]), axis=0)
             for feature, missing, threshold in distinct.tolist():
                 found.setdefault(int(feature), set()).add((threshold, bool(missing)))
-        tests: dict[int, list[tuple[int, float, bool, float | Codes]]] = {}
+        tests: dict[int, list[_Test]] = {}
         for m, pairs in found.items():
             ordered = sorted(pairs)
             source = self.sources[m]
-            if source.level is None and self.grid.inputs[source.column].kind is Kind.NOMINAL:
+            if source.table is None and self.grid.inputs[source.column].kind is Kind.NOMINAL:
                 raise TypeError(
                     f"the model tests thresholds of the column {self.grid.inputs[source.column].name!r}, which holds "
                     "categories without an order: expected tests for sets of categories only"
                 )
             thresholds = np.array([threshold for threshold, _ in ordered])
-            if source.level is None:
-                back = self._clean(source.column, source.pulled_back(thresholds))
-                tests[m] = [(source.column, t, low, b) for (t, low), b in zip(ordered, back.tolist(), strict=True)]
+            if source.table is None:
+                back, falls = source.pulled_back(thresholds)
+                back, gap = self._clean(source.column, back), source.gap
+                for (t, low), b in zip(ordered, back.tolist(), strict=True):
+                    gap_low = (low if math.isnan(gap) else gap <= t) != falls
+                    tests.setdefault(m, []).append(_Test(source.column, t, low, b, gap_low, falls))
             else:
-                at = source.scaled(np.array([0.0, 1.0]))
-                tests[m] = [(source.column, t, low, self._indicator(source, at, t)) for t, low in ordered]
+                tests[m] = [_Test(source.column, t, low, self._codes_low(source, t, low)) for t, low in ordered]
         for m, chosen in sets.items():
             column = self.sources[m].column
-            entries = [(column, math.nan, False, codes) for codes in sorted(chosen, key=sorted)]
+            entries = [_Test(column, math.nan, False, codes) for codes in sorted(chosen, key=sorted)]
             tests.setdefault(m, []).extend(entries)
         return tests
 
@@ -298,24 +323,20 @@ class GridBuilder:
         thresholds = np.where(thresholds >= min(given.high, largest), np.inf, thresholds)
         return np.where(thresholds < max(given.low, -largest), -np.inf, thresholds) + 0.0  # no -0.0
 
-    def _indicator(self, source: Source, at: FloatArray, threshold: float) -> Codes:
-        """Codes that go low where the model tests the indicator of one category."""
-        given = self.grid.inputs[source.column]
-        everything = frozenset(range(len(given.levels))) | ({OTHER} if given.other else frozenset())
-        mine = frozenset({source.level}) if source.level is not None else frozenset()
-        chosen: Codes = frozenset()
-        if at[0] <= threshold:
-            chosen |= everything - mine
-        if at[1] <= threshold:
-            chosen |= everything & mine
+    def _codes_low(self, source: Source, threshold: float, missing_low: bool) -> Codes:
+        """Codes that go low where the model tests a number that stands for a category."""
+        numbers, other = source.codes
+        low = (numbers <= threshold) | (np.isnan(numbers) & missing_low)
+        chosen = frozenset(np.flatnonzero(low).tolist())
+        if self.grid.inputs[source.column].other and (other <= threshold or (math.isnan(other) and missing_low)):
+            chosen |= {OTHER}
         return chosen
 
-    def _ask(self, test: tuple[int, float, bool, float | Codes]) -> None:
-        column, _, missing_low, what = test
-        asked = self._asked[column]
+    def _ask(self, test: _Test) -> None:
+        asked, what = self._asked[test.column], test.what
         if isinstance(what, frozenset):
             asked.sets.add(what)
-        elif not self.grid.inputs[column].missing or missing_low:
+        elif not self.grid.inputs[test.column].missing or test.gap_low:
             asked.low.add(what)
         else:
             asked.high.add(what)
@@ -523,16 +544,18 @@ class GridBuilder:
         of_set: dict[tuple[int, Codes], int] = {}
         for m, tests in self._tests.items():
             keys: dict[float, list[int]] = {}
-            for column, threshold, missing_low, what in tests:
-                if isinstance(what, frozenset):
-                    literal = self._literal_of[column, "set", what]
-                    if math.isnan(threshold):
-                        of_set[m, what] = literal
+            for test in tests:
+                if isinstance(test.what, frozenset):
+                    literal = self._literal_of[test.column, "set", test.what]
+                    if math.isnan(test.threshold):
+                        of_set[m, test.what] = literal
                         continue
                 else:
-                    side = "low" if missing_low or not self.grid.inputs[column].missing else "high"
-                    literal = self._literal_of[column, side, what]
-                keys.setdefault(threshold, [NEVER, NEVER])[int(missing_low)] = literal
+                    side = "low" if test.gap_low or not self.grid.inputs[test.column].missing else "high"
+                    literal = self._literal_of[test.column, side, test.what]
+                    if test.falls:
+                        literal = {ALWAYS: NEVER, NEVER: ALWAYS}.get(literal, literal ^ 1)
+                keys.setdefault(test.threshold, [NEVER, NEVER])[int(test.missing_low)] = literal
             ordered = sorted(keys)
             of_test[m] = (np.array(ordered), np.array([keys[t] for t in ordered], dtype=np.int64).reshape(-1, 2))
         result = []

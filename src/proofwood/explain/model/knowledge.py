@@ -396,7 +396,10 @@ class _Reader(Text):
         return math.nextafter(value, -math.inf)
 
     def _gap(self, j: int) -> Atom:
-        return Atom(j, frozenset({OTHER})) if self.inputs[j].kind is Kind.NOMINAL else Atom(j)
+        given = self.inputs[j]
+        if given.kind is not Kind.NOMINAL:
+            return Atom(j)
+        return Atom(j, frozenset({OTHER if given.gap_level is None else given.gap_level}))
 
     def _is_boolean(self, j: int) -> bool:
         return Kind.BOOLEAN in (self.inputs[j].kind, self.inputs[j].shown_as)

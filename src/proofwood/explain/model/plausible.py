@@ -21,7 +21,8 @@ from proofwood.data.kinds import Kind
 from proofwood.explain.model.adapters.reading import Adapted
 from proofwood.explain.model.adapters.supported import adapt
 from proofwood.explain.model.forest import ScoredTree
-from proofwood.explain.model.space import Input, Source, shown
+from proofwood.explain.model.sources import Source
+from proofwood.explain.model.space import Input, shown
 from proofwood.model.node_table import BoolArray, FloatArray
 
 EXPECTED = (
@@ -72,7 +73,7 @@ class Plausible:
         """Inputs of the model in which it takes a missing value."""
         flags = self.adapted.forest.takes_missing
         given = [] if flags is None else zip(self.adapted.sources, flags.tolist(), strict=True)
-        return tuple(self.columns[s.column] for s, flag in given if flag and s.level is None and not s.steps)
+        return tuple(self.columns[s.column] for s, flag in given if flag and s.table is None and not s.steps)
 
     def holds(self, X: FloatArray) -> BoolArray:
         """(n_rows,) whether rows (n_rows, n_inputs) are plausible, as the isolation forest itself says."""

@@ -1,7 +1,6 @@
-"""What columns mean to an explanation: kinds, bounds, categories, groups, and where model columns come from.
+"""What columns mean to an explanation: kinds, bounds, categories, groups.
 
-A *column* is one of the matrix that ``Explained.read`` gives. A *source* says which column, or which category of it,
-a column of the model is, and how it was scaled on the way.
+A *column* is one of the matrix that ``Explained.read`` gives.
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ from proofwood.model.node_table import FloatArray
 
 GroupKind = Literal["one_hot", "at_most_one", "together"]
 Key = str | int
+Gap = tuple[float, float, float]
+"""Numbers that a model takes for a missing value: all above the first up to the second; the third is one to name."""
 Bounds = Mapping[Key, tuple[float, float]]
 
 
@@ -55,6 +56,8 @@ class Input:
     levels : texts of the codes, for nominal and ordered columns
     other : whether codes outside ``levels`` are part of the space (nominal columns)
     shown_as : kind of what the numbers stand for: dates, times or durations, true or false; else None
+    for_missing : numbers that the model takes for a missing value; None if there are none
+    gap_level : code that stands for a missing value, where that is a category like others
     """
 
     name: str
@@ -65,94 +68,13 @@ class Input:
     levels: tuple[str, ...] = ()
     other: bool = False
     shown_as: Kind | None = None
+    for_missing: Gap | None = None
+    gap_level: int | None = None
 
     @property
     def whole(self) -> bool:
         """Whether values are integers."""
         return self.kind is not Kind.NUMERIC
-
-
-@dataclass(frozen=True)
-class Step:
-    """One monotone step of scaling, in float64 as scikit-learn computes it: ``what`` with ``by``.
-
-    For ``"bins"`` the result is the number of ``ends`` up to the value.
-    """
-
-    what: Literal["subtract", "divide", "multiply", "add", "clip", "bins"]
-    by: float
-    to: float = math.nan
-    ends: tuple[float, ...] = ()
-
-    def apply(self, values: FloatArray) -> FloatArray:
-        """The values after this step."""
-        if self.what == "subtract":
-            return np.asarray(values - self.by)
-        if self.what == "divide":
-            return np.asarray(values / self.by)
-        if self.what == "multiply":
-            return np.asarray(values * self.by)
-        if self.what == "add":
-            return np.asarray(values + self.by)
-        if self.what == "bins":
-            return np.searchsorted(np.array(self.ends), values, side="right").astype(np.float64)
-        return np.clip(values, self.by, self.to)
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a column of the model comes from.
-
-    Parameters
-    ----------
-    column : index of the input
-    level : code of the category that it is the 0/1 indicator of; None if it is the column itself
-    steps : scaling on the way, in order
-    """
-
-    column: int
-    level: int | None = None
-    steps: tuple[Step, ...] = ()
-
-    def scaled(self, values: FloatArray) -> FloatArray:
-        """What becomes of values of the column (or of 0/1)."""
-        with np.errstate(over="ignore"):
-            for step in self.steps:
-                values = step.apply(values)
-        return values
-
-    def pulled_back(self, thresholds: FloatArray) -> FloatArray:
-        """For each threshold the largest float64 that is scaled to at most it: -inf if none, inf if all are.
-
-        Rounded subtraction, addition and multiplication or division by a positive number never decrease, so the last
-        float64 that stays low is found by bisection over the float64 numbers in their order.
-        """
-        if not self.steps:
-            return thresholds
-        largest = np.finfo(np.float64).max
-        low = np.full(thresholds.shape, _rank(np.array([-largest]))[0])
-        high = np.full(thresholds.shape, _rank(np.array([largest]))[0])
-        none = self.scaled(np.array([-largest]))[0] > thresholds
-        every = self.scaled(np.array([largest]))[0] <= thresholds
-        while True:  # invariant: low stays low, high does not (where neither holds for all)
-            middle = (low >> 1) + (high >> 1) + (low & high & 1)
-            going = high - 1 > low
-            if not going.any():
-                break
-            stays = self.scaled(_ranked(middle)) <= thresholds
-            low = np.where(going & stays, middle, low)
-            high = np.where(going & ~stays, middle, high)
-        return np.where(none, -np.inf, np.where(every, np.inf, _ranked(low)))
-
-
-def _rank(values: FloatArray) -> Any:
-    bits = np.asarray(values, dtype=np.float64).view(np.int64)
-    return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
-
-
-def _ranked(ranks: Any) -> FloatArray:
-    bits = np.where(ranks < 0, np.int64(-(2**63)) - ranks, ranks).astype(np.int64)
-    return np.asarray(bits.view(np.float64))
 
 
 # --------------------------------------------------------------------------------------------- what the user states

@@ -26,6 +26,8 @@ Weights = Mapping[Key, Price] | float
 EXAMPLE = "{'income': 2.0, 'debts': (1.0, math.inf), 'job': {('none', 'trade'): 5.0}}"
 OTHER_CATEGORY = 1.0
 """Price of a category that a table of prices does not name."""
+_LEAST_WIDTH = 1e-300
+"""A range of thresholds that is not wider has no weight of its own: 1 over it may be infinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +93,7 @@ def weights_of(model: Explained) -> FloatArray:
         width = model.grid.widths[j]
         if width == 0.0 and np.isfinite(given.high - given.low):
             width = given.high - given.low
-        per_unit[j] = 1.0 / width if width > 0 else 1.0
+        per_unit[j] = 1.0 / width if width > _LEAST_WIDTH else 1.0
     return per_unit
 
 

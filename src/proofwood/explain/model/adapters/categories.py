@@ -17,7 +17,8 @@ from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain.model.adapters.reading import Adapted, column_names, mixed, numbers
 from proofwood.explain.model.forest import Forest
-from proofwood.explain.model.space import Input, Source
+from proofwood.explain.model.sources import Source
+from proofwood.explain.model.space import Input
 from proofwood.model.node_table import FloatArray
 
 

@@ -22,7 +22,8 @@ from proofwood.explain.model.forest import (
     merged,
     summing_noise,
 )
-from proofwood.explain.model.space import Input, Source
+from proofwood.explain.model.sources import Source
+from proofwood.explain.model.space import Input
 from proofwood.model.node_table import LEAF, FloatArray
 
 

@@ -14,7 +14,8 @@ from proofwood.data.schema import Schema
 from proofwood.explain.model.adapters.categories import as_codes, of_numbers
 from proofwood.explain.model.adapters.reading import Adapted, column_names, numbers
 from proofwood.explain.model.forest import DOUBLE, OTHER, Forest, ScoredTree, merged, summing_noise
-from proofwood.explain.model.space import Input, Source
+from proofwood.explain.model.sources import Source
+from proofwood.explain.model.space import Input
 from proofwood.model import evaluate
 from proofwood.model.ensemble import Ensemble
 from proofwood.model.ensemble import predict as predict_ensemble

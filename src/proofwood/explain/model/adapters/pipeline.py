@@ -1,13 +1,14 @@
 """Pipelines of scikit-learn: explanations speak of the columns that go in, not of those that preprocessing makes.
 
-Every column that reaches the model is traced back to one column of the table: itself, scaled by monotone steps, or the
-0/1 indicator of one of its categories. A step that mixes columns has no such trace and is refused.
+Every column that reaches the model is traced back to one column of the table (:mod:`.tracing`). Here the traces of a
+column are put together: what its values are, where a missing value of it is filled and where it counts, and how the
+tests of the model are tests of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,33 +17,26 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.kinds import Kind
-from proofwood.explain.model.adapters.reading import Adapted, column_names, mixed
+from proofwood.explain.model.adapters.nodes import Edge, Nodes, join
+from proofwood.explain.model.adapters.reading import Adapted, absent, column_names, mixed
 from proofwood.explain.model.adapters.sklearn import codes_of, unnamed
-from proofwood.explain.model.space import Input, Source, Step
-from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.explain.model.adapters.tracing import Trace, Traced, traced_through, unknown_to
+from proofwood.explain.model.forest import Forest, ScoredTree
+from proofwood.explain.model.sources import Source
+from proofwood.explain.model.space import Gap, Input
+from proofwood.explain.model.steps import LARGEST, Step, through
+from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
 
-SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
-STEPS = (
-    "ColumnTransformer, OneHotEncoder, OrdinalEncoder, SimpleImputer, StandardScaler, MinMaxScaler, MaxAbsScaler, "
-    "RobustScaler, KBinsDiscretizer(encode='ordinal'), selection of columns, 'passthrough' and 'drop'"
-)
-
-
-@dataclass(eq=False)
-class _Trace:
-    """What the steps say about the columns of the table."""
-
-    categories: dict[int, tuple[Any, ...]] = field(default_factory=dict)
-    ordered: set[int] = field(default_factory=set)
-    other: set[int] = field(default_factory=set)
-    fill: dict[int, Any] = field(default_factory=dict)
+MISSING = "(missing)"
+"""Text of a missing value that is a category."""
 
 
 def from_pipeline(pipeline: Any, inner: Adapted, feature_names: Sequence[str] | None) -> Adapted:
     """A fitted ``Pipeline`` whose last step is the model that ``inner`` reads.
 
     Columns of a OneHotEncoder become one column of categories: exactly one of the known ones, or also any other if
-    ``handle_unknown`` lets them pass. Missing values that a SimpleImputer fills are read as what it fills in.
+    ``handle_unknown`` lets them pass. Missing values that a SimpleImputer fills are read as what it fills in, unless
+    another column of the model tells that one was missing: then they are part of the space like any value.
 
     Raises
     ------
@@ -55,180 +49,170 @@ def from_pipeline(pipeline: Any, inner: Adapted, feature_names: Sequence[str] | 
     known_names = getattr(pipeline, "feature_names_in_", None)
     n_columns = int(pipeline.n_features_in_)
     names = column_names(known_names, n_columns, feature_names)
-    trace = _Trace()
-    sources = [Source(j) for j in range(n_columns)]
+    trace = Trace()
+    traced = [Traced(j) for j in range(n_columns)]
     for _, step in pipeline.steps[:-1]:
-        sources = _through(step, sources, trace)
-    if len(sources) != inner.forest.n_columns:
-        raise AssertionError(f"{len(sources)} columns traced, but the model takes {inner.forest.n_columns}")
-    used = sorted({source.column for source in sources})
+        traced = traced_through(step, traced, trace)
+    if len(traced) != inner.forest.n_columns:
+        raise AssertionError(f"{len(traced)} columns traced, but the model takes {inner.forest.n_columns}")
+    found = {j: _Column.of(j, [one for one in traced if one.column == j], trace) for j in range(n_columns)}
+    used = tuple(sorted({one.column for one in traced}))
     place = {column: at for at, column in enumerate(used)}
-    inputs = tuple(_input(names[j], j, trace) for j in used)
-    spread = _Spread(pipeline, n_columns, None if known_names is None else tuple(known_names), tuple(used))
-    categories = {place[j]: values for j, values in trace.categories.items() if j in place}
-    regressor = inner.forest.is_regressor
-    classes = np.asarray(getattr(pipeline, "classes_", inner.forest.classes))
+    forest, traced = _without_bins(inner.forest, traced)
+    sources = [found[one.column].source(one, place[one.column]) for one in traced]
+    inputs = tuple(_input(names[j], found[j], _gap_of(j, traced, inner.forest), sources, place[j]) for j in used)
+    known = {j: column.values for j, column in found.items() if column.values}
+    fill = {j: column.fill for j, column in found.items() if column.filled}
+    idle = {j: column.values[0] for j, column in found.items() if column.values and j not in place}
+    spread = _Spread(pipeline, n_columns, None if known_names is None else tuple(known_names), used, idle)
+    categories = {place[j]: values for j, values in known.items() if j in place}
+    classes = np.asarray(getattr(pipeline, "classes_", forest.classes))
     predict: Callable[[FloatArray], Any] = partial(_predict, spread, categories, classes)
     output: Callable[[FloatArray], FloatArray] | None = None
-    if regressor:
+    if forest.is_regressor:
         predict = output = partial(_output, spread, categories, pipeline.predict)
-    elif inner.forest.output is not None:
+    elif forest.output is not None:
         output = partial(_output, spread, categories, pipeline.predict_proba)
-    # an imputer fills the gap, and an encoder takes no missing value
-    filled = np.array([source.column in trace.fill or source.column in trace.categories for source in sources])
-    forest = inner.forest
-    forest = replace(
-        forest,
-        classes=classes,
-        takes_missing=None if forest.takes_missing is None else forest.takes_missing & ~filled,
-        predict=predict,
-        output=output,
-    )
-    if inner.forest.majority:
+    if forest.majority:
         predict = partial(_of_inner, spread, categories, inner.predict)
         output = None if inner.output is None else partial(_of_inner, spread, categories, inner.output)
-        forest = replace(forest, predict=predict, output=output)
-    read = partial(
-        _read,
-        names=names,
-        used=tuple(used),
-        known=trace.categories,
-        fill=trace.fill,
-    )
-    traced = tuple(replace(source, column=place[source.column]) for source in sources)
-    filled_in = partial(_filled, names=names, used=tuple(used), known=trace.categories, fill=trace.fill)
-    return Adapted(forest, inputs, traced, read, predict, output=output, filled=filled_in)
+    takes = np.zeros(len(sources), dtype=bool) if forest.takes_missing is None else forest.takes_missing
+    refused = np.array([one.column in fill or one.column in trace.whole or found[one.column].ordered for one in traced])
+    sources = [
+        replace(source, steps=(Step("whole"), *source.steps)) if no else source
+        for source, no in zip(sources, refused.tolist(), strict=True)
+    ]
+    forest = replace(forest, classes=classes, takes_missing=takes, predict=predict, output=output)
+    told: dict[str, Any] = {"names": names, "used": used, "known": known, "fill": fill}
+    read, filled_in = partial(_read, **told), partial(_filled, **told)
+    return Adapted(forest, inputs, tuple(sources), read, predict, output=output, filled=filled_in)
 
 
-def _input(name: str, j: int, trace: _Trace) -> Input:
-    if j not in trace.categories:
-        return Input(name)
-    texts = tuple(str(value) for value in trace.categories[j])
-    if j in trace.ordered:
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column of the table, seen from all columns of the model that come from it.
+
+    Parameters
+    ----------
+    values : its categories in the order of their codes, a missing value perhaps one of them; empty for numbers
+    ordered : whether the order of the codes is all that the model sees
+    other : whether unknown categories are part of the space
+    filled : whether a missing value is read as ``fill``, which no column of the model can tell
+    fill : what an imputer fills in
+    """
+
+    values: tuple[Any, ...]
+    ordered: bool
+    other: bool
+    filled: bool
+    fill: Any
+
+    @classmethod
+    def of(cls, j: int, traced: list[Traced], trace: Trace) -> _Column:
+        """What the columns of the model that come from column ``j`` say of it."""
+        fills = [one.fill for one in traced if one.filled]
+        told = any(step.what == "gap" for one in traced for step in one.steps)
+        alike = len(fills) == len(traced) > 0 and all(value == fills[0] for value in fills)
+        filled = alike and not told and j not in trace.whole
+        values = trace.categories.get(j, ())
+        other = j in trace.other
+        ordered = bool(values) and all(one.coded for one in traced) and not told and (filled or not fills)
+        if values and not any(map(absent, values)) and (fills or told) and not filled and j not in trace.whole:
+            values = (*values, trace.blank[j])
+        if values and other and any(one.table is None and not _tells_gaps(one) for one in traced):
+            raise TypeError(
+                f"column {j} goes into an encoder that lets unknown categories pass, and past it as a number"
+            )
+        return cls(values, ordered, other, filled, fills[0] if filled else None)
+
+    def source(self, one: Traced, place: int) -> Source:
+        """Where a column of the model comes from, given the place of this one among the inputs."""
+        if not self.values or self.ordered:
+            fill = () if not one.filled or self.filled else (Step("fill", float(one.fill)),)
+            return Source(place, steps=(*fill, *one.steps))
+        table = one.table
+        if table is None:  # the number itself, or whether it is missing
+            blank = _tells_gaps(one)
+            table = tuple(np.nan if absent(value) else 0.0 if blank else float(value) for value in self.values)
+        missing = next((code for code, value in enumerate(self.values) if absent(value)), None)
+        if missing is not None:
+            own = [*table, one.other] if missing == len(table) else list(table)
+            if one.filled and one.table is not None:
+                own[missing] = own[self.values.index(one.fill)] if one.fill in self.values else one.other
+            elif one.filled:
+                own[missing] = float(one.fill)
+            table = tuple(own)
+        return Source(place, table, 0.0 if one.table is None else one.other, one.steps)
+
+
+def _tells_gaps(one: Traced) -> bool:
+    """Whether a column says no more than whether a value is missing."""
+    return one.table is None and bool(one.steps) and one.steps[0].what == "gap"
+
+
+def _input(name: str, column: _Column, gap: Gap | None, sources: Sequence[Source], place: int) -> Input:
+    texts = tuple(MISSING if absent(value) else str(value) for value in column.values)
+    if column.ordered:
         return Input(name, Kind.ORDERED, 0.0, float(len(texts) - 1), levels=texts)
-    return Input(name, Kind.NOMINAL, levels=texts, other=j in trace.other)
+    if texts:
+        gaps = [code for code, value in enumerate(column.values) if absent(value)]
+        return Input(name, Kind.NOMINAL, levels=texts, other=column.other, gap_level=gaps[0] if gaps else None)
+    ends = [source.limits for source in sources if source.column == place]
+    low, high = max(end[0] for end in ends), min(end[1] for end in ends)
+    low, high = low if low > -LARGEST else -np.inf, high if high < LARGEST else np.inf
+    return Input(name, low=low + 0.0, high=high, for_missing=gap)
 
 
-# ------------------------------------------------------------------------------------------------------------- tracing
+def _gap_of(j: int, traced: Sequence[Traced], forest: Forest) -> Gap | None:
+    """Numbers of a column that the model takes for a missing value, where nothing comes between the two."""
+    mine = [m for m, one in enumerate(traced) if one.column == j]
+    return forest.for_missing.get(mine[0]) if len(mine) == 1 and not traced[mine[0]].changed else None
 
 
-def _through(step: Any, sources: list[Source], trace: _Trace) -> list[Source]:
-    """Sources of the columns that come out of a fitted step."""
-    if step is None or (isinstance(step, str) and step == "passthrough"):
-        return sources
-    name = type(step).__name__
-    if name == "Pipeline":
-        for _, part in step.steps:
-            sources = _through(part, sources, trace)
-        return sources
-    if name == "ColumnTransformer":
-        return _through_columns(step, sources, trace)
-    if name == "FunctionTransformer" and step.func is None:
-        return sources
-    if name == "OneHotEncoder":
-        return _through_one_hot(step, sources, trace)
-    if name == "OrdinalEncoder":
-        for source, values in zip(sources, step.categories_, strict=True):
-            _learn_categories(source, values, step, trace)
-            trace.ordered.add(source.column)
-        return sources
-    if name == "SimpleImputer":
-        return _through_imputer(step, sources, trace)
-    if name == "KBinsDiscretizer":
-        return [_binned(step, k, source) for k, source in enumerate(sources)]
-    if name in SCALERS:
-        return [_scaled(step, k, source) for k, source in enumerate(sources)]
-    if hasattr(step, "get_support"):
-        return [source for source, kept in zip(sources, step.get_support().tolist(), strict=True) if kept]
-    raise TypeError(f"the pipeline has a {name}, which has no trace back to single columns: expected {STEPS}")
+# ---------------------------------------------------------------------------------------------------- bins as columns
 
 
-def _through_columns(step: Any, sources: list[Source], trace: _Trace) -> list[Source]:
-    placed: dict[int, Source] = {}
-    for name, part, _ in step.transformers_:
-        if isinstance(part, str) and part == "drop":
+def _without_bins(forest: Forest, traced: list[Traced]) -> tuple[Forest, list[Traced]]:
+    """The forest over numbers of bins, where it tests whether a number is in one bin: that takes two thresholds."""
+    if all(one.bin is None for one in traced):
+        return forest, traced
+    numbers: dict[Traced, int] = {}
+    for one in traced:
+        if one.bin is not None:
+            numbers.setdefault(replace(one, bin=None, after=()), len(traced) + len(numbers))
+    made = [*(replace(one, bin=None, after=()) for one in traced), *numbers]
+    trees = tuple(_of_numbers(tree, traced, numbers) for tree in forest.trees)
+    takes = (
+        None if forest.takes_missing is None else np.append(forest.takes_missing, np.zeros(len(numbers), dtype=bool))
+    )
+    return replace(forest, trees=trees, takes_missing=takes, n_columns=len(made)), made
+
+
+def _of_numbers(tree: ScoredTree, traced: Sequence[Traced], numbers: Mapping[Traced, int]) -> ScoredTree:
+    """A tree whose tests for bins are tests for the number of the bin."""
+    nodes = Nodes(tree.value.shape[1])
+    pending: list[tuple[int, list[Edge]]] = [(0, [])]
+    while pending:
+        node, edges = pending.pop()
+        join(edges, len(nodes))
+        column = int(tree.feature[node])
+        if column == LEAF:
+            nodes.add_leaf(tree.value[node])
             continue
-        indices = step._transformer_to_input_indices[name]
-        out = _through(part, [sources[int(i)] for i in indices], trace)
-        span = step.output_indices_[name]
-        if span.stop - span.start != len(out):
-            raise AssertionError(f"{name} gives {span.stop - span.start} columns, of which {len(out)} were traced")
-        placed.update(zip(range(span.start, span.stop), out, strict=True))
-    return [placed[k] for k in sorted(placed)]
-
-
-def _learn_categories(source: Source, values: Any, step: Any, trace: _Trace) -> None:
-    name, j = type(step).__name__, source.column
-    if source.level is not None or source.steps:
-        raise TypeError(f"the pipeline has a {name} behind another encoder or scaler: expected it to see the columns")
-    found = tuple(values.tolist())
-    if any(value is None or value != value for value in found):
-        raise TypeError(f"the {name} has a category for missing values: fill them first with a SimpleImputer")
-    if j in trace.categories and trace.categories[j] != found:
-        raise TypeError(f"column {j} goes into two encoders with different categories")
-    trace.categories[j] = found
-
-
-def _through_one_hot(step: Any, sources: list[Source], trace: _Trace) -> list[Source]:
-    if any(rare is not None for rare in getattr(step, "infrequent_categories_", None) or ()):
-        raise TypeError(
-            "the OneHotEncoder merges infrequent categories: expected min_frequency and max_categories None"
-        )
-    dropped = step.drop_idx_ if step.drop_idx_ is not None else [None] * len(sources)
-    out = []
-    for source, values, drop in zip(sources, step.categories_, dropped, strict=True):
-        _learn_categories(source, values, step, trace)
-        if step.handle_unknown != "error":
-            trace.other.add(source.column)
-        out += [Source(source.column, level) for level in range(len(values)) if level != drop]
-    return out
-
-
-def _through_imputer(step: Any, sources: list[Source], trace: _Trace) -> list[Source]:
-    for source, value in zip(sources, step.statistics_.tolist(), strict=True):
-        if source.level is not None or source.steps or source.column in trace.categories:
-            raise TypeError("the pipeline has a SimpleImputer behind an encoder or scaler: expected it to come first")
-        if step.add_indicator or (step.missing_values is not None and step.missing_values == step.missing_values):
-            raise TypeError("expected a SimpleImputer with missing_values=nan and add_indicator=False")
-        if value is None or value != value:
-            raise TypeError("the SimpleImputer drops a column without values: drop it before")
-        trace.fill[source.column] = value
-    return sources
-
-
-def _scaled(step: Any, k: int, source: Source) -> Source:
-    """The source behind column ``k`` of a scaler, in the operations and the order of scikit-learn."""
-    name = type(step).__name__
-    steps: list[Step] = []
-    if name == "StandardScaler":
-        if step.with_mean:
-            steps.append(Step("subtract", float(step.mean_[k])))
-        if step.with_std:
-            steps.append(Step("divide", float(step.scale_[k])))
-    elif name == "RobustScaler":
-        if step.with_centering:
-            steps.append(Step("subtract", float(step.center_[k])))
-        if step.with_scaling:
-            steps.append(Step("divide", float(step.scale_[k])))
-    elif name == "MaxAbsScaler":
-        steps.append(Step("divide", float(step.scale_[k])))
-    else:
-        steps += [Step("multiply", float(step.scale_[k])), Step("add", float(step.min_[k]))]
-    if getattr(step, "clip", False):
-        low, high = getattr(step, "feature_range", (-1.0, 1.0))
-        steps.append(Step("clip", float(low), float(high)))
-    return replace(source, steps=(*source.steps, *steps))
-
-
-def _binned(step: Any, k: int, source: Source) -> Source:
-    """The source behind column ``k`` of a KBinsDiscretizer: the number of its inner ends up to the value."""
-    if step.encode != "ordinal":
-        raise TypeError(
-            f"the KBinsDiscretizer has encode={step.encode!r}, whose columns are no monotone functions of a column: "
-            "expected encode='ordinal'"
-        )
-    ends = tuple(float(end) for end in step.bin_edges_[k][1:-1])
-    return replace(source, steps=(*source.steps, Step("bins", 0.0, ends=ends)))
+        one, threshold = traced[column], float(tree.threshold[node])
+        if one.bin is None:
+            lows, highs = nodes.sides(nodes.add(column, threshold, bool(tree.missing_low[node])))
+        else:
+            outside, inside = (through(one.after, np.array([0.0, 1.0])) <= threshold).tolist()
+            number = numbers[replace(one, bin=None, after=())]
+            lower = nodes.add(number, one.bin - 0.5, False)
+            upper = nodes.add(number, one.bin + 0.5, False)
+            nodes.high[lower] = upper
+            ends = [(nodes.low, lower), (nodes.high, upper)], [(nodes.low, upper)]
+            lows = [edge for edges, low in zip(ends, (outside, inside), strict=True) if low for edge in edges]
+            highs = [edge for edges, low in zip(ends, (outside, inside), strict=True) if not low for edge in edges]
+        pending += [(int(tree.high[node]), highs)] * bool(highs) + [(int(tree.low[node]), lows)] * bool(lows)
+    return nodes.tree()
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -253,16 +237,22 @@ def _filled(
 
 @dataclass(frozen=True, eq=False)
 class _Spread:
-    """The pipeline, and where the columns that are read stand among those that it takes."""
+    """The pipeline, and where the columns that are read stand among those that it takes.
+
+    Columns of categories that do not reach the model have a category in ``idle``.
+    """
 
     pipeline: Any
     n_columns: int
     names: tuple[str, ...] | None
     used: tuple[int, ...]
+    idle: Mapping[int, Any]
 
     def table(self, X: FloatArray, categories: Mapping[int, tuple[Any, ...]]) -> Any:
         """Rows as the pipeline takes them, codes turned back into categories."""
         columns: list[npt.NDArray[Any]] = [np.zeros(X.shape[0])] * self.n_columns
+        for j, value in self.idle.items():
+            columns[j] = np.array([value] * X.shape[0])
         for at, j in enumerate(self.used):
             columns[j] = _categories(X[:, at], categories[at]) if at in categories else X[:, at]
         if self.names is None:
@@ -279,10 +269,8 @@ class _Spread:
 
 
 def _categories(codes: FloatArray, values: tuple[Any, ...]) -> npt.NDArray[Any]:
-    unknown: Any = "(unknown)" if isinstance(values[0], str) else max(values) + 1
-    while unknown in values:
-        unknown = f"{unknown}?"  # numbers are above all others at once
-    table = np.array([*values, unknown], dtype=object if isinstance(values[0], str) else None)
+    plain = all(not isinstance(value, str) and value is not None for value in values)
+    table = np.array([*values, unknown_to(values)], dtype=None if plain else object)
     return table[np.clip(codes, 0, len(values)).astype(np.int64)]
 
 

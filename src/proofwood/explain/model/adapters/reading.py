@@ -14,7 +14,8 @@ from proofwood.data.columns import Column, is_frame, is_pandas, read_columns
 from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain.model.forest import Forest
-from proofwood.explain.model.space import Input, Source, shown
+from proofwood.explain.model.sources import Source
+from proofwood.explain.model.space import Input, shown
 from proofwood.model.node_table import BoolArray, FloatArray
 
 
@@ -48,7 +49,7 @@ class Adapted:
 def plain(forest: Forest, feature_names: Sequence[str] | None) -> Adapted:
     """A model that takes numbers as they are."""
     names = column_names(forest.names, forest.n_columns, feature_names)
-    inputs = tuple(Input(name) for name in names)
+    inputs = tuple(Input(name, for_missing=forest.for_missing.get(j)) for j, name in enumerate(names))
     sources = tuple(Source(j) for j in range(len(names)))
     read = partial(numbers, names=names)
     return Adapted(forest, inputs, sources, read, forest.predict, output=forest.output)
@@ -104,41 +105,49 @@ def mixed(
     ----------
     X : table of numbers and categories
     names : of its columns
-    known : categories of a column, in the order of their codes
+    known : categories of a column, in the order of their codes; a missing value may be one of them
     fill : what a column has in place of missing values
     idle : columns whose values do not matter; they are NaN
     """
-    if is_frame(X):
-        frame = in_order(X, names)
-        parts = [
-            frame.iloc[:, j].astype(object).tolist() if is_pandas(frame) else frame.to_series(j).to_list()
-            for j in range(len(names))
-        ]
-    else:
-        table = np.asarray(X, dtype=object)
-        if table.ndim != 2:
-            raise DataError(f"X has shape {table.shape}: expected (n_rows, n_columns)")
-        if table.shape[1] != len(names):
-            raise DataError(f"X has {table.shape[1]} columns, but the model takes {len(names)}: {shown(names)}")
-        parts = table.T.tolist()
+    parts = listed(X, names)
     result = np.full((len(parts[0]), len(names)), np.nan)
     for j, values in enumerate(parts):
         if j in idle:
             continue
         if fill is not None and j in fill:
-            values = [fill[j] if _absent(value) else value for value in values]
+            values = [fill[j] if absent(value) else value for value in values]
         if j in known:
-            codes: dict[Any, float] = {value: float(code) for code, value in enumerate(known[j])}
-            result[:, j] = [np.nan if _absent(value) else codes.get(value, float(len(codes))) for value in values]
+            codes: dict[Any, float] = {value: float(code) for code, value in enumerate(known[j]) if not absent(value)}
+            gap = next((float(code) for code, value in enumerate(known[j]) if absent(value)), np.nan)
+            last = float(len(known[j]))
+            result[:, j] = [gap if absent(value) else codes.get(value, last) for value in values]
             continue
         try:
-            result[:, j] = [np.nan if _absent(value) else float(value) for value in values]
+            result[:, j] = [np.nan if absent(value) else float(value) for value in values]
         except (TypeError, ValueError) as error:
             raise DataError(f"column {names[j]!r} holds something that is not a number: {error}") from error
     return result
 
 
-def _absent(value: Any) -> bool:
+def listed(X: Any, names: Sequence[str]) -> list[list[Any]]:
+    """The values of each column of a table, as they are; a frame is read by name."""
+    if is_frame(X):
+        frame = in_order(X, names)
+        return [
+            frame.iloc[:, j].astype(object).tolist() if is_pandas(frame) else frame.to_series(j).to_list()
+            for j in range(len(names))
+        ]
+    table = np.asarray(X, dtype=object)
+    if table.ndim != 2:
+        raise DataError(f"X has shape {table.shape}: expected (n_rows, n_columns)")
+    if table.shape[1] != len(names):
+        raise DataError(f"X has {table.shape[1]} columns, but the model takes {len(names)}: {shown(names)}")
+    columns: list[list[Any]] = table.T.tolist()
+    return columns
+
+
+def absent(value: Any) -> bool:
+    """Whether a value of a table is none: None, nan, or what frames have in its place."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 

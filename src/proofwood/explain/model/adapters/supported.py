@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sklearn.calibration import CalibratedClassifierCV
@@ -31,14 +32,16 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood.data.kinds import Kind
 from proofwood.estimators.base import ProvedClassifier
 from proofwood.explain.model.adapters import sklearn as from_sklearn
-from proofwood.explain.model.adapters.boosters import from_lightgbm, from_xgboost
 from proofwood.explain.model.adapters.calibrated import from_calibrated
 from proofwood.explain.model.adapters.catboost import from_catboost
 from proofwood.explain.model.adapters.categories import with_categories
 from proofwood.explain.model.adapters.histgb import from_hist_gradient_boosting
+from proofwood.explain.model.adapters.lightgbm import from_lightgbm
+from proofwood.explain.model.adapters.onnx import from_onnx
 from proofwood.explain.model.adapters.own import from_classifier, from_tables
 from proofwood.explain.model.adapters.pipeline import from_pipeline
 from proofwood.explain.model.adapters.reading import Adapted, plain
+from proofwood.explain.model.adapters.xgboost import from_xgboost
 from proofwood.explain.model.forest import Forest
 from proofwood.model.ensemble import Ensemble
 from proofwood.model.node_table import NodeTable
@@ -48,19 +51,22 @@ SUPPORTED = (
     "AdaBoostClassifier of trees, IsolationForest, VotingClassifier or VotingRegressor of these, a "
     "CalibratedClassifierCV of one of them with two classes, a classifier or "
     "regressor of XGBoost, LightGBM or CatBoost, a Booster of the first two, a univariate tree, diagram or ensemble of "
-    "proofwood, or a Pipeline that ends with one of these"
+    "proofwood, a Pipeline that ends with one of these, or an ONNX file of trees"
 )
 
 
-def adapt(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted:
+def adapt(model: Any, vote: str, feature_names: Sequence[str] | None, X: Any = None) -> Adapted:
     """The adapter's reading of a fitted model; TypeError if it is of no supported kind.
 
     A ``Forest``, which is what adapters make, is taken as it is. ``vote`` is "auto", "majority", or "shares" where the
-    probabilities matter and not the class alone.
+    probabilities matter and not the class alone. ``X`` are rows that the user gives, in which some models look for the
+    names of their categories.
     """
     if isinstance(model, Pipeline):
         inner = adapt(model.steps[-1][1], vote, None)
         return from_pipeline(model, inner, feature_names)
+    if type(model).__module__.split(".")[0] == "catboost":  # which is not imported unless the model is of it
+        return _catboost(model, vote, feature_names, X)
     for reader in _READERS:
         found = reader(model, vote, feature_names)
         if found is not None:
@@ -77,6 +83,17 @@ def _forest(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapt
         return None
     refuse_majority(model, vote)
     return plain(model, feature_names)
+
+
+def _onnx(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
+    """A path or a ``ModelProto``; the package is not imported for other models."""
+    if isinstance(model, str | Path):
+        if Path(model).suffix.lower() != ".onnx":
+            raise TypeError(f"cannot explain {str(model)!r}: expected a fitted model, or the path of a file *.onnx")
+    elif type(model).__name__ != "ModelProto" or not type(model).__module__.startswith("onnx"):
+        return None
+    refuse_majority(model, vote)
+    return from_onnx(model, feature_names)
 
 
 def _own(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
@@ -116,15 +133,12 @@ def _booster(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adap
     return with_categories(forest, categories, feature_names, unknown_missing=library == "lightgbm")
 
 
-def _catboost(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
-    """A model of CatBoost, which is not imported unless the model is of it."""
-    if type(model).__module__.split(".")[0] != "catboost":
-        return None
+def _catboost(model: Any, vote: str, feature_names: Sequence[str] | None, X: Any) -> Adapted:
     if type(model).__name__ not in ("CatBoostClassifier", "CatBoostRegressor"):
         raise TypeError(f"cannot explain a {type(model).__name__}: expected a CatBoostClassifier or CatBoostRegressor")
     check_is_fitted(model)
     refuse_majority(model, vote)
-    return plain(from_catboost(model), feature_names)
+    return from_catboost(model, feature_names, X)
 
 
 def _sklearn(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
@@ -179,10 +193,10 @@ def _member(whole: str, model: Any) -> Forest:
 _READERS: tuple[Callable[[Any, str, Sequence[str] | None], Adapted | None], ...] = (
     _tables,
     _forest,
+    _onnx,
     _own,
     _hist,
     _booster,
-    _catboost,
     _sklearn,
 )
 """Asked one after the other: a model, the vote, and names of columns -> its reading, None if it is of another kind."""

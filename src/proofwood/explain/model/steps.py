@@ -1,0 +1,352 @@
+"""Steps that a column of a table goes through on its way to a model, and the way back for thresholds.
+
+A step is a monotone function of float64 numbers, computed as the library computes it. The way back asks, for a
+threshold ``t``, which numbers the step takes to at most ``t``: all up to some float64, or all above one. That is found
+by bisection over the float64 numbers in their order, and what bisection takes for granted is proved:
+
+- Rounded sums, products and quotients with a constant, limits, bins and steps of fills are monotone as computed.
+- A function such as a logarithm is monotone, and computed with an error of at most ``ulps`` units in the last place,
+  hence monotone up to twice that error. Around each threshold all float64 are asked whose results might be on the
+  wrong side: a *window* that is widened until the results at its ends are further away than that.
+- Of a piecewise function whose pieces are monotone as computed, the ends of all pieces are asked.
+
+Where numbers are on the wrong side, or the window would have to be too wide, the threshold is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from proofwood.model.node_table import BoolArray, FloatArray
+
+What = Literal[
+    "subtract", "divide", "multiply", "add", "clip", "bins", "above", "fill", "gap", "whole", "function", "power",
+    "boxcox", "ppf", "ranks", "split", "own", "single", "single_subtract", "single_multiply",
+]  # fmt: skip
+
+MOST_AROUND = 2**17
+"""Float64 numbers that are asked, to each side of a threshold, before it is refused."""
+OWN_AROUND = 2**12
+"""The same for functions of which nothing is known: so many are asked, and what they say further away is believed."""
+PROBES = 4096
+"""Numbers on which a function of which nothing is known has to be monotone."""
+ULPS = 8
+"""Units in the last place by which a function of NumPy may be off: its own tests demand 4."""
+NEAR_ZERO = 2.0**-40
+"""Results nearer to 0 than this have an uncertain sign where 1 was added and taken away."""
+LARGEST = float(np.finfo(np.float64).max)
+
+EXACT = ("floor", "ceil", "rint", "trunc", "negative", "positive")
+FUNCTIONS: dict[str, float] = {
+    "log": 1.0, "log2": 1.0, "log10": 1.0, "log1p": 0.0, "sqrt": 1.0, "cbrt": 0.0, "exp": 0.0, "exp2": 0.0,
+    "expm1": 0.0, "arcsinh": 0.0, "arctan": 0.0, "sinh": 0.0, "tanh": 0.0, "floor": 0.0, "ceil": 0.0, "rint": 0.0,
+    "trunc": 0.0, "negative": 0.0, "positive": 0.0,
+}  # fmt: skip
+"""Monotone functions of NumPy by name, each with a number at which it is finite."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One monotone step, in float64 as its library computes it: ``what`` with ``by``.
+
+    For ``"bins"`` the result is the number of ``ends`` up to the value; for ``"above"`` 1 if the value is above ``by``;
+    for ``"fill"`` a missing value becomes ``by``; for ``"gap"`` the result is 1 for a missing value and 0 for a number;
+    ``"whole"`` changes nothing and takes no missing value. ``"function"`` is that of NumPy with the name ``name``;
+    ``"power"`` and ``"boxcox"`` are those with the exponent ``by``; ``"ppf"`` is the quantile function of the normal
+    distribution; ``"ranks"`` the share of ``ends`` below the value, which stand for the shares ``shares``, and 0 and 1
+    within ``by`` of the first and the last; ``"split"`` the steps ``below`` for numbers below 0, else ``rest``;
+    ``"own"`` the function ``call`` of a column. ``"single"`` rounds to float32, in which ``"single_subtract"`` and
+    ``"single_multiply"`` compute.
+    """
+
+    what: What
+    by: float = math.nan
+    to: float = math.nan
+    ends: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
+    name: str = ""
+    below: tuple[Step, ...] = ()
+    rest: tuple[Step, ...] = ()
+    call: Callable[[Any], Any] | None = None
+
+    def apply(self, values: FloatArray) -> FloatArray:
+        """The values (n,) after this step."""
+        with np.errstate(all="ignore"):
+            return np.asarray(_APPLIED[self.what](self, values), dtype=np.float64)
+
+    @property
+    def ulps(self) -> float:
+        """Units in the last place by which the result may be off; 0 if the step is monotone as computed."""
+        if self.what == "function":
+            return 0 if self.name in EXACT or self.name == "sqrt" else ULPS
+        return {"power": ULPS, "boxcox": 2.0**13, "ppf": 64, "own": math.inf}.get(self.what, 0)
+
+    def _ulps_at(self, cut: float) -> float:
+        """The same for results up to, or from, a cut; that of a function of which nothing is known does not matter.
+
+        Box-Cox is expm1(z) / by with z = by * log(x): an error of z counts |z| + 1 times.
+        """
+        if self.what == "boxcox" and self.by * cut > -1:
+            return ULPS * (abs(math.log1p(self.by * cut)) + 2)
+        return self.ulps if math.isfinite(self.ulps) else ULPS
+
+    @property
+    def falls(self) -> bool:
+        """Whether the result falls as the value rises."""
+        if self.what in ("multiply", "divide", "power", "single_multiply"):
+            return self.by < 0
+        return self.name == "negative" or (self.what == "own" and self.by < 0)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Least and greatest number that the step takes to a finite one (or, in the end, to a finite one)."""
+        if self.what == "ppf":
+            return 0.0, 1.0
+        if self.what not in ("function", "power", "boxcox", "split", "own"):
+            return -math.inf, math.inf
+        inside = FUNCTIONS.get(self.name, 0.0) if self.what in ("function", "split") else 1.0
+        low, high = _limits(self, self.to if self.what == "own" else inside)
+        return (max(low, 5e-324), high) if self.what == "boxcox" else (low, high)  # which is refused for 0
+
+    def back(self, cuts: FloatArray) -> FloatArray:
+        """For each cut the last float64 that the step takes to at most it, or above it if the step falls.
+
+        Parameters
+        ----------
+        cuts : (n,) finite
+
+        Returns
+        -------
+        (n,) float64
+            ``-inf`` if there is none among the numbers within the limits, ``inf`` if all are.
+
+        Raises
+        ------
+        TypeError
+            If the step may not be monotone around a cut.
+        """
+        if self.what in ("fill", "whole"):
+            return cuts
+        if self.what == "split":
+            return self._back_of_split(cuts)
+        low, high = self.limits
+        found = _bisected(lambda values, at: (self.apply(values) <= cuts[at]) != self.falls, cuts.size, low, high)
+        if self.what == "ranks":
+            self._check_pieces(cuts)
+        elif self.ulps:
+            inside = np.flatnonzero(np.isfinite(found))
+            for at in inside.tolist():
+                self._check_around(float(found[at]), float(cuts[at]))
+            for at in np.flatnonzero(np.isinf(found)).tolist():
+                end = low if found[at] < 0 else high  # nearest to the cut, with all numbers on one side
+                self._check_around(end if found[at] > 0 else math.nextafter(end, -math.inf), float(cuts[at]))
+        return found
+
+    def _check_around(self, last: float, cut: float) -> None:
+        """All float64 up to ``last`` that might be on the wrong side of the cut are asked, and those above it."""
+        least, greatest = self.limits
+        margin = 4 * self._ulps_at(cut) * math.ulp(cut)
+        at = int(rank(np.array([last]))[0])
+        first, end = (int(r) for r in rank(np.array([least, greatest])))
+        width = 16
+        most = OWN_AROUND if math.isinf(self.ulps) else MOST_AROUND
+        while True:
+            low, high = max(first, at - width), min(end, at + 1 + width)
+            ends = self.apply(ranked(np.array([low, high])))
+            distance = (ends - cut) * (-1 if self.falls else 1)
+            far = (low == first or distance[0] <= -margin) and (high == end or distance[1] >= margin)
+            if math.isinf(self.ulps):
+                far = width >= most
+            if far or width >= most:
+                break
+            width *= 4
+        if not far:
+            raise TypeError(
+                f"the pipeline has {self.title}, which is too flat where the model has a threshold ({cut!r}) to say "
+                "which numbers are below it: expected a function that is not so flat"
+            )
+        instead = "output_distribution='uniform'" if self.what == "ppf" else "a monotone function"
+        window = ranked(np.arange(low, high + 1))
+        expected = (window <= last) != self.falls
+        near = window[max(0, at - 8 - low) : at + 9 - low]
+        ways = [self.apply(window), self.apply(np.stack([window, window], axis=1)[:, 0])]
+        alone = np.array([self.apply(number[np.newaxis])[0] for number in near])
+        if any(not np.array_equal(way <= cut, expected) for way in ways) or not np.array_equal(
+            alone <= cut, (near <= last) != self.falls
+        ):
+            raise TypeError(
+                f"the pipeline has {self.title}, which is not monotone around {last!r} as it is computed, where the "
+                f"model has a threshold: expected {instead}"
+            )
+
+    def _check_pieces(self, cuts: FloatArray) -> None:
+        """The ends of all pieces of ``"ranks"``, which are monotone as computed: low ones come first."""
+        knots = np.unique(self.ends)
+        border = [knots]
+        if self.by > 0:  # the last numbers that count as the first knot, and as none of the last
+            border.append(_bisected(lambda values, _: values - self.by < knots[0], 1, -math.inf, math.inf))
+            border.append(_bisected(lambda values, _: values + self.by <= knots[-1], 1, -math.inf, math.inf))
+        every = np.concatenate(border)
+        ends = np.unique(np.concatenate([every, np.nextafter(every, -math.inf), np.nextafter(every, math.inf)]))
+        values = self.apply(np.concatenate([[-LARGEST], ends, [LARGEST]]))
+        low = values[np.newaxis] <= cuts[:, np.newaxis]
+        if (low[:, 1:] & ~low[:, :-1]).any():
+            raise TypeError(
+                f"the pipeline has {self.title}, which is not monotone where the model has a threshold: expected other "
+                "quantiles"
+            )
+
+    def _back_of_split(self, cuts: FloatArray) -> FloatArray:
+        """The cuts of the branch with the sign of the cut: results have the sign of the value, and 0 stays 0."""
+        last = math.nextafter(0.0, -math.inf)
+        rounded = any(step.what == "power" for step in (*self.below, *self.rest))
+        if rounded and (np.abs(cuts) < NEAR_ZERO).any():  # 1 is added and taken away: the sign may get lost
+            raise TypeError(f"the pipeline has {self.title}, and the model has a threshold too near to its 0")
+        result = np.empty_like(cuts)
+        for branch, mine, sign in ((self.below, cuts < 0, -1), (self.rest, cuts >= 0, 1)):
+            if mine.any():
+                found, falls = back(branch, cuts[mine])
+                if falls or (sign > 0 and (found < 0).any()):
+                    raise AssertionError(f"{branch} does not keep the sign of numbers")
+                result[mine] = np.minimum(found, last) if sign < 0 else found
+        least, greatest = self.limits
+        return np.where(result < least, -math.inf, np.where(result >= greatest, math.inf, result))
+
+    @property
+    def title(self) -> str:
+        """The step in words, for messages."""
+        names = {"function": f"a FunctionTransformer of np.{self.name}", "own": "a FunctionTransformer"}
+        names |= {"ranks": "a QuantileTransformer", "ppf": "a QuantileTransformer"}
+        return names.get(self.what, "a PowerTransformer")
+
+
+def _own(step: Step, values: FloatArray) -> Any:
+    assert step.call is not None
+    return np.asarray(step.call(np.ascontiguousarray(values)[:, np.newaxis])).reshape(len(values))
+
+
+_APPLIED: dict[What, Callable[[Step, FloatArray], Any]] = {
+    "subtract": lambda step, values: values - step.by,
+    "divide": lambda step, values: values / step.by,
+    "multiply": lambda step, values: values * step.by,
+    "add": lambda step, values: values + step.by,
+    "clip": lambda step, values: np.clip(values, step.by, step.to),
+    "bins": lambda step, values: np.searchsorted(np.array(step.ends), values, side="right"),
+    "above": lambda step, values: values > step.by,
+    "fill": lambda step, values: np.where(np.isnan(values), step.by, values),
+    "gap": lambda step, values: np.isnan(values),
+    "whole": lambda step, values: values,
+    "function": lambda step, values: getattr(np, step.name)(values),
+    "power": lambda step, values: np.power(values, step.by),
+    "boxcox": lambda step, values: _of_scipy("boxcox", values, step.by),
+    "ppf": lambda step, values: _of_scipy("ppf", values, step.by),
+    "ranks": lambda step, values: _shares(values, np.array(step.ends), np.array(step.shares), step.by),
+    "split": lambda step, values: np.where(values >= 0, through(step.rest, values), through(step.below, values)),
+    "own": _own,
+    "single": lambda step, values: values.astype(np.float32),
+    "single_subtract": lambda step, values: values.astype(np.float32) - np.float32(step.by),
+    "single_multiply": lambda step, values: values.astype(np.float32) * np.float32(step.by),
+}
+
+
+def through(steps: tuple[Step, ...], values: FloatArray) -> FloatArray:
+    """What becomes of values."""
+    for step in steps:
+        values = step.apply(values)
+    return values
+
+
+def back(steps: tuple[Step, ...], thresholds: FloatArray) -> tuple[FloatArray, bool]:
+    """For each threshold the last float64 that the steps take to at most it; or, with True, to above it.
+
+    Parameters
+    ----------
+    thresholds : (n,) not NaN
+
+    Returns
+    -------
+    (n,) float64, bool
+        ``-inf`` if there is no such number, ``inf`` if all are.
+    """
+    cuts, falling = np.array(thresholds, dtype=np.float64), False
+    for step in reversed(steps):
+        inside = np.isfinite(cuts)
+        if inside.any():
+            cuts[inside] = step.back(cuts[inside])
+        if step.falls:  # what is low was all up to the cut: now it is all above the new one
+            falling = not falling
+            cuts[~inside] = -cuts[~inside]
+    return cuts, falling
+
+
+def rank(values: FloatArray) -> Any:
+    """Places of float64 numbers in their order, as int64; 0 of both zeros."""
+    bits = np.asarray(values, dtype=np.float64).view(np.int64)
+    return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
+
+
+def ranked(ranks: Any) -> FloatArray:
+    """The numbers at places in the order of float64."""
+    bits = np.where(ranks < 0, np.int64(-(2**63)) - ranks, ranks).astype(np.int64)
+    return np.asarray(bits.view(np.float64))
+
+
+def _bisected(holds: Callable[[FloatArray, Any], BoolArray], n: int, low: float, high: float) -> FloatArray:
+    """For each of ``n`` questions the last float64 from ``low`` to ``high`` for which it holds; it holds up to that.
+
+    ``-inf`` if it holds for none, ``inf`` if it holds for all.
+    """
+    every = np.arange(n)
+    first, last = (np.full(n, rank(np.array([end]))[0]) for end in (low, high))
+    none, all_of_them = ~holds(ranked(first), every), holds(ranked(last), every)
+    while True:  # invariant: it holds at first, and not at last (where neither holds for all)
+        middle = (first >> 1) + (last >> 1) + (first & last & 1)
+        going = last - 1 > first
+        if not going.any():
+            break
+        yes = holds(ranked(middle), every)
+        first = np.where(going & yes, middle, first)
+        last = np.where(going & ~yes, middle, last)
+    return np.where(none, -math.inf, np.where(all_of_them, math.inf, ranked(first)))
+
+
+@lru_cache(maxsize=256)
+def _limits(step: Step, inside: float) -> tuple[float, float]:
+    """The finite numbers around ``inside`` that a step takes to finite ones."""
+    high = _bisected(lambda values, _: np.isfinite(step.apply(values)), 1, inside, LARGEST)[0]
+    low = -_bisected(lambda values, _: np.isfinite(step.apply(-values)), 1, -inside, LARGEST)[0]
+    return (float(low) if math.isfinite(low) else -LARGEST), (float(high) if math.isfinite(high) else LARGEST)
+
+
+def _shares(values: FloatArray, ends: FloatArray, shares: FloatArray, near: float) -> FloatArray:
+    """As a QuantileTransformer computes them."""
+    found = 0.5 * (np.interp(values, ends, shares) - np.interp(-values, -ends[::-1], -shares[::-1]))
+    found[values + near > ends[-1] if near else values == ends[-1]] = 1
+    found[values - near < ends[0] if near else values == ends[0]] = 0
+    found[np.isnan(values)] = np.nan
+    return np.asarray(found)
+
+
+def _of_scipy(what: str, values: FloatArray, by: float) -> Any:
+    """Functions of SciPy, which scikit-learn brings along."""
+    if what == "boxcox":
+        from scipy.special import boxcox  # start-up time: few pipelines have it
+
+        return boxcox(values, by)
+    from scipy.stats import norm  # start-up time: few pipelines have it
+
+    return norm.ppf(values)
+
+
+def probes() -> FloatArray:
+    """Finite float64 numbers of all magnitudes, ascending."""
+    ends = rank(np.array([-LARGEST, LARGEST]))
+    spread = np.linspace(float(ends[0]), float(ends[1]), PROBES).astype(np.int64)
+    plain = np.concatenate([np.linspace(-1e3, 1e3, PROBES + 1), np.linspace(-1.0, 1.0, PROBES + 1), [0.5, 1.0, 10.0]])
+    return np.unique(np.concatenate([ranked(np.clip(spread, ends[0], ends[1])), plain]))

@@ -1,0 +1,30 @@
+"""What trees say of rows, leaf by leaf, in the floats of the model: to add up as a library does, to the last bit."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.leaves import Walker
+from proofwood.model.node_table import FloatArray
+
+
+def leaf_scores(explained: Explained, rows: FloatArray) -> FloatArray:
+    """(n_trees, n_rows, n_scores) the scores of the leaves that rows get to, found by their cells on the grid."""
+    forest, cells = explained.adapted.forest, explained.grid.cells_of(rows)
+    found = []
+    for tree, literals in zip(forest.trees, explained.literals, strict=True):
+        scores: Any = SimpleNamespace(base=np.zeros(forest.n_classes), values=(tree.value,))
+        found.append(Walker((tree,), (literals,), scores, explained.grid).sums_of(cells))
+    return np.array(found).reshape(len(forest.trees), len(rows), forest.n_classes)
+
+
+def added_up(terms: FloatArray, start: Any, dtype: Any) -> Any:
+    """(n_rows, n_scores) the start plus the terms one after the other, rounded after each."""
+    total = np.zeros(terms.shape[1:], dtype=dtype) + np.asarray(start, dtype=dtype)
+    for term in terms.astype(dtype):
+        total = total + term
+    return total

@@ -1,0 +1,302 @@
+"""Steps of pipelines: thresholds are pulled back to the float64 where the pipeline itself changes sides."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    StandardScaler,
+)
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+from proofwood import Explainer
+from proofwood.data.kinds import Kind
+from proofwood.exceptions import DataError
+from proofwood.explain.model.explained import explained, sample_rows
+from proofwood.explain.model.steps import FUNCTIONS, LARGEST, Step
+from proofwood.model.node_table import FloatArray, IntArray
+from tests.bits import added_up, leaf_scores
+from tests.fuzz import pipelines
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    with threadpool_limits(1):
+        yield
+
+
+FEW: dict[str, Any] = {"max_iter": 6, "min_samples_leaf": 3, "early_stopping": False}
+
+
+def _data(seed: int, *, missing: float = 0.0) -> tuple[FloatArray, IntArray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 3)) * [1.0, 10.0, 0.1]
+    X[:, 1] = X[:, 1].round()
+    y = (X[:, 0] + 0.1 * X[:, 1] * np.sign(X[:, 2]) > 0).astype(np.int64)
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, y
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_cuts_of_functions_are_the_last_float64_on_their_side(name: str) -> None:
+    step = Step("function", name=name)
+    low, high = (max(-8.0, step.limits[0]), min(20.0, step.limits[1]))
+    some = np.random.default_rng(0).uniform(low, high, 50)
+    with np.errstate(all="ignore"):
+        cuts = np.unique(np.concatenate([getattr(np, name)(some), getattr(np, name)(some).astype(np.float32)]))
+    cuts = cuts[np.abs(cuts) < 0.99] if name in ("tanh", "expm1") else cuts  # it is flat elsewhere
+    found = step.back(cuts)
+    inside = np.isfinite(found)
+    assert inside.mean() > 0.9
+    last, after = step.apply(found[inside]), step.apply(np.nextafter(found[inside], np.inf))
+    if step.falls:
+        assert ((last > cuts[inside]) & (after <= cuts[inside])).all()
+    else:
+        assert ((last <= cuts[inside]) & (after > cuts[inside])).all()
+
+
+def test_limits_of_functions() -> None:
+    assert Step("function", name="log").limits == (5e-324, LARGEST)
+    assert Step("function", name="log1p").limits == (math.nextafter(-1, 0), LARGEST)
+    assert Step("function", name="sqrt").limits == (0.0, LARGEST)
+    assert math.isfinite(float(np.exp(Step("function", name="exp").limits[1])))
+    assert Step("boxcox", -0.5).limits[0] > 0
+
+
+def test_a_threshold_where_a_function_is_flat_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"FunctionTransformer of np.tanh, which is too flat"):
+        Step("function", name="tanh").back(np.array([1.0 - 2.0**-53]))
+    with pytest.raises(TypeError, match=r"FunctionTransformer of np.exp, which is too flat"):
+        Step("function", name="exp").back(np.array([1.0]))
+
+
+def test_functions_that_fall_turn_the_sides() -> None:
+    X, y = _data(1)
+    steps = FunctionTransformer(np.negative), StandardScaler()
+    for last in (HistGradientBoostingClassifier(**FEW), DecisionTreeClassifier(max_depth=3)):
+        model = make_pipeline(*steps, last).fit(X, y)
+        result = explained(model, X=X)
+        assert result.predict_codes(result.read(X)).tolist() == model.predict(X).tolist()
+        gaps = X.copy()
+        gaps[::3, 0] = np.nan
+        if hasattr(last, "max_iter"):
+            with_gaps = explained(model, X=gaps)
+            assert with_gaps.missing == (0,)
+
+
+def _cubed(X: Any) -> Any:
+    return X**3
+
+
+def _centred(X: Any) -> Any:
+    return X - X.mean()
+
+
+STEPS: dict[str, Any] = {
+    "log1p": lambda: [MinMaxScaler(clip=True), FunctionTransformer(np.log1p)],
+    "arctan": lambda: [StandardScaler(), FunctionTransformer(np.arctan), StandardScaler()],
+    "own": lambda: [FunctionTransformer(_cubed, inverse_func=np.cbrt)],
+    "power": lambda: [PowerTransformer()],
+    "plain power": lambda: [PowerTransformer(standardize=False)],
+    "box-cox": lambda: [FunctionTransformer(np.exp), PowerTransformer("box-cox")],
+    "quantiles": lambda: [QuantileTransformer(n_quantiles=20)],
+    "normal": lambda: [QuantileTransformer(n_quantiles=20, output_distribution="normal")],
+    "bins": lambda: [KBinsDiscretizer(4, encode="onehot-dense"), StandardScaler()],
+    "weighted": lambda: [
+        FeatureUnion(
+            [("a", KBinsDiscretizer(3, encode="onehot-dense")), ("b", StandardScaler()), ("c", "drop")],
+            transformer_weights={"a": -1.0, "b": 3.0},
+        )
+    ],
+    "binary": lambda: [Binarizer(threshold=0.1), VarianceThreshold()],
+    "chosen": lambda: [StandardScaler(), SelectKBest(k=2)],
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", STEPS)
+def test_sums_of_pipelines_to_the_last_bit(name: str) -> None:
+    X, y = _data(2)
+    model = make_pipeline(*STEPS[name](), HistGradientBoostingClassifier(**FEW)).fit(X, y)
+    result = explained(model, X=X)
+    rows = np.concatenate([sample_rows(result, 9000, 2), np.repeat(result.read(X), 4, axis=0)])
+    table = rows if len(result.inputs) == 3 else _padded(rows, [int(given.name[1:]) for given in result.inputs])
+    sums = added_up(leaf_scores(result, rows), result.adapted.forest.base, np.float64)
+    assert np.array_equal(sums[:, 1], model.decision_function(table))
+    assert pickle.loads(pickle.dumps(result)).predict_codes(rows[:5]).tolist() == model.predict(table[:5]).tolist()
+
+
+def _padded(rows: FloatArray, columns: list[int]) -> FloatArray:
+    table = np.zeros((len(rows), 3))
+    table[:, columns] = rows
+    return table
+
+
+def test_numbers_that_a_function_cannot_take_are_outside_the_bounds() -> None:
+    X, y = _data(3)
+    model = make_pipeline(FunctionTransformer(np.log), HistGradientBoostingClassifier(**FEW)).fit(np.abs(X) + 0.1, y)
+    result = explained(model)
+    assert [given.low for given in result.inputs] == [5e-324] * 3
+    with pytest.raises(DataError, match="outside its bounds"):
+        result.read(X)
+
+
+def test_functions_without_a_trace_are_refused() -> None:
+    X, y = _data(3)
+    for transformer, match in (
+        (FunctionTransformer(_cubed), "which may be no monotone function of single columns"),
+        (FunctionTransformer(_centred, inverse_func=_centred, check_inverse=False), "not a function of single values"),
+        (
+            FunctionTransformer(np.square, inverse_func=np.sqrt, check_inverse=False),
+            "is not monotone where it is finite",
+        ),
+        (FunctionTransformer(np.sin), "may be no monotone function"),
+    ):
+        with pytest.raises(TypeError, match=match):
+            explained(make_pipeline(transformer, DecisionTreeClassifier(max_depth=3)).fit(X, y))
+
+
+# ------------------------------------------------------------------------------------------------------ missing values
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_an_imputer_that_says_what_it_filled(behind: bool) -> None:
+    X, y = _data(4, missing=0.2)
+    y = y ^ np.isnan(X[:, 0])
+    steps = [SimpleImputer(add_indicator=True), StandardScaler()]
+    model = make_pipeline(*steps[:: -1 if behind else 1], GradientBoostingClassifier(n_estimators=8)).fit(X, y)
+    result = explained(model, X=X)
+    assert result.missing == (0, 1, 2)
+    assert result.predict_codes(result.read(X)).tolist() == model.predict(X).tolist()
+    explainer = Explainer(model, X=X)
+    row = X[np.flatnonzero(np.isnan(X[:, 0]))[0]]
+    assert "x0 is missing" in explainer.abductive(row, keep=["x0"]).rule()
+    raw = model.decision_function(X)
+    sums = added_up(leaf_scores(result, result.read(X)), result.adapted.forest.base, np.float64)
+    assert np.abs(sums[:, 1] - raw).max() <= result.adapted.forest.noise
+
+
+def test_an_indicator_that_refuses_new_gaps() -> None:
+    X, y = _data(5)
+    X[::5, 1] = np.nan
+    model = make_pipeline(make_union(SimpleImputer(), MissingIndicator()), DecisionTreeClassifier(max_depth=4)).fit(
+        X, y
+    )
+    result = explained(model, X=X)
+    assert result.missing == (1,)
+    X[3, 0] = np.nan
+    with pytest.raises(ValueError, match="missing values in transform"):
+        model.predict(X)
+    with pytest.raises(DataError, match=r"column 'x0' has a missing value \(NaN\) in row 3"):
+        result.read(X)
+
+
+# ---------------------------------------------------------------------------------------------------------- categories
+
+
+def _frame() -> tuple[pd.DataFrame, IntArray]:
+    rng = np.random.default_rng(6)
+    colour = rng.choice(["red", "green", "blue", "grey", "pink"], 300, p=[0.4, 0.3, 0.2, 0.06, 0.04]).astype(object)
+    colour[rng.random(300) < 0.1] = np.nan
+    frame = pd.DataFrame({"colour": pd.Series(colour, dtype=object), "size": rng.normal(size=300)})
+    y = frame.colour.isin(["red", "grey"]) ^ (frame["size"] > 0) ^ frame.colour.isna()
+    return frame, y.to_numpy().astype(np.int64)
+
+
+ENCODERS: dict[str, Any] = {
+    "missing": OneHotEncoder(sparse_output=False),
+    "infrequent": OneHotEncoder(min_frequency=40, sparse_output=False, handle_unknown="infrequent_if_exist"),
+    "few": OneHotEncoder(max_categories=3, sparse_output=False, drop="first", handle_unknown="ignore"),
+    "codes": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2),
+    "nan": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan),
+    "filled": make_pipeline(
+        make_union(
+            make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(sparse_output=False)),
+            MissingIndicator(),
+        )
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ENCODERS)
+def test_encoders_to_the_last_bit(name: str) -> None:
+    frame, y = _frame()
+    made = make_column_transformer((ENCODERS[name], ["colour"]), ("passthrough", ["size"]))
+    model = make_pipeline(made, HistGradientBoostingClassifier(**FEW)).fit(frame, y)
+    result = explained(model, X=frame)
+    colour = result.inputs[0]
+    assert colour.kind is Kind.NOMINAL
+    assert colour.levels == ("blue", "green", "grey", "pink", "red", "(missing)")
+    assert result.predict_codes(result.read(frame)).tolist() == model.predict(frame).tolist()
+    rows = np.concatenate([sample_rows(result, 9700, 3), result.read(frame)])
+    values = np.array([*colour.levels[:-1], np.nan, "mauve"], dtype=object)[rows[:, 0].astype(int)]
+    table = pd.DataFrame({"colour": pd.Series(values, dtype=object), "size": rows[:, 1]})
+    sums = added_up(leaf_scores(result, rows), result.adapted.forest.base, np.float64)
+    assert np.array_equal(sums[:, 1], model.decision_function(table))
+    assert colour.other is (name not in ("missing", "filled"))
+    assert (rows[:, 0] == 6).any() == colour.other
+
+
+def test_a_missing_value_is_a_category_by_name() -> None:
+    frame, _ = _frame()
+    made = make_column_transformer((OneHotEncoder(), ["colour"]), ("passthrough", ["size"]))
+    y = frame.colour.isna().to_numpy()
+    model = make_pipeline(made, DecisionTreeClassifier(max_depth=2)).fit(frame, y)
+    explainer = Explainer(model, X=frame)
+    assert explainer.abductive(frame[y].iloc[[0]]).rule() == "colour = (missing) -> True"
+
+
+def test_knowledge_of_missing_values_that_are_categories() -> None:
+    frame, y = _frame()
+    made = make_column_transformer((OneHotEncoder(), ["colour"]), ("passthrough", ["size"]))
+    model = make_pipeline(made, DecisionTreeClassifier(max_depth=4, random_state=0)).fit(frame, y)
+    known = explained(model, knowledge=["not colour.isna() or size > 0"])
+    rows = np.array([[code, size] for code in range(6) for size in (-1.0, 1.0)])
+    allowed = [known.scores.allows(cells) for cells in known.grid.cells_of(rows)]
+    assert allowed == [code != 5 or size > 0 for code in range(6) for size in (-1.0, 1.0)]
+
+
+def test_bins_of_float32() -> None:
+    X = np.repeat(np.arange(8.0) / 10, 10)[:, np.newaxis]
+    bins = KBinsDiscretizer(4, encode="ordinal", strategy="uniform", dtype=np.float32)
+    model = make_pipeline(bins, DecisionTreeClassifier(random_state=0)).fit(X, X[:, 0] > 0.3)
+    result = explained(model, X=X)
+    rows = sample_rows(result, 3000, 0)
+    assert np.array_equal(result.predict_codes(rows), model.predict(rows))
+    assert np.array_equal(result.sums_of(result.cells_of(rows)).argmax(axis=1), result.predict_codes(rows))
+
+
+def test_rules_speak_of_numbers_where_the_model_has_bins() -> None:
+    X = np.repeat(np.arange(8.0), 10)[:, np.newaxis]
+    bins = KBinsDiscretizer(4, strategy="uniform")
+    model = make_pipeline(bins, RandomForestClassifier(3, bootstrap=False, max_features=None, random_state=0))
+    model.fit(X, (X[:, 0] >= 2) & (X[:, 0] < 4))
+    explainer = Explainer(model, X=X)
+    assert explainer.abductive([[3.0]], inflate=True).rule() == "1.75 <= x0 < 3.5 -> True"
+    assert explainer.model.scores.n_features == 1
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_cases_of_the_campaign(number: int) -> None:
+    assert pipelines.one_case(number).total() > 0
