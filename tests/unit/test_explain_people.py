@@ -268,7 +268,7 @@ def test_they_go_with_other_options() -> None:
     several = explainer().counterfactuals([2.0, 2.0], weights=1.0, constraints=["x + y >= 9"])
     assert [(one.distance, one.witness.tolist()) for one in several] == [(6.0, [5.0, 5.0]), (7.0, [9.0, 2.0])]
     assert several[0].to_dict()["constraints"] == ["x + y >= 9"]
-    assert "; with x + y >= 9" in several[0].to_markdown()
+    assert r"; with x + y \>= 9" in several[0].to_markdown()
 
 
 def test_a_second_look_says_what_it_does_not_know() -> None:
