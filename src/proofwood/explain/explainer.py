@@ -304,6 +304,7 @@ class Explainer:
         weights: Weights | None = None,
         immutable: Features = (),
         within: Mapping[Key, object] | None = None,
+        certificate: bool = False,
         time_limit: float | None = None,
     ) -> Explanation:
         """The nearest row of another class, within the bounds, integers staying integers.
@@ -321,7 +322,7 @@ class Explainer:
         within : from columns to what they may become: ``"up"`` or ``"down"`` from the row's own value, ``(low, high)``,
             or a list of categories, of which the first and the last one where they have an order; for a group of 0/1
             columns those that may become 1
-        time_limit : as in every method
+        certificate, time_limit : as in every method
 
         Returns
         -------
@@ -329,7 +330,9 @@ class Explainer:
             Its ``witness`` is the row, its ``distance`` the price, ``lower_bound`` what is proved about all such rows.
         """
         case = self._case(x, target, time_limit)
-        return counterfactual(case, metric=metric, weights=weights, immutable=immutable, within=within)
+        return counterfactual(
+            case, metric=metric, weights=weights, immutable=immutable, within=within, certificate=certificate
+        )
 
     @_within_memory
     @documented
@@ -374,6 +377,7 @@ class Explainer:
         weights: Weights = 1.0,
         target: Any = None,
         immutable: Features = (),
+        certificate: bool = False,
         time_limit: float | None = None,
     ) -> Robustness:
         """How far every value may move before the class can change: the distance to the nearest row of another class.
@@ -383,14 +387,15 @@ class Explainer:
         x : as in every method
         metric : what distance is, as for :meth:`counterfactual`; by default the greatest change of a value
         weights : as for :meth:`counterfactual`, but a change by 1 counts 1 in every column by default
-        target, immutable, time_limit : as in every method
+        target, immutable, certificate, time_limit : as in every method
 
         Returns
         -------
         Robustness
             Its ``radius`` is proved: every nearer row has the class of ``x``.
         """
-        return robustness(self._case(x, target, time_limit), metric=metric, weights=weights, immutable=immutable)
+        case = self._case(x, target, time_limit)
+        return robustness(case, metric=metric, weights=weights, immutable=immutable, certificate=certificate)
 
     @_within_memory
     def possible(self, where: Mapping[Key, object], *, time_limit: float | None = None) -> Possible:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from proofwood.explain.answers.case import Case
-from proofwood.explain.explanation import Explanation
+from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.proofs.certificate import Certifier, OnlyRoundingError
-from proofwood.model.node_table import IntArray
+from proofwood.explain.proofs.distance import DistanceCertifier
+from proofwood.model.node_table import FloatArray, IntArray
 
 
-def certifier(case: Case, known: Iterable[IntArray]) -> Certifier:
+Maker = TypeVar("Maker", bound=Certifier)
+
+
+def certifier(case: Case, known: Iterable[IntArray], maker: type[Maker] = Certifier) -> Maker:  # type: ignore[assignment]
     """What makes the certificates of a row, in the time that is left; ``known``: cells of rows of other classes."""
-    return Certifier(
+    return maker(
         case.scores,
         case.cells,
         case.label,
@@ -60,4 +65,26 @@ def certified(case: Case, found: Explanation, without: list[int], maximal: bool 
         content = make.smallest(found.kind, found.features, without=without, questions=case.questions)
     else:
         content = (make.abductive if found.kind == "abductive" else make.contrastive)(found.features, minimal=minimal)
+    return replace(found, certificate=content, seconds=case.seconds)
+
+
+def certified_distance(
+    case: Case, found: Explanation, per_unit: FloatArray, prices: Sequence[FloatArray], fixed: list[int]
+) -> Explanation:
+    """A counterfactual with the certificate of its distance, or of what is proved of it.
+
+    Parameters
+    ----------
+    case : of the counterfactual
+    found : the counterfactual
+    per_unit : weight of each column of the table
+    prices : per column the price of each cell
+    fixed : features that stay
+    """
+    if found.status == "unknown":
+        return found
+    make = certifier(case, found.witness_cells.values(), DistanceCertifier)
+    row = next(iter(found.witness_cells.values()), None)
+    proved = None if found.status.removesuffix(UP_TO_ROUNDING) in ("optimal", "none") else found.lower_bound
+    content = make.distance(found.metric, per_unit.tolist(), prices, immutable=fixed, found=row, bound=proved)
     return replace(found, certificate=content, seconds=case.seconds)

@@ -131,10 +131,16 @@ class Measure:
     def _share(self, j: int) -> Fraction:
         return Fraction(1, 2) if j in self.halves and self.metric != "linf" else Fraction(1)
 
-    def whole_prices(self, unit: int) -> list[Cells]:
-        """The prices in multiples of ``2**unit``, rounded down; ValueError if they are too large to be added up."""
+    def whole_prices(self, unit: int, most: int) -> list[Cells]:
+        """The prices in multiples of ``2**unit``, rounded down, those above ``most`` to ``most``.
+
+        Raises
+        ------
+        ValueError
+            If they are too large to be added up.
+        """
         scale = Fraction(2) ** -unit
-        whole = [[math.floor(price * scale) for price in self.prices(g)] for g in range(len(self.columns))]
+        whole = [[min(most, math.floor(one * scale)) for one in self.prices(g)] for g in range(len(self.columns))]
         if sum(max(column, default=0) for column in whole) >= _MOST_SUM:
             raise ValueError(f"2^{unit} is too small a unit of prices")
         return [np.array(column, dtype=np.int64) for column in whole]

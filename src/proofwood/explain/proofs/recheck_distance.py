@@ -107,7 +107,7 @@ def _sums(content: Mapping[str, Any], trees: Trees, measure: Measure, low: Cells
         return
     enough = Fraction(told["least"]) ** measure.power <= bound * Fraction(2) ** unit
     yield check_of("bound", None if enough else "it is less than the distance", f"{bound} times 2^{unit} is enough")
-    prices = measure.whole_prices(unit)
+    prices = measure.whole_prices(unit, bound)
     targets = targets_of(content)
     others = [k for k in range(trees.n_classes) if (k != content["label"] if targets is None else k in targets)]
     fault = None if [part["against"] for part in content["proofs"]] == others else "not one proof per other class"

@@ -81,7 +81,7 @@ class Refuter:
         return LeafBoxes.of(self.scores)
 
     @cached_property
-    def _prover(self) -> BoxProver:
+    def prover(self) -> BoxProver:
         return BoxProver(self.scores)
 
     @property
@@ -159,7 +159,7 @@ class Refuter:
         if left is not None and left <= 0:
             raise NoCertificateError(f"{what} were not closed in time")
         try:
-            part = self._prover.against(low, high, self.label, against, seconds=left, clauses=clauses)
+            part = self.prover.against(low, high, self.label, against, seconds=left, clauses=clauses)
         except TooManyBoxesError as error:
             raise NoCertificateError(f"{what} are too many: {error}") from None
         if part is None:
