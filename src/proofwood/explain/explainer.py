@@ -398,14 +398,17 @@ class Explainer:
         return robustness(case, metric=metric, weights=weights, immutable=immutable, certificate=certificate)
 
     @_within_memory
-    def possible(self, where: Mapping[Key, object], *, time_limit: float | None = None) -> Possible:
+    @documented
+    def possible(
+        self, where: Mapping[Key, object], *, certificate: bool = False, time_limit: float | None = None
+    ) -> Possible:
         """Which classes rows of a region can have, each with a row, or proved to be impossible there.
 
         Parameters
         ----------
         where : from columns to ``(low, high)``, a list of categories, or a single value, which the rows of the region
             have there; columns that are not named are free
-        time_limit : seconds; that of the explainer by default
+        certificate, time_limit : as in every method
 
         Raises
         ------
@@ -413,7 +416,7 @@ class Explainer:
             If a column or category does not exist, or a limit leaves no value.
         """
         limit = self.time_limit if time_limit is None else arguments.seconds(time_limit)
-        return possible(self._session, where, limit)
+        return possible(self._session, where, limit, certificate=certificate)
 
     @_within_memory
     def independent_of(

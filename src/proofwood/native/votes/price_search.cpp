@@ -263,16 +263,17 @@ void PriceSearch::set_rate(int way) {
   for (const Lead& lead : ways_[z(way)]) {
     Lack lack;
     lack.leaves.resize(z(model_.n_leaves));
-    std::int64_t sum = 0;
+    std::int64_t sum = 0, spread = 1;
     for (int t = 0; t < model_.n_trees; ++t) {
       const int begin = model_.leaves_of[z(t)], end = model_.leaves_of[z(t) + 1];
       const std::int64_t best = *std::max_element(lead.gain.begin() + begin, lead.gain.begin() + end);
       sum += best;
       for (int leaf = begin; leaf < end; ++leaf) {
         lack.leaves[z(leaf)] = best - lead.gain[z(leaf)];
-        widest = std::max(widest, lack.leaves[z(leaf)]);
+        spread = std::max(spread, lack.leaves[z(leaf)]);
       }
     }
+    widest = std::max(widest, spread);
     lack.most = static_cast<i128>(sum) - lead.need;
     i128 missing = lead.need;
     for (int leaf = 0; leaf < model_.n_leaves; ++leaf) {
@@ -282,9 +283,8 @@ void PriceSearch::set_rate(int way) {
       if (reached) missing -= lead.gain[z(leaf)];
     }
     const double lacking = static_cast<double>(missing > 0 ? missing : std::max(i128{1}, lack.most));
-    const std::int64_t spread = *std::max_element(lack.leaves.begin(), lack.leaves.end());
     first.push_back(priced_ ? static_cast<double>(upper_) / lacking
-                            : std::ldexp(1.0, kWorthBits) / static_cast<double>(std::max<std::int64_t>(1, spread)));
+                            : std::ldexp(1.0, kWorthBits) / static_cast<double>(spread));
     greatest = std::max(greatest, first.back());
     rate.lacks.push_back(std::move(lack));
   }
