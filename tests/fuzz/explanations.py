@@ -362,7 +362,7 @@ class Checks:
                 assert grid.suffices(at, everything - set(fewer)), f"{fewer} change the class"
         self.verified(found)
 
-    def counterfactual(self, metric: str, rng: np.random.Generator, certificate: bool) -> None:
+    def counterfactual(self, metric: str, rng: np.random.Generator, certificate: bool = False) -> None:
         """The row has another class, and no row of the grid with another class is nearer."""
         options = self.priced(rng) if metric != "changes" else {}
         try:

@@ -12,11 +12,10 @@ from proofwood.explain.proofs.certificate import Certifier, OnlyRoundingError
 from proofwood.explain.proofs.distance import DistanceCertifier
 from proofwood.model.node_table import FloatArray, IntArray
 
-
 Maker = TypeVar("Maker", bound=Certifier)
 
 
-def certifier(case: Case, known: Iterable[IntArray], maker: type[Maker] = Certifier) -> Maker:  # type: ignore[assignment]
+def certifier(maker: type[Maker], case: Case, known: Iterable[IntArray]) -> Maker:
     """What makes the certificates of a row, in the time that is left; ``known``: cells of rows of other classes."""
     return maker(
         case.scores,
@@ -47,7 +46,7 @@ def certified(case: Case, found: Explanation, without: list[int], maximal: bool 
         raise ValueError("certificate=True with keep is for explanations without smallest and without inflate")
     if found.status == "unknown":
         return found
-    make = certifier(case, found.witness_cells.values())
+    make = certifier(Certifier, case, found.witness_cells.values())
     minimal = found.status in ("minimal", "smallest")
     if maximal is not None:
         assert found.low is not None
@@ -83,7 +82,7 @@ def certified_distance(
     """
     if found.status == "unknown":
         return found
-    make = certifier(case, found.witness_cells.values(), DistanceCertifier)
+    make = certifier(DistanceCertifier, case, found.witness_cells.values())
     row = next(iter(found.witness_cells.values()), None)
     proved = None if found.status.removesuffix(UP_TO_ROUNDING) in ("optimal", "none") else found.lower_bound
     content = make.distance(found.metric, per_unit.tolist(), prices, immutable=fixed, found=row, bound=proved)

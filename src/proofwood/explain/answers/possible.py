@@ -180,9 +180,7 @@ def possible(
     return Possible(*by_label, time.monotonic() - begin, model, content)
 
 
-def _answer(
-    session: Session, region: Region, code: int, until: float | None
-) -> tuple[bool | None, FloatArray | None]:
+def _answer(session: Session, region: Region, code: int, until: float | None) -> tuple[bool | None, FloatArray | None]:
     """Whether a class is possible in a region, with a row that the model gives it."""
     model = session.model
     for oracle in (session.oracle, session.sure):

@@ -56,7 +56,7 @@ class Robustness:
 
     @property
     def certificate(self) -> Mapping[str, Any] | None:
-        """The proof of the radius, if asked for: for :func:`~proofwood.explain.proofs.certificate.write_certificate`."""
+        """The proof of the radius, if asked for: for ``proofs.certificate.write_certificate``."""
         return self.nearest.certificate
 
     def __str__(self) -> str:

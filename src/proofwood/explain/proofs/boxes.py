@@ -167,7 +167,9 @@ class BoxProver:
         ways = [[self._contest(k, other) for other in rivals] for k in targets]
         model = self._model_within(_hashable(clauses))
         ends = np.asarray(low).tolist(), np.asarray(high).tolist()
-        search = _native.NearestProof(model, ways, whole, *ends, np.asarray(own).tolist(), bound, asdict(PriceOptions()))
+        search = _native.NearestProof(
+            model, ways, whole, *ends, np.asarray(own).tolist(), bound, asdict(PriceOptions())
+        )
         while True:
             try:
                 found = search.run(None if until is None else max(0.0, until - time.monotonic()))

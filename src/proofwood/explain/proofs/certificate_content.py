@@ -14,8 +14,8 @@ import numpy.typing as npt
 FORMAT = "proofwood-certificate"
 VERSION = 5
 READABLE = (3, 4, 5)
-"""Versions that are read. Up to 3 regions had formulas only; from 4 on they may have trees of boxes, from 5 on these may
-name several rivals, and there are certificates of distances and of possible classes."""
+"""Versions that are read. Up to 3 regions had formulas only; from 4 on they may have trees of boxes, from 5 on these
+may name several rivals, and there are certificates of distances and of possible classes."""
 SETS = ("abductive", "contrastive")
 """The two lists of an enumeration."""
 
@@ -115,7 +115,9 @@ def _possible_claim(content: Mapping[str, Any]) -> str:
     return f"of the classes of rows {' '.join(limits)}{' ' if limits else ''}are {said}"
 
 
-def limits_in_words(content: Mapping[str, Any], low: Sequence[int], high: Sequence[int], of: Iterable[int]) -> list[str]:
+def limits_in_words(
+    content: Mapping[str, Any], low: Sequence[int], high: Sequence[int], of: Iterable[int]
+) -> list[str]:
     """What a box says of some columns of the grid, in the ends of their cells; missing values are left out."""
     said = []
     for c in sorted(of):

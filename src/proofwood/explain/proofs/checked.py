@@ -62,7 +62,7 @@ class CheckedOracle(QuestionOracle):
         return Answer(False, core=frozenset(question.fixed))
 
     def _closed(self, question: Question, against: int, until: float | None) -> bool | None:
-        """Whether boxes show that a class cannot come before the label, or not before all; None if that took too long."""
+        """Whether boxes show that a class cannot come before the label, or all rivals; None if that took too long."""
         low, high = question.low, question.high
         rivals = [k for k in range(self.scores.n_classes) if k not in question.targets]
         try:

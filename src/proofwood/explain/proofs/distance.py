@@ -65,7 +65,9 @@ class DistanceCertifier(Certifier):
             "metric": metric,
             "weights": [float(weight) for weight in per_unit],
             "halves": sorted(choices(self.model)),
-            "pays": [g for g, price in enumerate(prices) if metric == "changes" and np.any(price[np.isfinite(price)] > 0)],
+            "pays": [
+                g for g, price in enumerate(prices) if metric == "changes" and np.any(price[np.isfinite(price)] > 0)
+            ],
             "low": low.tolist(),
             "high": high.tolist(),
             "least": None,
@@ -134,7 +136,9 @@ class DistanceCertifier(Certifier):
     ) -> list[dict[str, Any]]:
         """Proofs that no row has another class of which all cells cost less than those of the row found."""
         prices = [measure.prices(g) for g in range(low.size)]
-        whole = root(max((price[cell] for price, cell in zip(prices, found.tolist(), strict=True)), default=Fraction(0)))
+        whole = root(
+            max((price[cell] for price, cell in zip(prices, found.tolist(), strict=True)), default=Fraction(0))
+        )
         least = whole if bound is None else min(whole, bound)
         while True:
             told["least"] = least
@@ -149,7 +153,9 @@ class DistanceCertifier(Certifier):
             if proofs is not None:
                 return proofs
             row = self._may_change_in(box_low, box_high)
-            least = root(max((price[cell] for price, cell in zip(prices, row.tolist(), strict=True)), default=Fraction(0)))
+            least = root(
+                max((price[cell] for price, cell in zip(prices, row.tolist(), strict=True)), default=Fraction(0))
+            )
 
     def _may_change_in(self, low: IntArray, high: IntArray) -> IntArray:
         """A row of a box that may have another class."""

@@ -1,10 +1,10 @@
 """What a certificate says of distances: how they are measured, in plain numbers, and the price of each cell by these.
 
-Whoever makes a certificate and whoever checks one take prices from here: exact fractions of the numbers in the file. A
-column of the table costs its weight times the change of its number, or its weight for another category; a missing value
-becomes any value for 1, and a value never a missing one. ``"l1"`` adds up the columns, ``"l2"`` their squares, ``"linf"``
-is the dearest one; of the columns in ``halves``, two of which change together, each counts half in a sum. ``"changes"``
-counts the features that differ.
+Whoever makes a certificate and whoever checks one take prices from here: exact fractions of the numbers in the file.
+A column of the table costs its weight times the change of its number, or its weight for another category; a missing
+value becomes any value for 1, and a value never a missing one. ``"l1"`` adds up the columns, ``"l2"`` their squares,
+``"linf"`` is the dearest one; of the columns in ``halves``, two of which change together, each counts half in a sum.
+``"changes"`` counts the features that differ.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,7 @@ class Measure:
     def total(self, other: Sequence[float | str | None], trees: Trees, cells: Cells) -> Fraction | None:
         """The exact sum of prices (or the dearest one) of another row; None if a value has become a missing one."""
         if self.metric == "changes":
-            return Fraction(sum(np.any(cells[own] != self.cells[own]) for own in trees.features if own))
+            return Fraction(sum(bool(np.any(cells[own] != self.cells[own])) for own in trees.features if own))
         paid = [Fraction(0)]
         categories = {column["input"] for column in self.columns if column["role"] == CATEGORY}
         for j, (now, then) in enumerate(zip(self.values, map(number_of, other), strict=True)):
@@ -187,7 +188,7 @@ def columns_fault(columns: Sequence[Mapping[str, Any]], trees: Trees, n_inputs: 
         if len(low) != int(trees.q[g]) + 1 or len(high) != len(low):
             return f"column {g} has not one interval per cell"
         ends = [end for both in zip(low, high, strict=True) for end in both]
-        if not all(a <= b for a, b in zip(ends, ends[1:], strict=False)):
+        if not all(a <= b for a, b in pairwise(ends)):
             return f"the cells of column {g} do not ascend"
         if column["role"] in (CATEGORY, MISSING) and trees.q[g] > 1:
             return f"column {g} has more than two cells"

@@ -1,9 +1,9 @@
 """What certificates of distances, and of possible classes, have to prove: the second half of the kinds.
 
-- A *distance*: no row within some limits that is nearer than so much has another class, and one at most so far away has.
-  Prices of cells are worked out anew from the metric, the weights, the row and the ends of cells. For ``"linf"``, and
-  where no row has another class at all, the cells that are near enough are a region as of other certificates. For sums of
-  prices the boxes are closed by messages with prices, see :mod:`proofwood.explain.proofs.recheck_rivals`.
+- A *distance*: no row within some limits that is nearer than so much has another class, and one at most so far away
+  has. Prices of cells are worked out anew from the metric, the weights, the row and the ends of cells. For ``"linf"``,
+  and where no row has another class at all, the cells that are near enough are a region as of other certificates. For
+  sums of prices the boxes are closed by messages with prices, see :mod:`proofwood.explain.proofs.recheck_rivals`.
 - *Possible classes* of a region: a row for each one that is possible, and boxes that each name a rival for the others.
 """
 
@@ -71,7 +71,9 @@ def _nearest(content: Mapping[str, Any], trees: Trees, measure: Measure, low: Ce
     told, found = content["distance"], content["witness"]
     cells = trees.row(found["cells"])
     box_low, box_high = trees.box_of(content["row"]["cells"], outside(trees, content["features"]))
-    yield change_in(content, trees, found, np.maximum(low, box_low), np.minimum(high, box_high), "nearest row", plain=True)
+    yield change_in(
+        content, trees, found, np.maximum(low, box_low), np.minimum(high, box_high), "nearest row", plain=True
+    )
     values = found["values"]
     if values is None or len(values) != len(measure.values):
         yield Check("distance of the row", False, "the row has not one value per column of the table")

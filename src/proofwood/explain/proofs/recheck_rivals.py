@@ -1,14 +1,16 @@
 """Whether a tree of boxes proves that no row in which a class comes before all its rivals costs less than so much.
 
-Boxes are parted and closed as in :mod:`proofwood.explain.proofs.recheck_boxes`. Here a closed box has a weight for each
-rival, whole and not negative: what a unit of the class's lead over that rival is worth. Of any row,
+Boxes are parted and closed as in :mod:`proofwood.explain.proofs.recheck_boxes`. Here a closed box has a weight for
+each rival, whole and not negative: what a unit of the class's lead over that rival is worth. Of any row,
 
     weights times leads  -  price   is at most   U,
 
-the sum of the best leaves and cells with the messages of the box, of which a cell pays its price as well. A row in which
-the class comes before all rivals has leads of n or more, and so a price of at least ``weights times n - U``. If that is
-not below the least price that is claimed, the box holds nothing that matters. A box may also name a single rival that is
-never beaten there, whatever a row costs; where nothing has a price, all boxes do so, or weigh several rivals.
+the sum of the best leaves and cells with the messages of the box, where a cell pays its price as well. A row in which
+the class comes before all rivals has leads of n or more, and so a price of at least ``weights times n - U``. If that
+is not below the least price that is claimed, the box holds nothing that matters. A box may also name a single rival
+that is never beaten there, whatever a row costs; where nothing has a price, all boxes do so, or weigh several rivals.
+Weights are over a power of two; what a leaf is worth is then rounded up to a whole number, relative to the best leaf
+of its tree, which makes U no smaller.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ class RivalTree(BoxTree):
     part : ``against``, ``ways`` and ``boxes`` of the certificate
     low, high : (n_columns,) least and greatest cells of the region
     rivals : the classes before which it would have to come, one at least
-    own, prices : (n_columns,) a cell of each column, and per column the price of each cell, which does not fall away from
-        that cell; None: nothing has a price
+    own, prices : (n_columns,) a cell of each column, and per column the price of each cell, which does not fall away
+        from that cell; None: nothing has a price
     least : rows of this price or more are of no interest
     plain : as of ``BoxTree``
     """

@@ -84,6 +84,7 @@ class Refuter:
 
     @cached_property
     def prover(self) -> BoxProver:
+        """Makes trees of boxes; made itself when the first one is asked for."""
         return BoxProver(self.scores)
 
     @property
@@ -151,7 +152,7 @@ class Refuter:
         return low, high
 
     def _trees_against(self, against: int, boxes: Sequence[tuple[IntArray, IntArray]]) -> list[dict[str, Any]] | None:
-        """A tree of boxes against a class for each of some boxes, all with the same rivals; None if a row can have it."""
+        """A tree of boxes against a class for each of some boxes, with the same rivals; None if a row can have it."""
         found: list[dict[str, Any]] = []
         rivals = False
         for number, box in enumerate(boxes):

@@ -21,7 +21,7 @@ from proofwood.explain.proofs.checked import CheckedOracle
 from proofwood.explain.proofs.recheck_rivals import RivalTree
 from proofwood.explain.proofs.recheck_trees import Trees
 from proofwood.explain.proofs.verify import Model, Verified
-from proofwood.explain.search.cheapest import integer_prices
+from proofwood.explain.search.cheapest import NEVER, integer_prices
 from proofwood.explain.search.counterfactual import TOLERANCE, Nearest, nearest
 from proofwood.explain.search.dearest import dearest
 from proofwood.explain.search.questions import Questions
@@ -105,7 +105,9 @@ def verify_distance(
             doubts.append(f"{fault}, and another one only up to rounding")
     until = None if seconds is None else time.monotonic() + seconds
     enough = claim.distance - TOLERANCE * max(1.0, claim.distance)
-    bound, known = (_least_by_boxes(claim, until) if boxes and claim.prices is not None else 0.0), False
+    bound, known = 0.0, False
+    if boxes and claim.prices is not None and enough > 0:
+        bound = _least_by_boxes(claim, until)
     if bound < enough:
         engine = oracle()
         try:
@@ -159,34 +161,42 @@ def _least_by_boxes(claim: Distance, until: float | None) -> float:
             return 0.0
         low[g], high[g] = max(low[g], able[0]), min(high[g], able[-1])
     if claim.metric == "linf":
-        asked = CheckedOracle(scores).ask_box(
-            low, high, claim.label, targets=claim.targets, seconds=_left(until)
-        )
+        asked = CheckedOracle(scores).ask_box(low, high, claim.label, targets=claim.targets, seconds=_left(until))
         return near if asked.changes is False else 0.0
     total = near**2 if claim.metric == "l2" else near
     unit, whole = integer_prices(claim.prices, total)
-    bound = math.floor(total / unit)
-    targets = [k for k in range(scores.n_classes) if (k != claim.label if claim.targets is None else k in claim.targets)]
+    every = 1 + sum(int(price[price < NEVER].max()) for price in whole)  # more than any row that is near costs
+    bound = min(every, math.floor(total / unit)) if unit > 0 else 0
+    proved = _proved(claim, low, high, whole, bound, until)
+    return near if 0 < proved == every else length_of(proved * unit, claim.metric)
+
+
+def _proved(
+    claim: Distance, low: IntArray, high: IntArray, prices: Sequence[IntArray], bound: int, until: float | None
+) -> int:
+    """The least sum of prices of a row of another class in a box, up to a bound; 0 if nothing was proved."""
+    scores = claim.model.scores
+    others = range(scores.n_classes) if claim.targets is None else claim.targets
+    targets = [k for k in others if k != claim.label]
     rivals = [k for k in range(scores.n_classes) if k not in targets]
     if bound < 1 or _left(until) == 0:
-        return 0.0
+        return 0
     try:
         found = BoxProver(scores).not_below(
-            low, high, targets, rivals, own=claim.cells, prices=whole, bound=bound, seconds=_left(until)
+            low, high, targets, rivals, own=claim.cells, prices=prices, bound=bound, seconds=_left(until)
         )
     except TooManyBoxesError:
-        return 0.0
+        return 0
     parts, proved = found if found is not None else ([], 0)
     trees = Trees(model_content(scores)) if parts else None
-    dear = [np.minimum(price, max(bound, 1)) for price in whole]
+    dear = [np.minimum(price, bound) for price in prices]
     for part in parts:
         assert trees is not None
-        fault = RivalTree(
-            trees, part, low, high, rivals, own=claim.cells, prices=dear, least=proved, plain=True
-        ).fault()
+        box = RivalTree(trees, part, low, high, rivals, own=claim.cells, prices=dear, least=proved, plain=True)
+        fault = box.fault()
         if fault is not None:
             raise AssertionError(f"the checker refuses the boxes against class {part['against']}: {fault}")
-    return length_of(proved * unit, claim.metric)
+    return proved
 
 
 def _changes(claim: Distance, cells: IntArray) -> bool:

@@ -19,8 +19,8 @@ constexpr double kPace = 0.02;        // of what is missing to the best price: s
 constexpr int kFewRounds = 12;        // in the first box, before the pace is looked at
 constexpr double kFirstFactor = 2.0;  // of weights
 constexpr double kFurtherFactor = 1.1;
-constexpr int kWeightBits = 20;                // of the first weights
-constexpr std::size_t kMostKept = 67'000'000;  // numbers: beyond, nodes begin with what an ancestor kept
+constexpr int kWeightBits = 20;                    // of the first weights
+constexpr std::size_t kMostKept = 67'000'000;      // numbers: beyond, nodes begin with what an ancestor kept
 constexpr std::size_t kMostRecorded = 30'000'000;  // numbers: a file of about 100 megabytes
 constexpr int kWorthBits = 32;                     // of the spread of a tree, where nothing costs anything
 constexpr i128 kMuchLess = static_cast<i128>(1) << 100;
@@ -214,8 +214,8 @@ bool PriceSearch::close(const Node& node, std::int64_t& bound, Watch& watch) {
   return false;
 }
 
-// Whether single leaves and cells leave room for a row that scores enough for less than the best price; if not, the lead
-// that is out of reach, or how many leads there are if it is the price.
+// Whether single leaves and cells leave room for a row that scores enough for less than the best price; if not, the
+// lead that is out of reach, or how many leads there are if it is the price.
 int PriceSearch::impossible(const Way& way) const {
   const std::vector<int>& options = messages_->options();
   for (std::size_t r = 0; r < way.size(); ++r) {
