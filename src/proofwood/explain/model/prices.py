@@ -49,7 +49,7 @@ def cell_prices(
         If a weight is negative or not finite, or its column does not exist.
     """
     per_unit = weights_of(model, weights)
-    choice = choices(model)
+    choice = _choices(model)
     share = 1.0 if metric == "linf" else 0.5  # of one of two columns that change together
     prices = []
     for g, column in enumerate(model.grid.columns):
@@ -236,7 +236,7 @@ def distance(
     model: Explained, row: FloatArray, other: FloatArray, per_unit: FloatArray, metric: Metric = "l1"
 ) -> float:
     """Price of the way from one row to another, as :func:`cell_prices` counts it."""
-    choice = choices(model)
+    choice = _choices(model)
     total, dearest = 0.0, 0.0
     for j, given in enumerate(model.inputs):
         share = 1.0
@@ -264,6 +264,6 @@ def _raised(price: Price, metric: Metric) -> Price:
     return price * price if metric == "l2" else price
 
 
-def choices(model: Explained) -> set[int]:
+def _choices(model: Explained) -> set[int]:
     """Columns of the table of which at most one is 1."""
     return {j for f in range(model.scores.n_features) if model.is_choice(f) for j in model.inputs_of(f)}

@@ -159,6 +159,12 @@ def grid_content(model: Any) -> list[dict[str, Any]]:
     return found
 
 
+def halves_content(model: Any) -> list[int]:
+    """Columns of the table of which at most one is 1, so that two change together: each counts half in a sum."""
+    features = range(model.scores.n_features)
+    return sorted({j for f in features if model.is_choice(f) for j in model.inputs_of(f)})
+
+
 def targets_of(content: Mapping[str, Any]) -> list[int] | None:
     """The classes that a certificate is about; None, as always up to version 3, if they are all others."""
     found: list[int] | None = content["targets"] if content["version"] > 3 else None

@@ -11,10 +11,14 @@ from typing import Any
 import numpy as np
 
 from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.prices import choices
 from proofwood.explain.proofs.boxes import TooManyBoxesError
 from proofwood.explain.proofs.certificate import NONE, Certifier
-from proofwood.explain.proofs.certificate_content import grid_content, model_content, values_to_json
+from proofwood.explain.proofs.certificate_content import (
+    grid_content,
+    halves_content,
+    model_content,
+    values_to_json,
+)
 from proofwood.explain.proofs.measures import TOLERANCE, Measure
 from proofwood.explain.proofs.recheck_trees import Trees
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError
@@ -64,7 +68,7 @@ class DistanceCertifier(Certifier):
         told: dict[str, Any] = {
             "metric": metric,
             "weights": [float(weight) for weight in per_unit],
-            "halves": sorted(choices(self.model)),
+            "halves": halves_content(self.model),
             "pays": [
                 g for g, price in enumerate(prices) if metric == "changes" and np.any(price[np.isfinite(price)] > 0)
             ],

@@ -20,6 +20,7 @@ from proofwood.explain.proofs.certificate_content import (
     claim_of,
     digest,
     grid_content,
+    halves_content,
     keep_of,
     model_content,
     name_of,
@@ -234,6 +235,8 @@ def _real_checks(content: Mapping[str, Any], model: RealModel) -> Iterator[Check
         differing.append("classes")
     if content["kind"] in DISTANCE_KINDS and content["columns"] != grid_content(model):
         differing.append("columns")
+    if content["kind"] == "distance" and content["distance"]["halves"] != halves_content(model):
+        differing.append("halves")
     fault = f"it differs from the model in: {', '.join(differing)}" if differing else None
     yield check_of("model", fault, "the trees are those of the model")
     if differing:

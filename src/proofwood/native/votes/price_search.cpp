@@ -23,6 +23,7 @@ constexpr int kWeightBits = 20;                    // of the first weights
 constexpr std::size_t kMostKept = 67'000'000;      // numbers: beyond, nodes begin with what an ancestor kept
 constexpr std::size_t kMostRecorded = 30'000'000;  // numbers: a file of about 100 megabytes
 constexpr int kWorthBits = 32;                     // of the spread of a tree, where nothing costs anything
+constexpr std::int64_t kFine = std::int64_t{1} << 30;
 constexpr i128 kMuchLess = static_cast<i128>(1) << 100;
 
 constexpr int kPossible = -1;
@@ -167,8 +168,7 @@ void PriceSearch::work(const Node& node, Watch& watch) {
     return;
   }
   std::int64_t bound = rules_.record ? 0 : node.bound;  // of a box that it is part of, or its own
-  if (close(node, bound, watch)) {
-    write_closed(node, watch);
+  if (close(node, bound, watch) && write_closed(node, watch)) {
     open_.pop();
     return;
   }
@@ -402,21 +402,24 @@ void PriceSearch::write_simple(const Node& node, int why) {
   write(node.number, std::move(record));
 }
 
-// A sweep more gives a bound that leaves room to round the messages.
-void PriceSearch::write_closed(const Node& node, Watch& watch) {
-  if (!rules_.record) return;
+// A sweep more gives a bound that leaves room to round the messages. It rounds itself, down to whole numbers, so that
+// the bound may get worse by a few units: false if the box is not closed by what would be written, and has to be parted.
+bool PriceSearch::write_closed(const Node& node, Watch& watch) {
+  if (!rules_.record) return true;
   if (messages_->bound() >= enough()) {  // all rows of the box score the same
     const int why = impossible(ways_[z(node.way)]);
     if (why == kPossible) throw std::logic_error("a box is closed for no reason");
     write_simple(node, why);
-    return;
+    return true;
   }
   Messages::Record record{1, static_cast<std::int64_t>(weights_.size())};
   record.insert(record.end(), weights_.begin(), weights_.end());
   record.push_back(rate_->shift);
-  if (rules_.sweeps && !messages_->decided()) messages_->sweep(messages_->bound() - kMuchLess, watch);
-  messages_->record(enough(), record);
+  const bool fine = !priced_ || upper_ >= kFine;  // units are small beside what is to be proved
+  if (fine && rules_.sweeps && !messages_->decided()) messages_->sweep(messages_->bound() - kMuchLess, watch);
+  if (!messages_->record(enough(), record)) return false;
   write(node.number, std::move(record));
+  return true;
 }
 
 Messages::Record PriceSearch::record(int way) const {

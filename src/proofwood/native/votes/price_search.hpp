@@ -95,7 +95,7 @@ class PriceSearch {
 
   void work(const Node& node, Watch& watch);
   int impossible(const Way& way) const;
-  void write_closed(const Node& node, Watch& watch);
+  bool write_closed(const Node& node, Watch& watch);
   void write_simple(const Node& node, int why);
   void write(std::int64_t number, Messages::Record record);
   bool refused() const;
