@@ -403,7 +403,7 @@ void PriceSearch::write_simple(const Node& node, int why) {
 }
 
 // A sweep more gives a bound that leaves room to round the messages. It rounds itself, down to whole numbers, so that
-// the bound may get worse by a few units: false if the box is not closed by what would be written, and has to be parted.
+// the bound may get worse by a few units: false if the box is not closed by what would be written, and is to be parted.
 bool PriceSearch::write_closed(const Node& node, Watch& watch) {
   if (!rules_.record) return true;
   if (messages_->bound() >= enough()) {  // all rows of the box score the same
