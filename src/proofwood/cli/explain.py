@@ -53,8 +53,8 @@ def explain(
     kind: Annotated[
         Kind,
         typer.Option(
-            help="Why this class, what could change it, the nearest row of another class, how far every value may move, "
-            "or all of the first two."
+            help="Why this class, what could change it, the nearest row of another class, how far every value may "
+            "move, or all of the first two."
         ),
     ] = Kind.ABDUCTIVE,
     smallest: Annotated[bool, typer.Option("--smallest", help="Of the fewest features.")] = False,

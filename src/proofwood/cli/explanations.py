@@ -234,9 +234,8 @@ def explain_one(
 
     if not 0 <= row < rows.height:
         raise DataError(f"--row {row}: the table has {rows.height} rows, the first is 0")
-    if certificate is not None:
-        if request.kind is Kind.ENUMERATION and request.target is not None:
-            raise DataError("--certificate of --kind enumeration is about all classes: leave out --target")
+    if certificate is not None and request.kind is Kind.ENUMERATION and request.target is not None:
+        raise DataError("--certificate of --kind enumeration is about all classes: leave out --target")
     try:
         if request.kind is Kind.ENUMERATION:
             if verify:
