@@ -365,22 +365,27 @@ class Checks:
     def counterfactual(self, metric: str, rng: np.random.Generator, certificate: bool = False) -> None:
         """The row has another class, and no row of the grid with another class is nearer."""
         options = self.priced(rng) if metric != "changes" else {}
+        wanted, about = self.grid.codes != self.grid.codes[self.at], {}
+        if rng.random() < 0.4:  # one class only
+            classes = self.explainer.model.classes.tolist()
+            target = int(rng.choice([k for k in range(len(classes)) if k != self.grid.codes[self.at]]))
+            wanted, about = self.grid.codes == target, {"target": classes[target]}
         try:
-            found = self.certified("counterfactual", certificate, metric=metric, **options)
+            found = self.certified("counterfactual", certificate, metric=metric, **about, **options)
         except ValueError as error:  # only some of the categories that the model does not tell apart are permitted
             if "alike: name all of them" not in str(error):
                 raise
             del options["within"]
-            found = self.certified("counterfactual", certificate, metric=metric, **options)
+            found = self.certified("counterfactual", certificate, metric=metric, **about, **options)
         if metric == "changes":
-            others = self.grid.places[self.grid.codes != found.label]
+            others = self.grid.places[wanted]
             fewest = [
                 sum((other != self.grid.places[self.at])[columns].any() for columns in self.grid.columns_of)
                 for other in others
             ]
             least = min(map(float, fewest), default=math.inf)
         else:
-            least = self.least_distance(found.label, metric, **options)
+            least = self.least_distance(wanted, metric, **options)
         near = 1e-9 + 1e-6 * abs(least) if math.isfinite(least) else 0.0
         if found.status == "none":
             assert least == math.inf, f"a row at the distance {least} has another class"
@@ -466,13 +471,13 @@ class Checks:
         return options
 
     def least_distance(
-        self, label: int, metric: str, weights: Any = None, immutable: Any = (), within: Any = None
+        self, wanted: Any, metric: str, weights: Any = None, immutable: Any = (), within: Any = None
     ) -> float:
-        """The distance of the nearest row of another class, over all cells of the grid."""
+        """The distance of the nearest row among some of the grid."""
         model = self.explainer.model
         units = weights_of(model, weights)
         least = math.inf
-        for place in np.flatnonzero(self.grid.codes != label).tolist():
+        for place in np.flatnonzero(wanted).tolist():
             row = model.row(model.cells(self.grid.rows[place]), like=self.x)
             terms = []
             for j, given in enumerate(model.inputs):
