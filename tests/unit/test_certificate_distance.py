@@ -238,6 +238,22 @@ def test_more_than_is_true_is_refused() -> None:
             assert not passes(signed({**content, "distance": {**told, **change}})), (name, change)
 
 
+def test_a_row_found_is_as_far_away_as_its_cells() -> None:
+    """Values that hide a change of category, which the file alone does not tie to cells, are seen by the price."""
+    made = explainer()
+    weights = {"age": 100.0, "rate": 100.0, "colour": 0.01}
+    for at in range(20):
+        content: Any = made.counterfactual(row(at), weights=weights, certificate=True).certificate
+        values, own = content["witness"]["values"], content["row"]["values"]
+        if values[2] != own[2]:
+            forged = deepcopy(content)
+            forged["witness"]["values"][2] = own[2]
+            forged["distance"]["distance"] -= 0.01
+            assert not passes(signed(forged))
+            return
+    raise AssertionError("no row changes its colour")
+
+
 def test_old_versions_have_no_such_kinds() -> None:
     for name, _, content in every():
         if name in ("l1", "possible"):

@@ -83,6 +83,8 @@ class Measure:
             numbers = [g for g in mine if self.columns[g]["role"] == NUMBER]
             if len(numbers) > 1:
                 return "a number is in two columns that count"
+            if any(math.isnan(value) is not bool(self.cells[g]) for g in mine if self.columns[g]["role"] == MISSING):
+                return f"the row's value in column {j} of the table is not missing where its cells say so"
             for g in numbers if not math.isnan(value) else ():
                 low, high = self._ends(g)
                 if not low[self.cells[g]] <= value <= high[self.cells[g]]:
@@ -146,6 +148,11 @@ class Measure:
             raise ValueError(f"2^{unit} is too small a unit of prices")
         return [np.array(column, dtype=np.int64) for column in whole]
 
+    def least_of(self, cells: Cells) -> Fraction:
+        """The sum of the prices of some cells, or the dearest one: no row in them is nearer."""
+        paid = [self.prices(g)[cell] for g, cell in enumerate(cells.tolist())]
+        return max(paid, default=Fraction(0)) if self.metric == "linf" else sum(paid, start=Fraction(0))
+
     def total(self, other: Sequence[float | str | None], trees: Trees, cells: Cells) -> Fraction | None:
         """The exact sum of prices (or the dearest one) of another row; None if a value has become a missing one."""
         if self.metric == "changes":
@@ -165,9 +172,11 @@ class Measure:
         return max(paid) if self.metric == "linf" else sum(paid, start=Fraction(0))
 
     def inside(self, other: Sequence[float | str | None], cells: Cells) -> bool:
-        """Whether the numbers of another row are in its cells."""
+        """Whether the numbers of another row are in its cells, and missing where these say so."""
         for g, column in enumerate(self.columns):
             value = number_of(other[column["input"]])
+            if column["role"] == MISSING and math.isnan(value) is not bool(cells[g]):
+                return False
             if column["role"] == NUMBER and not math.isnan(value):
                 low, high = self._ends(g)
                 if not low[cells[g]] <= value <= high[cells[g]]:

@@ -79,7 +79,7 @@ def _nearest(content: Mapping[str, Any], trees: Trees, measure: Measure, low: Ce
         yield Check("distance of the row", False, "the row has not one value per column of the table")
         return
     total, most = measure.total(values, trees, cells), number_of(told["distance"])
-    if total is None or not measure.inside(values, cells):
+    if total is None or not measure.inside(values, cells) or total < measure.least_of(cells):
         yield Check("distance of the row", False, "its values are not those of its cells")
         return
     fault = None if 0 <= most < np.inf and total <= Fraction(most) ** measure.power else "the row is farther away"
