@@ -203,6 +203,29 @@ class RadiusSearch:
     def run(self, seconds: float | None) -> dict[str, Any]:
         """What was found so far, once the search ends or stops."""
 
+class NearestProof:
+    """Search that writes down why no row of a box is cheaper."""
+
+    def __init__(
+        self,
+        model: VoteModel,
+        ways: list[list[tuple[int, int, int, int]]],
+        prices: list[list[int]],
+        low: list[int],
+        high: list[int],
+        near: list[int],
+        upper: int,
+        settings: dict[str, Any],
+    ) -> None: ...
+    def run(self, seconds: float | None) -> dict[str, Any]:
+        """What was found so far, once the search ends or stops."""
+    def decide(self, counts: bool) -> None:
+        """Whether the row in doubt counts."""
+    def boxes(self, way: int) -> npt.NDArray[np.int64]:
+        """Numbers of the boxes of a way, once the search has ended."""
+    def clauses(self) -> list[tuple[bool, list[int]]]:
+        """Clauses that are factors, each with whether exactly one literal holds."""
+
 class HittingSearch:
     """Search for small sets that hit all given ones."""
 

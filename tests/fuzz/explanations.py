@@ -21,6 +21,7 @@ import pytest
 
 from proofwood import Explainer, OptimalTreeClassifier
 from proofwood.data.kinds import Kind
+from proofwood.explain.answers.possible import Region
 from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.model.tariffs import weights_of
@@ -366,25 +367,30 @@ class Checks:
                 assert grid.suffices(at, everything - set(fewer)), f"{fewer} change the class"
         self.verified(found)
 
-    def counterfactual(self, metric: str, rng: np.random.Generator) -> None:
+    def counterfactual(self, metric: str, rng: np.random.Generator, certificate: bool = False) -> None:
         """The row has another class, and no row of the grid with another class is nearer."""
         options = self.priced(rng) if metric != "changes" else {}
+        wanted, about = self.grid.codes != self.grid.codes[self.at], {}
+        if rng.random() < 0.4:  # one class only
+            classes = self.explainer.model.classes.tolist()
+            target = int(rng.choice([k for k in range(len(classes)) if k != self.grid.codes[self.at]]))
+            wanted, about = self.grid.codes == target, {"target": classes[target]}
         try:
-            found = self.ask("counterfactual", metric=metric, **options)
+            found = self.certified("counterfactual", certificate, metric=metric, **about, **options)
         except ValueError as error:  # only some of the categories that the model does not tell apart are permitted
             if "alike: name all of them" not in str(error):
                 raise
             del options["within"]
-            found = self.ask("counterfactual", metric=metric, **options)
+            found = self.certified("counterfactual", certificate, metric=metric, **about, **options)
         if metric == "changes":
-            others = self.grid.places[self.grid.codes != found.label]
+            others = self.grid.places[wanted]
             fewest = [
                 sum((other != self.grid.places[self.at])[columns].any() for columns in self.grid.columns_of)
                 for other in others
             ]
             least = min(map(float, fewest), default=math.inf)
         else:
-            least = self.least_distance(found.label, metric, **options)
+            least = self.least_distance(wanted, metric, **options)
         near = 1e-9 + 1e-6 * abs(least) if math.isfinite(least) else 0.0
         if found.status == "none":
             assert least == math.inf, f"a row at the distance {least} has another class"
@@ -394,9 +400,50 @@ class Checks:
                 assert found.witness_label != found.label
         if not math.isnan(found.lower_bound):
             assert found.lower_bound <= least + near, f"bound {found.lower_bound}, but {least} is enough"
+        if found.certificate is not None and found.certificate["kind"] == "distance":
+            self.told(found, least)
         if found.status == "optimal":
             assert found.distance <= least + near, f"the distance is {found.distance}, but {least} is enough"
             self.verified(found)
+
+    def told(self, found: Explanation, least: float) -> None:
+        """What the certificate of a distance says holds for all rows, and is as much as the answer says."""
+        assert found.certificate is not None
+        status, told = found.certificate["status"], found.certificate["distance"]
+        self.counts[f"distance {told['metric']} {status}"] += 1
+        if status == "none":
+            assert least == math.inf, f"a row at the distance {least} has another class"
+            return
+        assert told["least"] <= least * (1 + 1e-12), f"{told['least']} is told, but a row is at {least}"
+        if found.status == "optimal" and not self.explainer.model.scores.margin:
+            assert status == "optimal", (told["least"], told["distance"])
+        if status == "optimal":
+            assert told["distance"] <= least + 1e-9 + 1e-6 * least
+
+    def possible(self, rng: np.random.Generator, certificate: bool) -> None:
+        """Which classes rows of a region have, by all rows of the grid whose cells are in it."""
+        where: dict[str, Any] = {}
+        for j, given in enumerate(self.explainer.model.inputs):
+            if rng.random() < 0.5:
+                continue
+            if given.levels and given.kind is Kind.NOMINAL:
+                where[given.name] = [level for level in given.levels if rng.random() < 0.6] or list(given.levels[:1])
+            elif not given.levels:
+                ends = sorted(float(rng.choice([v for v in self.grid.values[j] if not math.isnan(v)])) for _ in "ab")
+                where[given.name] = tuple(ends)
+        region = Region(self.explainer.model, where)
+        cells = self.explainer.model.grid.cells_of(self.grid.rows)
+        inside = ((region.low <= cells) & (cells <= region.high)).all(axis=1)
+        found = self.explainer.possible(where, certificate=certificate)
+        classes = self.explainer.model.classes.tolist()
+        for code, label in enumerate(classes):
+            answer = found.classes[label]
+            self.counts[f"possible {answer}"] += 1
+            assert answer is None or answer == bool((self.grid.codes[inside] == code).any()), (label, answer, where)
+        if certificate:
+            failed = [check for check in check_certificate(found.certificate, found.model) if not check.passed]
+            assert not failed, failed
+            self.counts[f"certificate possible {found.certificate['status']}"] += 1
 
     def priced(self, rng: np.random.Generator) -> dict[str, Any]:
         """Random weights, features that stay, and what columns may become."""
@@ -431,14 +478,14 @@ class Checks:
         return options
 
     def least_distance(
-        self, label: int, metric: str, weights: Any = None, immutable: Any = (), within: Any = None
+        self, wanted: Any, metric: str, weights: Any = None, immutable: Any = (), within: Any = None
     ) -> float:
-        """The distance of the nearest row of another class, over all cells of the grid."""
+        """The distance of the nearest row among some of the grid."""
         model = self.explainer.model
         units = weights_of(model)
         prices = weights if isinstance(weights, dict) else {given.name: weights for given in model.inputs}
         least = math.inf
-        for place in np.flatnonzero(self.grid.codes != label).tolist():
+        for place in np.flatnonzero(wanted).tolist():
             row = model.row(model.cells(self.grid.rows[place]), like=self.x)
             terms = []
             for j, given in enumerate(model.inputs):
@@ -533,7 +580,8 @@ def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:
         checks.inflated(certificate=bool(rng.random() < 0.6 * often))
         checks.contrastive(certificate=bool(rng.random() < 0.3 * often))
         checks.contrastive(certificate=bool(rng.random() < 0.2 * often), smallest=True)
-        checks.counterfactual(str(rng.choice(["l1", "l2", "linf", "changes"])), rng)
+        checks.counterfactual(str(rng.choice(["l1", "l2", "linf", "changes"])), rng, bool(rng.random() < 0.6 * often))
+        checks.possible(rng, bool(rng.random() < 0.6 * often))
         checks.enumeration()
 
 

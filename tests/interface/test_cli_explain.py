@@ -178,6 +178,8 @@ def test_a_certificate_is_checked_alone_and_against_the_model(folder):
         ["--kind", "contrastive", "--smallest"],
         ["--kind", "contrastive", "--immutable", "income", "--immutable", "debt", "--immutable", "age"],
         ["--kind", "enumeration"],
+        ["--kind", "counterfactual"],
+        ["--kind", "robustness", "--immutable", "age"],
     ],
 )
 def test_every_kind_of_certificate_is_checked_and_a_changed_one_is_refused(folder, options):
@@ -230,8 +232,8 @@ def test_wrong_usage_is_one_line(folder):
         ("--row", -1): "120 rows",
         ("--row", 0, "--kind", "counterfactual", "--smallest"): "--smallest is no option",
         ("--row", 0, "--immutable", "age"): "--immutable is no option",
-        ("--row", 0, "--kind", "counterfactual", "--certificate", "c"): "--certificate",
-        ("--row", 0, "--target", "bad", "--certificate", "c"): "--certificate",
+        ("--row", 0, "--kind", "robustness", "--smallest"): "--smallest is no option",
+        ("--row", 0, "--kind", "enumeration", "--target", "bad", "--certificate", "c"): "--certificate",
         ("--row", 0, "--smallest", "--feature-order", "age"): "exclude each other",
         ("--row", 0, "--engine", "magic"): "engine='magic'",
         ("--row", 0, "--feature-order", "agee"): "agee",

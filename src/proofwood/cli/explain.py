@@ -41,6 +41,7 @@ proofwood data iris --out iris.csv
 proofwood fit iris.csv --target species --max-depth 2 --out tree.json
 proofwood explain tree.json iris.csv --row 70 --verify
 proofwood explain tree.json iris.csv --row 70 --kind counterfactual --target setosa
+proofwood explain tree.json iris.csv --row 70 --kind robustness --certificate radius.json
 proofwood explain tree.json iris.csv --all --out explained.jsonl
 """
 
@@ -53,7 +54,10 @@ def explain(
     row: Annotated[int | None, typer.Option(help="Row to explain; the first is 0.")] = None,
     kind: Annotated[
         Kind,
-        typer.Option(help="Why this class, what could change it, the nearest row of another class, or all of both."),
+        typer.Option(
+            help="Why this class, what could change it, the nearest row of another class, how far every value may "
+            "move, or all of the first two."
+        ),
     ] = Kind.ABDUCTIVE,
     smallest: Annotated[bool, typer.Option("--smallest", help="Of the fewest features.")] = False,
     inflate: Annotated[bool, typer.Option("--inflate", help="Widen the values as far as the class allows.")] = False,

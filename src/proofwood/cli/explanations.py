@@ -48,9 +48,12 @@ class Kind(StrEnum):
     ABDUCTIVE = "abductive"
     CONTRASTIVE = "contrastive"
     COUNTERFACTUAL = "counterfactual"
+    ROBUSTNESS = "robustness"
     ENUMERATION = "enumeration"
 
 
+NEAREST = (Kind.COUNTERFACTUAL, Kind.ROBUSTNESS)
+"""Those that are answered with a nearest row."""
 MEANING = {
     "smallest": "no explanation has fewer features",
     "minimal": "no feature can be spared",
@@ -146,9 +149,9 @@ class Request:
 
     def __post_init__(self) -> None:
         no = {
-            "--smallest": self.smallest and self.kind in (Kind.COUNTERFACTUAL, Kind.ENUMERATION),
+            "--smallest": self.smallest and self.kind in (*NEAREST, Kind.ENUMERATION),
             "--inflate": self.inflate and self.kind is not Kind.ABDUCTIVE,
-            "--feature-order": self.order is not None and self.kind in (Kind.COUNTERFACTUAL, Kind.ENUMERATION),
+            "--feature-order": self.order is not None and self.kind in (*NEAREST, Kind.ENUMERATION),
             "--constraint": bool(self.constraints) and self.kind is not Kind.COUNTERFACTUAL,
             "--immutable": bool(self.immutable) and self.kind in (Kind.ABDUCTIVE, Kind.ENUMERATION),
         }
@@ -203,8 +206,15 @@ class Request:
                 target=target,
                 certificate=certificate,
             )
+        if self.kind is Kind.ROBUSTNESS:
+            stays = explainer.robustness(x, target=target, immutable=self.immutable, certificate=certificate)
+            return stays.nearest
         return explainer.counterfactual(
-            x, target=target, immutable=self.immutable, constraints=self.constraints or None
+            x,
+            target=target,
+            immutable=self.immutable,
+            constraints=self.constraints or None,
+            certificate=certificate,
         )
 
 
@@ -236,11 +246,8 @@ def explain_one(
 
     if not 0 <= row < rows.height:
         raise DataError(f"--row {row}: the table has {rows.height} rows, the first is 0")
-    if certificate is not None:
-        if request.kind is Kind.COUNTERFACTUAL:
-            raise DataError("--certificate is for --kind abductive, contrastive or enumeration")
-        if request.target is not None:
-            raise DataError("--certificate and --target exclude each other: what is certified is so for all classes")
+    if certificate is not None and request.kind is Kind.ENUMERATION and request.target is not None:
+        raise DataError("--certificate of --kind enumeration is about all classes: leave out --target")
     try:
         if request.kind is Kind.ENUMERATION:
             if verify:
@@ -250,10 +257,13 @@ def explain_one(
     except NoCertificateError as error:
         raise DataError(str(error)) from error
     answer = {**NOTHING, "kind": str(request.kind), "explanation": _answer(found, row)}
+    status = found.status.removesuffix(" up to rounding")
     if not as_json:
         for name, text in _report(found, row).items():
             print_line(name, text)
-    status = found.status.removesuffix(" up to rounding")
+        if request.kind is Kind.ROBUSTNESS and status != "unknown":
+            radius = "any distance" if status == "none" else f"{found.lower_bound:.6g} ({found.metric})"
+            print_line("radius", f"{radius}: every nearer row has the class")
     code = NO_ANSWER if status == "unknown" else 0
     if verify and status not in ("none", "unknown"):
         answer["verified"] = _verified(found, explainer.time_limit, quiet=as_json)

@@ -313,6 +313,7 @@ class Explainer:
         immutable: Features = (),
         within: Mapping[Key, object] | None = None,
         constraints: Iterable[str] | None = None,
+        certificate: bool = False,
         time_limit: float | None = None,
     ) -> Explanation:
         """The nearest row of another class, within the bounds, integers staying integers.
@@ -337,7 +338,7 @@ class Explainer:
         constraints : what the row found satisfies: comparisons (<, <=, >, >=, ==) of sums of columns times numbers,
             such as ``"debts <= 0.5 * income"`` or ``"total == a + b"``, as float64 works them out. ``x`` itself need
             not satisfy them. Not for ``metric="changes"``
-        time_limit : as in every method
+        certificate, time_limit : as in every method
 
         Returns
         -------
@@ -347,7 +348,13 @@ class Explainer:
         """
         case = self._case(x, target, time_limit)
         return counterfactual(
-            case, metric=metric, weights=weights, immutable=immutable, within=within, constraints=constraints
+            case,
+            metric=metric,
+            weights=weights,
+            immutable=immutable,
+            within=within,
+            constraints=constraints,
+            certificate=certificate,
         )
 
     @_within_memory
@@ -402,6 +409,7 @@ class Explainer:
         weights: Weights = 1.0,
         target: Any = None,
         immutable: Features = (),
+        certificate: bool = False,
         time_limit: float | None = None,
     ) -> Robustness:
         """How far every value may move before the class can change: the distance to the nearest row of another class.
@@ -411,24 +419,28 @@ class Explainer:
         x : as in every method
         metric : what distance is, as for :meth:`counterfactual`; by default the greatest change of a value
         weights : as for :meth:`counterfactual`, but a change by 1 counts 1 in every column by default
-        target, immutable, time_limit : as in every method
+        target, immutable, certificate, time_limit : as in every method
 
         Returns
         -------
         Robustness
             Its ``radius`` is proved: every nearer row has the class of ``x``.
         """
-        return robustness(self._case(x, target, time_limit), metric=metric, weights=weights, immutable=immutable)
+        case = self._case(x, target, time_limit)
+        return robustness(case, metric=metric, weights=weights, immutable=immutable, certificate=certificate)
 
     @_within_memory
-    def possible(self, where: Mapping[Key, object], *, time_limit: float | None = None) -> Possible:
+    @documented
+    def possible(
+        self, where: Mapping[Key, object], *, certificate: bool = False, time_limit: float | None = None
+    ) -> Possible:
         """Which classes rows of a region can have, each with a row, or proved to be impossible there.
 
         Parameters
         ----------
         where : from columns to ``(low, high)``, a list of categories, or a single value, which the rows of the region
             have there; columns that are not named are free
-        time_limit : seconds; that of the explainer by default
+        certificate, time_limit : as in every method
 
         Raises
         ------
@@ -436,7 +448,7 @@ class Explainer:
             If a column or category does not exist, or a limit leaves no value.
         """
         limit = self.time_limit if time_limit is None else arguments.seconds(time_limit)
-        return possible(self._session, where, limit)
+        return possible(self._session, where, limit, certificate=certificate)
 
     @_within_memory
     def independent_of(

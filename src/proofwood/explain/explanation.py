@@ -234,9 +234,10 @@ class Explanation:
         ----------
         engine : one of those of ``Explainer``, or "boxes", the default: rows of another class are looked for anew and
             counted leaf by leaf, and that there are none is proved by trees of boxes, as in a certificate, which the
-            checker of certificates has to accept. It shares no code with any search. The least
-            distance of a counterfactual is by default proved anew by "cdcl", without anything learned before: no other
-            engine answers so many questions in reasonable time. So is what is said of plausible rows only
+            checker of certificates has to accept. It shares no code with any search. The least distance of a
+            counterfactual is proved by boxes, too; where rounding decides about a nearer row, or no prices of cells say
+            how many features change, "cdcl" answers questions, without anything learned before. So it does about
+            plausible rows only
         seconds : limit, None for none; what is not known by then is None in the answer, whose ``status`` is then
             "undecided"
 
@@ -259,22 +260,25 @@ class Explanation:
         seconds = arguments.seconds(seconds, "seconds")
         if self.status in ("none", "unknown", "impossible"):
             raise ValueError(f"an explanation of status {self.status!r} has no set of features to verify")
-        if engine is None:
-            engine = "cdcl" if self.kind == "counterfactual" or self.model.plausible is not None else BOXES
+        if engine is None and self.model.plausible is not None:
+            engine = "cdcl"
         if engine == BOXES:
             self.model.of_every_row("a proof by boxes")
         until = None if seconds is None else time.monotonic() + seconds
-        scores = self.model.scores
-        oracle = CheckedOracle(scores) if engine == BOXES else make_oracle(engine, scores)
         with memory.within(None):
-            return self._verified(oracle, until)
+            if self.kind == "counterfactual":
+                other = "cdcl" if engine in (None, BOXES) else str(engine)
+                scores = self.model.scores
+                return verify_distance(
+                    self, oracle=lambda: make_oracle(other, scores), boxes=engine in (None, BOXES), seconds=seconds
+                )
+            return self._verified(BOXES if engine is None else engine, until)
 
-    def _verified(self, oracle: Oracle, until: float | None) -> Verified:
-        plain = self.status.removesuffix(UP_TO_ROUNDING)
+    def _verified(self, engine: str, until: float | None) -> Verified:
+        plain, scores = self.status.removesuffix(UP_TO_ROUNDING), self.model.scores
+        oracle: Oracle = CheckedOracle(scores) if engine == BOXES else make_oracle(engine, scores)
         try:
             seconds = None if until is None else max(0.0, until - time.monotonic())
-            if self.kind == "counterfactual":
-                return verify_distance(self, oracle=oracle, seconds=seconds)
             return verify(
                 self.model,
                 self,

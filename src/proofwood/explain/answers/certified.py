@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from proofwood.explain.answers.case import Case
-from proofwood.explain.explanation import Explanation
+from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.linear import Constraint
+from proofwood.explain.model.tariffs import Tariff
 from proofwood.explain.proofs.certificate import Certifier, OnlyRoundingError
-from proofwood.model.node_table import IntArray
+from proofwood.explain.proofs.distance import DistanceCertifier
+from proofwood.model.node_table import FloatArray, IntArray
+
+Maker = TypeVar("Maker", bound=Certifier)
 
 
-def certifier(case: Case, known: Iterable[IntArray]) -> Certifier:
+def certifier(maker: type[Maker], case: Case, known: Iterable[IntArray]) -> Maker:
     """What makes the certificates of a row, in the time that is left; ``known``: cells of rows of other classes."""
-    return Certifier(
+    return maker(
         case.scores,
         case.cells,
         case.label,
@@ -27,13 +33,17 @@ def certifier(case: Case, known: Iterable[IntArray]) -> Certifier:
     )
 
 
-def uncertified(model: Explained) -> None:
+def uncertified(model: Explained, constraints: Sequence[Constraint] = (), tariff: Tariff | None = None) -> None:
     """ValueError where no certificate can be made of what is asked."""
+    why = None
     if model.plausible is not None:
-        raise ValueError(
-            "certificate=True and plausible do not go together: a certificate proves what holds of all rows. Leave out "
-            "one of them"
-        )
+        why = "plausible do not go together: a certificate proves what holds of all rows"
+    elif constraints:
+        why = "constraints do not go together: a certificate knows the price of each column by itself"
+    elif tariff is not None and tariff.per_unit is None:
+        why = "these weights do not go together: expected one finite number for each column"
+    if why is not None:
+        raise ValueError(f"certificate=True and {why}. Leave out one of them")
 
 
 def certified(case: Case, found: Explanation, without: list[int], maximal: bool | None = None) -> Explanation:
@@ -53,7 +63,7 @@ def certified(case: Case, found: Explanation, without: list[int], maximal: bool 
         raise ValueError("certificate=True with keep is for explanations without smallest and without inflate")
     if found.status == "unknown":
         return found
-    make = certifier(case, found.witness_cells.values())
+    make = certifier(Certifier, case, found.witness_cells.values())
     minimal = found.status in ("minimal", "smallest")
     if maximal is not None:
         assert found.low is not None
@@ -71,4 +81,28 @@ def certified(case: Case, found: Explanation, without: list[int], maximal: bool 
         content = make.smallest(found.kind, found.features, without=without, questions=case.questions)
     else:
         content = (make.abductive if found.kind == "abductive" else make.contrastive)(found.features, minimal=minimal)
+    return replace(found, certificate=content, seconds=case.seconds)
+
+
+def certified_distance(
+    case: Case, found: Explanation, tariff: Tariff, prices: Sequence[FloatArray], fixed: list[int]
+) -> Explanation:
+    """A counterfactual with the certificate of its distance, or of what is proved of it.
+
+    Parameters
+    ----------
+    case : of the counterfactual
+    found : the counterfactual
+    tariff : what is stated of prices
+    prices : per column the price of each cell
+    fixed : features that stay
+    """
+    if found.status == "unknown":
+        return found
+    per_unit = tariff.per_unit
+    assert per_unit is not None, "such weights are refused"
+    make = certifier(DistanceCertifier, case, found.witness_cells.values())
+    row = next(iter(found.witness_cells.values()), None)
+    proved = None if found.status.removesuffix(UP_TO_ROUNDING) in ("optimal", "none") else found.lower_bound
+    content = make.distance(found.metric, per_unit.tolist(), prices, immutable=fixed, found=row, bound=proved)
     return replace(found, certificate=content, seconds=case.seconds)

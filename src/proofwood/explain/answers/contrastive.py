@@ -12,7 +12,7 @@ import numpy as np
 from proofwood.explain import arguments
 from proofwood.explain.answers.abductive import status_of
 from proofwood.explain.answers.case import Case
-from proofwood.explain.answers.certified import certified
+from proofwood.explain.answers.certified import certified, certified_distance, uncertified
 from proofwood.explain.answers.constrained import constrained
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.model.linear import read_constraints
@@ -26,7 +26,7 @@ from proofwood.explain.model.prices import (
     length_of,
 )
 from proofwood.explain.model.space import Key
-from proofwood.explain.model.tariffs import Weights
+from proofwood.explain.model.tariffs import Tariff, Weights
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search.cheapest import cheapest
 from proofwood.explain.search.counterfactual import TOLERANCE, Nearest, nearest
@@ -91,12 +91,21 @@ def counterfactual(
     immutable: Features,
     within: Mapping[Key, object] | None,
     constraints: Iterable[str] | None = None,
+    certificate: bool = False,
 ) -> Explanation:
-    """The explanation, with the options of :meth:`proofwood.Explainer.counterfactual`."""
+    """The explanation, with the options of :meth:`proofwood.Explainer.counterfactual`.
+
+    Of a limit of time, the search has half where a certificate is asked for.
+    """
     arguments.choice(metric, "metric", get_args(Metric))
     linear = read_constraints(constraints, case.model.inputs)
+    arguments.flags(certificate=certificate)
+    if certificate and case.left is not None:
+        case.questions.limit(case.left / 2)
     counts = count_prices(case.model, case.cells) if metric == "changes" else None
     prices, tariff = cell_prices(case.model, case.row, case.cells, weights, metric)
+    if certificate:
+        uncertified(case.model, linear, tariff)
     if metric == "changes":
         if weights is not None:
             raise ValueError("weights are not for metric='changes', where each changed feature counts 1: take 'l1'")
@@ -106,13 +115,21 @@ def counterfactual(
                     "within and metric='changes' do not go together where a column's missing values go either way in "
                     "tests, or a feature has several columns: take metric='l1'"
                 )
-            return _fewest_changes(case, immutable)
+            return _fewest_changes(case, immutable, certificate=certificate)
         prices = counts or prices
     forbid(case.model, case.row, case.cells, prices, within or {})
     fixed = case.features(immutable, "immutable")
     if linear:
         return constrained(case, linear, metric=metric, tariff=tariff, prices=prices, fixed=fixed, within=within or {})
     best = _nearest(case, prices, fixed, metric)
+    found = _found(case, best, prices, tariff, fixed, metric)
+    return certified_distance(case, found, tariff, prices, fixed) if certificate else found
+
+
+def _found(
+    case: Case, best: Nearest, prices: list[FloatArray], tariff: Tariff, fixed: list[int], metric: Metric
+) -> Explanation:
+    """What a search found, as an explanation."""
     lower = length_of(best.lower_bound, metric)
     if best.cells is None:
         return case.explanation("counterfactual", (), best.status, {}, lower_bound=lower, metric=metric)
@@ -161,9 +178,9 @@ def _nearest(case: Case, prices: list[FloatArray], fixed: list[int], metric: Met
     return by_sum(prices)
 
 
-def _fewest_changes(case: Case, immutable: Features) -> Explanation:
+def _fewest_changes(case: Case, immutable: Features, *, certificate: bool) -> Explanation:
     """The row that differs in the fewest features: a smallest contrastive explanation, as a counterfactual."""
-    few = contrastive(case, smallest=True, order=None, immutable=immutable, certificate=False)
+    few = contrastive(case, smallest=True, order=None, immutable=immutable, certificate=certificate)
     ending = UP_TO_ROUNDING if few.status.endswith(UP_TO_ROUNDING) else ""
     plain = few.status.removesuffix(UP_TO_ROUNDING)
     status = {"smallest": "optimal", "minimal": "feasible", "changing": "feasible"}.get(plain, plain)

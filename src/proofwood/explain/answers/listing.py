@@ -11,7 +11,7 @@ from proofwood.explain import arguments
 from proofwood.explain.answers.case import Case
 from proofwood.explain.answers.certified import certifier, uncertified
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.proofs.certificate import NoCertificateError
+from proofwood.explain.proofs.certificate import Certifier, NoCertificateError
 from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import Kind
 
@@ -83,4 +83,4 @@ def enumeration_certificate(case: Case) -> dict[str, Any]:
         )
     kinds = [[one.features for one in found if one.kind == kind] for kind in ("abductive", "contrastive")]
     rows = [row for one in found for row in one.witnesses.values()]
-    return certifier(case, rows).enumeration(*kinds)
+    return certifier(Certifier, case, rows).enumeration(*kinds)

@@ -12,9 +12,11 @@ import numpy as np
 
 from proofwood.data.kinds import Kind
 from proofwood.explain import arguments
+from proofwood.explain.answers.certified import uncertified
 from proofwood.explain.answers.session import Session
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.space import Key, position
+from proofwood.explain.proofs.possible import possible_certificate
 from proofwood.explain.rule import value_text
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -33,12 +35,14 @@ class Possible:
     rows : for classes a row (n_inputs,) of the region that the model gives it, as ``model.read`` gives rows
     seconds : taken
     model : what the region is one of
+    certificate : the proof, if asked for, for :func:`~proofwood.explain.proofs.certificate.write_certificate`
     """
 
     classes: Mapping[Any, bool | None]
     rows: Mapping[Any, FloatArray] = field(repr=False)
     seconds: float
     model: Explained = field(repr=False)
+    certificate: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def constant(self) -> bool | None:
@@ -149,30 +153,51 @@ class Region:
         return row
 
 
-def possible(session: Session, where: Mapping[Key, object], seconds: float | None) -> Possible:
-    """The answer, with the options of :meth:`proofwood.Explainer.possible`."""
+def possible(
+    session: Session, where: Mapping[Key, object], seconds: float | None, *, certificate: bool = False
+) -> Possible:
+    """The answer, with the options of :meth:`proofwood.Explainer.possible`.
+
+    Of a limit of time, the search has half where a certificate is asked for.
+    """
+    arguments.flags(certificate=certificate)
+    if certificate:
+        uncertified(session.model)
     begin = time.monotonic()
     model = session.model
     region = Region(model, where)
-    classes: dict[Any, bool | None] = {}
-    rows: dict[Any, FloatArray] = {}
-    for code, label in enumerate(model.classes.tolist()):
-        answer: bool | None = None
-        for oracle in (session.oracle, session.sure):
-            left = None if seconds is None else begin + seconds - time.monotonic()
-            if left is not None and left <= 0:
-                break
-            asked = oracle.ask_box(region.low, region.high, 0 if code else 1, targets=[code], seconds=left)
-            if asked.changes is False:
-                answer = False if oracle is session.oracle else None
-                break
-            if asked.witness is None:
-                break
-            row = region.row(asked.witness)
-            if int(model.predict_codes(row[np.newaxis])[0]) == code and model.are_plausible(row[np.newaxis])[0]:
-                answer, rows[label] = True, row
-                break
-            if not model.scores.margin and model.plausible is None:
-                raise AssertionError(f"the engine {oracle.name!r} gave a row of another class than {label!r}")
-        classes[label] = answer
-    return Possible(classes, rows, time.monotonic() - begin, model)
+    codes = range(len(model.classes))
+    until = None if seconds is None else begin + (seconds / 2 if certificate else seconds)
+    answers: dict[int, bool | None] = {}
+    rows: dict[int, FloatArray] = {}
+    for code in codes:
+        answers[code], row = _answer(session, region, code, until)
+        if row is not None:
+            rows[code] = row
+    content = None
+    if certificate:
+        last = None if seconds is None else begin + seconds
+        content = possible_certificate(model, region.low, region.high, answers, rows, last)
+    labels = model.classes.tolist()
+    by_label = {labels[code]: answers[code] for code in codes}, {labels[code]: row for code, row in rows.items()}
+    return Possible(*by_label, time.monotonic() - begin, model, content)
+
+
+def _answer(session: Session, region: Region, code: int, until: float | None) -> tuple[bool | None, FloatArray | None]:
+    """Whether a class is possible in a region, with a row that the model gives it."""
+    model = session.model
+    for oracle in (session.oracle, session.sure):
+        left = None if until is None else until - time.monotonic()
+        if left is not None and left <= 0:
+            return None, None
+        asked = oracle.ask_box(region.low, region.high, 0 if code else 1, targets=[code], seconds=left)
+        if asked.changes is False:
+            return (False if oracle is session.oracle else None), None
+        if asked.witness is None:
+            return None, None
+        row = region.row(asked.witness)
+        if int(model.predict_codes(row[np.newaxis])[0]) == code and model.are_plausible(row[np.newaxis])[0]:
+            return True, row
+        if not model.scores.margin and model.plausible is None:
+            raise AssertionError(f"the engine {oracle.name!r} gave a row of another class than {code}")
+    return None, None

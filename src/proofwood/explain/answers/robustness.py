@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,11 @@ class Robustness:
         """Distance of :attr:`nearest`, inf without one: the radius is no greater."""
         return self.nearest.distance if self.nearest.witness_cells else math.inf
 
+    @property
+    def certificate(self) -> Mapping[str, Any] | None:
+        """The proof of the radius, if asked for: for ``proofs.certificate.write_certificate``."""
+        return self.nearest.certificate
+
     def __str__(self) -> str:
         if self.status == "impossible":
             return f"{self.nearest.message}  [robustness, impossible]"
@@ -77,9 +82,16 @@ class Robustness:
         }
 
 
-def robustness(case: Case, *, metric: Metric, weights: Weights, immutable: Iterable[Key]) -> Robustness:
+def robustness(
+    case: Case, *, metric: Metric, weights: Weights, immutable: Iterable[Key], certificate: bool = False
+) -> Robustness:
     """The answer, with the options of :meth:`proofwood.Explainer.robustness`."""
     found = counterfactual(
-        case, metric=metric, weights=None if metric == "changes" else weights, immutable=immutable, within=None
+        case,
+        metric=metric,
+        weights=None if metric == "changes" else weights,
+        immutable=immutable,
+        within=None,
+        certificate=certificate,
     )
     return Robustness.of(found)

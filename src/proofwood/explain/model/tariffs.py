@@ -64,6 +64,12 @@ class Tariff:
     codes: Mapping[int, FloatArray] = field(default_factory=dict)
     choices: Mapping[int, Choice] = field(default_factory=dict)
 
+    @property
+    def per_unit(self) -> FloatArray | None:
+        """(n_inputs,) one price per unit for each column; None where prices are stated in any other way."""
+        plain = not (self.values or self.codes or self.choices) and np.array_equal(self.down, self.up)
+        return self.up if plain and np.isfinite(self.up).all() else None
+
     def of(self, model: Explained, j: int, then: float) -> float:
         """The price of another value of a column outside of ``choices``; from a missing number to a present one 1."""
         now = float(self.row[j])

@@ -1,11 +1,12 @@
 """Makes trees of boxes: proofs that no row of a region can have a class, written down by the search with messages.
 
 What they mean, and that they need not be trusted, is said where they are checked:
-:mod:`proofwood.explain.proofs.recheck_boxes`.
+:mod:`proofwood.explain.proofs.recheck_boxes` and :mod:`proofwood.explain.proofs.recheck_rivals`.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
@@ -15,7 +16,9 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.explain.model.scores import ScoreModel
-from proofwood.explain.oracles.searches import CHANGES, INTERRUPT, SAME, SearchOptions, native_model
+from proofwood.explain.oracles.searches import CHANGES, INTERRUPT, MEMORY, SAME, SearchOptions, native_model
+from proofwood.explain.search.cheapest import NEVER, PriceOptions
+from proofwood.memory import note_lack
 from proofwood.model.node_table import IntArray
 
 _OPTIONS = asdict(SearchOptions(clauses=False, record=True))
@@ -41,9 +44,13 @@ class BoxProver:
         self._feature_of = feature_of.tolist()
         self._search_within = lru_cache(maxsize=2)(self._make_search)
 
+        self._model_within = lru_cache(maxsize=2)(self._make_model)
+
+    def _make_model(self, clauses: tuple[tuple[int, ...], ...]) -> _native.VoteModel:
+        return native_model(replace(self.scores, clauses=(*self.scores.clauses, *clauses)))
+
     def _make_search(self, clauses: tuple[tuple[int, ...], ...]) -> _native.VoteSearch:
-        model = native_model(replace(self.scores, clauses=(*self.scores.clauses, *clauses)))
-        return _native.VoteSearch(model, self._feature_of, _OPTIONS)
+        return _native.VoteSearch(self._model_within(clauses), self._feature_of, _OPTIONS)
 
     def against(
         self,
@@ -76,7 +83,7 @@ class BoxProver:
         KeyboardInterrupt
             At Ctrl-C.
         """
-        search = self._search_within(tuple(tuple(map(int, clause)) for clause in clauses))
+        search = self._search_within(_hashable(clauses))
         least = self.scores.threshold_of_win(against, label)
         limits, near = self.scores.limits(low, high), np.asarray(low).tolist()
         try:
@@ -94,6 +101,113 @@ class BoxProver:
             "boxes": _boxes(numbers.tolist(), exponent),
         }
 
+    def never_first(
+        self,
+        low: IntArray,
+        high: IntArray,
+        against: int,
+        rivals: Sequence[int],
+        *,
+        seconds: float | None,
+        clauses: Sequence[Sequence[int]] = (),
+    ) -> dict[str, Any] | Literal[False] | None:
+        """A tree of boxes that a class cannot come before all of some rivals in a box.
+
+        Parameters
+        ----------
+        low, high, against, seconds, clauses : as of :meth:`against`
+        rivals : other classes
+
+        Returns
+        -------
+        dict, False or None
+            As of :meth:`against`, which the errors are, too.
+        """
+        nothing = [np.zeros(int(n) + 1, dtype=np.int64) for n in self.scores.n_thresholds]
+        found = self.not_below(
+            low, high, [against], rivals, own=np.asarray(low), prices=nothing, bound=1, seconds=seconds, clauses=clauses
+        )
+        if found is None:
+            return None
+        parts, bound = found
+        return parts[0] if bound == 1 else False
+
+    def not_below(
+        self,
+        low: IntArray,
+        high: IntArray,
+        targets: Sequence[int],
+        rivals: Sequence[int],
+        *,
+        own: IntArray,
+        prices: Sequence[IntArray],
+        bound: int,
+        seconds: float | None,
+        clauses: Sequence[Sequence[int]] = (),
+    ) -> tuple[list[dict[str, Any]], int] | None:
+        """Trees of boxes that no row of a box in which a target comes before all rivals costs less than so much.
+
+        Parameters
+        ----------
+        low, high, seconds, clauses : as of :meth:`against`
+        targets, rivals : classes
+        own : (n_columns,) a row from whose cells on prices do not fall
+        prices : per column the price of each cell, a whole number from 0 on
+        bound : what is to be proved; less is, where a row costs less
+
+        Returns
+        -------
+        (parts, bound) or None
+            A part of a certificate per target, and what they prove; None if time was over. If that is less than was
+            asked for, a row costs so much (rounding given the doubt), and where nothing costs anything, nothing is
+            proved.
+        """
+        until = None if seconds is None else time.monotonic() + seconds
+        whole = [np.where(price > bound, NEVER, price).tolist() for price in prices]
+        ways = [[self._contest(k, other) for other in rivals] for k in targets]
+        model = self._model_within(_hashable(clauses))
+        ends = np.asarray(low).tolist(), np.asarray(high).tolist()
+        search = _native.NearestProof(
+            model, ways, whole, *ends, np.asarray(own).tolist(), bound, asdict(PriceOptions())
+        )
+        while True:
+            try:
+                found = search.run(None if until is None else max(0.0, until - time.monotonic()))
+            except ValueError as error:
+                raise TooManyBoxesError(str(error)) from error
+            if found["doubtful"] is not None:
+                search.decide(True)
+            elif found["stopped"] == INTERRUPT:
+                raise KeyboardInterrupt
+            elif not found["done"]:
+                if found["stopped"] == MEMORY:
+                    note_lack()
+                return None
+            else:
+                break
+            if not any(np.any(price) for price in prices):
+                return [], 0
+        if found["upper"] < 1:
+            return [], 0
+        clauses_of = [[one, list(clause)] for one, clause in search.clauses()]
+        return [
+            {
+                "against": int(k),
+                "rivals": [int(rival) for rival in rivals],
+                "ways": clauses_of,
+                "boxes": _weighted_boxes(search.boxes(way).tolist()),
+            }
+            for way, k in enumerate(targets)
+        ], int(found["upper"])
+
+    def _contest(self, k: int, other: int) -> tuple[int, int, int, int]:
+        least = self.scores.threshold_of_win(k, other)
+        return int(k), int(other), least, least
+
+
+def _hashable(clauses: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(map(int, clause)) for clause in clauses)
+
 
 def _boxes(numbers: list[int], exponent: int) -> list[list[Any]]:
     """What the search wrote: per box ``[column, cut, above_first]`` or ``[unit, [[factor, column, steps], ...]]``."""
@@ -105,11 +219,33 @@ def _boxes(numbers: list[int], exponent: int) -> list[list[Any]]:
             at += 4
             continue
         unit, n_edges = numbers[at + 1] - exponent, numbers[at + 2]
-        at += 3
-        edges = []
-        for _ in range(n_edges):
-            factor, column, n_steps = numbers[at : at + 3]
-            at += 3 + 2 * n_steps
-            edges.append([factor, column, numbers[at - 2 * n_steps : at]])
+        edges, at = _edges(numbers, at + 3, n_edges)
         boxes.append([unit, edges])
     return boxes
+
+
+def _weighted_boxes(numbers: list[int]) -> list[list[Any]]:
+    """What the search wrote: per box ``[column, cut, 0]`` or ``[unit, edges, weights, shift]``."""
+    boxes: list[list[Any]] = []
+    at = 0
+    while at < len(numbers):
+        if numbers[at] == 0:
+            boxes.append([*numbers[at + 1 : at + 3], 0])
+            at += 3
+            continue
+        n = numbers[at + 1]
+        weights, shift = numbers[at + 2 : at + 2 + n], numbers[at + 2 + n]
+        unit, n_edges = numbers[at + 3 + n], numbers[at + 4 + n]
+        edges, at = _edges(numbers, at + 5 + n, n_edges)
+        boxes.append([unit, edges, weights, None if shift < 0 else shift])
+    return boxes
+
+
+def _edges(numbers: list[int], at: int, n_edges: int) -> tuple[list[list[Any]], int]:
+    """Messages ``[factor, column, steps]`` from a place on, and where they end."""
+    edges = []
+    for _ in range(n_edges):
+        factor, column, n_steps = numbers[at : at + 3]
+        at += 3 + 2 * n_steps
+        edges.append([factor, column, numbers[at - 2 * n_steps : at]])
+    return edges, at

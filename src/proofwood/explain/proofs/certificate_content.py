@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 FORMAT = "proofwood-certificate"
-VERSION = 4
-READABLE = (3, 4)
-"""Versions that are read. Up to 3 regions had formulas only; from 4 on they may have trees of boxes."""
+VERSION = 5
+READABLE = (3, 4, 5)
+"""Versions that are read. Up to 3 regions had formulas only; from 4 on they may have trees of boxes, from 5 on these
+may name several rivals, and there are certificates of distances and of possible classes."""
 SETS = ("abductive", "contrastive")
 """The two lists of an enumeration."""
 
@@ -38,6 +39,8 @@ def among(knowledge: Sequence[str]) -> str:
 
 def _claim(content: Mapping[str, Any]) -> str:
     kind, status = content["kind"], content["status"]
+    if kind == "possible":
+        return _possible_claim(content)
     label = _class(content, content["label"])
     targets = targets_of(content)
     if targets is None:
@@ -51,6 +54,8 @@ def _claim(content: Mapping[str, Any]) -> str:
             f"of this row of class {label}, the abductive explanations are all of: {both[0]}; "
             f"the contrastive ones all of: {both[1] or 'none'}"
         )
+    if kind == "distance":
+        return _distance_claim(content, has)
     names = _names_of(content, content["features"])
     fewer = "no fewer features"
     if content.get("without"):
@@ -64,6 +69,100 @@ def _claim(content: Mapping[str, Any]) -> str:
     ranges = " and ".join(_range_text(content, feature) for feature in content["features"]) or "any value"
     also = {"maximal": ", and no range can take in more"}
     return f"every row with {ranges} {has}{also.get(status, '')}"
+
+
+MOST_TOLD = 8
+"""Weights that a claim names one by one."""
+
+
+def _distance_claim(content: Mapping[str, Any], has: str) -> str:
+    told, features = content["distance"], content["model"]["features"]
+    cells = content["row"]["cells"]
+    kept = [
+        name_of(content, f)
+        for f, own in enumerate(features)
+        if own and all(told["low"][c] == told["high"][c] == cells[c] for c in own)
+    ]
+    free = [f for f, own in enumerate(features) if not all(told["low"][c] == told["high"][c] == cells[c] for c in own)]
+    limits = [f"with the same {', '.join(kept)}"] if kept else []
+    limits += limits_in_words(content, told["low"], told["high"], [c for f in free for c in features[f]])
+    every = " ".join(["every row", *limits])
+    if content["status"] == "none":
+        return f"{every} {has}"
+    measure = told["metric"]
+    if measure != "changes" and any(weight != 1 for weight in told["weights"]):
+        measure += ", weights " + (
+            ", ".join(f"{weight!r}" for weight in told["weights"])
+            if len(told["weights"]) <= MOST_TOLD
+            else "as in the file"
+        )
+    found = _class(content, content["witness"]["label"])
+    gap = "" if content["status"] == "optimal" else "; whether one between these distances does is not said"
+    return (
+        f"{every} that is nearer to this one than {told['least']!r} ({measure}) {has}, and one at {told['distance']!r} "
+        f"or less has class {found}{gap}"
+    )
+
+
+def _possible_claim(content: Mapping[str, Any]) -> str:
+    low, high = content["low"], content["high"]
+    limits = limits_in_words(content, low, high, range(len(low)))
+    answers: dict[str, list[str]] = {"possible": [], "impossible": [], "not decided": []}
+    for one in content["found"]:
+        word = "impossible" if "proof" in one else "possible" if "row" in one else "not decided"
+        answers[word].append(_class(content, one["class"]))
+    said = "; ".join(f"{word}: {', '.join(names)}" for word, names in answers.items() if names)
+    return f"of the classes of rows {' '.join(limits)}{' ' if limits else ''}are {said}"
+
+
+def limits_in_words(
+    content: Mapping[str, Any], low: Sequence[int], high: Sequence[int], of: Iterable[int]
+) -> list[str]:
+    """What a box says of some columns of the grid, in the ends of their cells; missing values are left out."""
+    said = []
+    for c in sorted(of):
+        column, last = content["columns"][c], len(content["columns"][c]["low"]) - 1
+        if low[c] == 0 and high[c] == last:
+            continue
+        name = column["name"]
+        if column["role"] != "number":
+            if column["role"] == "category":
+                said.append(f"where {name}" if low[c] else f"where not {name}")
+            continue
+        ends = []
+        if low[c] > 0:
+            is_open = column["low"][low[c]] == column["high"][low[c] - 1]
+            ends.append(f"{'above' if is_open else 'of at least'} {column['low'][low[c]]!r}")
+        if high[c] < last:
+            ends.append(f"of at most {column['high'][high[c]]!r}")
+        said.append(f"with {name} {' and '.join(ends)}")
+    return [", ".join(said)] if said else []
+
+
+def grid_content(model: Any) -> list[dict[str, Any]]:
+    """What each column of the grid is: its name, its column of the table, and the ends of its cells."""
+    found = []
+    for g, (column, name) in enumerate(zip(model.grid.columns, model.columns, strict=True)):
+        role = {"value": "number", "missing": "missing"}.get(column.role, "free")
+        if column.role == "codes" and column.single:
+            role = "category"
+        low, high = model.grid.ends(g) if column.role.startswith("value") else (np.arange(2.0), np.arange(2.0))
+        found.append(
+            {
+                "name": str(name),
+                "input": int(column.column),
+                "role": role,
+                "low": values_to_json(low),
+                "high": values_to_json(high),
+            }
+        )
+    return found
+
+
+def halves_content(model: Any) -> list[int]:
+    """Columns of the table of which at most one is 1, so that two change together: each counts half in a sum."""
+    features = range(model.scores.n_features)
+    return sorted({j for f in features if model.is_choice(f) for j in model.inputs_of(f)})
 
 
 def targets_of(content: Mapping[str, Any]) -> list[int] | None:

@@ -10,12 +10,12 @@ import time
 from functools import cached_property
 
 from proofwood.explain.model.scores import ScoreModel
-from proofwood.explain.oracles.bound import BoundOracle
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.certificate_content import model_content
 from proofwood.explain.proofs.recheck_boxes import BoxTree
+from proofwood.explain.proofs.recheck_rivals import RivalTree
 from proofwood.explain.proofs.recheck_trees import Trees
 
 NAME = "boxes"
@@ -25,7 +25,7 @@ class CheckedOracle(QuestionOracle):
     """Answers for any ensemble. Rows are looked for by the engine ``"auto"``, anew.
 
     Where only some classes are targets, and one of them may come before the label but perhaps not before all others,
-    the engine ``"bound"`` is asked, whose proofs do not depend on messages either.
+    each box names rivals that it does not come before.
 
     Parameters
     ----------
@@ -43,10 +43,6 @@ class CheckedOracle(QuestionOracle):
     def _trees(self) -> Trees:
         return Trees(model_content(self.scores))
 
-    @cached_property
-    def _bound(self) -> BoundOracle:
-        return BoundOracle(self.scores)
-
     def answer(self, question: Question) -> Answer:
         """A row that the class can change in, or that boxes have none."""
         until = None if question.seconds is None else time.monotonic() + question.seconds
@@ -57,31 +53,32 @@ class CheckedOracle(QuestionOracle):
             if found.witness is not None and found.label not in question.reached(self.scores, found.witness):
                 raise AssertionError(f"the row that the search answers with does not get class {found.label}")
             return found
-        unsure = []
         for against in question.targets:
-            closed = self._closed(question, against, _left(until))
+            closed = self._closed(question, against, until)
             if closed is None:
                 return UNKNOWN
             if not closed:
-                unsure.append(against)
-        if not unsure:
-            return Answer(False, core=frozenset(question.fixed))
-        if not question.strict:
-            raise AssertionError(f"a search says that the classes {unsure} are not possible, another that they are")
-        return self._bound.ask_box(question.low, question.high, question.label, targets=unsure, seconds=_left(until))
+                raise AssertionError(f"a search says that class {against} is not possible, another that it is")
+        return Answer(False, core=frozenset(question.fixed))
 
-    def _closed(self, question: Question, against: int, seconds: float | None) -> bool | None:
-        """Whether boxes show that a class cannot come before the label; None if that took too long."""
-        if seconds is not None and seconds <= 0:
-            return None
+    def _closed(self, question: Question, against: int, until: float | None) -> bool | None:
+        """Whether boxes show that a class cannot come before the label, or all rivals; None if that took too long."""
         low, high = question.low, question.high
+        rivals = [k for k in range(self.scores.n_classes) if k not in question.targets]
         try:
-            part = self._prover.against(low, high, question.label, against, seconds=seconds)
+            if _left(until) == 0:
+                return None
+            part = self._prover.against(low, high, question.label, against, seconds=_left(until))
+            if part is False and question.strict:
+                part = self._prover.never_first(low, high, against, rivals, seconds=_left(until))
         except TooManyBoxesError:
             return None
         if not part:
             return None if part is None else False
-        fault = BoxTree(self._trees, part, low, high, question.label).fault()
+        if "rivals" in part:
+            fault = RivalTree(self._trees, part, low, high, rivals, plain=True).fault()
+        else:
+            fault = BoxTree(self._trees, part, low, high, question.label, plain=True).fault()
         if fault is not None:
             raise AssertionError(f"the checker refuses the boxes against class {against}: {fault}")
         return True

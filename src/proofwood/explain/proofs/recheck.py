@@ -19,13 +19,17 @@ from proofwood.explain.proofs.certificate_content import (
     SETS,
     claim_of,
     digest,
+    grid_content,
+    halves_content,
     keep_of,
     model_content,
     name_of,
     targets_of,
     values_from_json,
 )
-from proofwood.explain.proofs.recheck_kinds import KINDS, Check, check_of
+from proofwood.explain.proofs.recheck_distance import KINDS as DISTANCE_KINDS
+from proofwood.explain.proofs.recheck_kinds import KINDS as FEATURE_KINDS
+from proofwood.explain.proofs.recheck_kinds import Check, check_of
 from proofwood.explain.proofs.recheck_trees import Trees
 from proofwood.files import read_bounded
 from proofwood.solvers.proof import CertificateError
@@ -37,8 +41,11 @@ STATUSES = {
     "contrastive": ("changing", "minimal", "smallest"),
     "enumeration": ("complete",),
     "inflated": ("sufficient", "maximal"),
+    "distance": ("optimal", "feasible", "none"),
+    "possible": ("complete", "partial"),
 }
-"""What each kind of certificate may claim of its features."""
+"""What each kind of certificate may claim."""
+KINDS = {**FEATURE_KINDS, **DISTANCE_KINDS}
 
 
 class RealModel(Protocol):
@@ -127,6 +134,9 @@ def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Che
     if kind not in STATUSES or status not in STATUSES[kind]:
         yield Check("kind", False, f"there is no {status!r} certificate of kind {kind!r}")
         return
+    if kind in DISTANCE_KINDS and content["version"] < 5:
+        yield Check("kind", False, f"version {content['version']} has no certificates of kind {kind!r}")
+        return
     trees = Trees(content["model"])
     fault = trees.fault()
     if not all(type(j) is int for j in content["missing"]):
@@ -134,30 +144,13 @@ def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Che
     yield check_of("trees", fault, f"{len(trees.leaves)} trees, every row reaches one leaf of each")
     if fault is not None:
         return
-    cells, label = content["row"]["cells"], content["label"]
-    yield check_of("row", _row_fault(trees, cells, label), f"class {label} by the sum of its leaves")
-    if content["names"] is not None and len(content["names"]) != len(trees.features):
-        yield Check("names", False, "not one name per feature")
+    if kind != "possible":
+        cells, label = content["row"]["cells"], content["label"]
+        yield check_of("row", _row_fault(trees, cells, label), f"class {label} by the sum of its leaves")
+    about = _about(content, trees)
+    if about is not None:
+        yield about
         return
-    if content["classes"] is not None and len(content["classes"]) != trees.n_classes:
-        yield Check("names", False, "not one name per class")
-        return
-    sets = [one["features"] for k in SETS for one in content[k]] if kind == "enumeration" else [content["features"]]
-    known = range(len(trees.features))
-    if (targets := targets_of(content)) is not None and (
-        not all(type(k) is int and 0 <= k < trees.n_classes and k != label for k in targets)
-        or targets != sorted(set(targets))
-    ):
-        yield Check("targets", False, "they are no other classes in ascending order")
-        return
-    kept = keep_of(content) if kind == "abductive" else []
-    if not set(kept) <= set(content["features"] if kind == "abductive" else []):
-        yield Check("features", False, "a feature that is kept is not one of them")
-        return
-    for features in [*sets, kept, content.get("without", [])]:
-        if not all(type(f) is int and f in known for f in features) or features != sorted(set(features)):
-            yield Check("features", False, "they are no features of the model in ascending order")
-            return
     claim = claim_of(content)
     yield check_of(
         "claim", None if content["claim"] == claim else f"{content['claim']!r} is not what is checked", claim
@@ -165,6 +158,31 @@ def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Che
     yield from KINDS[kind](content, trees)
     if model is not None:
         yield from _real_checks(content, model)
+
+
+def _about(content: Mapping[str, Any], trees: Trees) -> Check | None:
+    """What is wrong with the names, the classes and the features that a certificate is about; None if nothing is."""
+    kind = content["kind"]
+    if content["names"] is not None and len(content["names"]) != len(trees.features):
+        return Check("names", False, "not one name per feature")
+    if content["classes"] is not None and len(content["classes"]) != trees.n_classes:
+        return Check("names", False, "not one name per class")
+    if kind == "possible":
+        return None
+    sets = [one["features"] for k in SETS for one in content[k]] if kind == "enumeration" else [content["features"]]
+    known = range(len(trees.features))
+    if (targets := targets_of(content)) is not None and (
+        not all(type(k) is int and 0 <= k < trees.n_classes and k != content["label"] for k in targets)
+        or targets != sorted(set(targets))
+    ):
+        return Check("targets", False, "they are no other classes in ascending order")
+    kept = keep_of(content) if kind == "abductive" else []
+    if not set(kept) <= set(content["features"] if kind == "abductive" else []):
+        return Check("features", False, "a feature that is kept is not one of them")
+    for features in [*sets, kept, content.get("without", [])]:
+        if not all(type(f) is int and f in known for f in features) or features != sorted(set(features)):
+            return Check("features", False, "they are no features of the model in ascending order")
+    return None
 
 
 def _row_fault(trees: Trees, cells: Sequence[int], label: int) -> str | None:
@@ -187,13 +205,16 @@ def _changes(content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any
     """The rows of another class, each with what it is called."""
     for witness in content.get("witnesses", ()):
         yield f"witness for feature {name_of(content, witness['feature'])!r}", witness
-    if "witness" in content:
+    if content.get("witness") is not None:
         yield "witness", content["witness"]
     for kind in ("changes", "contrastive"):
         for number, one in enumerate(content.get(kind, ())):
             yield f"change {number}", one
     for end in content.get("ends", ()):
         yield f"end of column {end['column']}", end
+    for one in content.get("found", ()):
+        if "row" in one:
+            yield f"row of class {one['class']}", {"class": one["class"], **one["row"]}
     for one in content.get("groups", ()):
         for number, change in enumerate(one["changes"]):
             yield f"value {number} of feature {name_of(content, one['feature'])!r}", change
@@ -203,19 +224,25 @@ def _real_checks(content: Mapping[str, Any], model: RealModel) -> Iterator[Check
     """That the trees are those of the model, and what the model says of the rows."""
     if content["missing"]:  # the model itself, with missing values where the certificate considers them
         model = model.with_missing(content["missing"])  # type: ignore[attr-defined]
-    if hasattr(model, "about") and content["row"]["values"] is not None:  # its classes may be relative to the row
-        model = model.about(np.array(values_from_json(content["row"]["values"])))
+    rowless = content["kind"] == "possible"
+    if not rowless and hasattr(model, "about") and content["row"]["values"] is not None:
+        model = model.about(np.array(values_from_json(content["row"]["values"])))  # classes may be relative to the row
     stored, real = content["model"], model_content(model.scores)
     differing = [name for name in real if stored.get(name) != real[name]]
     if content["names"] is not None and content["names"] != list(model.feature_names):
         differing.append("names")
     if content["classes"] is not None and content["classes"] != [str(name) for name in model.classes]:
         differing.append("classes")
+    if content["kind"] in DISTANCE_KINDS and content["columns"] != grid_content(model):
+        differing.append("columns")
+    if content["kind"] == "distance" and content["distance"]["halves"] != halves_content(model):
+        differing.append("halves")
     fault = f"it differs from the model in: {', '.join(differing)}" if differing else None
     yield check_of("model", fault, "the trees are those of the model")
     if differing:
         return
-    for name, row, stays in [("row", content["row"], True), *((*change, False) for change in _changes(content))]:
+    shown = [("row", content["row"], True)] if not rowless else []
+    for name, row, stays in [*shown, *((*change, False) for change in _changes(content))]:
         if row["values"] is None:
             yield Check(f"model on the {name}", False, "the certificate has no values of its columns")
             continue
@@ -224,6 +251,8 @@ def _real_checks(content: Mapping[str, Any], model: RealModel) -> Iterator[Check
         code = int(model.predict_codes(values)[0])
         if cells != row["cells"]:
             yield Check(f"model on the {name}", False, "its values are in other cells of the grid")
+        elif rowless:
+            yield Check(f"model on the {name}", code == row["class"], f"predicts class {code}")
         else:
             targets = targets_of(content)
             passed = (

@@ -14,7 +14,7 @@ chosen as a leaf is, and may get messages too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,11 @@ import numpy.typing as npt
 
 from proofwood.explain.proofs.recheck_trees import Cells, Trees
 
+Cheapest = Callable[[int, int, int], int]
+
 MOST_UNIT = 200
 """Most powers of two between the unit of messages and that of scores."""
-_SAFE = 2**62
+SAFE = 2**62
 
 
 class BoxTree:
@@ -36,17 +38,22 @@ class BoxTree:
     part : ``against``, ``ways`` and ``boxes`` of the certificate
     low, high : (n_columns,) least and greatest cells of the region
     label : the class that is to stay
+    plain : whether the region is a box also in columns of numbers that may be missing, see ``Trees.box_of_region``
     """
 
-    def __init__(self, trees: Trees, part: Mapping[str, Any], low: Cells, high: Cells, label: int) -> None:
-        low, high, limits = trees.box_of_region(low, high)
+    def __init__(
+        self, trees: Trees, part: Mapping[str, Any], low: Cells, high: Cells, label: int, *, plain: bool = False
+    ) -> None:
+        limits: set[tuple[int, int]] = set()
+        if not plain:
+            low, high, limits = trees.box_of_region(low, high)
         self.trees, self.boxes, self.low, self.high = trees, part["boxes"], low, high
         self.ways: list[tuple[bool, list[int]]] = [(bool(one), list(clause)) for one, clause in part["ways"]]
         against = part["against"]
         self.goal = trees.least_to_win(against, label) - (trees.base[against] - trees.base[label])
         gains = [scores[against] - scores[label] for tree in trees.leaves for _, scores in tree]
         self.most_gain = max(map(abs, gains), default=0)
-        self.gains: npt.NDArray[Any] = np.array(gains, dtype=np.int64 if self.most_gain < _SAFE else object)
+        self.gains: npt.NDArray[Any] = np.array(gains, dtype=np.int64 if self.most_gain < SAFE else object)
         self.clauses = [sorted({*clause}) for clause in trees.clauses]
         self.clauses += [[_literal(v) for v in clause] for clause in sorted(limits)]
 
@@ -59,6 +66,8 @@ class BoxTree:
         n = self.factor.size
         waiting = [(self.low, self.high, np.arange(n))]
         for number, node in enumerate(self.boxes, start=1):
+            if len(node) < 2:
+                return f"box {number} is neither parted nor closed"
             if not waiting:
                 return f"box {number} is of no other box"
             low, high, among = waiting.pop()
@@ -148,9 +157,9 @@ class BoxTree:
         unit, edges = node
         if type(unit) is not int or abs(unit) > MOST_UNIT:
             raise ValueError(f"{unit} is no unit of messages")
-        steps = _Steps(self.trees, edges, self.n_factors)
+        steps = Steps(self.trees, edges, self.n_factors)
         up, down = 1 << max(-unit, 0), 1 << max(unit, 0)  # of scores, of messages
-        small = self.most_gain * up * counts.size + steps.most * down * 2 < _SAFE
+        small = self.most_gain * up * counts.size + steps.most * down * 2 < SAFE
         kind: Any = np.int64 if small else object
         value = self.worth[alive].astype(kind) * up
         starts = np.cumsum(counts) - counts
@@ -168,7 +177,7 @@ class BoxTree:
         return bool(total < self.goal * up)
 
 
-class _Steps:
+class Steps:
     """Messages of a closed box: of each edge, a factor and a column, a number per cell that changes at some cells."""
 
     def __init__(self, trees: Trees, edges: Sequence[Sequence[Any]], n_factors: int) -> None:
@@ -199,6 +208,8 @@ class _Steps:
         if np.any(np.diff(self.key) <= 0) or np.any(self.cell < 0) or np.any(self.cell >= self.wide):
             raise ValueError("the cells of messages do not ascend")
         self.most = sum(map(abs, self.message.tolist()))
+        self.columns: list[int] = np.unique(self.column).tolist()
+        """Those with messages."""
 
     def got(self, low: Cells, high: Cells, counts: Cells, starts: Cells) -> tuple[Cells, Cells]:
         """Options, some more than once, and the most that each may get of one of its columns.
@@ -216,24 +227,33 @@ class _Steps:
         last = np.searchsorted(self.key, edge * self.wide + high[option, column], side="right") - 1
         return option, _most_between(self.message, first, last)
 
-    def least_paid(self, low: Cells, high: Cells) -> int:
-        """Sum over columns of the least that a cell of the box pays."""
+    def least_paid(self, low: Cells, high: Cells, unit: int = 0, cheapest: Cheapest | None = None) -> int:
+        """Sum over columns of the least that a cell of the box pays.
+
+        Parameters
+        ----------
+        low, high : (n_columns,) cells of the box
+        unit : the power of two that messages are multiples of
+        cheapest : the least price of a column's cells from one to another, which a row pays too; nothing by default.
+            Columns without messages are left out
+        """
         total = 0
-        change = np.diff(self.message, prepend=0)
+        exact: npt.NDArray[Any] = self.message if self.most < SAFE else self.message.astype(object)
+        change = np.diff(exact, prepend=0)
         change[np.cumsum(self.counts) - self.counts] = 0
-        for c in np.unique(self.column).tolist():
+        for c in self.columns:
             mine = self.column[self.edge] == c
+            last = int(high[c])
             steps = sorted(zip(self.cell[mine].tolist(), change[mine].tolist(), strict=True))
             at, paid, least = int(low[c]), 0, None
-            for cell, more in steps:
+            for cell, more in [*steps, (last + 1, 0)]:
                 if cell > at:
-                    least = paid if least is None else min(least, paid)
-                    if cell > high[c]:
+                    here = paid if cheapest is None else paid + cheapest(c, at, min(cell - 1, last))
+                    least = here if least is None else min(least, here)
+                    if cell > last:
                         break
                     at = cell
-                paid += more
-            else:
-                least = paid if least is None else min(least, paid)
+                paid += more << unit
             assert least is not None
             total += least
         return total

@@ -18,6 +18,7 @@ import numpy as np
 
 from proofwood.explain.proofs.certificate_content import SETS, keep_of, name_of, targets_of
 from proofwood.explain.proofs.recheck_boxes import BoxTree
+from proofwood.explain.proofs.recheck_rivals import RivalTree, rivals_fault
 from proofwood.explain.proofs.recheck_trees import NUMBERS, SET, Cells, Formula, Trees, limits, proof_fault
 from proofwood.explain.proofs.set_clauses import hitting_clauses, map_clauses, value_clauses
 from proofwood.solvers.proof import CertificateError
@@ -47,21 +48,47 @@ def check_of(name: str, fault: str | None, otherwise: str) -> Check:
 # ---------------------------------------------------------------------------------------------------- parts of a proof
 
 
-def _region(
-    content: Mapping[str, Any], trees: Trees, proofs: Sequence[Mapping[str, Any]], low: Cells, high: Cells, of: str = ""
+def region(
+    content: Mapping[str, Any],
+    trees: Trees,
+    proofs: Sequence[Mapping[str, Any]],
+    low: Cells,
+    high: Cells,
+    of: str = "",
+    *,
+    plain: bool = False,
 ) -> Iterator[Check]:
-    """That no row of a box may have another class."""
+    """That no row of a region may have another class; ``plain``: it is a box, whatever is missing."""
     for part, k, check in _parts(content, trees, proofs, low, high, of):
         if check is not None:
             yield check
         if part is None:
             continue
         if "boxes" in part:
-            fault = BoxTree(trees, part, low, high, content["label"]).fault()
+            fault = _boxes_fault(content, trees, part, low, high, plain=plain)
             yield check_of(f"boxes against class {k}{of}", fault, f"{len(part['boxes'])} boxes have no row of it")
             continue
         fault = proof_fault(part["clauses"], part["proof"])
         yield check_of(f"proof against class {k}{of}", fault, f"{len(part['proof'])} steps to a contradiction")
+
+
+def _boxes_fault(
+    content: Mapping[str, Any],
+    trees: Trees,
+    part: Mapping[str, Any],
+    low: Cells,
+    high: Cells,
+    *,
+    plain: bool = False,
+) -> str | None:
+    """Why boxes do not show that a class cannot come before the label, or not before all rivals that are named."""
+    if "rivals" not in part:
+        return BoxTree(trees, part, low, high, content["label"], plain=plain).fault()
+    targets = targets_of(content)
+    if targets is None:
+        return "where all other classes are meant, the class of the row is the only rival"
+    fault = rivals_fault(trees, part["rivals"], targets)
+    return fault or RivalTree(trees, part, low, high, part["rivals"], plain=plain).fault()
 
 
 def _parts(
@@ -84,14 +111,21 @@ def _parts(
         yield part, k, check_of(f"clauses against class {k}{of}", fault, sound)
 
 
-def _change(
-    content: Mapping[str, Any], trees: Trees, row: Mapping[str, Any], low: Cells, high: Cells, name: str
+def change_in(
+    content: Mapping[str, Any],
+    trees: Trees,
+    row: Mapping[str, Any],
+    low: Cells,
+    high: Cells,
+    name: str,
+    *,
+    plain: bool = False,
 ) -> Check:
-    """That a row of a region may have another class."""
+    """That a row of a region may have another class; ``plain``: it is a box, whatever is missing."""
     label, k, cells = content["label"], row["label"], trees.row(row["cells"])
-    if not trees.in_region(cells, low, high):
-        outside = np.flatnonzero((cells < low) | (cells > high)).tolist()
-        return Check(name, False, f"column {outside[0]} of the row is changed too far")
+    if not (np.all((low <= cells) & (cells <= high)) if plain else trees.in_region(cells, low, high)):
+        beyond = np.flatnonzero((cells < low) | (cells > high)).tolist()
+        return Check(name, False, f"column {beyond[0]} of the row is changed too far")
     if not trees.in_space(row["cells"]):
         return Check(name, False, "the row is outside the space")
     if type(k) is not int or k == label or not 0 <= k < trees.n_classes:
@@ -109,7 +143,8 @@ def _change(
     return Check(name, True, f"another row has class {k}{doubt}")
 
 
-def _outside(trees: Trees, features: Sequence[int]) -> list[int]:
+def outside(trees: Trees, features: Sequence[int]) -> list[int]:
+    """The features that are not among some."""
     return [feature for feature in range(len(trees.features)) if feature not in features]
 
 
@@ -118,7 +153,7 @@ def _outside(trees: Trees, features: Sequence[int]) -> list[int]:
 
 def _abductive(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
     cells, features = content["row"]["cells"], content["features"]
-    yield from _region(content, trees, content["proofs"], *trees.box_of(cells, features))
+    yield from region(content, trees, content["proofs"], *trees.box_of(cells, features))
     if content["status"] == "minimal":
         freed = sorted(witness["feature"] for witness in content["witnesses"])
         needed = sorted(set(features) - set(keep_of(content)))
@@ -127,7 +162,7 @@ def _abductive(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
         for witness in content["witnesses"]:
             kept = [feature for feature in features if feature != witness["feature"]]
             name = f"feature {name_of(content, witness['feature'])!r} is needed"
-            yield _change(content, trees, witness, *trees.box_of(cells, kept), name)
+            yield change_in(content, trees, witness, *trees.box_of(cells, kept), name)
     elif content["status"] == "smallest":
         for number, one in enumerate(content["changes"]):
             yield _change_of(content, trees, one, number)
@@ -136,8 +171,8 @@ def _abductive(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
 
 def _contrastive(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
     cells, features = content["row"]["cells"], content["features"]
-    fixed = trees.box_of(cells, _outside(trees, features))
-    yield _change(content, trees, content["witness"], *fixed, "change")
+    fixed = trees.box_of(cells, outside(trees, features))
+    yield change_in(content, trees, content["witness"], *fixed, "change")
     if content["status"] == "minimal":
         for part, k, check in _parts(content, trees, content["proofs"], *fixed, ""):
             if check is not None:
@@ -149,8 +184,8 @@ def _contrastive(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
             yield check_of(f"proofs against class {k}", fault, f"one for each of {len(features)} features")
             for feature, proof in proved if fault is None else ():
                 if "clauses" not in part:
-                    stays = trees.box_of(cells, [*_outside(trees, features), feature])
-                    fault = BoxTree(trees, {**part, "boxes": proof}, *stays, content["label"]).fault()
+                    stays = trees.box_of(cells, [*outside(trees, features), feature])
+                    fault = _boxes_fault(content, trees, {**part, "boxes": proof}, *stays)
                     name = f"feature {name_of(content, feature)!r} is needed against class {k}"
                     yield check_of(name, fault, f"{len(proof)} boxes have no row of it")
                     continue
@@ -160,7 +195,7 @@ def _contrastive(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
     elif content["status"] == "smallest":
         for number, one in enumerate(content["sufficient"]):
             fixed = trees.box_of(cells, one["features"])
-            yield from _region(content, trees, one["proofs"], *fixed, f" of set {number}")
+            yield from region(content, trees, one["proofs"], *fixed, f" of set {number}")
         yield _size(content, trees, [one["features"] for one in content["sufficient"]])
 
 
@@ -177,15 +212,15 @@ def _size(content: Mapping[str, Any], trees: Trees, sets: Sequence[Sequence[int]
 
 def _change_of(content: Mapping[str, Any], trees: Trees, one: Mapping[str, Any], number: int) -> Check:
     """That a set of features can change the class."""
-    box = trees.box_of(content["row"]["cells"], _outside(trees, one["features"]))
-    return _change(content, trees, one, *box, f"change {number}")
+    box = trees.box_of(content["row"]["cells"], outside(trees, one["features"]))
+    return change_in(content, trees, one, *box, f"change {number}")
 
 
 def _enumeration(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
     cells = content["row"]["cells"]
     for number, one in enumerate(content["abductive"]):
         box = trees.box_of(cells, one["features"])
-        yield from _region(content, trees, one["proofs"], *box, f" of explanation {number}")
+        yield from region(content, trees, one["proofs"], *box, f" of explanation {number}")
     for number, one in enumerate(content["contrastive"]):
         yield _change_of(content, trees, one, number)
     kinds = [[set(one["features"]) for one in content[kind]] for kind in SETS]
@@ -211,7 +246,7 @@ def _spare_fault(these: list[set[int]], others: list[set[int]]) -> str | None:
 def _inflated(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
     low, high = trees.row(content["low"]), trees.row(content["high"])
     row, features = trees.row(content["row"]["cells"]), content["features"]
-    free = [c for feature in _outside(trees, features) for c in trees.features[feature]]
+    free = [c for feature in outside(trees, features) for c in trees.features[feature]]
     fault = None
     if not trees.in_region(row, low, high):
         fault = "the row is outside the box"
@@ -220,7 +255,7 @@ def _inflated(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
     yield check_of("box", fault, "it holds the row, and limits no other feature")
     if fault is not None:
         return
-    yield from _region(content, trees, content["proofs"], low, high)
+    yield from region(content, trees, content["proofs"], low, high)
     if content["status"] == "maximal":
         yield from _maximal(content, trees, low, high)
 
@@ -274,7 +309,7 @@ def _maximal(content: Mapping[str, Any], trees: Trees, low: Cells, high: Cells) 
         column, value = end["column"], end["value"]
         wide = _with_value(*ranges[column], low, high, value)
         named = "a missing value" if value is None else f"the cells {value}"
-        yield _change(content, trees, end, *wide, f"column {column} cannot take in {named}")
+        yield change_in(content, trees, end, *wide, f"column {column} cannot take in {named}")
     for one in valued.values():
         yield from _values(content, trees, one, low, high)
     limited = {c for e in content["ends"] for c in ranges[e["column"]][0]}
@@ -295,7 +330,7 @@ def _values(
             yield Check(f"values of {name}", False, f"{value} is not one 0 or 1 for each of its columns")
             return
         wide = _with_value(columns, SET, low, high, value)
-        yield _change(content, trees, change, *wide, f"{name} cannot take value {number}")
+        yield change_in(content, trees, change, *wide, f"{name} cannot take value {number}")
     values = [change["value"] for change in one["changes"]]
     clauses = value_clauses(trees.first, trees.clauses, columns, low[columns].tolist(), high[columns].tolist(), values)
     found = f"none but {len(values)} beyond its range"

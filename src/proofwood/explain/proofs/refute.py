@@ -74,6 +74,8 @@ class Refuter:
         self.scores, self.label, self.form = scores, label, form
         self.deadline = None if seconds is None else time.monotonic() + seconds
         self.others = [k for k in range(scores.n_classes) if k != label and (targets is None or k in targets)]
+        self.rivals = [k for k in range(scores.n_classes) if k not in self.others]
+        """The classes before which a target has to come: the label, and those that are no targets."""
 
     @cached_property
     def boxes(self) -> LeafBoxes:
@@ -81,7 +83,8 @@ class Refuter:
         return LeafBoxes.of(self.scores)
 
     @cached_property
-    def _prover(self) -> BoxProver:
+    def prover(self) -> BoxProver:
+        """Makes trees of boxes; made itself when the first one is asked for."""
         return BoxProver(self.scores)
 
     @property
@@ -121,14 +124,12 @@ class Refuter:
         found = []
         for against in self.others:
             if self.form == "boxes":
-                named, ways = [], []
-                for name, literals in parts:
-                    tree = self._boxes_against(against, *self._part(low, high, literals))
-                    if tree is None:
-                        return None
-                    named.append([name, tree["boxes"]])
-                    ways = tree["ways"]
-                found.append({"against": against, "ways": ways, "proofs": named})
+                trees = self._trees_against(against, [self._part(low, high, literals) for _, literals in parts])
+                if trees is None:
+                    return None
+                named = [[name, tree["boxes"]] for (name, _), tree in zip(parts, trees, strict=True)]
+                common = {key: value for key, value in trees[-1].items() if key != "boxes"} if trees else {"ways": []}
+                found.append({"against": against, **common, "proofs": named})
                 continue
             cases = [[[literal] for literal in literals] for _, literals in parts]
             formula, proofs = self._proofs(low, high, against, cases)
@@ -150,22 +151,52 @@ class Refuter:
                 low[c] = max(low[c], threshold + 1)
         return low, high
 
+    def _trees_against(self, against: int, boxes: Sequence[tuple[IntArray, IntArray]]) -> list[dict[str, Any]] | None:
+        """A tree of boxes against a class for each of some boxes, with the same rivals; None if a row can have it."""
+        found: list[dict[str, Any]] = []
+        rivals = False
+        for number, box in enumerate(boxes):
+            tree = self._boxes_against(against, *box, rivals=rivals)
+            if tree is None:
+                return None
+            if "rivals" in tree and not rivals:  # the ones before as well
+                rivals = True
+                again = [self._boxes_against(against, *before, rivals=True) for before in boxes[:number]]
+                found = [one for one in again if one is not None]
+            found.append(tree)
+        return found if len(found) == len(boxes) else None
+
     def _boxes_against(
-        self, against: int, low: IntArray, high: IntArray, clauses: Sequence[Sequence[int]] = ()
+        self,
+        against: int,
+        low: IntArray,
+        high: IntArray,
+        clauses: Sequence[Sequence[int]] = (),
+        *,
+        rivals: bool = False,
     ) -> dict[str, Any] | None:
-        """A tree of boxes against a class; None if a row can have it."""
+        """A tree of boxes against a class; None if a row can have it.
+
+        Where a target may come before the label, but not before all classes that are no targets, each box names those
+        among them that it loses to; ``rivals``: in any case.
+        """
         what = f"no certificate for this explanation: the boxes against class {against}"
         left = self.left
         if left is not None and left <= 0:
             raise NoCertificateError(f"{what} were not closed in time")
+        part: dict[str, Any] | Literal[False] | None = False
         try:
-            part = self._prover.against(low, high, self.label, against, seconds=left, clauses=clauses)
+            if not rivals:
+                part = self.prover.against(low, high, self.label, against, seconds=left, clauses=clauses)
+            if part is False and len(self.rivals) > 1:
+                left = self.left
+                part = self.prover.never_first(
+                    low, high, against, self.rivals, seconds=None if left is None else max(left, 0.0), clauses=clauses
+                )
         except TooManyBoxesError as error:
             raise NoCertificateError(f"{what} are too many: {error}") from None
         if part is None:
             raise NoCertificateError(f"{what} were not closed in time")
-        if part is False and len(self.others) < self.scores.n_classes - 1 and self.scores.n_classes > 2:
-            raise NoCertificateError(f"{what} hold a row in which it comes before the label, if not before all classes")
         return part or None
 
     def _proofs(

@@ -1,9 +1,14 @@
-"""Check a counterfactual anew: its row has another class, and no such row is nearer."""
+"""Check a counterfactual anew: its row has another class, and no such row is nearer.
+
+By default that none is nearer is proved by boxes, as in a certificate, which the checker of certificates has to accept;
+where rounding decides about a nearer row, or there are no prices, an engine answers questions.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +16,13 @@ import numpy as np
 from proofwood.explain.model.linear import read_constraints
 from proofwood.explain.model.prices import Metric, length_of
 from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
+from proofwood.explain.proofs.certificate_content import model_content
+from proofwood.explain.proofs.checked import CheckedOracle
+from proofwood.explain.proofs.recheck_rivals import RivalTree
+from proofwood.explain.proofs.recheck_trees import Trees
 from proofwood.explain.proofs.verify import Model, Verified
+from proofwood.explain.search.cheapest import NEVER, integer_prices
 from proofwood.explain.search.counterfactual import TOLERANCE, Nearest, nearest
 from proofwood.explain.search.dearest import dearest
 from proofwood.explain.search.questions import Questions
@@ -75,14 +86,17 @@ class Distance(Protocol):
         """Whether the claim is one about the model itself, whatever rounding does."""
 
 
-def verify_distance(claim: Distance, *, oracle: Oracle, seconds: float | None = None) -> Verified:
+def verify_distance(
+    claim: Distance, *, oracle: Callable[[], Oracle], boxes: bool = False, seconds: float | None = None
+) -> Verified:
     """Show the row to the model, and prove the least distance anew, without anything learned before.
 
     Parameters
     ----------
     claim : the explanation
-    oracle : of the same model
-    seconds : limit of all questions together
+    oracle : makes an engine of the same model
+    boxes : whether boxes are tried before the engine
+    seconds : limit of all of it together
 
     Returns
     -------
@@ -104,8 +118,21 @@ def verify_distance(claim: Distance, *, oracle: Oracle, seconds: float | None = 
         if claim.witness is None or not one.holds(claim.witness):
             changes = False
             problems.append(f"the row found breaks the constraint {one.text!r}")
-    bound, known = _least(claim, Questions(oracle, claim.cells, claim.label, targets=claim.targets, seconds=seconds))
-    least: bool | None = bool(bound >= claim.distance - TOLERANCE * max(1.0, claim.distance))
+    until = None if seconds is None else time.monotonic() + seconds
+    enough = claim.distance - TOLERANCE * max(1.0, claim.distance)
+    bound, known = 0.0, False
+    if boxes and claim.prices is not None and enough > 0:
+        bound = _least_by_boxes(claim, until)
+    if bound < enough:
+        engine = oracle()
+        try:
+            left = _left(until)
+            bound, known = _least(
+                claim, Questions(engine, claim.cells, claim.label, targets=claim.targets, seconds=left)
+            )
+        finally:
+            getattr(engine, "close", lambda: None)()
+    least: bool | None = bool(bound >= enough)
     if not least and not known:
         least = None
         problems.append(f"no answer in time: proved is a distance of at least {bound:g}")
@@ -137,6 +164,60 @@ def _least(claim: Distance, q: Questions) -> tuple[float, bool]:
     else:
         again = by_sum(claim.prices)
     return length_of(again.lower_bound, claim.metric), again.status in ("optimal", "none")
+
+
+def _left(until: float | None) -> float | None:
+    return None if until is None else max(0.0, until - time.monotonic())
+
+
+def _least_by_boxes(claim: Distance, until: float | None) -> float:
+    """What boxes that the checker accepts prove that no row of another class is nearer than; 0 if nothing."""
+    assert claim.prices is not None
+    scores = claim.model.scores
+    low, high = scores.box(claim.cells, claim.immutable)
+    near = math.inf if math.isinf(claim.distance) else claim.distance * (1 - TOLERANCE / 2)
+    for g, price in enumerate(claim.prices):
+        able = np.flatnonzero(price < near if claim.metric == "linf" else np.isfinite(price))
+        if not able.size:
+            return 0.0
+        low[g], high[g] = max(low[g], able[0]), min(high[g], able[-1])
+    if claim.metric == "linf":
+        asked = CheckedOracle(scores).ask_box(low, high, claim.label, targets=claim.targets, seconds=_left(until))
+        return near if asked.changes is False else 0.0
+    total = near**2 if claim.metric == "l2" else near
+    unit, whole = integer_prices(claim.prices, total)
+    every = 1 + sum(int(price[price < NEVER].max()) for price in whole)  # more than any row that is near costs
+    bound = min(every, math.floor(total / unit)) if unit > 0 else 0
+    proved = _proved(claim, low, high, whole, bound, until)
+    return near if 0 < proved == every else length_of(proved * unit, claim.metric)
+
+
+def _proved(
+    claim: Distance, low: IntArray, high: IntArray, prices: Sequence[IntArray], bound: int, until: float | None
+) -> int:
+    """The least sum of prices of a row of another class in a box, up to a bound; 0 if nothing was proved."""
+    scores = claim.model.scores
+    others = range(scores.n_classes) if claim.targets is None else claim.targets
+    targets = [k for k in others if k != claim.label]
+    rivals = [k for k in range(scores.n_classes) if k not in targets]
+    if bound < 1 or _left(until) == 0:
+        return 0
+    try:
+        found = BoxProver(scores).not_below(
+            low, high, targets, rivals, own=claim.cells, prices=prices, bound=bound, seconds=_left(until)
+        )
+    except TooManyBoxesError:
+        return 0
+    parts, proved = found if found is not None else ([], 0)
+    trees = Trees(model_content(scores)) if parts else None
+    dear = [np.minimum(price, bound) for price in prices]
+    for part in parts:
+        assert trees is not None
+        box = RivalTree(trees, part, low, high, rivals, own=claim.cells, prices=dear, least=proved, plain=True)
+        fault = box.fault()
+        if fault is not None:
+            raise AssertionError(f"the checker refuses the boxes against class {part['against']}: {fault}")
+    return proved
 
 
 def _changes(claim: Distance, cells: IntArray) -> bool:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "common/memory.hpp"
 
@@ -18,8 +19,14 @@ constexpr double kPace = 0.02;        // of what is missing to the best price: s
 constexpr int kFewRounds = 12;        // in the first box, before the pace is looked at
 constexpr double kFirstFactor = 2.0;  // of weights
 constexpr double kFurtherFactor = 1.1;
-constexpr int kWeightBits = 20;                // of the first weights
-constexpr std::size_t kMostKept = 67'000'000;  // numbers: beyond, nodes begin with what an ancestor kept
+constexpr int kWeightBits = 20;                    // of the first weights
+constexpr std::size_t kMostKept = 67'000'000;      // numbers: beyond, nodes begin with what an ancestor kept
+constexpr std::size_t kMostRecorded = 30'000'000;  // numbers: a file of about 100 megabytes
+constexpr int kWorthBits = 32;                     // of the spread of a tree, where nothing costs anything
+constexpr std::int64_t kFine = std::int64_t{1} << 30;
+constexpr i128 kMuchLess = static_cast<i128>(1) << 100;
+
+constexpr int kPossible = -1;
 
 // Part of a sum that is shifted down, rounded towards what is certain.
 i128 shifted(i128 sum, int shift) { return sum >> shift; }
@@ -72,8 +79,10 @@ PriceSearch::PriceSearch(const Model& model, std::vector<Way> ways, Prices price
   worth_.options.resize(z(model.n_leaves));
   for (const auto& price : prices_) {
     worth_.cells.emplace_back();
-    for (const std::int64_t one : price)
+    for (const std::int64_t one : price) {
       worth_.cells.back().push_back(one == kNever ? Messages::kNever : -static_cast<double>(one));
+      priced_ = priced_ || (one != 0 && one != kNever);
+    }
   }
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     climbs_.push_back(std::make_unique<PricedClimb>(model_, ways_[way], prices_));
@@ -121,7 +130,7 @@ PriceSearch::Ended PriceSearch::run(Watch& watch) {
   while (!open_.empty()) {
     if (watch.over()) return Ended::kStopped;
     lower_ = std::max(lower_, open_.top().bound);
-    if (lower_ >= upper_) break;
+    if (lower_ >= upper_ && !rules_.record) break;
     work(Node(open_.top()), watch);
     if (doubtful_way_ >= 0) return Ended::kDoubt;
   }
@@ -139,6 +148,7 @@ void PriceSearch::work(const Node& node, Watch& watch) {
   }
   Box box = node.box;
   if (!tighten(prices_, upper_, box)) {
+    write_simple(node, -1);
     open_.pop();
     return;
   }
@@ -147,13 +157,18 @@ void PriceSearch::work(const Node& node, Watch& watch) {
   factors_of_weights_.assign(weights_.size(), node.kept ? kFurtherFactor : kFirstFactor);
   turns_.assign(weights_.size(), 0);
   load(node.kept ? &node.kept->messages.options : nullptr);
-  if (!messages_->enter(box, node.kept ? &node.kept->messages : nullptr, worth_) || refused() ||
-      !possible(ways_[z(node.way)])) {
+  if (!messages_->enter(box, node.kept ? &node.kept->messages : nullptr, worth_) || refused()) {
+    write_simple(node, -1);
     open_.pop();
     return;
   }
-  std::int64_t bound = node.bound;
-  if (close(node, bound, watch)) {
+  if (const int why = impossible(ways_[z(node.way)]); why != kPossible) {
+    write_simple(node, why);
+    open_.pop();
+    return;
+  }
+  std::int64_t bound = rules_.record ? 0 : node.bound;  // of a box that it is part of, or its own
+  if (close(node, bound, watch) && write_closed(node, watch)) {
     open_.pop();
     return;
   }
@@ -174,6 +189,7 @@ bool PriceSearch::close(const Node& node, std::int64_t& bound, Watch& watch) {
   if (bound >= upper_) return true;
   if (offer(node.way, row_)) return false;
   if (messages_->decided()) return true;  // one row is left that matters: all of the box score the same
+  auto last = static_cast<double>(lowest());
   for (int round = 0; round < rounds; ++round) {
     if (round > 0) adjust(node.way);
     const std::int64_t before = bound;
@@ -189,16 +205,21 @@ bool PriceSearch::close(const Node& node, std::int64_t& bound, Watch& watch) {
     messages_->choose(near_, row_);
     if (offer(node.way, row_)) return false;
     if (bound >= upper_) return true;
-    const double missing = static_cast<double>(upper_ - bound);
-    if (round >= (node.kept ? 1 : kFewRounds) && static_cast<double>(bound - before) < kPace * missing) break;
+    const auto now = static_cast<double>(lowest());
+    const double missing = static_cast<double>(upper_) - now;
+    const double gained = priced_ ? static_cast<double>(bound - before) : now - last;
+    last = std::max(last, now);
+    if (round >= (node.kept ? 1 : kFewRounds) && gained < kPace * missing) break;
   }
   return false;
 }
 
-// Whether single leaves and cells leave room for a row that scores enough for less than the best price.
-bool PriceSearch::possible(const Way& way) const {
+// Whether single leaves and cells leave room for a row that scores enough for less than the best price; if not, the
+// lead that is out of reach, or how many leads there are if it is the price.
+int PriceSearch::impossible(const Way& way) const {
   const std::vector<int>& options = messages_->options();
-  for (const Lead& lead : way) {
+  for (std::size_t r = 0; r < way.size(); ++r) {
+    const Lead& lead = way[r];
     i128 most = 0;
     std::size_t next = 0;
     for (int t = 0; t < model_.n_trees; ++t) {
@@ -207,7 +228,7 @@ bool PriceSearch::possible(const Way& way) const {
         best = std::max(best, lead.gain[z(options[next])]);
       most += best;
     }
-    if (most < lead.need) return false;
+    if (most < lead.need) return static_cast<int>(r);
   }
   const Box& box = messages_->box();
   i128 price = 0;
@@ -215,7 +236,7 @@ bool PriceSearch::possible(const Way& way) const {
     const auto first = prices_[z(c)].begin();
     price += *std::min_element(first + box.low[z(c)], first + box.high[z(c)] + 1);
   }
-  return price < upper_;
+  return price < upper_ ? kPossible : static_cast<int>(way.size());
 }
 
 // Whether all rows of the box reach the leaves of a row that does not count.
@@ -242,16 +263,17 @@ void PriceSearch::set_rate(int way) {
   for (const Lead& lead : ways_[z(way)]) {
     Lack lack;
     lack.leaves.resize(z(model_.n_leaves));
-    std::int64_t sum = 0;
+    std::int64_t sum = 0, spread = 1;
     for (int t = 0; t < model_.n_trees; ++t) {
       const int begin = model_.leaves_of[z(t)], end = model_.leaves_of[z(t) + 1];
       const std::int64_t best = *std::max_element(lead.gain.begin() + begin, lead.gain.begin() + end);
       sum += best;
       for (int leaf = begin; leaf < end; ++leaf) {
         lack.leaves[z(leaf)] = best - lead.gain[z(leaf)];
-        widest = std::max(widest, lack.leaves[z(leaf)]);
+        spread = std::max(spread, lack.leaves[z(leaf)]);
       }
     }
+    widest = std::max(widest, spread);
     lack.most = static_cast<i128>(sum) - lead.need;
     i128 missing = lead.need;
     for (int leaf = 0; leaf < model_.n_leaves; ++leaf) {
@@ -261,7 +283,8 @@ void PriceSearch::set_rate(int way) {
       if (reached) missing -= lead.gain[z(leaf)];
     }
     const double lacking = static_cast<double>(missing > 0 ? missing : std::max(i128{1}, lack.most));
-    first.push_back(static_cast<double>(upper_) / lacking);
+    first.push_back(priced_ ? static_cast<double>(upper_) / lacking
+                            : std::ldexp(1.0, kWorthBits) / static_cast<double>(spread));
     greatest = std::max(greatest, first.back());
     rate.lacks.push_back(std::move(lack));
   }
@@ -301,7 +324,7 @@ i128 PriceSearch::paid() const {
 
 // What a row of the box that scores enough costs at least.
 std::int64_t PriceSearch::bound() const {
-  return static_cast<std::int64_t>(std::clamp(paid() - messages_->bound(), i128{0}, static_cast<i128>(upper_)));
+  return static_cast<std::int64_t>(std::clamp(lowest(), i128{0}, static_cast<i128>(upper_)));
 }
 
 // A lead that the chosen leaves do not reach gets more weight, one that they reach less, by factors that get smaller.
@@ -320,6 +343,15 @@ void PriceSearch::adjust(int way) {
     weights_[r] = static_cast<std::int64_t>(next);
     after += static_cast<double>(weights_[r]);
   }
+  // Where nothing costs anything, weights count beside each other only.
+  if (!priced_ && after > 0) {
+    const double share = before / after;
+    after = 0;
+    for (std::int64_t& weight : weights_) {
+      weight = std::min(static_cast<std::int64_t>(static_cast<double>(weight) * share), rate_->most);
+      after += static_cast<double>(weight);
+    }
+  }
   load(&messages_->options());
   messages_->reweigh(before > 0 ? after / before : 1);
 }
@@ -328,7 +360,7 @@ void PriceSearch::adjust(int way) {
 
 void PriceSearch::branch(const Node& node, std::int64_t bound) {
   const Messages::Branch at = messages_->branch();
-  if (rules_.settle && !messages_->leave_out(enough())) return;
+  if (rules_.settle && !rules_.record && !messages_->leave_out(enough())) return;
   std::shared_ptr<const Kept> kept = node.kept;
   if (!kept || (kept_ < kMostKept && !memory_is_short())) {
     const auto counted = std::make_shared<const Numbers>(messages_->keep(), weights_, kept_);
@@ -339,12 +371,71 @@ void PriceSearch::branch(const Node& node, std::int64_t bound) {
     open_.push({bound, numbers_++, node.way, box, kept});
     return;
   }
+  if (rules_.record) write(node.number, {0, at.column, at.cut, numbers_, numbers_ + 1});
   for (const bool above : {false, true}) {
     Node part{bound, numbers_++, node.way, box, kept};
     (above ? part.box.low : part.box.high)[z(at.column)] = at.cut + (above ? 1 : 0);
     open_.push(std::move(part));
   }
 }
+
+// ------------------------------------------------------------------ what is written down
+
+void PriceSearch::write(std::int64_t number, Messages::Record record) {
+  if (written_.size() <= z(number)) written_.resize(z(number) + 1);
+  n_written_ += record.size();
+  if (n_written_ > kMostRecorded) throw std::length_error("a proof has more numbers than are written");
+  written_[z(number)] = std::move(record);
+}
+
+// A box that is closed without messages: by a lead, by the price (after the last lead), or by nothing but its limits.
+void PriceSearch::write_simple(const Node& node, int why) {
+  if (!rules_.record) return;
+  const std::size_t n = ways_[z(node.way)].size();
+  Messages::Record record(n + 2, 0);
+  record[0] = 1;
+  record[1] = static_cast<std::int64_t>(n);
+  const bool lead = why >= 0 && z(why) < n;
+  if (lead) record[z(why) + 2] = 1;
+  record.push_back(lead ? -1 : 0);
+  record.insert(record.end(), {0, 0});
+  write(node.number, std::move(record));
+}
+
+// A sweep more gives a bound that leaves room to round the messages. It rounds itself, down to whole numbers, so that
+// the bound may get worse by a few units: false if the box is not closed by what would be written, and is to be parted.
+bool PriceSearch::write_closed(const Node& node, Watch& watch) {
+  if (!rules_.record) return true;
+  if (messages_->bound() >= enough()) {  // all rows of the box score the same
+    const int why = impossible(ways_[z(node.way)]);
+    if (why == kPossible) throw std::logic_error("a box is closed for no reason");
+    write_simple(node, why);
+    return true;
+  }
+  Messages::Record record{1, static_cast<std::int64_t>(weights_.size())};
+  record.insert(record.end(), weights_.begin(), weights_.end());
+  record.push_back(rate_->shift);
+  const bool fine = !priced_ || upper_ >= kFine;  // units are small beside what is to be proved
+  if (fine && rules_.sweeps && !messages_->decided()) messages_->sweep(messages_->bound() - kMuchLess, watch);
+  if (!messages_->record(enough(), record)) return false;
+  write(node.number, std::move(record));
+  return true;
+}
+
+Messages::Record PriceSearch::record(int way) const {
+  Messages::Record all;
+  std::vector<std::int64_t> waiting{way};
+  while (!waiting.empty()) {
+    const Messages::Record& one = written_.at(z(waiting.back()));
+    waiting.pop_back();
+    const bool parted = one.at(0) == 0;
+    all.insert(all.end(), one.begin(), parted ? one.end() - 2 : one.end());
+    if (parted) waiting.insert(waiting.end(), {one[4], one[3]});
+  }
+  return all;
+}
+
+// ------------------------------------------------------------------ rows
 
 // Takes a row that is looked for, below the upper bound. True if that is in doubt.
 bool PriceSearch::offer(int way, const std::vector<int>& row) {

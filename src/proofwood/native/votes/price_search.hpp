@@ -17,9 +17,10 @@
 namespace proofwood::votes {
 
 struct PriceRules {
-  bool sweeps = true;  // messages; without, bounds by single leaves and cells
-  bool settle = true;  // leaves and cells that are too dear are left out
-  bool climb = true;   // local search
+  bool sweeps = true;   // messages; without, bounds by single leaves and cells
+  bool settle = true;   // leaves and cells that are too dear are left out
+  bool climb = true;    // local search
+  bool record = false;  // the boxes are written down: every one is closed by itself, and none is settled
   int first_rounds = 20, further_rounds = 3;
   int large = 200'000;  // needs of a model in which local search begins in small parts
 };
@@ -54,6 +55,12 @@ class PriceSearch {
   std::int64_t lower() const;       // no row of the box that counts costs less
   std::int64_t upper() const { return upper_; }
   std::int64_t nodes() const { return nodes_; }
+  // After kDone, if boxes are written down, those of a way, in the order of a walk that goes down first. A parted one
+  // is 0, column, cut, and comes before the box below the cut and that above it. A closed one is 1, how many weights,
+  // those of the leads, the power of two that they are over, or -1 where prices do not count, and what Messages::record
+  // writes.
+  Messages::Record record(int way) const;
+  const Factors* factors() const { return factors_.get(); }  // none if no box was looked into
 
  private:
   // What a search keeps of a box, to go on from there.
@@ -87,12 +94,16 @@ class PriceSearch {
   };
 
   void work(const Node& node, Watch& watch);
-  bool possible(const Way& way) const;
+  int impossible(const Way& way) const;
+  bool write_closed(const Node& node, Watch& watch);
+  void write_simple(const Node& node, int why);
+  void write(std::int64_t number, Messages::Record record);
   bool refused() const;
   void set_rate(int way);
   void load(const std::vector<int>* leaves);
   i128 paid() const;
   i128 enough() const { return paid() - (upper_ - 1); }
+  i128 lowest() const { return paid() - messages_->bound(); }
   std::int64_t bound() const;
   void adjust(int way);
   bool close(const Node& node, std::int64_t& bound, Watch& watch);
@@ -122,8 +133,11 @@ class PriceSearch {
   std::int64_t parting_ = kNever;  // bound of a node that has left the queue, until its parts are there
   std::vector<int> best_, doubtful_, near_, row_;
   int way_ = -1, doubtful_way_ = -1;
-  std::vector<int> reached_;            // leaves of the row that was offered last
-  std::set<std::vector<int>> refused_;  // see refused_leaves()
+  bool priced_ = false;                    // whether some cell costs anything
+  std::vector<Messages::Record> written_;  // by number of the box; of a parted one the numbers of its parts come last
+  std::size_t n_written_ = 0;              // numbers
+  std::vector<int> reached_;               // leaves of the row that was offered last
+  std::set<std::vector<int>> refused_;     // see refused_leaves()
 };
 
 }  // namespace proofwood::votes

@@ -1,0 +1,100 @@
+"""Makes certificates of the classes that rows of a region can have."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
+from proofwood.explain.proofs.certificate_content import (
+    FORMAT,
+    VERSION,
+    claim_of,
+    digest,
+    grid_content,
+    model_content,
+    values_to_json,
+)
+from proofwood.explain.proofs.refute import NoCertificateError
+from proofwood.model.node_table import FloatArray, IntArray
+
+NONE = "no certificate for this region"
+
+
+def possible_certificate(
+    model: Explained,
+    low: IntArray,
+    high: IntArray,
+    answers: Mapping[int, bool | None],
+    rows: Mapping[int, FloatArray],
+    until: float | None = None,
+) -> dict[str, Any]:
+    """A row for each class that is possible in a box, and boxes that each name rivals for those that are not.
+
+    Parameters
+    ----------
+    model : what the region is one of
+    low, high : (n_columns,) its least and greatest cells
+    answers : by code of a class, in ascending order, whether it is possible; None: not known
+    rows : by code of a class that is, a row (n_inputs,) of the region that has it
+    until : of ``time.monotonic()``, None for no limit
+
+    Returns
+    -------
+    dict
+        For :func:`~proofwood.explain.proofs.certificate.write_certificate`.
+
+    Raises
+    ------
+    NoCertificateError
+        If the time is over before, or there are too many boxes.
+    KeyboardInterrupt
+        At Ctrl-C.
+    """
+    prover = BoxProver(model.scores)
+    found: list[dict[str, Any]] = []
+    for code, answer in answers.items():
+        one: dict[str, Any] = {"class": int(code)}
+        if answer:
+            row = np.asarray(rows[code])
+            one["row"] = {"cells": model.cells(row).tolist(), "values": values_to_json(row)}
+        elif answer is False:
+            one["proof"] = _proof(prover, low, high, code, until)
+        found.append(one)
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": "possible",
+        "status": "partial" if None in answers.values() else "complete",
+        "names": [str(name) for name in model.feature_names],
+        "classes": [str(name) for name in model.classes],
+        "missing": [int(j) for j in model.missing],
+        "model": model_content(model.scores),
+        "columns": grid_content(model),
+        "low": np.asarray(low).tolist(),
+        "high": np.asarray(high).tolist(),
+        "found": found,
+    }
+    if model.knowledge.texts:
+        content["knowledge"] = list(model.knowledge.texts)
+    content["claim"] = claim_of(content)
+    return {**content, "digest": digest(content)}
+
+
+def _proof(prover: BoxProver, low: IntArray, high: IntArray, code: int, until: float | None) -> dict[str, Any]:
+    what = f"{NONE}: the boxes against class {code}"
+    rivals = [k for k in range(prover.scores.n_classes) if k != code]
+    try:
+        left = None if until is None else max(0.0, until - time.monotonic())
+        part = prover.never_first(low, high, code, rivals, seconds=left)
+    except TooManyBoxesError as error:
+        raise NoCertificateError(f"{what} are too many: {error}") from None
+    if part is None:
+        raise NoCertificateError(f"{what} were not closed in time")
+    if part is False:
+        raise AssertionError(f"one search says that class {code} is not possible, another that it is")
+    return part
