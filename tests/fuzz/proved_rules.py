@@ -1,4 +1,4 @@
-"""Rules that random models obey: each against the model's predictions for its whole grid, and how many rows they have."""
+"""Rules that random models obey: each against the model's predictions for its whole grid, and the rows it has."""
 
 from __future__ import annotations
 

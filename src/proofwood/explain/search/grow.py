@@ -208,7 +208,7 @@ class Grower:
         return low, high
 
     def _region(self, low: IntArray, high: IntArray, seed: int) -> tuple[IntArray, IntArray]:
-        """The region of a hull: of a range that has the missing value only, the cells of numbers are those of the row."""
+        """The region of a hull. Where a range has the missing value only, the cells of numbers are those of the row."""
         none = low > high
         if not none.any():
             return low, high

@@ -80,7 +80,13 @@ class Wanted:
 
 
 def covering_regions(
-    oracle: Oracle, cells: IntArray, codes: IntArray, weight: IntArray, lead: IntArray, wanted: Wanted, end: float | None
+    oracle: Oracle,
+    cells: IntArray,
+    codes: IntArray,
+    weight: IntArray,
+    lead: IntArray,
+    wanted: Wanted,
+    end: float | None,
 ) -> Found:
     """Regions that cover most rows of a table, or a wanted weight of them by few.
 
