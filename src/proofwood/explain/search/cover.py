@@ -58,8 +58,11 @@ def most_covered(covers: BoolArray, weight: IntArray, n: int, deadline: float | 
     patterns, kind = np.unique(covers, axis=1, return_inverse=True)
     weights = np.bincount(kind.ravel(), weights=weight, minlength=patterns.shape[1]).astype(np.int64)
     best: tuple[tuple[int, ...], int] = ((), 0)
-    start = np.arange(len(covers)), np.ones(patterns.shape[1], dtype=bool)
-    waiting = [((), 0, *start, _bound_by_worth(patterns, weights, n, deadline))]
+    everything = np.ones(patterns.shape[1], dtype=bool)
+    root = _bound_by_worth(patterns, weights, n, deadline)
+    waiting: list[tuple[tuple[int, ...], int, IntArray, BoolArray, int]] = [
+        ((), 0, np.arange(len(covers)), everything, root)
+    ]
     nodes = 0
     while waiting:
         chosen, covered, sets, left, bound = waiting.pop()
@@ -71,7 +74,7 @@ def most_covered(covers: BoolArray, weight: IntArray, n: int, deadline: float | 
         nodes += 1
         if covered > best[1]:
             best = chosen, covered
-        gains = patterns[sets] @ np.where(left, weights, 0)
+        gains: IntArray = patterns[sets].astype(np.int64) @ np.where(left, weights, 0)
         sets, gains = sets[gains > 0], gains[gains > 0]
         bound = min(bound, covered + _largest(gains, n - len(chosen)))
         if bound <= best[1]:
@@ -89,12 +92,14 @@ def most_covered(covers: BoolArray, weight: IntArray, n: int, deadline: float | 
 def _bound_by_worth(patterns: BoolArray, weights: IntArray, n: int, deadline: float | None) -> int:
     """No choice of n sets covers more; the least of the bounds of :data:`ROUNDS` multipliers."""
     worth = weights * 0.5
-    lowest, step, numbers = int(weights.sum()) * UNIT, 0.5, patterns.astype(np.float64)
+    lowest, step = int(weights.sum()) * UNIT, 0.5
+    counted: IntArray = patterns.astype(np.int64)
+    numbers = patterns.astype(np.float64)
     for _ in range(ROUNDS):
         if deadline is not None and time.monotonic() >= deadline:
             break
         whole = np.clip(np.floor(worth * UNIT).astype(np.int64), 0, weights * UNIT)
-        lowest = min(lowest, int((weights * UNIT - whole).sum()) + _largest(patterns @ whole, n))
+        lowest = min(lowest, int((weights * UNIT - whole).sum()) + _largest(counted @ whole, n))
         chosen = np.argsort(-(numbers @ worth), kind="stable")[:n]
         worth = np.clip(worth - step * weights * (numbers[chosen].sum(axis=0) - 1.0), 0.0, weights)
         step *= 0.985
