@@ -30,7 +30,8 @@ Where things are:
                      diagrams), ``layered`` (diagrams of a skeleton), ``sat``, ``greedy``; the table of learners
 ``solvers``          SAT in slices, worker processes, checkable proofs
 ``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof;
-                     :func:`born_again`, the smallest tree that predicts the same as a model
+                     :func:`born_again`, the smallest tree that predicts the same as a model;
+                     :func:`proved_rules`, few rules that a model obeys everywhere
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      their names for columns and classes are :class:`Labels`
 ``comparison``       :func:`compare`: an optimal tree beside other classifiers, on the same folds
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from proofwood.explain.born_again import born_again
     from proofwood.explain.explainer import Explainer
     from proofwood.explain.explanation import Explanation
+    from proofwood.explain.proved_rules import proved_rules
     from proofwood.model.node_table import NodeTable
     from proofwood.model.storage import ModelFileError
     from proofwood.problem.problem import TreeProblem
@@ -123,6 +125,7 @@ __all__ = [
     "load",
     "load_dataset",
     "plot_tree",
+    "proved_rules",
     "read_columns",
 ]
 
@@ -166,6 +169,7 @@ _HOME = {
     "load": "estimators.saving",
     "load_dataset": "data.catalog",
     "plot_tree": "show.plot",
+    "proved_rules": "explain.proved_rules",
     "read_columns": "data.columns",
 }
 

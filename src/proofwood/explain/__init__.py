@@ -2,6 +2,7 @@
 
 Each folder imports from those below it only:
 
+- ``born_again.py``, ``proved_rules.py``: a tree that equals a model, and rules that it obeys
 - ``explainer.py``: the public class, one method per question; ``table``: every row of a table
 - ``answers``: what each method does; ``explanation.py``, ``rule.py``, ``show``: one answer as a value, in words, as a
   picture

@@ -6,5 +6,6 @@
 - ``enumerate``: all of both kinds (MARCO: map, seed, grow, shrink, block up and down)
 - ``relevance``, ``attribution``: which features are in all, in some, and in what share of them
 - ``inflate``: values widened to ranges
+- ``grow``, ``rules``, ``cover``: regions that take in rows of a table, made in turns, and the few that cover most
 - ``counterfactual``: the nearest row of another class, by branch and bound
 """

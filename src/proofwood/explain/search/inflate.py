@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from proofwood.explain.model.regions import Unit, in_region, units
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import IntArray
 
@@ -55,43 +56,86 @@ def inflate(
     witnesses : cells of rows of other classes: regions that contain one need no question
     """
     before = q.calls
-    widening = _Widening(q, features, witnesses)
+    region = _Constant(q, features, witnesses)
+    widening = Widening(q.scores, region.low, region.high, region.take)
     kept = set(features)
     for feature in dict.fromkeys([*(order or ()), *sorted(kept)]):
         if feature in kept:
             widening.widen(feature)
-    return Inflated(widening.low, widening.high, widening.complete, q.calls - before, widening.against)
+    return Inflated(widening.low, widening.high, region.complete, q.calls - before, region.against)
 
 
-class _Widening:
-    """The region so far."""
+class _Constant:
+    """Which regions around a row have its class."""
 
     def __init__(self, q: Questions, features: Collection[int], witnesses: Collection[IntArray]) -> None:
-        self.q, self.scores = q, q.scores
-        self.low = np.zeros(self.scores.n_columns, dtype=np.int64)
-        self.high = np.array(self.scores.n_thresholds, dtype=np.int64)
-        for feature in features:
-            columns = list(self.scores.features[feature])
-            self.low[columns] = self.high[columns] = q.cells[columns]
+        self.q = q
+        self.low, self.high = q.scores.box(q.cells, features)
         self.against = [np.asarray(witness) for witness in witnesses]
         self.complete = True
+
+    def take(self, low: IntArray, high: IntArray) -> bool:
+        """Whether the class cannot change in a region."""
+        if any(in_region(self.q.scores, row, low, high) for row in self.against):
+            return False
+        answer = self.q.ask_region(low, high)
+        if answer.changes is None:
+            self.complete = False
+            return False
+        if answer.changes:
+            assert answer.witness is not None
+            self.against.append(answer.witness)
+        return not answer.changes
+
+
+class Widening:
+    """A region that is made wider for as long as it may be.
+
+    Parameters
+    ----------
+    scores : ScoreModel
+    low, high : (n_columns,) the region at first; see :mod:`proofwood.explain.model.regions`
+    may : whether a region may be taken. Of two regions one of which holds the other, it says yes to the larger one
+        only if it says yes to the smaller one
+
+    Attributes
+    ----------
+    low, high : the region now
+    """
+
+    def __init__(
+        self, scores: ScoreModel, low: IntArray, high: IntArray, may: Callable[[IntArray, IntArray], bool]
+    ) -> None:
+        self.scores, self.low, self.high = scores, low, high
+        self._may = may
 
     def widen(self, feature: int) -> None:
         """Widen one feature as far as possible."""
         for unit in units(self.scores, feature):
-            if not unit.numbers:
-                for value in unit.values:
-                    self._take(*unit.with_value(self.low, self.high, value))
-                continue
-            if not unit.inside(self.low, self.high).any():
-                self._anchor(unit, 0, len(unit.values) - 1)
-            inside = np.flatnonzero(unit.inside(self.low, self.high)).tolist()
-            if inside:
-                self._gallop(inside[-1], len(unit.values) - 1, lambda at, u=unit: self._with(u, at))  # type: ignore[misc]
-                first = inside[0]
-                self._gallop(0, first, lambda steps, u=unit, f=first: self._with(u, f - steps))  # type: ignore[misc]
-            if unit.flag >= 0:
-                self._take(*unit.with_value(self.low, self.high, None))
+            self.widen_unit(unit)
+
+    def widen_unit(self, unit: Unit) -> None:
+        """Widen one range as far as possible."""
+        if not unit.numbers:
+            for value in unit.values:
+                self._take(*unit.with_value(self.low, self.high, value))
+            return
+        if not unit.inside(self.low, self.high).any():
+            self._anchor(unit, 0, len(unit.values) - 1)
+        inside = np.flatnonzero(unit.inside(self.low, self.high)).tolist()
+        if inside:
+            first = inside[0]
+            self._gallop(inside[-1], len(unit.values) - 1, lambda at: self._with(unit, at))
+            self._gallop(0, first, lambda steps: self._with(unit, first - steps))
+        if unit.flag >= 0:
+            self._take(*unit.with_value(self.low, self.high, None))
+
+    def free(self, unit: Unit) -> bool:
+        """Let go of a range altogether, if that may be."""
+        low, high = self.low.copy(), self.high.copy()
+        columns = [*unit.columns, *([unit.flag] if unit.flag >= 0 else [])]
+        low[columns], high[columns] = 0, self.scores.n_thresholds[columns]
+        return self._take(low, high)
 
     def _anchor(self, unit: Unit, first: int, last: int) -> bool:
         """Take in numbers, where so far there is a missing value only: all from ``first`` to ``last``, or a part."""
@@ -118,18 +162,10 @@ class _Widening:
         return self._take(*unit.with_value(self.low, self.high, unit.values[at]))
 
     def _take(self, low: IntArray, high: IntArray) -> bool:
-        """Make this the region if the class cannot change in it."""
+        """Make this the region if it may be."""
         if np.array_equal(low, self.low) and np.array_equal(high, self.high):
             return True
-        if any(in_region(self.scores, row, low, high) for row in self.against):
-            return False
-        answer = self.q.ask_region(low, high)
-        if answer.changes is None:
-            self.complete = False
-            return False
-        if answer.changes:
-            assert answer.witness is not None
-            self.against.append(answer.witness)
+        if not self._may(low, high):
             return False
         self.low, self.high = low, high
         return True

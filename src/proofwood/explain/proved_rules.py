@@ -1,0 +1,412 @@
+"""Few rules that a large ensemble obeys everywhere, and that together speak of most rows of a table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood import memory
+from proofwood.explain import arguments
+from proofwood.explain.explainer import Explainer
+from proofwood.explain.model.explained import Explained, explained
+from proofwood.explain.model.outcomes import Within
+from proofwood.explain.oracles.engines import make_oracle
+from proofwood.explain.oracles.regions import ask_region
+from proofwood.explain.proofs.checked import CheckedOracle
+from proofwood.explain.rule import DIGITS, Condition, conditions
+from proofwood.explain.search.grow import Points
+from proofwood.explain.search.rules import Region, Wanted, covering_regions
+from proofwood.explain.show.rules import plot_rules
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.printable import printable
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+
+REASONS = {
+    "covered": "the wanted share is covered",
+    "max_rules": "more rules cover more",
+    "exhausted": "no rule that keeps the limits was found for the others",
+    "time_limit": "the time limit was reached",
+    "memory_limit": "the memory limit was reached",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ProvedRule:
+    """Conditions, and a class that the model gives every row that meets them.
+
+    Parameters
+    ----------
+    region : the cells
+    model : what obeys the rule
+    n_rows : rows of the table that meet the conditions
+    n_new : those of them that meet no rule before
+    """
+
+    region: Region = field(repr=False)
+    model: Explained = field(repr=False)
+    n_rows: int
+    n_new: int
+
+    @property
+    def prediction(self) -> Any:
+        """The class."""
+        label = self.model.classes[self.region.label]
+        return label.item() if isinstance(label, np.generic) else label
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What the rule asks, in the units of the table."""
+        features = range(self.model.scores.n_features)
+        return conditions(self.model, self.region.low, self.region.high, features)
+
+    def text(self, digits: int | None = DIGITS) -> str:
+        """The rule in one line.
+
+        Parameters
+        ----------
+        digits : significant digits of thresholds, at least; longer ones are rounded inwards, so that the text says no
+            more than what is proved. None for the float64 numbers themselves
+        """
+        arguments.count(digits, "digits", least=1)
+        asked = " and ".join(condition.text(digits) for condition in self.conditions) or "always"
+        return printable(f"{asked} -> {self.prediction}")
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedRules:
+    """What a check of rules found.
+
+    Parameters
+    ----------
+    n_rules : how many there are
+    proved : how many of them the model was proved to obey; fewer where the time ended
+    broken : the first rule that does not hold, None without one
+    row : (n_inputs,) a row that meets it and has another class, as ``model.read`` gives rows; None without one
+    """
+
+    n_rules: int
+    proved: int
+    broken: int | None = None
+    row: FloatArray | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the model obeys all rules, proved."""
+        return self.proved == self.n_rules
+
+    def __str__(self) -> str:
+        if self.broken is not None:
+            return f"rule {self.broken + 1} does not hold"
+        return f"{self.proved} of {self.n_rules} rules proved"
+
+
+@dataclass(frozen=True, eq=False)
+class ProvedRules(Sequence[ProvedRule]):
+    """Rules that a model obeys for every row that meets their conditions, and how much of a table they speak of.
+
+    Parameters
+    ----------
+    rules : by the rows that each adds to those before it
+    model : what obeys them
+    n_rows : rows of the table
+    n_covered : those that meet some rule
+    status : why there are no more rules: ``"covered"`` (the wanted share is), ``"max_rules"``, ``"exhausted"``,
+        ``"time_limit"`` or ``"memory_limit"``. Whatever it is, the model obeys the rules
+    n_candidates : rules that were made, of which these were chosen
+    most_covered : no choice of so many of the candidates covers more rows, which is proved. Of rules that were not
+        made it says nothing
+    undecided : questions that stayed open, and counted as answered with no
+    seconds : taken
+    """
+
+    rules: tuple[ProvedRule, ...]
+    model: Explained = field(repr=False)
+    n_rows: int
+    n_covered: int
+    status: str
+    n_candidates: int
+    most_covered: int
+    undecided: int
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rules[index]
+
+    def __iter__(self) -> Iterator[ProvedRule]:
+        return iter(self.rules)
+
+    @property
+    def coverage(self) -> float:
+        """Share of the rows of the table that meet some rule."""
+        return self.n_covered / self.n_rows
+
+    def rule_of(self, X: Any) -> IntArray:
+        """(n_rows,) index of the first rule that each row meets, -1 where it meets none.
+
+        Parameters
+        ----------
+        X : rows as the model takes them
+        """
+        met = self._met(self.model.read(X))
+        return np.where(met.any(axis=0), met.argmax(axis=0), -1) if len(met) else np.full(met.shape[1], -1)
+
+    def predict(self, X: Any, *, otherwise: Any = None) -> npt.NDArray[Any]:
+        """Classes where some rule speaks.
+
+        Parameters
+        ----------
+        X : rows as the model takes them
+        otherwise : what stands for rows of which no rule speaks: ``"model"`` for what the model predicts, or None
+
+        Returns
+        -------
+        (n_rows,) array
+            Of objects, with None where no rule speaks; with ``"model"`` as the model itself gives classes.
+        """
+        arguments.choice(otherwise, "otherwise", (None, "model"))
+        rows = self.model.read(X)
+        rule = self.rule_of(X)
+        labels = np.array([one.region.label for one in self.rules] + [-1], dtype=np.int64)[rule]
+        if otherwise is None:
+            classes = np.append(self.model.classes.astype(object), [None])
+            return np.asarray(classes[labels])
+        silent = labels < 0
+        if silent.any():
+            labels[silent] = self.model.predict_codes(rows[silent])
+        return np.asarray(self.model.classes[labels])
+
+    def _met(self, rows: FloatArray) -> BoolArray:
+        """(n_rules, n_rows) which rows meet which rules. A missing value in a column that considers none meets none."""
+        known = np.ones(len(rows), dtype=bool)
+        for j in set(self.model.with_gaps_of(rows).missing) - set(self.model.missing):
+            levels = self.model.inputs[j].levels
+            known &= (rows[:, j] >= 0) & (rows[:, j] < len(levels)) if levels else ~np.isnan(rows[:, j])
+        met = np.zeros((len(self.rules), len(rows)), dtype=bool)
+        if known.any():
+            points = Points(self.model.scores, self.model.cells_of(rows[known]))
+            for number, rule in enumerate(self.rules):
+                met[number, known] = points.inside(rule.region.low, rule.region.high)
+        return met
+
+    def check(self, *, time_limit: float | None = None) -> CheckedRules:
+        """Prove rule by rule that the model obeys it, by trees of boxes that the checker of certificates accepts.
+
+        It shares no code with the search that found the rules.
+
+        Parameters
+        ----------
+        time_limit : seconds for all rules
+        """
+        limit = arguments.seconds(time_limit)
+        end = None if limit is None else time.monotonic() + limit
+        oracle = CheckedOracle(self.model.scores)
+        for number, rule in enumerate(self.rules):
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                return CheckedRules(len(self), number)
+            region = rule.region
+            answer = ask_region(oracle, region.low, region.high, region.label, seconds=left)
+            if answer.witness is not None:
+                row = self.model.row(answer.witness, like=np.zeros(len(self.model.inputs)))
+                return CheckedRules(len(self), number, number, row)
+            if answer.changes is None:
+                return CheckedRules(len(self), number)
+        return CheckedRules(len(self), len(self))
+
+    # ---------------------------------------------------------------------------------------------------------- output
+
+    def to_frame(self) -> pl.DataFrame:
+        """A frame of polars with a row for each rule.
+
+        Columns: ``prediction``, ``conditions`` (their number), ``rows`` (that meet it), ``new`` (of which no rule
+        before speaks), ``covered`` (share of the table so far), ``rule`` (exact), ``text`` (to read).
+        """
+        import polars as pl  # start-up time: the rules need no frame
+
+        so_far = np.cumsum([rule.n_new for rule in self.rules], dtype=np.int64)
+        return pl.DataFrame(
+            {
+                "prediction": [rule.prediction for rule in self.rules],
+                "conditions": [len(rule.conditions) for rule in self.rules],
+                "rows": [rule.n_rows for rule in self.rules],
+                "new": [rule.n_new for rule in self.rules],
+                "covered": (so_far / self.n_rows).tolist(),
+                "rule": [rule.text(None) for rule in self.rules],
+                "text": [rule.text() for rule in self.rules],
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values that JSON knows."""
+        return {
+            "rows": self.n_rows,
+            "covered": self.n_covered,
+            "status": self.status,
+            "candidates": self.n_candidates,
+            "most_covered_by_candidates": self.most_covered,
+            "rules": [
+                {
+                    "prediction": rule.prediction,
+                    "rows": rule.n_rows,
+                    "new": rule.n_new,
+                    "rule": rule.text(None),
+                    "conditions": [condition.to_dict() for condition in rule.conditions],
+                }
+                for rule in self.rules
+            ],
+        }
+
+    def export_text(self, digits: int | None = DIGITS) -> str:
+        """The rules, one line each, with the rows that meet it and those that it adds.
+
+        Parameters
+        ----------
+        digits : as in :meth:`ProvedRule.text`
+        """
+        lines = [f"{rule.n_rows:>{len(str(self.n_rows))}} rows, {rule.n_new} new: " for rule in self.rules]
+        width = max(map(len, lines), default=0)
+        return "\n".join(f"{line:<{width}}{rule.text(digits)}" for line, rule in zip(lines, self.rules, strict=True))
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw a bar per rule in the colour of its class: the rows that it adds, and those that rules before have.
+
+        Parameters
+        ----------
+        ax : where to draw; None makes a figure through pyplot
+        options : those of :func:`proofwood.explain.show.rules.plot_rules`
+        """
+        drawn = [(rule.region.label, rule.n_rows, rule.n_new, rule.text()) for rule in self.rules]
+        options = {"title": str(self), **options}
+        return plot_rules(drawn, self.model.classes.tolist(), self.n_rows, ax, **options)
+
+    def __str__(self) -> str:
+        rules = "1 rule" if len(self) == 1 else f"{len(self)} rules"
+        share = f"{self.n_covered} of {self.n_rows} rows ({100 * self.coverage:.1f} %)"
+        return f"{rules} for {share}, obeyed by the model everywhere; {REASONS[self.status]}"
+
+
+def proved_rules(
+    model: Any,
+    X: Any,
+    *,
+    max_rules: int = 12,
+    coverage: float = 1.0,
+    max_conditions: int | None = None,
+    time_limit: float | None = None,
+    memory_limit: int | str | None = None,
+    random_state: int = 0,
+) -> ProvedRules:
+    r"""Few rules that a model obeys everywhere, and that together speak of most rows of a table.
+
+    A rule is a region, made of ranges of numbers and sets of categories, and a class. That the model gives this class
+    to *every* row of the region, not only to those of the table, is proved.
+
+    Parameters
+    ----------
+    model : a fitted model that :class:`proofwood.Explainer` takes, or an ``Explainer`` of it
+    X : the table, as the model takes rows
+    max_rules : most rules
+    coverage : share of the rows of ``X`` that is wanted: where it is reached, with as few of the candidates as can be
+    max_conditions : most conditions of a rule; any number by default. Rules with fewer cover less
+    time_limit : seconds, None for no limit; the rules found by then are proved all the same
+    memory_limit : bytes that the search may add to the memory of the process, or a text such as "4GB"
+    random_state : of the choice of rows at which rules begin
+
+    Returns
+    -------
+    ProvedRules
+
+    Raises
+    ------
+    TypeError
+        If the model is of no supported kind.
+    ValueError
+        If an argument is wrong, or ``X`` has no rows.
+
+    Notes
+    -----
+    A rule begins at a row, with all its values or with those of an explanation of it. It takes in one row of its class
+    after the other, the nearest first, for as long as the model can be proved to have one class in the region. Then
+    conditions are let go where they can be, and the others widened. Rows that no rule has yet come next. Of all rules
+    made so those are chosen that cover most, which for the candidates is best up to ``most_covered``. A question that
+    takes longer than a second counts as answered with no, so that answers about large models depend on the machine.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from proofwood import proved_rules
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> forest = RandomForestClassifier(100, max_depth=4, random_state=0).fit(X, y)
+    >>> rules = proved_rules(forest, X, max_rules=4)
+    >>> len(rules), rules.check().ok
+    (4, True)
+    """
+    began = time.monotonic()
+    seconds = arguments.seconds(time_limit)
+    wanted_rules = arguments.count(max_rules, "max_rules", least=1)
+    max_conditions = arguments.count(max_conditions, "max_conditions", least=1)
+    if wanted_rules is None:
+        raise TypeError("max_rules=None: expected an integer from 1")
+    share = arguments.weight(coverage, "coverage")
+    if not 0 < share <= 1:
+        raise ValueError(f"coverage={coverage!r}: expected a share of the rows above 0, up to 1")
+    read = _read(model, X)
+    rows = read.read(X)
+    if not len(rows):
+        raise ValueError("X has no rows: expected the table that the rules are to speak of")
+    read = read.with_gaps_of(rows)
+    end = None if seconds is None else began + seconds
+    with memory.within(memory_limit):
+        cells, back, weight = np.unique(read.cells_of(rows), axis=0, return_inverse=True, return_counts=True)
+        codes = np.zeros(len(cells), dtype=np.int64)
+        codes[back.ravel()] = read.predict_codes(rows)
+        sums = np.sort(read.sums_of(cells), axis=1)
+        lead = sums[:, -1] - sums[:, -2] if sums.shape[1] > 1 else sums[:, -1]
+        wanted = Wanted(int(np.ceil(share * len(rows) - 1e-9)), wanted_rules, max_conditions, random_state)
+        found = covering_regions(make_oracle("auto", read.scores), cells, codes, weight, lead, wanted, end)
+    rules, done = [], np.zeros(len(cells), dtype=bool)
+    for region in found.regions:
+        new = region.covers & ~done
+        rules.append(ProvedRule(region, read, int(weight[region.covers].sum()), int(weight[new].sum())))
+        done |= region.covers
+    return ProvedRules(
+        rules=tuple(rules),
+        model=read,
+        n_rows=len(rows),
+        n_covered=int(weight[done].sum()),
+        status=found.status,
+        n_candidates=found.n_candidates,
+        most_covered=found.chosen.upper_bound,
+        undecided=found.undecided,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _read(model: Any, X: Any) -> Explained:
+    """The model as a conversion whose classes are the same for all rows."""
+    if isinstance(model, Explainer | Explained):
+        read = model.model if isinstance(model, Explainer) else model
+    else:
+        read = explained(model, X=X)
+    if isinstance(read.outcome, Within):
+        raise ValueError(
+            "target=('within', ...) is about the prediction of one row, and the rules are about many: expected a "
+            "target that is the same for all rows, such as ('>=', v) or a list of cuts"
+        )
+    return read

@@ -1,0 +1,187 @@
+"""Few proved regions that together hold most rows of a table."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from proofwood import memory
+from proofwood.explain.oracles.oracle import Oracle
+from proofwood.explain.search.cover import Chosen, fewest_covering, most_covered
+from proofwood.explain.search.extract import abductive
+from proofwood.explain.search.grow import Grower, Points
+from proofwood.explain.search.questions import Questions
+from proofwood.model.node_table import BoolArray, IntArray
+
+SHARE = 0.9
+"""Share of the time after which no further regions are made: the rest is for the choice among them."""
+QUESTIONS = 5.0
+"""Seconds for the explanation that a region begins with; what is proved by then is taken."""
+CLASSES = 4
+"""Classes that get a region in each turn: those with most rows left."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A region in which every row has one class.
+
+    Parameters
+    ----------
+    label : the class
+    low, high : (n_columns,) least and greatest cells; see :mod:`proofwood.explain.model.regions`
+    covers : (n_points,) which rows of the table it holds
+    """
+
+    label: int
+    low: IntArray = field(repr=False)
+    high: IntArray = field(repr=False)
+    covers: BoolArray = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Regions, and what is known of them.
+
+    Parameters
+    ----------
+    regions : by what each adds to those before it
+    status : "covered", "max_rules", "exhausted", "time_limit" or "memory_limit"
+    chosen : how much they cover, and how much so many of the candidates cover at most
+    n_candidates : regions that were made
+    asked, undecided : questions to the engine, and those that stayed open
+    """
+
+    regions: tuple[Region, ...]
+    status: str
+    chosen: Chosen
+    n_candidates: int
+    asked: int
+    undecided: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the regions are to be.
+
+    Parameters
+    ----------
+    weight : of rows that they cover together; at most
+    regions : most regions
+    conditions : most ranges that one limits, None for any number
+    seed : of the random choices
+    """
+
+    weight: int
+    regions: int
+    conditions: int | None
+    seed: int
+
+
+def covering_regions(
+    oracle: Oracle,
+    cells: IntArray,
+    codes: IntArray,
+    weight: IntArray,
+    lead: IntArray,
+    wanted: Wanted,
+    end: float | None,
+) -> Found:
+    """Regions that cover most rows of a table, or a wanted weight of them by few.
+
+    Parameters
+    ----------
+    oracle : an engine
+    cells : (n, n_columns) rows, no two alike
+    codes, weight : (n,) class of each, and how often it is there
+    lead : (n,) by how much its class leads: regions begin at rows that are neither the safest nor the least safe
+    wanted : what they are to be
+    end : time of ``time.monotonic()`` at which to stop
+    """
+    now = time.monotonic()
+    made_until = None if end is None else now + SHARE * max(0.0, end - now)
+    grower = Grower(oracle, Points(oracle.scores, cells), codes, made_until)
+    search = _Search(grower, weight, lead, wanted)
+    status = search.run()
+    if not search.pool:
+        return Found((), status, Chosen((), 0, 0), 0, grower.asked, grower.undecided)
+    covers = np.stack([region.covers for region in search.pool])
+    chosen = most_covered(covers, weight, search.turns, end)
+    if status == "covered":
+        chosen = fewest_covering(covers, weight, wanted.weight, chosen, end)
+    regions = tuple(search.pool[place] for place in chosen.sets)
+    return Found(regions, status, chosen, len(search.pool), grower.asked, grower.undecided)
+
+
+class _Search:
+    """Turns: a few more regions in each, and the one of all so far that adds most counts as taken."""
+
+    def __init__(self, grower: Grower, weight: IntArray, lead: IntArray, wanted: Wanted) -> None:
+        self.grower, self.weight, self.lead, self.wanted = grower, weight, lead, wanted
+        self.codes = grower.codes
+        self.left = np.ones(len(self.codes), dtype=bool)
+        self.tried = np.zeros(len(self.codes), dtype=bool)
+        self.pool: list[Region] = []
+        self.turns = 0
+        self._random = np.random.default_rng(wanted.seed)
+
+    def run(self) -> str:
+        """Make regions until they are enough; why it ended."""
+        while int(self.weight[~self.left].sum()) < self.wanted.weight:
+            if self.turns == self.wanted.regions:
+                return "max_rules"
+            if memory.lacked():
+                return "memory_limit"
+            if self.grower.over:
+                return "time_limit"
+            seeds = self._seeds()
+            self.pool += [region for seed in seeds for region in self._regions(seed)]
+            gains = [int(self.weight[region.covers & self.left].sum()) for region in self.pool]
+            if max(gains, default=0) > 0:
+                self.left &= ~self.pool[int(np.argmax(gains))].covers
+                self.turns += 1
+            elif not seeds:
+                return "exhausted"
+        return "covered"
+
+    def _seeds(self) -> list[int]:
+        """A row of each class with many rows left, and any other one."""
+        rows = np.flatnonzero(self.left & ~self.tried)
+        if not rows.size:
+            return []
+        classes, counts = np.unique(self.codes[rows], return_counts=True)
+        seeds = []
+        for code in classes[np.argsort(-counts, kind="stable")][:CLASSES].tolist():
+            mine = rows[self.codes[rows] == code]
+            seeds.append(int(mine[np.argsort(-self.lead[mine], kind="stable")[mine.size // 4]]))
+        seeds.append(int(self._random.choice(rows)))
+        return list(dict.fromkeys(seeds))
+
+    def _regions(self, seed: int) -> list[Region]:
+        """Regions around a row: one that begins with all its values, one with those that explain its class."""
+        grower = self.grower
+        if grower.over:
+            return []
+        self.tried[seed] = True
+        todo = np.flatnonzero(self.left)
+        regions = [grower.grown(seed, todo)]
+        if regions[0] is not None and not grower.over:
+            questions = Questions(grower.oracle, grower.points.cells[seed], int(self.codes[seed]))
+            questions.deadline = grower.soon(QUESTIONS)
+            start = sorted(questions.greedy_seed([]))
+            why = abductive(questions, start=start, proved=True)
+            if why.proved:
+                regions.append(grower.grown(seed, todo, sorted(why.features)))
+        found = []
+        for region in regions:
+            if region is None:
+                continue
+            if self.wanted.conditions is not None and grower.limited(*region) > self.wanted.conditions:
+                continue
+            covers = grower.points.inside(*region)
+            label = int(self.codes[seed])
+            if (self.codes[covers] != label).any():
+                raise AssertionError("a region that is proved to have one class holds a row of another")
+            found.append(Region(label, *region, covers))
+        return found

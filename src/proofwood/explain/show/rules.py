@@ -1,0 +1,67 @@
+"""A picture of rules with matplotlib: a bar per rule, as long as the rows of the table that it speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from proofwood.printable import printable
+from proofwood.show.palette import Palette, class_colours, tint
+from proofwood.show.plot import checked_size, need_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LONGEST = 80
+"""Characters of a rule that are written in the picture."""
+
+
+def plot_rules(
+    rules: Sequence[tuple[int, int, int, str]],
+    classes: Sequence[Any],
+    n_rows: int,
+    ax: Axes | None = None,
+    *,
+    figsize: tuple[float, float] | None = None,
+    title: str | None = None,
+    palette: Palette | None = None,
+) -> Axes:
+    """Draw rules.
+
+    Parameters
+    ----------
+    rules : class, rows that meet it, those of them that are new, and text of each
+    classes : labels
+    n_rows : rows of the table
+    ax : where to draw; None makes a figure through pyplot
+    figsize : inches of a new figure
+    title : line above the picture
+    palette : as in :func:`proofwood.show.palette.class_colours`
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    need_matplotlib()
+    if ax is None:
+        import matplotlib.pyplot as plt  # optional
+
+        size = checked_size(figsize) or (8.0, 1.0 + 0.6 * max(1, len(rules)))
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    elif figsize is not None:
+        raise ValueError("figsize is for a new figure: leave it out, or leave out ax")
+    colours = class_colours(len(classes), palette, classes)
+    for line, (label, n, new, text) in enumerate(rules):
+        ax.barh(line, new / n_rows, height=0.4, color=tint(colours[label], 0.8))
+        ax.barh(line, (n - new) / n_rows, left=new / n_rows, height=0.4, color=tint(colours[label], 0.3))
+        told = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+        ax.text(0, line - 0.25, printable(told), ha="left", va="bottom", fontsize="small", parse_math=False)
+    ax.set_yticks(range(len(rules)), [str(line + 1) for line in range(len(rules))])
+    ax.set_ylim(max(1, len(rules)) - 0.4, -0.8)
+    ax.set_xlabel("share of the rows; pale: of which a rule above speaks, too")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    if title is not None:
+        ax.set_title(printable(title), parse_math=False)
+    return ax
