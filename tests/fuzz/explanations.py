@@ -24,7 +24,7 @@ from proofwood.data.kinds import Kind
 from proofwood.explain.answers.possible import Region
 from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
-from proofwood.explain.model.tariffs import weights_of
+from proofwood.explain.model.tariffs import read_tariff, weights_of
 from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
 from proofwood.explain.rule import Condition
 from tests.fuzz import _prices, _records
@@ -370,6 +370,8 @@ class Checks:
     def counterfactual(self, metric: str, rng: np.random.Generator, certificate: bool = False) -> None:
         """The row has another class, and no row of the grid with another class is nearer."""
         options = self.priced(rng) if metric != "changes" else {}
+        # a certificate knows one price per unit of each column
+        certificate &= read_tariff(self.explainer.model, self.x, options.get("weights")).per_unit is not None
         wanted, about = self.grid.codes != self.grid.codes[self.at], {}
         if rng.random() < 0.4:  # one class only
             classes = self.explainer.model.classes.tolist()

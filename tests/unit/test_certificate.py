@@ -21,7 +21,7 @@ from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, 
 from proofwood.explain.proofs.certificate_content import digest
 from proofwood.explain.proofs.refute import Form
 from proofwood.explain.proofs.verify import verify
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.solvers import CertificateError
 from tests.command_line import invoke, worked
 from tests.explain_models import agreeing, beats, grid, random_model, running_example
@@ -63,6 +63,9 @@ class Real:
 
     def cells_of(self, X: FloatArray) -> IntArray:
         return np.asarray(X).astype(np.int64)
+
+    def are_plausible(self, X: FloatArray) -> BoolArray:
+        return np.ones(len(X), dtype=bool)
 
     def predict_codes(self, X: FloatArray) -> IntArray:
         return np.array([self.scores.winner(cells) for cells in self.cells_of(X)])

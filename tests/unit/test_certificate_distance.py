@@ -453,21 +453,21 @@ def test_without_time_there_is_no_certificate() -> None:
     make = DistanceCertifier(
         case.scores, case.cells, case.label, case.session.oracle, model=case.model, x=case.row, seconds=0.0
     )
-    prices, per_unit = cell_prices(case.model, case.row, case.cells)
+    prices, tariff = cell_prices(case.model, case.row, case.cells)
     for metric in ("l1", "linf"):
         found = made.counterfactual(X[0], metric=metric, time_limit=10)
         cells = next(iter(found.witness_cells.values()))
         with pytest.raises(NoCertificateError, match="in time"):
-            make.distance(metric, per_unit.tolist(), prices, found=cells)
+            make.distance(metric, tariff.per_unit.tolist(), prices, found=cells)
 
 
 def test_a_bound_that_is_not_the_distance_says_so() -> None:
     made = explainer()
     found = made.counterfactual(row(), certificate=True)
     case = made._case(row(), None, None)
-    prices, per_unit = cell_prices(case.model, case.row, case.cells)
+    prices, tariff = cell_prices(case.model, case.row, case.cells)
     half = replace(found, status="feasible", lower_bound=found.distance / 2, certificate=None)
-    content: Any = certified_distance(case, half, per_unit, prices, []).certificate
+    content: Any = certified_distance(case, half, tariff, prices, []).certificate
     assert content["status"] == "feasible"
     assert content["distance"]["least"] == pytest.approx(found.distance / 2)
     assert "whether one between these distances does is not said" in content["claim"]
