@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, IsolationForest, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -496,3 +496,38 @@ def test_grids_of_two_rows_are_told_apart() -> None:
     for least in (math.nextafter(threshold, 1.0), 0.6, 1.0):
         forged = {**content, "distance": {**content["distance"], "least": least, "distance": 1.0}}
         assert not passes(signed(forged))
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"constraints": ["a + b <= 5"]}, "knows the price of each column by itself"),
+        ({"weights": {"a": (1.0, 2.0)}}, "one finite number for each column"),
+        ({"weights": {"a": math.inf}}, "one finite number for each column"),
+        ({"weights": {"a": lambda now, then: abs(then - now)}}, "one finite number for each column"),
+    ],
+)
+def test_what_no_certificate_can_say_is_refused_at_once(options: dict[str, Any], why: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    forest = RandomForestClassifier(5, random_state=0).fit(X, X.sum(axis=1) > 0)
+    made = Explainer(forest, feature_names=["a", "b"])
+    with pytest.raises(ValueError, match=why):
+        made.counterfactual(X[0], certificate=True, **options)
+    assert made.counterfactual(X[0], **options).status == "optimal"
+
+
+def test_plausible_rows_have_no_certificate() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    forest = RandomForestClassifier(5, random_state=0).fit(X, X.sum(axis=1) > 0)
+    made = Explainer(forest, plausible=IsolationForest(n_estimators=5, random_state=0).fit(X))
+    inlier = X[made.model.are_plausible(X)][0]
+    for ask in (
+        lambda: made.counterfactual(inlier, certificate=True),
+        lambda: made.robustness(inlier, certificate=True),
+        lambda: made.abductive(inlier, certificate=True),
+        lambda: made.possible({}, certificate=True),
+    ):
+        with pytest.raises(ValueError, match="a certificate proves what holds of all rows"):
+            ask()
