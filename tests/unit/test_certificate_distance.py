@@ -17,6 +17,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, IsolationForest, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 import naive_explain as naive
 from proofwood import Explainer
@@ -515,6 +516,37 @@ def test_what_no_certificate_can_say_is_refused_at_once(options: dict[str, Any],
     with pytest.raises(ValueError, match=why):
         made.counterfactual(X[0], certificate=True, **options)
     assert made.counterfactual(X[0], **options).status == "optimal"
+
+
+@pytest.mark.parametrize("weight", [1e-200, 1e-163, 1e-155, 1e-9, 1.0, 1e9, 1e148])
+@pytest.mark.parametrize("metric", ["l1", "l2", "linf"])
+def test_very_small_and_very_large_prices(metric: str, weight: float) -> None:
+    X = np.arange(20.0)[:, None]
+    made = Explainer(DecisionTreeClassifier().fit(X, X[:, 0] > 10))
+    found = made.counterfactual([2.0], metric=metric, weights=weight, certificate=True, time_limit=20)
+    assert found.status == "optimal"
+    assert found.certificate is not None
+    assert all(check.passed for check in check_certificate(found.certificate, made.model))
+
+
+@pytest.mark.parametrize("metric", ["l1", "l2", "linf"])
+def test_prices_that_sums_do_not_hold_are_refused(metric: str) -> None:
+    X = np.arange(20.0)[:, None]
+    made = Explainer(DecisionTreeClassifier().fit(X, X[:, 0] > 10))
+    with pytest.raises(ValueError, match="too much for sums of prices"):
+        made.counterfactual([2.0], metric=metric, weights=1e308)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_roots_are_rounded_as_they_say(power: int) -> None:
+    rng = np.random.default_rng(0)
+    numbers = [Fraction(float(x)) for x in 10.0 ** rng.uniform(-320, 308, 300)]
+    for exact in [Fraction(0), *numbers, *(a / 3 for a in numbers), *(a * a for a in numbers[:50])]:
+        below, above = root(exact, power), root(exact, power, up=True)
+        assert Fraction(below) ** power <= exact
+        if math.isfinite(above):
+            assert Fraction(above) ** power >= exact
+            assert above in (below, math.nextafter(below, math.inf))
 
 
 def test_plausible_rows_have_no_certificate() -> None:

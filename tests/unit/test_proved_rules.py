@@ -11,16 +11,26 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, proved_rules
 from proofwood.explain.search.cover import fewest_covering, most_covered
-from tests.fuzz.proved_rules import one_case
+from tests.fuzz.proved_rules import MODELS, one_case
 
+BOOSTERS = ("xgboost", "lightgbm")
 IRIS, LABELS = load_iris(return_X_y=True, as_frame=True)
+NUMBERS = [
+    pytest.param(n, marks=[pytest.mark.needs(name)] if (name := MODELS[n % len(MODELS)].__name__) in BOOSTERS else [])
+    for n in range(8)
+]
 FOREST = RandomForestClassifier(100, max_depth=4, random_state=0).fit(IRIS, LABELS)
 
 
@@ -51,9 +61,18 @@ def test_a_forest_of_a_hundred_trees_obeys_few_rules() -> None:
     assert rules.n_covered == (said[:150] >= 0).sum()
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", NUMBERS)
 def test_random_models_obey_their_rules_in_all_cells(number: int) -> None:
     one_case(number)
+
+
+def test_rules_are_about_all_rows() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 8, (80, 4)).astype(float)
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, X[:, 0] + X[:, 1] > X[:, 2] + 3)
+    made = Explainer(forest, plausible=IsolationForest(n_estimators=2, max_samples=8, random_state=0).fit(X))
+    with pytest.raises(ValueError, match="cannot be asked about plausible rows only"):
+        proved_rules(made, X)
 
 
 def test_a_share_is_covered_by_as_few_candidates_as_can_be() -> None:

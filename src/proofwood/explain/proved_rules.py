@@ -409,4 +409,5 @@ def _read(model: Any, X: Any) -> Explained:
             "target=('within', ...) is about the prediction of one row, and the rules are about many: expected a "
             "target that is the same for all rows, such as ('>=', v) or a list of cuts"
         )
+    read.of_every_row("which rules the model obeys everywhere")
     return read

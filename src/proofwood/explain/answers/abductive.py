@@ -8,7 +8,7 @@ from typing import get_args
 
 from proofwood.explain import arguments
 from proofwood.explain.answers.case import Case
-from proofwood.explain.answers.certified import certified
+from proofwood.explain.answers.certified import certified, uncertified
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.model.regions import in_region, units
 from proofwood.explain.model.space import Key
@@ -42,6 +42,8 @@ def abductive(
     arguments.flags(smallest=smallest, inflate=inflate, greedy=greedy, certificate=certificate)
     arguments.choice(method, "method", get_args(Method))
     case.require_plausible()
+    if certificate:
+        uncertified(case.model)
     given = [] if order is None else case.features(order, "order")
     kept, left_free = case.features(keep, "keep"), case.features(free, "free")
     first = None if start is None else case.features(start, "start")

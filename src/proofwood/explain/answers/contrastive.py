@@ -46,6 +46,8 @@ def contrastive(
 ) -> Explanation:
     """The explanation, with the options of :meth:`proofwood.Explainer.contrastive`."""
     arguments.flags(smallest=smallest, certificate=certificate)
+    if certificate:
+        uncertified(case.model)
     fixed = case.features(immutable, "immutable")
     given = None if order is None or smallest else case.features(order, "order")
     lower, optimal = float("nan"), False

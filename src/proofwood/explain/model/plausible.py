@@ -72,8 +72,11 @@ class Plausible:
     def takes_missing(self) -> tuple[int, ...]:
         """Inputs of the model in which it takes a missing value."""
         flags = self.adapted.forest.takes_missing
-        given = [] if flags is None else zip(self.adapted.sources, flags.tolist(), strict=True)
-        return tuple(self.columns[s.column] for s, flag in given if flag and s.table is None and not s.steps)
+        takes: dict[int, bool] = {}
+        for source, flag in [] if flags is None else zip(self.adapted.sources, flags.tolist(), strict=True):
+            column = self.columns[source.column]
+            takes[column] = takes.get(column, True) and source.takes_missing(bool(flag))
+        return tuple(column for column, does in takes.items() if does)
 
     def holds(self, X: FloatArray) -> BoolArray:
         """(n_rows,) whether rows (n_rows, n_inputs) are plausible, as the isolation forest itself says."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeVar
 
@@ -17,6 +18,8 @@ from proofwood.explain.model.tariffs import Choice, Tariff, Weights, read_tariff
 from proofwood.model.node_table import FloatArray, IntArray
 
 Metric = Literal["l1", "l2", "linf", "changes"]
+MOST = 1e300
+"""Most that a change may add to a sum of prices; what costs more would count as forbidden."""
 
 
 def cell_prices(
@@ -120,10 +123,16 @@ def _prices_of_numbers(model: Explained, tariff: Tariff, g: int, own: int, metri
             (np.s_[:own], tariff.row[j] - high[:own], tariff.rate(j, False)),
         ):
             # the value is another one in any case, also where it is as near as can be
-            price[part] = math.inf if math.isinf(rate) else raised(rate * np.maximum(0.0, away), metric)
+            price[part] = math.inf if math.isinf(rate) else raised(_times(rate, np.maximum(0.0, away)), metric)
     price[own:] = np.maximum.accumulate(price[own:])
     price[: own + 1] = np.maximum.accumulate(price[: own + 1][::-1])[::-1]
     return price
+
+
+def _times(rate: float, away: FloatArray) -> FloatArray:
+    """Prices of changes of numbers, as large as float64 holds where they are larger."""
+    with np.errstate(over="ignore"):
+        return np.minimum(rate * np.minimum(away, sys.float_info.max), sys.float_info.max)
 
 
 def _inside(model: Explained, j: int, low: FloatArray) -> FloatArray:
@@ -336,8 +345,15 @@ Some = TypeVar("Some", float, FloatArray)
 
 
 def raised(price: Some, metric: Metric) -> Some:
-    """What a price adds to the sum that is least."""
-    return price * price if metric == "l2" else price
+    """What a price adds to the sum that is least; ValueError where that is more than such sums hold."""
+    with np.errstate(over="ignore"):
+        found = price * price if metric == "l2" else price
+    if np.any(np.isfinite(price) & ~(np.asarray(found) <= MOST)):
+        raise ValueError(
+            f"a change costs {np.max(np.asarray(price)[np.isfinite(price)]):g}, which is too much for sums of prices "
+            f"(at most {MOST:g}, and for metric='l2' the square): state lower weights, or math.inf to forbid changes"
+        )
+    return found
 
 
 def _choices(model: Explained) -> list[int]:

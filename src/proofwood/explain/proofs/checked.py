@@ -36,6 +36,8 @@ class CheckedOracle(QuestionOracle):
 
     def __init__(self, scores: ScoreModel) -> None:
         super().__init__(scores)
+        if scores.beside is not None:
+            raise ValueError("boxes prove what holds of all rows: of plausible rows only, ask another engine")
         self._search = SearchOracle(scores)
         self._prover = BoxProver(scores)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -187,10 +188,9 @@ class DistanceCertifier(Certifier):
         total = sum((price[cell] for price, cell in zip(every, found.tolist(), strict=True)), start=Fraction(0))
         if bound is not None:
             total = min(total, Fraction(bound * _SLIGHTLY_LESS) ** measure.power)
-        dearest = max((one for price in every for one in price if one <= total), default=Fraction(0))
-        if dearest <= 0:
+        if total <= 0:
             return []
-        told["unit"] = unit = math.frexp(float(dearest))[1] - _PRICE_BITS
+        told["unit"] = unit = math.frexp(float(total))[1] - _PRICE_BITS
         scale = Fraction(2) ** -unit
         whole = [np.array([_floor(one, total, scale) for one in price], dtype=np.int64) for price in every]
         most = sum(int(price[cell]) for price, cell in zip(whole, found.tolist(), strict=True))
@@ -226,9 +226,22 @@ def _floor(price: Fraction, most: Fraction, scale: Fraction) -> int:
 def root(total: Fraction | float, power: int = 1, *, up: bool = False) -> float:
     """A power's root as a number that is not above it, or with ``up`` not below it."""
     exact = Fraction(total)
-    found = math.sqrt(float(exact)) if power == 2 else float(exact)
-    while Fraction(found) ** power > exact:
-        found = math.nextafter(found, -math.inf)
-    while Fraction(following := math.nextafter(found, math.inf)) ** power <= exact:
-        found = following
+    found = _rounded_down(_square_root(exact) if power == 2 else exact)
+    while (following := math.nextafter(found, math.inf)) < math.inf and Fraction(following) ** power <= exact:
+        found = following  # a step or two
     return math.nextafter(found, math.inf) if up and Fraction(found) ** power < exact else found
+
+
+def _square_root(exact: Fraction) -> Fraction:
+    """A root of which the square is not above, with at least 60 correct bits."""
+    size = exact.denominator.bit_length() - exact.numerator.bit_length()
+    bits = 64 + max(0, size) // 2
+    return Fraction(math.isqrt((exact.numerator << 2 * bits) // exact.denominator), 1 << bits)
+
+
+def _rounded_down(exact: Fraction) -> float:
+    """The greatest float64 that is not above a number from 0."""
+    if exact >= Fraction(sys.float_info.max):
+        return sys.float_info.max
+    found = float(exact)
+    return math.nextafter(found, -math.inf) if Fraction(found) > exact else found
