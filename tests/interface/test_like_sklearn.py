@@ -177,8 +177,10 @@ def test_float32_that_merges_rows_is_refused_and_thresholds_move_where_they_need
 def test_refusals_say_what_to_do():
     with pytest.raises(ValueError, match=r"oblique splits.*to_python\(\).*splits='univariate'"):
         oblique().to_sklearn()
+    seen = table(400)[["seen at"]]
+    late = OptimalTreeClassifier(1).fit(seen, seen["seen at"] > seen["seen at"].median())
     with pytest.raises(PrecisionError, match=r"'seen at'.*microseconds.*to_sklearn\(X\)"):
-        models()["skeleton"].to_sklearn()
+        late.to_sklearn()
     with pytest.raises(ValueError, match="y is given without X"):
         models()["tree"].to_sklearn(y=[0])
 
