@@ -10,7 +10,8 @@ import numpy as np
 
 from proofwood import Explainer, proved_rules
 from tests.fuzz import _records, explanations
-from tests.fuzz.born_again import MODELS, _known
+from tests.fuzz.born_again import MODELS as MODELS
+from tests.fuzz.born_again import _known, make
 from tests.fuzz.explanations import Case, Grid, holds
 
 
@@ -68,11 +69,6 @@ def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:
         assert np.array_equal(found._met(grid.rows).argmax(axis=0)[done_grid >= 0], done_grid[done_grid >= 0]), told
     counts[found.status] += 1
     counts["rules"] += len(found)
-
-
-def make(seed: int, number: int) -> tuple[Case, np.random.Generator]:
-    """The case of a number, and the generator with which to go on."""
-    return explanations.make(seed, number, MODELS)
 
 
 def one_case(number: int) -> Counter[str]:
