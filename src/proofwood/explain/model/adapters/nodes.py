@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from proofwood.model.node_table import LEAF, FloatArray
 
 Edge = tuple[list[int], int]
 """A list of children, and the place in it that a node goes to."""
+Sides = tuple[list[Edge], list[Edge]]
+"""The edges that go on where a test is low, and where it is high."""
 
 
 class Nodes:
@@ -76,17 +79,33 @@ def with_gap(tree: ScoredTree, gap: tuple[float, float]) -> ScoredTree:
     tree : none of its thresholds is inside the gap, and none of its tests is for categories
     gap : see :func:`add_with_gap`
     """
+
+    def test(nodes: Nodes, node: int) -> Sides:
+        column, threshold = int(tree.feature[node]), float(tree.threshold[node])
+        return add_with_gap(nodes, column, threshold, gap, bool(tree.missing_low[node]))
+
+    return rewritten(tree, test)
+
+
+def rewritten(tree: ScoredTree, test: Callable[[Nodes, int], Sides]) -> ScoredTree:
+    """The tree with other tests.
+
+    Parameters
+    ----------
+    tree : ScoredTree
+    test : adds what stands for the test of a node; returns the edges that go on where it is low, and where it is high.
+        A side without edges is left out
+    """
     nodes = Nodes(tree.value.shape[1])
     pending: list[tuple[int, list[Edge]]] = [(0, [])]
     while pending:
         node, edges = pending.pop()
         join(edges, len(nodes))
-        column = int(tree.feature[node])
-        if column == LEAF:
+        if tree.feature[node] == LEAF:
             nodes.add_leaf(tree.value[node])
             continue
-        lows, highs = add_with_gap(nodes, column, float(tree.threshold[node]), gap, bool(tree.missing_low[node]))
-        pending += [(int(tree.high[node]), highs), (int(tree.low[node]), lows)]
+        lows, highs = test(nodes, node)
+        pending += [(int(tree.high[node]), highs)] * bool(highs) + [(int(tree.low[node]), lows)] * bool(lows)
     return nodes.tree()
 
 

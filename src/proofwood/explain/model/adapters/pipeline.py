@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.kinds import Kind
-from proofwood.explain.model.adapters.nodes import Edge, Nodes, join
+from proofwood.explain.model.adapters.nodes import Nodes, Sides, rewritten
 from proofwood.explain.model.adapters.reading import Adapted, absent, column_names, mixed
 from proofwood.explain.model.adapters.sklearn import codes_of, unnamed
 from proofwood.explain.model.adapters.tracing import Trace, Traced, traced_through, unknown_to
@@ -25,7 +25,7 @@ from proofwood.explain.model.forest import Forest, ScoredTree
 from proofwood.explain.model.sources import Source
 from proofwood.explain.model.space import Gap, Input
 from proofwood.explain.model.steps import LARGEST, Step, through
-from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
 MISSING = "(missing)"
 """Text of a missing value that is a category."""
@@ -190,29 +190,23 @@ def _without_bins(forest: Forest, traced: list[Traced]) -> tuple[Forest, list[Tr
 
 def _of_numbers(tree: ScoredTree, traced: Sequence[Traced], numbers: Mapping[Traced, int]) -> ScoredTree:
     """A tree whose tests for bins are tests for the number of the bin."""
-    nodes = Nodes(tree.value.shape[1])
-    pending: list[tuple[int, list[Edge]]] = [(0, [])]
-    while pending:
-        node, edges = pending.pop()
-        join(edges, len(nodes))
-        column = int(tree.feature[node])
-        if column == LEAF:
-            nodes.add_leaf(tree.value[node])
-            continue
-        one, threshold = traced[column], float(tree.threshold[node])
+
+    def test(nodes: Nodes, node: int) -> Sides:
+        column, threshold = int(tree.feature[node]), float(tree.threshold[node])
+        one = traced[column]
         if one.bin is None:
-            lows, highs = nodes.sides(nodes.add(column, threshold, bool(tree.missing_low[node])))
-        else:
-            outside, inside = (through(one.after, np.array([0.0, 1.0])) <= threshold).tolist()
-            number = numbers[replace(one, bin=None, after=())]
-            lower = nodes.add(number, one.bin - 0.5, False)
-            upper = nodes.add(number, one.bin + 0.5, False)
-            nodes.high[lower] = upper
-            ends = [(nodes.low, lower), (nodes.high, upper)], [(nodes.low, upper)]
-            lows = [edge for edges, low in zip(ends, (outside, inside), strict=True) if low for edge in edges]
-            highs = [edge for edges, low in zip(ends, (outside, inside), strict=True) if not low for edge in edges]
-        pending += [(int(tree.high[node]), highs)] * bool(highs) + [(int(tree.low[node]), lows)] * bool(lows)
-    return nodes.tree()
+            return nodes.sides(nodes.add(column, threshold, bool(tree.missing_low[node])))
+        outside, inside = (through(one.after, np.array([0.0, 1.0])) <= threshold).tolist()
+        number = numbers[replace(one, bin=None, after=())]
+        lower = nodes.add(number, one.bin - 0.5, False)
+        upper = nodes.add(number, one.bin + 0.5, False)
+        nodes.high[lower] = upper
+        ends = [(nodes.low, lower), (nodes.high, upper)], [(nodes.low, upper)]
+        lows = [edge for edges, low in zip(ends, (outside, inside), strict=True) if low for edge in edges]
+        highs = [edge for edges, low in zip(ends, (outside, inside), strict=True) if not low for edge in edges]
+        return lows, highs
+
+    return rewritten(tree, test)
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
