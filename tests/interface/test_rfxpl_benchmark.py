@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,46 @@ def test_a_set_without_data_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PROOFWOOD_DATA", str(tmp_path))
     rfxpl.main(["table1", "--sets", "iris", "--out", str(tmp_path / "out")])
     assert "Without data: iris." in (tmp_path / "out" / "table1.md").read_text()
+
+
+AUTHORS = """
+class Formula:
+    nVars, nClauses = 7, 9
+
+class Forest:
+    def __init__(self, trees):
+        self.trees = trees
+
+    def predict(self, row):
+        votes = [int(tree.predict(row.reshape(1, -1))[0]) for tree in self.trees]
+        return max(set(votes), key=votes.count)
+
+class Explainer:
+    assums = [1, -2, 3]
+
+class XRF:
+    def __init__(self, model, features, classes):
+        self.f, self.names, self.x = Forest(model.estimators()), features, Explainer()
+
+    def encode(self, row, kind):
+        assert kind == "sat"
+        self.enc = Formula()
+
+    def explain(self, row, kind, encoding):
+        assert (kind, encoding) == ("abd", "sat")
+        return list(range(len(self.names)))
+"""
+
+
+def test_the_authors_program_stands_beside_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "xrf.py").write_text(AUTHORS)
+    monkeypatch.setattr(rfxpl_published, "TREES", 10)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    told = ["--sets", "generated-tiny", "--vote", "majority", "--rows", "2", "--out", str(tmp_path), "--in-process"]
+    rfxpl.main(["table1", *told, "--engine", "auto", "authors", "--authors", str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "xrf")
+    page = (tmp_path / "table1.md").read_text()
+    assert "## Beside the authors' program" in page
+    assert "Seconds of `authors` over those of `auto`" in page
+    with pytest.raises(SystemExit):
+        rfxpl.main(["table1", *told, "--engine", "authors"])
