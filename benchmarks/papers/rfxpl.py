@@ -276,9 +276,9 @@ _PROTOCOL = (
     f"Forests of scikit-learn, {published.TREES} trees of the depth in the paper, learned from 80 % of the rows "
     "(`random_state=0`); accuracies in percent on the other 20 %. Explained are rows drawn from the whole set, at most "
     "as many as in the paper (40, 20, 10 or 2 % by the size of the set), and fewer where a cap was given. Seconds are "
-    "wall clock per abductive explanation in one process, with reading the row, predicting and all questions; for "
-    "`sat`, building the formula of a class at its first row too. What all rows share (converting the model, checking "
-    "the conversion) is in the column `prepared` of the CSV."
+    "CPU seconds per abductive explanation in one process on one thread, with reading the row, predicting and all "
+    "questions; for `sat`, building the formula of a class at its first row too. What all rows share (converting the "
+    "model, checking the conversion) is in the column `prepared` of the CSV."
 )
 _READING = (
     "The paper's seconds are from another machine (dual core, 2.3 GHz) and from other splits and rows, so that factors "

@@ -76,8 +76,8 @@ def explanations(
 def authors(data: str, folder: str, rows: int | None, budget: float, depth: int, seconds: float) -> dict[str, Any]:
     """What the program of the paper's authors makes of the same rows of the same forests, by majority vote.
 
-    Counted are the seconds of ``XRF.explain``. The formula of a class is made at its first row and kept; its making is
-    not counted here, though each run of the authors' command makes it anew.
+    Counted are the CPU seconds of ``XRF.explain``. The formula of a class is made at its first row and kept; its
+    making is not counted here, though each run of the authors' command makes it anew.
 
     Parameters
     ----------
@@ -152,15 +152,15 @@ def _drawn(X: FloatArray, rows: int | None) -> IntArray:
 
 
 def _timed(rows: FloatArray, explain: Callable[[FloatArray], tuple[int, int, bool]], budget: float) -> dict[str, Any]:
-    """Questions, features and seconds of the explanations of rows, until the budget is spent."""
+    """Questions, features and CPU seconds of the explanations of rows, until the budget is spent."""
     times, calls, lengths = [], [], []
     complete, begin = 0, time.perf_counter()
     for row in rows:
         if time.perf_counter() - begin > budget:
             break
-        start = time.perf_counter()
+        start = time.process_time()
         asked, length, minimal = explain(row)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
         calls.append(asked)
         lengths.append(length)
         complete += minimal
