@@ -17,7 +17,9 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from proofwood import Explainer
+from proofwood.explain.answers.case import SURE_TURNS, SURE_TURNS_LATER
 from proofwood.explain.model.regions import in_region, units
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer
 from proofwood.explain.model.space import Group
 from proofwood.explain.proofs.certificate import (
     NoCertificateError,
@@ -163,6 +165,25 @@ def test_what_a_status_claims_is_confirmed_and_what_it_does_not_claim_is_no_faul
     told = replace(doubtful, status="minimal").verify()  # the same without the words is a claim that is not confirmed
     assert not told.ok
     assert "only up to rounding" in told.problems[0]
+
+
+def test_the_search_for_a_change_that_rounding_cannot_undo_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    explainer, x = _in_doubt()
+    efforts: list[int | None] = []
+
+    def gives_up(*_: Any, turns: int | None = None, **__: Any) -> Answer:
+        efforts.append(turns)
+        return UNKNOWN
+
+    monkeypatch.setattr(explainer._session.sure, "ask", gives_up)
+    case = explainer._case(x, None, None)
+    assert case.sure_change([]) is None
+    assert case.sure_change([]) is None
+    assert efforts == [SURE_TURNS, SURE_TURNS_LATER]
+    found = explainer.abductive(x)
+    assert efforts[2] == SURE_TURNS  # anew for each explanation
+    assert found.status == "minimal up to rounding"
+    assert found.verify().ok
 
 
 def test_a_limit_leaves_ranges_that_do_not_claim_to_be_the_widest() -> None:

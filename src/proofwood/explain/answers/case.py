@@ -16,6 +16,11 @@ from proofwood.explain.model.space import Key, position
 from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import FloatArray, IntArray
 
+SURE_TURNS = 5
+"""Turns of the searches for a change that holds whatever rounding does: about a second."""
+SURE_TURNS_LATER = 2
+"""The same, once such a search has given up."""
+
 
 class OutlierError(ValueError):
     """A question about plausible rows that is asked of a row that is not plausible."""
@@ -46,6 +51,7 @@ class Case:
         self.filled = row.filled
         self._until = None if limit is None else begin + limit
         self._since = begin
+        self._turns = SURE_TURNS
         self.questions: Questions = session.questions(row, target)
         self.questions.limit(self.left)
         self._calls = self.questions.calls
@@ -162,9 +168,17 @@ class Case:
         return int(self.model.predict_codes(row[np.newaxis])[0]) in others
 
     def sure_change(self, fixed: Iterable[int]) -> IntArray | None:
-        """A row that agrees on some features and has another class in the model itself; None if none is found."""
+        """A row that agrees on some features and has another class in the model itself; None if none is found.
+
+        The effort is limited: such a question may be far harder than those before it, and what hangs on it is whether
+        the status says "up to rounding".
+        """
         q = self.questions
-        asked = self.session.sure.ask(self.cells, self.label, list(fixed), targets=q.targets, seconds=q.seconds_left)
+        asked = self.session.sure.ask(
+            self.cells, self.label, list(fixed), targets=q.targets, seconds=q.seconds_left, turns=self._turns
+        )
+        if asked.changes is None:
+            self._turns = SURE_TURNS_LATER
         return asked.witness if asked.witness is not None and self.is_real(asked.witness) else None
 
     def _shown(self, kind: str, features: tuple[int, ...], witnesses: Mapping[int, IntArray]) -> Mapping[int, IntArray]:

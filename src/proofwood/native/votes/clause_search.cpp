@@ -34,6 +34,7 @@ constexpr std::int64_t kFirstRestart = 64;  // conflicts, times the numbers of L
 constexpr std::int64_t kClimb = 8;        // leaves that a local search may look at, per conflict and leaf of the model
 constexpr std::int64_t kClimbLong = 100;  // leaves, per leaf of the model, before a question becomes a small ensemble
 constexpr std::size_t kFound = 16;        // rows remembered
+constexpr std::size_t kFoundFirst = 1;    // of these, climbed from before the row that is explained
 constexpr std::size_t kStopped = 8;       // stopped questions remembered
 
 }  // namespace
@@ -304,9 +305,11 @@ Literal ClauseSearch::open_literal_of_broken_clause() const {
 
 bool ClauseSearch::climb(const std::vector<int>& near, std::int64_t effort, Watch& watch) {
   climb_.enter(sums_[0].gain, dead_, lo_, hi_);
-  std::vector<std::vector<int>> starts{near};
-  starts.insert(starts.end(), found_.begin(), found_.end());
-  if (!climb_.reach(starts, sums_[0].least, effort, watch)) return false;
+  // The last rows first: where they still lead to a row, it is found in one step, and from `near` it takes many.
+  const std::size_t first = std::min(kFoundFirst, found_.size());
+  std::vector<std::vector<int>> starts = found_;
+  starts.insert(starts.begin() + static_cast<std::ptrdiff_t>(first), near);
+  if (!climb_.reach(starts, first, sums_[0].least, effort, watch)) return false;
   climb_.approach(near, sums_[0].least, watch);
   if (!climb_.counted(sums_[0].least)) throw std::logic_error("the local search lost count of its row");
   witness_ = climb_.row();
@@ -338,9 +341,13 @@ void ClauseSearch::reduce() {
   }
 }
 
-Outcome ClauseSearch::found() {
-  found_.insert(found_.begin(), witness_);
+void ClauseSearch::start_from(const std::vector<int>& row) {
+  found_.insert(found_.begin(), row);
   if (found_.size() > kFound) found_.pop_back();
+}
+
+Outcome ClauseSearch::found() {
+  start_from(witness_);
   return Outcome::kChanges;
 }
 

@@ -58,6 +58,8 @@ class ClauseSearch {
   // The same by a small ensemble made for this question, see small_ensemble.hpp. A question that was stopped goes on
   // where it was.
   Outcome solve_small(const std::vector<Literal>& assumptions, const std::vector<int>& near, const Budget& budget);
+  // A row that another search has found: to climb from.
+  void start_from(const std::vector<int>& row);
   const std::vector<int>& witness() const { return witness_; }  // after kChanges: cells
   const std::vector<Literal>& core() const { return core_; }    // after kSame: assumptions that suffice
   std::int64_t conflicts() const { return conflicts_; }

@@ -199,13 +199,14 @@ void Climb::approach(const std::vector<int>& near, std::int64_t least, Watch& wa
   }
 }
 
-bool Climb::reach(const std::vector<std::vector<int>>& starts, std::int64_t least, std::int64_t effort, Watch& watch) {
+bool Climb::reach(const std::vector<std::vector<int>>& starts, std::size_t near, std::int64_t least,
+                  std::int64_t effort, Watch& watch) {
   const std::int64_t until = spent_ + effort;
   std::vector<int> best;
   std::int64_t most = 0;
-  for (const auto& start : starts) {
-    if (!load(start)) continue;
-    if (&start == &starts.front()) ascend_steeply(least, watch);
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    if (!load(starts[i])) continue;
+    if (i == near) ascend_steeply(least, watch);
     ascend(least, watch);
     if (sum_ >= least) return true;
     if (best.empty() || sum_ > most) {

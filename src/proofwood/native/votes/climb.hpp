@@ -31,8 +31,10 @@ class Climb {
              const std::vector<int>& hi);
 
   // Search from each start, then from changed rows, until a row reaches `least` or about `effort` leaves were looked
-  // at. Starts are moved into the box first. True if row() reaches `least`; false if not, or if the watch is over.
-  bool reach(const std::vector<std::vector<int>>& starts, std::int64_t least, std::int64_t effort, Watch& watch);
+  // at. Starts are moved into the box first; from `near` the best step of all is taken, as few changes are wanted. True
+  // if row() reaches `least`; false if not, or if the watch is over.
+  bool reach(const std::vector<std::vector<int>>& starts, std::size_t near, std::int64_t least, std::int64_t effort,
+             Watch& watch);
 
   // Takes cells of row() back to those of `near`, the least helpful first, for as long as the sum stays at `least`.
   void approach(const std::vector<int>& near, std::int64_t least, Watch& watch);

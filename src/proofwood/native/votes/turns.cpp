@@ -49,7 +49,10 @@ Outcome Turns::ask_messages(const Asked& asked, std::int64_t most, Watch& watch)
       box.low[z(c)] = std::max(box.low[z(c)], cut + 1);
   }
   const Outcome outcome = messages_->ask(asked.contests.front(), box, asked.near, most, watch);
-  if (outcome == Outcome::kChanges) witness_ = messages_->witness();
+  if (outcome == Outcome::kChanges) {
+    witness_ = messages_->witness();
+    if (by_clauses(asked)) clause_search(asked).start_from(witness_);
+  }
   if (outcome == Outcome::kSame) {
     core_.clear();
     for (const Literal l : asked.assumptions)
