@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_limits
 from proofwood import Explainer
 from proofwood.explain.answers.case import SURE_TURNS, SURE_TURNS_LATER
 from proofwood.explain.model.regions import in_region, units
-from proofwood.explain.oracles.oracle import UNKNOWN, Answer
 from proofwood.explain.model.space import Group
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer
 from proofwood.explain.proofs.certificate import (
     NoCertificateError,
     OnlyRoundingError,
