@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from proofwood import Explainer
-from tests.fuzz import _records
+from tests.fuzz import _records, known
 
 FACTORS = (-2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 3.0)
 SIGNS = ("<=", "<", ">=", ">", "==")
@@ -137,15 +137,20 @@ def integers(rng: np.random.Generator, counts: Counter[str]) -> None:
     if rng.random() < 0.25 and not np.isnan(X).any():
         forest = IsolationForest(n_estimators=3, max_samples=6, contamination=0.3, random_state=0).fit(X)
         options["plausible"], plausible = forest, forest.predict(every) == 1
-    explainer = Explainer(
-        model,
-        feature_names=[f"x{j}" for j in range(X.shape[1])],
-        integer=range(n),
-        bounds={j: (float(a), float(b)) for j, (a, b) in enumerate(zip(low, high, strict=True))},
-        **options,
-    )
+    options["feature_names"] = [f"x{j}" for j in range(X.shape[1])]
+    options["integer"] = range(n)
+    options["bounds"] = {j: (float(a), float(b)) for j, (a, b) in enumerate(zip(low, high, strict=True))}
+    possible = np.ones(len(every), dtype=bool)
+    if rng.random() < 0.3:
+        texts, test = known.conditions(Explainer(model, **options).model.inputs[:n], rng)
+        possible = test(every)
+        if not possible.any():
+            counts["no row possible"] += 1
+            return
+        options["knowledge"] = texts
+    explainer = Explainer(model, **options)
     codes = model.predict(every)
-    for at in rng.choice(len(every), 2).tolist():
+    for at in rng.choice(np.flatnonzero(possible), 2).tolist():
         x = every[at]
         asked = limits(rng, every, equations=True)
         stated, down, up = prices(rng, n)
@@ -157,13 +162,34 @@ def integers(rng: np.random.Generator, counts: Counter[str]) -> None:
         metric = str(rng.choice(["l1", "l2", "linf"]))
         seconds = float(10 ** rng.uniform(-4, -1)) if rng.random() < 0.2 else None
         texts = [limit.text(rng) for limit in asked]
-        counts_as = plausible & (codes != codes[at]) & (every[:, fixed] == x[fixed]).all(axis=1)
+        target = None
+        if rng.random() < 0.3:
+            others = np.setdiff1d(model.classes_, codes[at])
+            target = rng.choice(others, int(rng.integers(1, len(others) + 1)), replace=False).tolist()
+        limited, inside = ranges(rng, x[:n], every)
+        counts_as = possible & plausible & inside & (every[:, fixed] == x[fixed]).all(axis=1)
+        counts_as &= (codes != codes[at]) if target is None else np.isin(codes, target)
         for limit in asked:
             counts_as &= limit.holds(every)
         away = lengths(every, x, down, up, metric, of_group)
         least = float(away[counts_as].min(initial=math.inf))
+        for name, stated_too in (("target", target), ("within", limited), ("knowledge", options.get("knowledge"))):
+            counts[f"with {name}"] += bool(stated_too)
         _ask(explainer, x, least, counts, metric=metric, weights=stated, immutable=fixed, constraints=texts,
-             time_limit=seconds)  # fmt: skip
+             target=target, within=limited, time_limit=seconds)  # fmt: skip
+
+
+def ranges(rng: np.random.Generator, x: Any, every: Any) -> tuple[dict[str, Any], Any]:
+    """What some columns may become, as a user states it, and which rows keep to it."""
+    stated: dict[str, Any] = {}
+    inside = np.ones(len(every), dtype=bool)
+    for j in np.flatnonzero((rng.random(len(x)) < 0.1) & ~np.isnan(x)).tolist():
+        kind = int(rng.integers(3))
+        low = x[j] if kind == 0 else x[j] - rng.integers(0, 4) if kind == 2 else -math.inf
+        high = x[j] if kind == 1 else x[j] + rng.integers(0, 4) if kind == 2 else math.inf
+        stated[f"x{j}"] = ("up", "down", (float(low), float(high)))[kind]
+        inside &= (every[:, j] >= low) & (every[:, j] <= high)
+    return stated, inside
 
 
 def _ask(explainer: Explainer, x: Any, least: float, counts: Counter[str], **options: Any) -> None:
@@ -182,7 +208,9 @@ def _ask(explainer: Explainer, x: Any, least: float, counts: Counter[str], **opt
         assert least == math.inf, f"a row at the distance {least} is one"
     if found.witness is not None:
         row = found.witness
-        assert explainer.model.predict_codes(row[np.newaxis])[0] != found.label
+        code, targets = int(explainer.model.predict_codes(row[np.newaxis])[0]), found.targets
+        assert code != found.label if targets is None else code in targets
+        assert explainer.model.knowledge.holds(row[np.newaxis], explainer.model.inputs)[0]
         assert explainer.model.are_plausible(row[np.newaxis])[0]
         assert found.distance >= least - near, f"the distance is {found.distance}, and none is below {least}"
         changed = {j for j in range(len(x)) if row[j] != x[j] and not (math.isnan(row[j]) and math.isnan(x[j]))}

@@ -15,9 +15,8 @@ from proofwood.data.kinds import Kind
 from tests.fuzz import _records, explanations
 
 
-def conditions(case: explanations.Case, rng: np.random.Generator) -> tuple[list[str], Callable[[Any], Any]]:
-    """Random conditions as texts, and which rows satisfy them, worked out without reading the texts."""
-    inputs = Explainer(case.model, **case.options).model.inputs
+def conditions(inputs: Any, rng: np.random.Generator) -> tuple[list[str], Callable[[Any], Any]]:
+    """Random conditions on columns as texts, and which rows satisfy them, worked out without reading the texts."""
     some = []
     for _ in range(int(rng.integers(1, 4))):
         text, test = _condition(inputs, rng, int(rng.integers(3)))
@@ -69,7 +68,7 @@ def _comparison(inputs: Any, rng: np.random.Generator) -> tuple[str, Callable[[A
 
 def check(case: explanations.Case, rng: np.random.Generator, counts: Counter[str]) -> None:
     """Ask everything about some possible rows of a case."""
-    texts, possible = conditions(case, rng)
+    texts, possible = conditions(Explainer(case.model, **case.options).model.inputs, rng)
     options = {**case.options, "knowledge": texts}
     try:
         explainer = Explainer(case.model, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor
 
 from proofwood import OptimalTreeClassifier
+from proofwood.explain.proofs.certificate import NoCertificateError
 from proofwood.explain.proofs.certificate_content import digest
 from tests import onnx_models
 from tests.command_line import failed, invoke, worked
@@ -72,7 +74,7 @@ def test_constraints_and_plausible_rows_are_asked_for_and_told(folder):
         ("--kind", "counterfactual", "--constraint", "debt * age <= 3"): "multiplies columns",
         ("--least-score", "-0.5"): "--least-score is for --plausible",
         ("--plausible", folder / "forest.joblib"): "expected a fitted IsolationForest",
-        ("--plausible", folder / "usual.joblib", "--certificate", folder / "c.json"): "do not go together",
+        ("--plausible", folder / "usual.joblib", "--certificate", folder / "c.json"): "leave out --plausible",
     }.items():
         assert words in failed(*asked, *options)
 
@@ -235,6 +237,9 @@ def test_wrong_usage_is_one_line(folder):
         ("--row", 0, "--kind", "robustness", "--smallest"): "--smallest is no option",
         ("--row", 0, "--kind", "enumeration", "--target", "bad", "--certificate", "c"): "--certificate",
         ("--row", 0, "--smallest", "--feature-order", "age"): "exclude each other",
+        ("--row", 0, "--certificate", "c", "--plausible", "forest.pkl"): "leave out --plausible",
+        ("--row", 0, "--kind", "counterfactual", "--certificate", "c", "--constraint", "age <= 50"): "--constraint",
+        ("--row", 0, "--kind", "counterfactual", "--engine", "sat", "--constraint", "age <= 50"): "--engine sat knows",
         ("--row", 0, "--engine", "magic"): "engine='magic'",
         ("--row", 0, "--feature-order", "agee"): "agee",
         ("--row", 0, "--integer", "agee"): "agee",
@@ -249,6 +254,26 @@ def test_wrong_usage_is_one_line(folder):
         "explain", folder / "list.pkl", folder / "loans.csv", "--row", 0, "--trust-pickle"
     )
     assert "none.json" in failed("verify", folder / "none.json")
+
+
+def test_an_explanation_is_printed_also_where_there_is_no_certificate(folder, monkeypatch):
+    def too_late(*_, **__):
+        raise NoCertificateError("no certificate: not in time")
+
+    monkeypatch.setattr("proofwood.explain.answers.certified.certifier", too_late)
+    monkeypatch.setattr("proofwood.explain.answers.listing.certifier", too_late)
+    for kind in ("abductive", "contrastive", "counterfactual", "robustness", "enumeration"):
+        call = ("explain", folder / "tree.json", folder / "loans.csv", "--row", 0, "--kind", kind, "--certificate", "c")
+        result = invoke(*call)
+        assert result.exit_code == 2
+        assert "not in time" in result.stderr
+        assert told(result.stdout)["status"].partition(":")[0] in ("minimal", "optimal", "complete")
+        as_json = invoke(*call, "--json")
+        answer = json.loads(as_json.stdout)
+        assert as_json.exit_code == 2
+        assert answer["explanation" if kind != "enumeration" else "enumeration"]["row"] == 0
+        assert answer["certificate"] is None
+    assert not Path("c").exists()
 
 
 @pytest.mark.needs("onnx")

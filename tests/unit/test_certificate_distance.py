@@ -462,6 +462,38 @@ def test_without_time_there_is_no_certificate() -> None:
             make.distance(metric, tariff.per_unit.tolist(), prices, found=cells)
 
 
+def test_what_was_found_is_not_lost_without_a_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = explainer()
+
+    def too_late(*_: Any, **__: Any) -> Any:
+        raise NoCertificateError("no certificate: not in time")
+
+    expected = {
+        "abductive": made.abductive(row()),
+        "contrastive": made.contrastive(row()),
+        "counterfactual": made.counterfactual(row()),
+        "changes": made.counterfactual(row(), metric="changes"),
+    }
+    radius, classes = made.robustness(row()), made.possible({"age": (18, 70)})
+    monkeypatch.setattr("proofwood.explain.answers.certified.certifier", too_late)
+    monkeypatch.setattr("proofwood.explain.answers.possible.possible_certificate", too_late)
+    for kind, found in expected.items():
+        options = {"metric": "changes"} if kind == "changes" else {}
+        with pytest.raises(NoCertificateError, match="not in time") as raised:
+            getattr(made, "counterfactual" if options else kind)(row(), certificate=True, **options)
+        kept = raised.value.found
+        assert (kept.kind, kept.status, kept.features, kept.certificate) == (
+            found.kind, found.status, found.features, None,
+        )  # fmt: skip
+        assert kept.verify().ok
+    with pytest.raises(NoCertificateError) as raised:
+        made.robustness(row(), certificate=True)
+    assert raised.value.found.radius == radius.radius
+    with pytest.raises(NoCertificateError) as raised:
+        made.possible({"age": (18, 70)}, certificate=True)
+    assert raised.value.found.classes == classes.classes
+
+
 def test_a_bound_that_is_not_the_distance_says_so() -> None:
     made = explainer()
     found = made.counterfactual(row(), certificate=True)

@@ -132,6 +132,13 @@ def explain(
     if plot is not None and (every or kind is Kind.ENUMERATION):
         raise DataError("--plot draws one explanation: it is for one --row, and not for --kind enumeration")
     one_of(engine, ENGINES, f"engine={engine!r}")
+    if certificate is not None and (constraint or plausible is not None):
+        raise DataError(
+            "--certificate proves what holds of all rows, column by column: leave out "
+            + ("--constraint" if constraint else "--plausible")
+        )
+    if constraint and engine not in (searches := ("auto", "cdcl", "messages")):
+        raise DataError(f"--engine {engine} knows nothing of --constraint: expected one of {', '.join(searches)}")
     require_out(out, model, data, option="--out")
     require_out(certificate, model, data, option="--certificate")
     require_out(plot, model, data, option="--plot")

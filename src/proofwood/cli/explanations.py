@@ -240,22 +240,17 @@ def explain_one(
     Raises
     ------
     DataError
-        If there is no such row, or no certificate can be made.
+        If there is no such row, or no certificate can be made; the explanation is printed before.
     """
-    from proofwood.explain.proofs.certificate import NoCertificateError
-
     if not 0 <= row < rows.height:
         raise DataError(f"--row {row}: the table has {rows.height} rows, the first is 0")
     if certificate is not None and request.kind is Kind.ENUMERATION and request.target is not None:
         raise DataError("--certificate of --kind enumeration is about all classes: leave out --target")
-    try:
-        if request.kind is Kind.ENUMERATION:
-            if verify:
-                raise DataError("--verify is for one explanation: --certificate proves an enumeration")
-            return _explain_fully(explainer, rows[row], row, request, certificate=certificate, as_json=as_json)
-        found = request.answer(explainer, rows[row], certificate=certificate is not None)
-    except NoCertificateError as error:
-        raise DataError(str(error)) from error
+    if request.kind is Kind.ENUMERATION:
+        if verify:
+            raise DataError("--verify is for one explanation: --certificate proves an enumeration")
+        return _explain_fully(explainer, rows[row], row, request, certificate=certificate, as_json=as_json)
+    found, without = _asked(explainer, rows[row], request, certificate=certificate is not None)
     answer = {**NOTHING, "kind": str(request.kind), "explanation": _answer(found, row)}
     status = found.status.removesuffix(" up to rounding")
     if not as_json:
@@ -271,14 +266,26 @@ def explain_one(
     if plot is not None:
         save_picture(found.plot, plot)
         answer["plot"] = str(plot)
-    if certificate is not None:
-        if found.certificate is None:
-            raise DataError("no certificate: the explanation was not proved within the time limit")
+    if certificate is not None and found.certificate is not None:
         _write_certificate(certificate, found.certificate, quiet=as_json)
         answer["certificate"] = str(certificate)
     if as_json:
         print_answer("explain", **answer)
+    if certificate is not None and found.certificate is None:
+        raise DataError(without)
     return code
+
+
+def _asked(explainer: Explainer, x: Any, request: Request, *, certificate: bool) -> tuple[Explanation, str]:
+    """The explanation, and why it has no certificate if it has none."""
+    from proofwood.explain.proofs.certificate import NoCertificateError
+
+    try:
+        found = request.answer(explainer, x, certificate=certificate)
+    except NoCertificateError as error:
+        found = error.found.nearest if request.kind is Kind.ROBUSTNESS else error.found
+        return found, str(error)
+    return found, "no certificate: the explanation was not proved within the time limit"
 
 
 def _verified(found: Explanation, seconds: float | None, *, quiet: bool) -> dict[str, Any]:
@@ -294,6 +301,8 @@ def _explain_fully(
     explainer: Explainer, x: Any, row: int, request: Request, *, certificate: Path | None, as_json: bool
 ) -> int:
     """Print all explanations of a row, each as soon as it is found; the exit code."""
+    from proofwood.explain.proofs.certificate import NoCertificateError
+
     counted: Counter[str] = Counter()
     listed = []
     listing = explainer.enumerate(x, target=request.targets(explainer))
@@ -303,8 +312,12 @@ def _explain_fully(
             listed.append({"kind": found.kind, "features": list(found.names), "rule": found.rule(None)})
         else:
             print_line(found.kind, found.rule())
+    proof, without = None, ""
     if certificate is not None:
-        proof = explainer.enumeration_certificate(x)
+        try:
+            proof = explainer.enumeration_certificate(x)
+        except NoCertificateError as error:
+            without = str(error)
     if as_json:
         enumeration = {"row": row, "complete": listing.complete, "exact": listing.exact, "explanations": listed}
     else:
@@ -315,12 +328,14 @@ def _explain_fully(
             status += ", where rounding is given the doubt"
         print_line("found", f"{counted['abductive']:,} abductive, {counted['contrastive']:,} contrastive")
         print_line("status", status)
-    if certificate is not None:
+    if certificate is not None and proof is not None:
         _write_certificate(certificate, proof, quiet=as_json)
     if as_json:
-        saved = None if certificate is None else str(certificate)
+        saved = None if proof is None else str(certificate)
         answer = {**NOTHING, "kind": str(request.kind), "enumeration": enumeration, "certificate": saved}
         print_answer("explain", **answer)
+    if without:
+        raise DataError(without)
     return 0 if listing.complete or counted.total() else NO_ANSWER
 
 

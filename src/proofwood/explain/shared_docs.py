@@ -13,7 +13,8 @@ SHARED = {
     "smallest": """smallest : whether to find an explanation of the fewest features""",
     "immutable": """immutable : features that do not change""",
     "certificate": """\
-certificate : whether to add a proof that can be checked without this package's search""",
+certificate : whether to add a proof that can be checked without this package's search. Where there is none in time, a
+    ``NoCertificateError`` has the answer without it as ``found``""",
     "target": """target : a class or list of classes that matter; all others by default""",
     "time_limit": """time_limit : seconds; that of the explainer by default""",
 }

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from proofwood.explain.answers.case import Case
 from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.linear import Constraint
 from proofwood.explain.model.tariffs import Tariff
-from proofwood.explain.proofs.certificate import Certifier, OnlyRoundingError
+from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, OnlyRoundingError
 from proofwood.explain.proofs.distance import DistanceCertifier
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -46,6 +47,16 @@ def uncertified(model: Explained, constraints: Sequence[Constraint] = (), tariff
         raise ValueError(f"certificate=True and {why}. Leave out one of them")
 
 
+@contextmanager
+def _kept(case: Case, found: Explanation) -> Iterator[None]:
+    """Hand on the explanation where there is no certificate of it."""
+    try:
+        yield
+    except NoCertificateError as error:
+        error.found = replace(found, seconds=case.seconds)
+        raise
+
+
 def certified(case: Case, found: Explanation, without: list[int], maximal: bool | None = None) -> Explanation:
     """The explanation with its certificate.
 
@@ -63,6 +74,13 @@ def certified(case: Case, found: Explanation, without: list[int], maximal: bool 
         raise ValueError("certificate=True with keep is for explanations without smallest and without inflate")
     if found.status == "unknown":
         return found
+    with _kept(case, found):
+        content = _proved(case, found, without, maximal)
+    return replace(found, certificate=content, seconds=case.seconds)
+
+
+def _proved(case: Case, found: Explanation, without: list[int], maximal: bool | None) -> dict[str, Any]:
+    """The content of the certificate, with what :func:`certified` is given."""
     make = certifier(Certifier, case, found.witness_cells.values())
     minimal = found.status in ("minimal", "smallest")
     if maximal is not None:
@@ -70,18 +88,16 @@ def certified(case: Case, found: Explanation, without: list[int], maximal: bool 
         assert found.high is not None
         box = found.features, found.low, found.high
         try:
-            content = make.inflated(*box, maximal=maximal and minimal)
+            return make.inflated(*box, maximal=maximal and minimal)
         except OnlyRoundingError:
-            content = make.inflated(*box, maximal=False)
-    elif found.status == "none":
-        content = make.abductive(without, minimal=False)
-    elif found.kind == "abductive" and found.keep:
-        content = make.abductive(found.features, minimal=minimal, keep=found.keep)
-    elif found.status == "smallest" and found.kind != "counterfactual":
-        content = make.smallest(found.kind, found.features, without=without, questions=case.questions)
-    else:
-        content = (make.abductive if found.kind == "abductive" else make.contrastive)(found.features, minimal=minimal)
-    return replace(found, certificate=content, seconds=case.seconds)
+            return make.inflated(*box, maximal=False)
+    if found.status == "none":
+        return make.abductive(without, minimal=False)
+    if found.kind == "abductive" and found.keep:
+        return make.abductive(found.features, minimal=minimal, keep=found.keep)
+    if found.status == "smallest" and found.kind != "counterfactual":
+        return make.smallest(found.kind, found.features, without=without, questions=case.questions)
+    return (make.abductive if found.kind == "abductive" else make.contrastive)(found.features, minimal=minimal)
 
 
 def certified_distance(
@@ -101,8 +117,9 @@ def certified_distance(
         return found
     per_unit = tariff.per_unit
     assert per_unit is not None, "such weights are refused"
-    make = certifier(DistanceCertifier, case, found.witness_cells.values())
     row = next(iter(found.witness_cells.values()), None)
     proved = None if found.status.removesuffix(UP_TO_ROUNDING) in ("optimal", "none") else found.lower_bound
-    content = make.distance(found.metric, per_unit.tolist(), prices, immutable=fixed, found=row, bound=proved)
+    with _kept(case, found):
+        make = certifier(DistanceCertifier, case, found.witness_cells.values())
+        content = make.distance(found.metric, per_unit.tolist(), prices, immutable=fixed, found=row, bound=proved)
     return replace(found, certificate=content, seconds=case.seconds)

@@ -28,6 +28,7 @@ from proofwood.explain.model.prices import (
 from proofwood.explain.model.space import Key
 from proofwood.explain.model.tariffs import Tariff, Weights
 from proofwood.explain.oracles.searches import SearchOracle
+from proofwood.explain.proofs.refute import NoCertificateError
 from proofwood.explain.search.cheapest import cheapest
 from proofwood.explain.search.counterfactual import TOLERANCE, Nearest, nearest
 from proofwood.explain.search.dearest import dearest
@@ -182,7 +183,16 @@ def _nearest(case: Case, prices: list[FloatArray], fixed: list[int], metric: Met
 
 def _fewest_changes(case: Case, immutable: Features, *, certificate: bool) -> Explanation:
     """The row that differs in the fewest features: a smallest contrastive explanation, as a counterfactual."""
-    few = contrastive(case, smallest=True, order=None, immutable=immutable, certificate=certificate)
+    try:
+        few = contrastive(case, smallest=True, order=None, immutable=immutable, certificate=certificate)
+    except NoCertificateError as error:
+        error.found = _as_nearest(case, error.found)
+        raise
+    return _as_nearest(case, few)
+
+
+def _as_nearest(case: Case, few: Explanation) -> Explanation:
+    """A smallest contrastive explanation as the nearest row by the number of changes."""
     ending = UP_TO_ROUNDING if few.status.endswith(UP_TO_ROUNDING) else ""
     plain = few.status.removesuffix(UP_TO_ROUNDING)
     status = {"smallest": "optimal", "minimal": "feasible", "changing": "feasible"}.get(plain, plain)

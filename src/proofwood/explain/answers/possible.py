@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from proofwood.explain.answers.session import Session
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.space import Key, position
 from proofwood.explain.proofs.possible import possible_certificate
+from proofwood.explain.proofs.refute import NoCertificateError
 from proofwood.explain.rule import value_text
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -174,13 +175,18 @@ def possible(
         answers[code], row = _answer(session, region, code, until)
         if row is not None:
             rows[code] = row
-    content = None
-    if certificate:
-        last = None if seconds is None else begin + seconds
-        content = possible_certificate(model, region.low, region.high, answers, rows, last)
     labels = model.classes.tolist()
     by_label = {labels[code]: answers[code] for code in codes}, {labels[code]: row for code, row in rows.items()}
-    return Possible(*by_label, time.monotonic() - begin, model, content)
+    found = Possible(*by_label, time.monotonic() - begin, model)
+    if not certificate:
+        return found
+    last = None if seconds is None else begin + seconds
+    try:
+        content = possible_certificate(model, region.low, region.high, answers, rows, last)
+    except NoCertificateError as error:
+        error.found = found
+        raise
+    return replace(found, certificate=content, seconds=time.monotonic() - begin)
 
 
 def _answer(session: Session, region: Region, code: int, until: float | None) -> tuple[bool | None, FloatArray | None]:

@@ -13,6 +13,7 @@ from proofwood.explain.explanation import Explanation
 from proofwood.explain.model.prices import Metric
 from proofwood.explain.model.space import Key
 from proofwood.explain.model.tariffs import Weights
+from proofwood.explain.proofs.refute import NoCertificateError
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +87,16 @@ def robustness(
     case: Case, *, metric: Metric, weights: Weights, immutable: Iterable[Key], certificate: bool = False
 ) -> Robustness:
     """The answer, with the options of :meth:`proofwood.Explainer.robustness`."""
-    found = counterfactual(
-        case,
-        metric=metric,
-        weights=None if metric == "changes" else weights,
-        immutable=immutable,
-        within=None,
-        certificate=certificate,
-    )
+    try:
+        found = counterfactual(
+            case,
+            metric=metric,
+            weights=None if metric == "changes" else weights,
+            immutable=immutable,
+            within=None,
+            certificate=certificate,
+        )
+    except NoCertificateError as error:
+        error.found = Robustness.of(error.found)
+        raise
     return Robustness.of(found)

@@ -44,7 +44,14 @@ Form = Literal["boxes", "formulas"]
 
 
 class NoCertificateError(RuntimeError):
-    """No certificate could be made; the message says for what, and why."""
+    """No certificate could be made; the message says for what, and why.
+
+    Attributes
+    ----------
+    found : the answer without the certificate that was asked for, which holds all the same; None if there is none
+    """
+
+    found: Any = None
 
 
 class OnlyRoundingError(NoCertificateError):
