@@ -24,6 +24,7 @@ from proofwood.data.kinds import Kind
 from proofwood.explain.answers.possible import Region
 from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
+from proofwood.explain.model.prices import count_prices
 from proofwood.explain.model.tariffs import read_tariff, weights_of
 from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
 from proofwood.explain.rule import Condition
@@ -369,7 +370,11 @@ class Checks:
 
     def counterfactual(self, metric: str, rng: np.random.Generator, certificate: bool = False) -> None:
         """The row has another class, and no row of the grid with another class is nearer."""
-        options = self.priced(rng) if metric != "changes" else {}
+        options = self.priced(rng)
+        if metric == "changes":
+            options.pop("weights", None)
+            if count_prices(self.explainer.model, self.explainer.model.cells(self.x)) is None:
+                options.pop("within", None)
         # a certificate knows one price per unit of each column
         certificate &= read_tariff(self.explainer.model, self.x, options.get("weights")).per_unit is not None
         wanted, about = self.grid.codes != self.grid.codes[self.at], {}
@@ -377,18 +382,16 @@ class Checks:
             classes = self.explainer.model.classes.tolist()
             target = int(rng.choice([k for k in range(len(classes)) if k != self.grid.codes[self.at]]))
             wanted, about = self.grid.codes == target, {"target": classes[target]}
-        try:
-            found = self.certified("counterfactual", certificate, metric=metric, **about, **options)
-        except ValueError as error:  # only some of the categories that the model does not tell apart are permitted
-            if "alike: name all of them" not in str(error):
-                raise
-            del options["within"]
-            found = self.certified("counterfactual", certificate, metric=metric, **about, **options)
+        found = self.certified("counterfactual", certificate, metric=metric, **about, **options)
         if metric == "changes":
-            others = self.grid.places[wanted]
+            bounds = options.get("immutable", ()), options.get("within", {})
             fewest = [
-                sum((other != self.grid.places[self.at])[columns].any() for columns in self.grid.columns_of)
-                for other in others
+                sum(
+                    (self.grid.places[place] != self.grid.places[self.at])[columns].any()
+                    for columns in self.grid.columns_of
+                )
+                for place in np.flatnonzero(wanted).tolist()
+                if not options or not self.is_forbidden(self.nearest_values(place), *bounds)
             ]
             least = min(map(float, fewest), default=math.inf)
         else:
@@ -488,34 +491,48 @@ class Checks:
         prices = weights if isinstance(weights, dict) else {given.name: weights for given in model.inputs}
         least = math.inf
         for place in np.flatnonzero(wanted).tolist():
-            row = model.row(model.cells(self.grid.rows[place]), like=self.x)
+            then_of = self.nearest_values(place)
+            if self.is_forbidden(then_of, immutable, within or {}):
+                continue
             terms = []
-            for j, given in enumerate(model.inputs):
-                now, then = float(self.x[j]), float(row[j])
-                shown = float(self.grid.rows[place][j])
-                if given.kind is Kind.NOMINAL and not (given.missing and shown >= len(given.levels)):
-                    then = shown  # also one that is not the first of those that are alike
-                stays = now == then or (math.isnan(now) and math.isnan(then))
-                if not stays and (math.isnan(then) or given.name in immutable):
-                    terms.append(math.inf)
-                elif stays:
-                    terms.append(0.0)
-                else:
-                    stated = prices.get(given.name)
-                    terms.append(_prices.paid(units[j] if stated is None else stated, given, now, then))
-                rule = (within or {}).get(given.name, (-math.inf, math.inf))
-                if isinstance(rule, list):
-                    then = float(row[j])
-                    if not stays and not math.isnan(then) and then < len(given.levels):
-                        terms.append(0.0 if given.levels[int(then)] in rule else math.inf)
-                elif not math.isnan(now):
-                    low, high = {"up": (now, math.inf), "down": (-math.inf, now)}.get(rule, rule)
-                    low, high = (given.levels.index(end) if isinstance(end, str) else end for end in (low, high))
-                    if not low <= then <= high:
-                        terms.append(math.inf)
+            for j, (given, then) in enumerate(zip(model.inputs, then_of, strict=True)):
+                now = float(self.x[j])
+                if now == then or (math.isnan(now) and math.isnan(then)):
+                    continue
+                stated = prices.get(given.name)
+                terms.append(_prices.paid(units[j] if stated is None else stated, given, now, then))
             length = {"l1": sum(terms), "l2": math.hypot(*terms), "linf": max(terms, default=0.0)}[metric]
             least = min(least, length)
         return least
+
+    def nearest_values(self, place: int) -> list[float]:
+        """The values of a row of the grid, numbers as near as its cells allow."""
+        model = self.explainer.model
+        row = model.row(model.cells(self.grid.rows[place]), like=self.x).tolist()
+        for j, given in enumerate(model.inputs):
+            shown = float(self.grid.rows[place][j])
+            if given.kind is Kind.NOMINAL and not (given.missing and shown >= len(given.levels)):
+                row[j] = shown  # also one that is not the first of those that are alike
+        return [float(value) for value in row]
+
+    def is_forbidden(self, then_of: Sequence[float], immutable: Any, within: Mapping[str, Any]) -> bool:
+        """Whether a row changes what may not change, or into what it may not become."""
+        for j, (given, then) in enumerate(zip(self.explainer.model.inputs, then_of, strict=True)):
+            now = float(self.x[j])
+            if now == then or (math.isnan(now) and math.isnan(then)):
+                continue
+            if math.isnan(then) or given.name in immutable:
+                return True
+            rule = within.get(given.name, (-math.inf, math.inf))
+            if isinstance(rule, list):
+                if then >= len(given.levels) or given.levels[int(then)] not in rule:
+                    return True
+            elif not math.isnan(now):
+                low, high = {"up": (now, math.inf), "down": (-math.inf, now)}.get(rule, rule)
+                low, high = (given.levels.index(end) if isinstance(end, str) else end for end in (low, high))
+                if not low <= then <= high:
+                    return True
+        return False
 
     def enumeration(self) -> None:
         """All explanations, where the list says that it is complete without a doubt."""

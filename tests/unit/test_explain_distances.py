@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer
 from proofwood.explain.model.prices import count_prices
+from proofwood.explain.proofs.certificate import check_certificate
 from proofwood.explain.table.records import read_explanations
 from tests.fuzz import explanations as fuzz
 
@@ -84,6 +86,49 @@ def test_nothing_may_change_at_all() -> None:
     within = {"age": (ROW["age"].iloc[0],) * 2, "income": (ROW["income"].iloc[0],) * 2, "purpose": []}
     for metric in METRICS:
         assert explainer.counterfactual(ROW, metric=metric, within=within).status == "none"
+
+
+def homes(**options: Any) -> Any:
+    """Rows are "yes" where they are of a home that is owned; the encoder knows two categories of four."""
+    homes = pd.DataFrame({"home": ["rent", "own", "flat", "tent"] * 30, "income": np.arange(120) % 7})
+    encoder = make_column_transformer((OneHotEncoder(**options), ["home"]), remainder="passthrough")
+    return make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(homes, homes["home"] == "own"), homes
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_of_categories_that_are_alike_one_that_is_permitted_is_taken(metric: Any, tmp_path: Path) -> None:
+    model, table = homes()
+    explainer, owner = Explainer(model), table[1:2]
+    for wanted in (["flat"], ["rent"], ["tent"], ["tent", "flat"]):
+        found = explainer.counterfactual(owner, metric=metric, within={"home": wanted}, certificate=True)
+        assert all(check.passed for check in check_certificate(found.certificate, explainer.model))
+        assert found.status == "optimal"
+        assert any(f"home = {home} (not own)" in found.rule() for home in wanted)
+        assert found.verify().ok
+        several = explainer.explain(
+            owner, kind="counterfactual", metric=metric, within={"home": wanted}, path=tmp_path / f"{wanted}"
+        )
+        assert several[0].rule() == found.rule()
+        assert read_explanations(tmp_path / f"{wanted}", explainer.model, owner)[0].rule() == found.rule()
+    assert explainer.counterfactual(owner, metric=metric, within={"home": []}).status == "none"
+
+
+def test_prices_of_categories_that_are_not_permitted_do_not_count() -> None:
+    model, table = homes()
+    prices = {"home": {"rent": 1.0, "flat": 4.0, "tent": 9.0}}
+    for wanted, price in ((["rent", "tent"], 1.0), (["flat", "tent"], 4.0), (["tent"], 9.0)):
+        found = Explainer(model).counterfactual(table[1:2], weights=prices, within={"home": wanted})
+        assert (found.status, found.distance) == ("optimal", price)
+        assert found.verify().ok
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_category_that_the_model_does_not_know_is_none_of_a_list(metric: Any) -> None:
+    model, table = homes(categories=[["own", "rent"]], handle_unknown="ignore")
+    model.fit(table, table["home"].isin(["own", "rent"]))
+    explainer = Explainer(model)
+    assert "any other" in explainer.counterfactual(table[1:2], metric=metric).rule()
+    assert explainer.counterfactual(table[1:2], metric=metric, within={"home": ["rent"]}).status == "none"
 
 
 WRONG = [

@@ -24,6 +24,8 @@ FEW_LEVELS = 6
 """Categories with an order that a rule lists one by one; of more it names the ends."""
 READ_AS_MISSING = " (read as missing)"
 """What is said of a number that the model takes for a missing value."""
+UNKNOWN = "any other category"
+"""What is said of a category that the model does not know."""
 _BELOW_ZERO = math.nextafter(0.0, -math.inf)
 
 Plain = bool | int | float | str | None
@@ -303,7 +305,7 @@ def input_text(model: Explained, j: int, value: float, digits: int | None = DIGI
 def _input_text(model: Explained, j: int, value: float, digits: int | None) -> str:
     given = model.inputs[j]
     if given.levels and not math.isnan(value):
-        return given.levels[int(value)] if 0 <= value < len(given.levels) else _unknown(value)
+        return given.levels[int(value)] if 0 <= value < len(given.levels) else UNKNOWN
     kind = shown_as(given)
     if kind is not None or math.isnan(value) or given.whole or digits is None:
         return number_text(value, None, kind)
@@ -316,11 +318,6 @@ def _input_text(model: Explained, j: int, value: float, digits: int | None) -> s
         return given.low <= other <= given.high and int(np.searchsorted(cuts, other)) == cell
 
     return decimals.value_text(value, digits, cuts, same)
-
-
-def _unknown(value: float) -> str:
-    """A category that the model does not know."""
-    return f"(unknown, {number_text(value)})"
 
 
 def plain_value(

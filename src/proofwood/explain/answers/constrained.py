@@ -11,7 +11,15 @@ import numpy as np
 from proofwood.explain.answers.case import Case
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.model.linear import Constraint, LinearRow
-from proofwood.explain.model.prices import Metric, cheapest_row, distance, length_of, permitted_numbers, raised
+from proofwood.explain.model.prices import (
+    Metric,
+    Permitted,
+    cheapest_row,
+    distance,
+    length_of,
+    permitted_numbers,
+    raised,
+)
 from proofwood.explain.model.space import Key, position
 from proofwood.explain.model.tariffs import Tariff
 from proofwood.explain.oracles.searches import SearchOracle
@@ -36,6 +44,7 @@ def constrained(
     prices: list[FloatArray],
     fixed: list[int],
     within: Mapping[Key, object],
+    permitted: Permitted,
 ) -> Explanation:
     """The explanation, of the options of a counterfactual that are read already.
 
@@ -46,6 +55,7 @@ def constrained(
     metric, tariff, prices : what changes cost
     fixed : features that do not change
     within : what columns may become
+    permitted : what of it is about categories, by code
 
     Raises
     ------
@@ -57,7 +67,7 @@ def constrained(
     columns = sorted({j for constraint in constraints for j in constraint.columns})
     _check(case, constraints, columns, metric, tariff, fixed)
     also = [j for j in _split(case) if j not in columns and j not in tariff.values]
-    found = satisfying(_task(case, constraints, [*columns, *also], metric, tariff, prices, fixed, within))
+    found = satisfying(_task(case, constraints, [*columns, *also], metric, tariff, prices, fixed, within, permitted))
     return _explained(case, constraints, found, metric, prices, fixed)
 
 
@@ -109,6 +119,7 @@ def _task(
     prices: list[FloatArray],
     fixed: list[int],
     within: Mapping[Key, object],
+    permitted: Permitted,
 ) -> Task:
     model, q = case.model, case.questions
     kept = {j for feature in fixed for j in model.inputs_of(feature)}
@@ -139,7 +150,7 @@ def _task(
         return all(constraint.holds(row) for constraint in constraints)
 
     def made(cells: IntArray, values: Sequence[float]) -> tuple[FloatArray, float] | None:
-        row = valued(cheapest_row(model, case.row, cells, tariff), values)
+        row = valued(cheapest_row(model, case.row, cells, tariff, permitted), values)
         if not np.array_equal(model.grid.cells_of(row[np.newaxis])[0], cells) or not case.is_counted(row):
             return None
         return row, float(raised(distance(model, case.row, row, tariff, metric), metric))

@@ -18,6 +18,7 @@ from proofwood.explain.explanation import UP_TO_ROUNDING, Explanation
 from proofwood.explain.model.linear import read_constraints
 from proofwood.explain.model.prices import (
     Metric,
+    Permitted,
     cell_prices,
     cheapest_row,
     count_prices,
@@ -120,17 +121,32 @@ def counterfactual(
                 )
             return _fewest_changes(case, immutable, certificate=certificate)
         prices = counts or prices
-    forbid(case.model, case.row, case.cells, prices, within or {})
+    permitted = forbid(case.model, case.row, case.cells, prices, within or {}, None if counts else tariff, metric)
     fixed = case.features(immutable, "immutable")
     if linear:
-        return constrained(case, linear, metric=metric, tariff=tariff, prices=prices, fixed=fixed, within=within or {})
+        return constrained(
+            case,
+            linear,
+            metric=metric,
+            tariff=tariff,
+            prices=prices,
+            fixed=fixed,
+            within=within or {},
+            permitted=permitted,
+        )
     best = _nearest(case, prices, fixed, metric)
-    found = _found(case, best, prices, tariff, fixed, metric)
+    found = _found(case, best, prices, tariff, permitted, fixed, metric)
     return certified_distance(case, found, tariff, prices, fixed) if certificate else found
 
 
 def _found(
-    case: Case, best: Nearest, prices: list[FloatArray], tariff: Tariff, fixed: list[int], metric: Metric
+    case: Case,
+    best: Nearest,
+    prices: list[FloatArray],
+    tariff: Tariff,
+    permitted: Permitted,
+    fixed: list[int],
+    metric: Metric,
 ) -> Explanation:
     """What a search found, as an explanation."""
     lower = length_of(best.lower_bound, metric)
@@ -138,13 +154,9 @@ def _found(
         return case.explanation("counterfactual", (), best.status, {}, lower_bound=lower, metric=metric)
     changed = case.questions.learn_witness(best.cells)
     features = [feature for feature in range(case.questions.n) if changed >> feature & 1]
-    found: FloatArray | None = None
-    if metric == "changes":
-        length = float(len(features))
-    else:
-        row = cheapest_row(case.model, case.row, best.cells, tariff)
-        length = distance(case.model, case.row, row, tariff, metric)
-        found = row if tariff.codes else None
+    row = cheapest_row(case.model, case.row, best.cells, tariff, permitted)
+    found = row if tariff.codes or permitted else None
+    length = float(len(features)) if metric == "changes" else distance(case.model, case.row, row, tariff, metric)
     status: str = best.status
     if length > lower + TOLERANCE * max(1.0, length):  # two grid columns of one column of the table
         status = "feasible"

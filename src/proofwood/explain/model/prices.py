@@ -18,6 +18,8 @@ from proofwood.explain.model.tariffs import Choice, Tariff, Weights, read_tariff
 from proofwood.model.node_table import FloatArray, IntArray
 
 Metric = Literal["l1", "l2", "linf", "changes"]
+Permitted = Mapping[int, frozenset[int]]
+"""From columns of categories to the codes that they may have."""
 MOST = 1e300
 """Most that a change may add to a sum of prices; what costs more would count as forbidden."""
 
@@ -155,16 +157,28 @@ def _check_order(model: Explained, j: int, values: FloatArray, stated: FloatArra
         )
 
 
-def cheapest_row(model: Explained, row: FloatArray, cells: IntArray, tariff: Tariff) -> FloatArray:
-    """The row of these cells that is nearest to another one; of categories that are alike to the model the cheapest."""
+def cheapest_row(
+    model: Explained, row: FloatArray, cells: IntArray, tariff: Tariff, permitted: Permitted | None = None
+) -> FloatArray:
+    """The row of these cells that is nearest to another one.
+
+    Of categories that are alike to the model it has the cheapest one that is permitted.
+
+    Parameters
+    ----------
+    model, row, tariff : as of :func:`cell_prices`
+    cells : (n_columns,) cells of the row wanted
+    permitted : as :func:`forbid` returns it
+    """
     found = model.row(cells, like=row)
-    for j, prices in tariff.codes.items():
+    permitted = permitted or {}
+    for j in {*tariff.codes, *permitted}:
         for g in model.grid.of_input[j]:
             column = model.grid.columns[g]
             if found[j] != row[j] and column.role == "codes" and column.single and cells[g] == 1:
-                codes = _codes_of(model, g)
-                if not np.isnan(found[j]):
-                    found[j] = codes[int(np.argmin(prices[codes]))]
+                codes = [code for code in _codes_of(model, g) if code in permitted.get(j, (code,))]
+                if codes and not np.isnan(found[j]):
+                    found[j] = min(codes, key=lambda code: tariff.codes[j][code] if j in tariff.codes else 0.0)
     return found
 
 
@@ -215,15 +229,26 @@ def _price_others(price: FloatArray, own: int) -> None:
 
 
 def forbid(
-    model: Explained, row: FloatArray, cells: IntArray, prices: Sequence[FloatArray], within: Mapping[Key, object]
-) -> None:
+    model: Explained,
+    row: FloatArray,
+    cells: IntArray,
+    prices: Sequence[FloatArray],
+    within: Mapping[Key, object],
+    tariff: Tariff | None = None,
+    metric: Metric = "l1",
+) -> Permitted:
     """Make infinite the prices of cells without a value that ``within`` permits.
 
     Parameters
     ----------
-    model, row, cells, prices : as of :func:`cell_prices`
+    model, row, cells, prices, metric : as of :func:`cell_prices`
     within : from columns or features to ``"up"``, ``"down"``, ``(low, high)``, or a list of categories (two, the
         first and the last one, where they have an order)
+    tariff : with which prices were made; None where they count changes
+
+    Returns
+    -------
+    From columns of categories to the codes that ``within`` permits, the row's own among them.
 
     Raises
     ------
@@ -231,15 +256,21 @@ def forbid(
         If a column does not exist, what it is permitted makes no sense for it, or the row itself is not permitted.
     """
     names = [given.name for given in model.inputs]
+    permitted: dict[int, frozenset[int]] = {}
     for key, allowed in arguments.mapping(within, "within", "{'age': 'up', 'income': (20_000, 60_000)}").items():
         if isinstance(key, str) and key not in names and key in model.feature_names:
             _forbid_choices(model, row, model.feature_names.index(key), key, allowed, prices)
             continue
         j = position(key, names, "within")
         if model.inputs[j].kind is Kind.NOMINAL:
-            _forbid_categories(model, row, j, cells, allowed, prices)
+            permitted[j] = _permitted_codes(model, row, j, allowed)
+            of_codes = None if tariff is None else tariff.codes.get(j)
+            _forbid_categories(
+                model, j, cells, permitted[j], prices, None if of_codes is None else raised(of_codes, metric)
+            )
         else:
             _forbid_numbers(model, row, j, cells, allowed, prices)
+    return permitted
 
 
 def permitted_numbers(model: Explained, row: FloatArray, j: int, allowed: object) -> tuple[float, float]:
@@ -278,24 +309,35 @@ def _forbid_numbers(
                 prices[g][cell] = np.inf
 
 
-def _forbid_categories(
-    model: Explained, row: FloatArray, j: int, cells: IntArray, allowed: object, prices: Sequence[FloatArray]
-) -> None:
+def _permitted_codes(model: Explained, row: FloatArray, j: int, allowed: object) -> frozenset[int]:
+    """Codes of the categories that ``within`` names, and of the row's own."""
     given = model.inputs[j]
-    permitted = set() if np.isnan(row[j]) else {int(row[j])}
-    for name in arguments.several(allowed, f"within[{given.name!r}]"):
+    named = arguments.several(allowed, f"within[{given.name!r}]")
+    for name in named:
         if name not in given.levels:
             raise ValueError(f"within[{given.name!r}]: there is no category {name!r}: expected some of {given.levels}")
-        permitted.add(given.levels.index(name))
+    own = [] if np.isnan(row[j]) else [min(int(row[j]), len(given.levels))]
+    return frozenset([*own, *(given.levels.index(name) for name in named)])
+
+
+def _forbid_categories(
+    model: Explained,
+    j: int,
+    cells: IntArray,
+    permitted: frozenset[int],
+    prices: Sequence[FloatArray],
+    of_codes: FloatArray | None,
+) -> None:
+    """Forbid cells without a permitted category; where categories have prices, the others' no longer count."""
     for g in model.grid.of_input[j]:
         column = model.grid.columns[g]
-        known = {code for code in column.codes if code >= 0} if column.role == "codes" and column.single else set()
-        if cells[g] == 1 or known <= permitted:
+        if column.role != "codes" or not column.single or cells[g] == 1:
             continue
-        if known & permitted:
-            alike = ", ".join(repr(given.levels[code]) for code in sorted(known))
-            raise ValueError(f"within[{given.name!r}]: the model treats {alike} alike: name all of them, or none")
-        prices[g][1] = np.inf
+        codes = [code for code in _codes_of(model, g) if code in permitted]
+        if not codes:
+            prices[g][1] = np.inf
+        elif of_codes is not None:
+            prices[g][1] = max(float(prices[g][1]), float(of_codes[codes].min()))
 
 
 def _forbid_choices(

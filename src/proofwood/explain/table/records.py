@@ -202,8 +202,9 @@ def _prices(
     counts = count_prices(model, cells) if metric == "changes" else None
     if metric == "changes" and counts is None:
         return None
-    prices = counts or cell_prices(model, row, cells, options.get("weights"), metric)[0]
-    forbid(model, row, cells, prices, options.get("within") or {})
+    priced, tariff = cell_prices(model, row, cells, options.get("weights"), metric)
+    prices = counts or priced
+    forbid(model, row, cells, prices, options.get("within") or {}, None if counts else tariff, metric)
     return tuple(prices)
 
 
