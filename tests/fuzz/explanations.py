@@ -226,7 +226,7 @@ class Grid:
             if possible is not None:
                 inside = possible(self.rows)
                 self.places, self.rows = self.places[inside], self.rows[inside]
-            self.codes = model.predict_codes(self.rows)
+            self.codes = model.predict_codes(self.rows) if len(self.rows) else np.empty(0, dtype=np.int64)
 
     def agreeing(self, at: int, features: Any) -> Any:
         """Which rows agree with one on some features."""
