@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from proofwood.explain.oracles.oracle import check_answer
-from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
+from proofwood.explain.oracles.searches import CHANGES, LOOK, SAME, STOPPED, SearchOptions, SearchOracle
 from tests import naive_explain, score_models
 
 VOTES = ("majority", "soft", "boosted")
@@ -91,3 +91,30 @@ def test_answers_after_many_questions(part: int):
 def test_answers_after_many_questions_about_many_models(seed: int):
     for number in range(3000):
         ask_many(seed, number, 2 + number % 3)
+
+
+def test_classes_that_were_reached_are_looked_at_before_others_are_refuted(monkeypatch):
+    oracle = SearchOracle(score_models.random_scores(np.random.default_rng(0), vote="soft", n_classes=4))
+    asked, replies = [], {}
+
+    class Scripted:
+        def ask(self, winner, losers, assumptions, near, seconds, hard, turns):
+            asked.append((winner, hard, turns))
+            return replies.get((winner, turns), SAME), [0] * oracle.scores.n_columns, [], 0
+
+    def about_a_new_row():
+        asked.clear()
+        about_a_new_row.number += 1
+        return oracle.ask(np.full(oracle.scores.n_columns, about_a_new_row.number), 0, [])
+
+    about_a_new_row.number = 0
+    monkeypatch.setattr(oracle, "_search", Scripted())
+    for winner in (3, 2):  # rows of these classes are known from now on
+        replies = {(winner, -1): CHANGES}
+        assert about_a_new_row().label == winner
+    replies = {(2, LOOK): STOPPED, (3, LOOK): CHANGES}
+    assert about_a_new_row().label == 3
+    assert asked == [(2, False, LOOK), (3, False, LOOK)]
+    replies = {(3, LOOK): STOPPED}  # class 2 is refuted at a look, and not asked about again
+    assert about_a_new_row().changes is False
+    assert asked == [(3, False, LOOK), (2, False, LOOK), (3, True, -1), (1, False, -1)]

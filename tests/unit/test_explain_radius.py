@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 
+from proofwood import Explainer
 from proofwood.explain.oracles.oracle import about_row
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 from proofwood.explain.search import radius
@@ -108,3 +111,17 @@ def test_other_engines_bisect_in_python():
     oracle, cells, label = CASES[0]
     assert isinstance(oracle, TryAll)
     assert not radius.fits(Questions(oracle, cells, label))
+
+
+def test_a_model_that_tests_nothing_and_whose_classes_tie():
+    X = np.arange(12.0).reshape(12, 1) % 3
+    model = HistGradientBoostingClassifier(max_iter=2, categorical_features=[0]).fit(X, [0, 1, 2, 3] * 3)
+    explainer = Explainer(model)
+    assert explainer.model.scores.n_columns == 0
+    for metric in ("l1", "l2", "linf", "changes"):
+        assert explainer.counterfactual(X[0], metric=metric).status == "none"
+    none = np.empty(0, dtype=np.int64)
+    q = Questions(SearchOracle(replace(explainer.model.scores, margin=1)), none, 0)
+    best, least, bound = radius.least_radius(q, [], none, none, np.zeros(1))
+    assert best is not None  # a row without columns is one
+    assert (best.size, least, bound) == (0, 0.0, 0.0)

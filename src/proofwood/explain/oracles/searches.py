@@ -41,6 +41,8 @@ from proofwood.model.node_table import IntArray
 CHANGES, SAME, STOPPED = range(3)
 KEPT = 8
 """Proofs about a row that are remembered for each class that may come first."""
+LOOK = 0
+"""Turns of a question that is given up after the first conflicts."""
 INTERRUPT, MEMORY = 2, 4
 _Reply = tuple[int, list[int], list[int], int]
 """Outcome, cells of a witness, assumptions that a proof used, and what stopped the search."""
@@ -146,6 +148,7 @@ class SearchOracle:
         self.model = native_model(scores)
         self.name = options.engine
         self._first_target: dict[int, list[int]] = {}
+        self._reached: dict[int, set[int]] = {}  # from classes to those that rows of them were changed to
         self._proofs = _Proofs()
         feature_of = np.zeros(scores.n_columns, dtype=np.int64)
         for feature, columns in enumerate(scores.features):
@@ -293,24 +296,40 @@ class SearchOracle:
         until = None if seconds is None else time.perf_counter() + seconds
         core: set[int] = set()
         order = self._first_target.setdefault(label, [c for c in range(self.scores.n_classes) if c != label])
-        how = (hard, -1 if turns is None else turns)
         asked = order if targets is None else [t for t in order if t in set(targets)]
         any_other = len(asked) == len(order)
-        for target in list(asked):
+        left = []
+        for target in asked:
             known = None if stay is None else self._proofs.within(target, stay)
-            if known is not None:
+            if known is None:
+                left.append(target)
+            else:
                 core.update(known)
+        # To refute a class takes longer than to find a row of another one, where that is easy: a look at each comes
+        # first, of those that were ever reached.
+        looks = []
+        if len(left) > 1 and any_other and self._joint is None and not hard and self.options.engine == "auto":
+            looks = [target for target in left if target in self._reached.get(label, ())]
+        efforts = [(target, hard, LOOK) for target in looks]
+        efforts += [(target, hard or target in looks, -1 if turns is None else turns) for target in left]
+        for target, skips, most in efforts:
+            if target not in left:
                 continue
             if until is not None and time.perf_counter() >= until:
                 return UNKNOWN
+            how = (skips, most)
             outcome, witness, literals, stopped = self._about(target, label, assumptions, near, until, any_other, how)
             if outcome == STOPPED:
+                if most == LOOK and not stopped:
+                    continue
                 _note(stopped)
                 return UNKNOWN
             if outcome == CHANGES:
                 order.remove(target)  # the next question meets the class that was reached last first
                 order.insert(0, target)
+                self._reached.setdefault(label, set()).add(target)
                 return Answer(True, np.array(witness, dtype=np.int64), target)
+            left.remove(target)
             needed = frozenset(self._feature_of_variable[literal >> 1] for literal in literals)
             core.update(needed)
             if stay is not None:

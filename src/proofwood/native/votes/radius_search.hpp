@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "common/watch.hpp"
@@ -41,8 +42,8 @@ class RadiusSearch {
   // Until the bounds meet; false if the watch was over before. Called again, it goes on.
   bool run(Watch& watch);
 
-  bool has_row() const { return !best_.empty(); }
-  const std::vector<int>& best() const { return best_; }  // cells
+  bool has_row() const { return best_.has_value(); }
+  const std::vector<int>& best() const { return best_.value(); }  // cells, none where no column is tested
   std::int64_t upper() const { return upper_; }           // rank of best(); without one, the number of ranks
   std::int64_t lower() const { return lower_; }           // no row has a lower rank
   std::int64_t questions() const { return questions_; }
@@ -75,7 +76,7 @@ class RadiusSearch {
   TurnRules rules_;
   std::vector<std::size_t> order_;  // rivals, the one that won last first
   std::unique_ptr<Stage> stage_;
-  std::vector<int> best_;
+  std::optional<std::vector<int>> best_;
   std::int64_t lower_ = 0, upper_, questions_ = 0;
   bool begun_ = false, proved_ = false;
 };
