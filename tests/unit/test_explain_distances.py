@@ -81,6 +81,16 @@ def test_a_column_moves_within_what_it_may_become(metric: Any) -> None:
         assert found.verify().ok
 
 
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_value_within_limits_does_not_become_a_missing_one(metric: Any) -> None:
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, np.nan], [1.0, np.nan]] * 5)
+    explainer = Explainer(DecisionTreeClassifier(random_state=0).fit(X, np.isnan(X[:, 1])), X=X)
+    free = explainer.counterfactual([0.0, 0.0], metric=metric)
+    assert free.status == ("optimal" if metric == "changes" else "none")  # in other metrics no value is lost
+    for limits in ("up", "down", (-5.0, 5.0)):
+        assert explainer.counterfactual([0.0, 0.0], metric=metric, within={1: limits}).status == "none"
+
+
 def test_nothing_may_change_at_all() -> None:
     explainer = Explainer(MODEL, X=TABLE)
     within = {"age": (ROW["age"].iloc[0],) * 2, "income": (ROW["income"].iloc[0],) * 2, "purpose": []}

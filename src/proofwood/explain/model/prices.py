@@ -297,7 +297,8 @@ def _forbid_numbers(
 ) -> None:
     low, high = permitted_numbers(model, row, j, allowed)
     for g in model.grid.of_input[j]:
-        if model.grid.columns[g].role == "missing":
+        if model.grid.columns[g].role == "missing":  # a value that is limited stays one
+            prices[g][1] = np.inf
             continue
         for cell in range(prices[g].size):
             least, is_open, greatest, _ = model.interval(g, cell, cell)
