@@ -78,54 +78,74 @@ void Factors::add_clauses() {
   }
 }
 
+// An edge for each column that the factor has cuts in, in the order of columns.
 void Factors::add_edges(int factor) {
-  const int first = options_of[z(factor)], end = options_of[z(factor) + 1];
-  std::map<int, std::vector<int>> cuts_of;
+  const int first = options_of[z(factor)], end = options_of[z(factor) + 1], n_options = end - first;
+  std::vector<std::vector<int>> cuts_in(z(model.n_columns));
+  std::vector<int> columns;
   for (int i = needs_of[z(first)]; i < needs_of[z(end)]; ++i) {
     const int v = needs[z(i)] >> 1, c = model.column_of[z(v)];
-    cuts_of[c].push_back(v - model.first[z(c)] + 1);
+    if (cuts_in[z(c)].empty()) columns.push_back(c);
+    cuts_in[z(c)].push_back(v - model.first[z(c)] + 1);
   }
-  for (auto& [column, found] : cuts_of) {
+  std::sort(columns.begin(), columns.end());
+  std::vector<int> edge_in(z(model.n_columns), -1);
+  for (const int column : columns) {
+    auto& found = cuts_in[z(column)];
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
-    Edge edge{factor,
-              column,
-              static_cast<int>(cuts.size()),
-              static_cast<int>(found.size()),
-              n_slots,
-              static_cast<int>(interval_of.size()),
-              static_cast<int>(intervals.size()),
-              0};
+    edge_in[z(column)] = static_cast<int>(edges.size());
+    edges.push_back({factor, column, static_cast<int>(cuts.size()), static_cast<int>(found.size()), n_slots,
+                     static_cast<int>(interval_of.size()), 0, 0});
     cuts.insert(cuts.end(), found.begin(), found.end());
-    n_slots += edge.n_cuts + 1;
-    std::map<std::pair<int, int>, int> numbers;
-    for (int option = first; option < end; ++option) {
-      int low = 0, high = model.cells[z(column)];
-      for (int i = needs_of[z(option)]; i < needs_of[z(option) + 1]; ++i) {
-        const int v = needs[z(i)] >> 1;
-        if (model.column_of[z(v)] != column) continue;
-        const int cut = v - model.first[z(column)];
-        if ((needs[z(i)] & 1) != 0)
-          high = std::min(high, cut);
-        else
-          low = std::max(low, cut + 1);
-      }
-      const std::pair<int, int> interval{slot(edge, low), slot(edge, high)};
-      const auto [at, added] = numbers.emplace(interval, edge.n_intervals);
-      if (added) {
-        intervals.push_back(interval);
-        ++edge.n_intervals;
-      }
-      interval_of.push_back(at->second);
-    }
-    edges.push_back(edge);
+    n_slots += edges.back().n_cuts + 1;
+    interval_of.resize(interval_of.size() + z(n_options), 0);  // number 0: all slots, which most options permit
   }
   edge_of_need.resize(z(needs_of[z(end)]));
-  for (int i = needs_of[z(first)]; i < needs_of[z(end)]; ++i) {
-    const auto at = cuts_of.find(model.column_of[z(needs[z(i)] >> 1)]);
-    edge_of_need[z(i)] = edges_of.back() + static_cast<int>(std::distance(cuts_of.begin(), at));
-  }
+  for (int i = needs_of[z(first)]; i < needs_of[z(end)]; ++i)
+    edge_of_need[z(i)] = edge_in[z(model.column_of[z(needs[z(i)] >> 1)])];
+  add_intervals(factor);
   edges_of.push_back(static_cast<int>(edges.size()));
+}
+
+// Which slots each option permits in the columns that it needs something of.
+void Factors::add_intervals(int factor) {
+  const int first = options_of[z(factor)], end = options_of[z(factor) + 1];
+  const int first_edge = edges_of.back(), n_edges = static_cast<int>(edges.size()) - first_edge;
+  std::vector<std::map<std::pair<int, int>, int>> numbers(z(n_edges));
+  std::vector<std::pair<int, int>> limits(z(n_edges));  // least and greatest cell, of an option
+  for (int e = 0; e < n_edges; ++e) {
+    const Edge& edge = edges[z(first_edge + e)];
+    limits[z(e)] = {0, model.cells[z(edge.column)]};
+    numbers[z(e)].emplace(std::pair(0, edge.n_cuts), 0);
+  }
+  const auto whole = limits;
+  for (int option = first; option < end; ++option) {
+    for (int i = needs_of[z(option)]; i < needs_of[z(option) + 1]; ++i) {
+      const int v = needs[z(i)] >> 1, cut = v - model.first[z(model.column_of[z(v)])];
+      auto& [low, high] = limits[z(edge_of_need[z(i)] - first_edge)];
+      if ((needs[z(i)] & 1) != 0)
+        high = std::min(high, cut);
+      else
+        low = std::max(low, cut + 1);
+    }
+    for (int i = needs_of[z(option)]; i < needs_of[z(option) + 1]; ++i) {
+      const int e = edge_of_need[z(i)] - first_edge;
+      if (limits[z(e)] == whole[z(e)]) continue;  // seen already
+      const Edge& edge = edges[z(first_edge + e)];
+      const std::pair<int, int> interval{slot(edge, limits[z(e)].first), slot(edge, limits[z(e)].second)};
+      const int next = static_cast<int>(numbers[z(e)].size());
+      interval_of[z(edge.first_number + option - first)] = numbers[z(e)].emplace(interval, next).first->second;
+      limits[z(e)] = whole[z(e)];
+    }
+  }
+  for (int e = 0; e < n_edges; ++e) {
+    Edge& edge = edges[z(first_edge + e)];
+    edge.first_interval = static_cast<int>(intervals.size());
+    edge.n_intervals = static_cast<int>(numbers[z(e)].size());
+    intervals.resize(intervals.size() + numbers[z(e)].size());
+    for (const auto& [interval, number] : numbers[z(e)]) intervals[z(edge.first_interval + number)] = interval;
+  }
 }
 
 }  // namespace proofwood::votes

@@ -51,6 +51,7 @@ struct Factors {
  private:
   void add_clauses();
   void add_edges(int factor);
+  void add_intervals(int factor);
 };
 
 }  // namespace proofwood::votes
