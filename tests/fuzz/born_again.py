@@ -142,7 +142,7 @@ def one_case(number: int) -> Counter[str]:
 
 def _known(case: Case, rng: np.random.Generator) -> Case:
     """The case with conditions on its rows, if some row satisfies them."""
-    texts, possible = conditions(case, rng)
+    texts, possible = conditions(Explainer(case.model, **case.options).model.inputs, rng)
     options = {**case.options, "knowledge": texts}
     try:
         Explainer(case.model, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,9 +101,12 @@ class Case:
         """
         chosen = tuple(sorted(features))
         if status not in ("none", "unknown"):
-            witnesses = self._shown(kind, chosen, witnesses)
-            needed = {id(cells): cells for feature, cells in witnesses.items() if feature not in more.get("keep", ())}
-            if not status.endswith(UP_TO_ROUNDING) and not all(map(self.is_real, needed.values())):
+            each = {id(cells): cells for cells in witnesses.values()}
+            real = dict(zip(each, self.are_real(list(each.values())), strict=True))
+            if self.scores.margin and kind != "counterfactual":
+                witnesses = self._shown(kind, chosen, witnesses, real)
+            needed = {id(cells) for feature, cells in witnesses.items() if feature not in more.get("keep", ())}
+            if not status.endswith(UP_TO_ROUNDING) and not all(real.get(one, True) for one in needed):
                 status += UP_TO_ROUNDING
         return Explanation(
             kind=kind,
@@ -134,7 +137,21 @@ class Case:
 
     def is_real(self, cells: IntArray) -> bool:
         """Whether the model itself gives a row of these cells another class (of the targets), and it is plausible."""
-        return self._has_class(cells) and self._is_plausible(cells)
+        return self.are_real([cells])[0]
+
+    def are_real(self, many: Sequence[IntArray]) -> list[bool]:
+        """The same of several rows, about which the model is asked at once."""
+        classes, plausible = [self._has_class(cells) for cells in many], [self._is_plausible(cells) for cells in many]
+        open_ = [
+            i for i, known in enumerate(zip(classes, plausible, strict=True)) if None in known and False not in known
+        ]
+        if open_:
+            rows = self.model.rows([many[i] for i in open_], like=self.row)
+            codes, shown = self.model.predict_codes(rows).tolist(), self.model.are_plausible(rows).tolist()
+            for i, code, is_plausible in zip(open_, codes, shown, strict=True):
+                classes[i] = code in self._others if classes[i] is None else classes[i]
+                plausible[i] = is_plausible if plausible[i] is None else plausible[i]
+        return [bool(has) and bool(may) for has, may in zip(classes, plausible, strict=True)]
 
     def is_counted(self, row: FloatArray) -> bool:
         """Whether the model itself gives a row (n_inputs,) another class (of the targets), and it is plausible."""
@@ -142,30 +159,34 @@ class Case:
         reached = code != self.label if targets is None else code in targets
         return reached and bool(self.model.are_plausible(row[np.newaxis])[0])
 
-    def _is_plausible(self, cells: IntArray) -> bool:
+    @property
+    def _others(self) -> list[int]:
+        """Classes that count as another one."""
+        targets = self.questions.targets
+        return [k for k in (range(self.scores.n_classes) if targets is None else targets) if k != self.label]
+
+    def _is_plausible(self, cells: IntArray) -> bool | None:
+        """Whether a row is plausible; None if rounding decides."""
         beside = self.scores.beside
         if beside is None:
             return True
         sums = beside.sums(cells)
         lead = int(sums[1] - sums[0])
         least = beside.threshold_of_win(1, 0, margin=False)
-        if abs(2 * (lead - least) + 1) > 2 * beside.margin:  # whatever rounding does
-            return lead >= least
-        return bool(self.model.are_plausible(self.model.row(cells, like=self.row)[np.newaxis])[0])
+        return lead >= least if abs(2 * (lead - least) + 1) > 2 * beside.margin else None  # whatever rounding does
 
-    def _has_class(self, cells: IntArray) -> bool:
-        scores, targets = self.scores, self.questions.targets
-        others = [k for k in (range(scores.n_classes) if targets is None else targets) if k != self.label]
+    def _has_class(self, cells: IntArray) -> bool | None:
+        """Whether a row has another class; None if rounding decides."""
+        scores = self.scores
         if scores.margin == 0:
-            return scores.winner(cells) in others
+            return scores.winner(cells) in self._others
         sums = scores.sums(cells)
-        if targets is None and any(
+        if self.questions.targets is None and any(
             sums[k] - sums[self.label] >= scores.threshold_of_win(k, self.label, margin=False) + scores.margin
-            for k in others
+            for k in self._others
         ):
             return True
-        row = self.model.row(cells, like=self.row)
-        return int(self.model.predict_codes(row[np.newaxis])[0]) in others
+        return None
 
     def sure_change(self, fixed: Iterable[int]) -> IntArray | None:
         """A row that agrees on some features and has another class in the model itself; None if none is found.
@@ -181,13 +202,13 @@ class Case:
             self._turns = SURE_TURNS_LATER
         return asked.witness if asked.witness is not None and self.is_real(asked.witness) else None
 
-    def _shown(self, kind: str, features: tuple[int, ...], witnesses: Mapping[int, IntArray]) -> Mapping[int, IntArray]:
+    def _shown(
+        self, kind: str, features: tuple[int, ...], witnesses: Mapping[int, IntArray], real: Mapping[int, bool]
+    ) -> Mapping[int, IntArray]:
         """The witnesses; where one changes the class up to rounding only, another one if it is known to exist."""
-        if not self.scores.margin or kind == "counterfactual":
-            return witnesses
         shown = dict(witnesses)
         for feature, cells in witnesses.items():
-            if cells is not shown[feature] or self.is_real(cells):
+            if cells is not shown[feature] or real[id(cells)]:
                 continue
             if kind == "abductive":
                 fixed, same = [other for other in features if other != feature], [feature]

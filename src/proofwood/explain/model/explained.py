@@ -349,6 +349,10 @@ class Explained:
         """
         return self.grid.row(np.asarray(cells), np.asarray(like, dtype=np.float64))
 
+    def rows(self, many: Sequence[IntArray], like: npt.ArrayLike) -> FloatArray:
+        """(n_rows, n_inputs) rows inside of several cells, each as :meth:`row` makes it."""
+        return self.grid.rows(many, np.asarray(like, dtype=np.float64))
+
     def interval(self, column: int, low_cell: int, high_cell: int) -> tuple[float, bool, float, bool]:
         """``(low, low_open, high, high_open)`` of a column of ``scores``, from one cell to another, in original units.
 

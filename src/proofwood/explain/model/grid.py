@@ -154,14 +154,20 @@ class Grid:
         ValueError
             If no row of the space has these cells.
         """
-        result = np.array(like, dtype=np.float64)
-        now = self.cells_of(result[np.newaxis])[0]
-        for j, mine in enumerate(self.of_input):
-            if any(now[g] != cells[g] for g in mine) or not self._within(j, result[j]):
-                result[j] = self._value(j, cells, float(like[j]))
-        if not np.array_equal(self.cells_of(result[np.newaxis])[0], cells):
+        return np.asarray(self.rows([cells], like)[0])
+
+    def rows(self, many: Sequence[IntArray], like: FloatArray) -> FloatArray:
+        """(n_rows, n_inputs) rows inside of several cells, each as :meth:`row` makes it."""
+        now = self.cells_of(like[np.newaxis])[0]
+        outside = {j for j in range(len(self.inputs)) if not self._within(j, like[j])}
+        found = np.tile(like, (len(many), 1))
+        for row, cells in zip(found, many, strict=True):
+            changed = {self.columns[g].column for g in np.flatnonzero(now != cells).tolist()}
+            for j in changed | outside:
+                row[j] = self._value(j, cells, float(like[j]))
+        if not np.array_equal(self.cells_of(found), np.reshape(many, (len(many), len(self.columns)))):
             raise ValueError("no row of the space has these cells")
-        return result
+        return found
 
     def _within(self, j: int, value: float) -> bool:
         given = self.inputs[j]
