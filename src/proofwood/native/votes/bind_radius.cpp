@@ -41,7 +41,7 @@ class BoundRadiusSearch {
     nb::dict found;
     found["done"] = done;
     found["stopped"] = stop.load();
-    found["best"] = search_.has_row() ? nb::cast(search_.best()) : nb::none();
+    found["best"] = search_.best();
     found["lower"] = search_.lower();
     found["upper"] = search_.upper();
     found["questions"] = search_.questions();

@@ -43,9 +43,9 @@ class RadiusSearch {
   bool run(Watch& watch);
 
   bool has_row() const { return best_.has_value(); }
-  const std::vector<int>& best() const { return best_.value(); }  // cells, none where no column is tested
-  std::int64_t upper() const { return upper_; }                   // rank of best(); without one, the number of ranks
-  std::int64_t lower() const { return lower_; }                   // no row has a lower rank
+  const std::optional<std::vector<int>>& best() const { return best_; }  // cells, none where no column is tested
+  std::int64_t upper() const { return upper_; }  // rank of best(); without one, the number of ranks
+  std::int64_t lower() const { return lower_; }  // no row has a lower rank
   std::int64_t questions() const { return questions_; }
 
  private:
