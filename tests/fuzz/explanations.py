@@ -397,6 +397,7 @@ class Checks:
         else:
             least = self.least_distance(wanted, metric, **options)
         near = 1e-9 + 1e-6 * abs(least) if math.isfinite(least) else 0.0
+        assert not found.status.startswith(("feasible", "unknown")), "without a limit a search goes on to its end"
         if found.status == "none":
             assert least == math.inf, f"a row at the distance {least} has another class"
         elif found.witness_cells and (found.exact or metric != "changes"):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer, make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
@@ -89,6 +89,36 @@ def test_a_value_within_limits_does_not_become_a_missing_one(metric: Any) -> Non
     assert free.status == ("optimal" if metric == "changes" else "none")  # in other metrics no value is lost
     for limits in ("up", "down", (-5.0, 5.0)):
         assert explainer.counterfactual([0.0, 0.0], metric=metric, within={1: limits}).status == "none"
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_gaps_that_tests_send_either_way_leave_distances_exact(metric: Any) -> None:
+    proved = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(80, 1)).round(1)
+        y = (np.sin(3 * X[:, 0]) > 0).astype(int)
+        X[rng.random(80) < 0.3] = np.nan
+        model = HistGradientBoostingClassifier(max_iter=6, max_leaf_nodes=5, min_samples_leaf=2).fit(X, y)
+        explainer = Explainer(model, X=X)
+        roles = [column.role for column in explainer.model.grid.columns]
+        if roles != ["value", "value_missing_high", "missing"]:
+            continue
+        cuts = explainer.model.grid.columns[0].thresholds
+        near = np.unique([*cuts, *np.nextafter(cuts, np.inf)])
+        codes = model.predict(near[:, np.newaxis])
+        for x in X[~np.isnan(X[:, 0])][:6, 0]:
+            code = model.predict([[x]])[0]
+            if metric == "changes":
+                least = 1.0 if (codes != code).any() or model.predict([[np.nan]])[0] != code else math.inf
+            else:
+                least = float(np.abs(near - x)[codes != code].min(initial=math.inf))
+            found = explainer.counterfactual([x], metric=metric, weights=None if metric == "changes" else 1.0)
+            assert found.status == ("none" if math.isinf(least) else "optimal")
+            assert math.isinf(least) or found.distance == pytest.approx(least)
+            assert found.status == "none" or found.verify().ok
+            proved += found.status == "optimal"
+    assert proved > 20
 
 
 def test_nothing_may_change_at_all() -> None:

@@ -66,8 +66,7 @@ def constrained(
     """
     columns = sorted({j for constraint in constraints for j in constraint.columns})
     _check(case, constraints, columns, metric, tariff, fixed)
-    also = [j for j in _split(case) if j not in columns and j not in tariff.values]
-    found = satisfying(_task(case, constraints, [*columns, *also], metric, tariff, prices, fixed, within, permitted))
+    found = satisfying(_task(case, constraints, columns, metric, tariff, prices, fixed, within, permitted))
     return _explained(case, constraints, found, metric, prices, fixed)
 
 
@@ -101,13 +100,6 @@ def _check(
                 f"the constraint {constraint.text!r} is broken by the row, and all its columns are immutable: let one "
                 "of them change, or leave the constraint out"
             )
-
-
-def _split(case: Case) -> list[int]:
-    """Columns of numbers with two grid columns, whose values no price of cells pays for exactly."""
-    grid = case.model.grid
-    two = {column.column for column in grid.columns if column.role == "value_missing_high"}
-    return sorted(j for j in two if not np.isnan(case.row[j]))
 
 
 def _task(

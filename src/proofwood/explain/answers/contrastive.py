@@ -116,8 +116,8 @@ def counterfactual(
         if counts is None and not linear:
             if within is not None:
                 raise ValueError(
-                    "within and metric='changes' do not go together where a column's missing values go either way in "
-                    "tests, or a feature has several columns: take metric='l1'"
+                    "within and metric='changes' do not go together where a feature has several columns that are no "
+                    "alternatives: take metric='l1'"
                 )
             return _fewest_changes(case, immutable, certificate=certificate)
         prices = counts or prices
@@ -158,7 +158,7 @@ def _found(
     found = row if tariff.codes or permitted else None
     length = float(len(features)) if metric == "changes" else distance(case.model, case.row, row, tariff, metric)
     status: str = best.status
-    if length > lower + TOLERANCE * max(1.0, length):  # two grid columns of one column of the table
+    if length > lower + TOLERANCE * max(1.0, length):  # prices too small for float64 to tell apart
         status = "feasible"
     return case.explanation(
         "counterfactual",

@@ -5,8 +5,9 @@ What a column of the table becomes:
 - Numbers: one grid column whose cells are the intervals between all thresholds of the ensemble. Thresholds that no
   value of the space lies beyond (bounds) are no tests, and thresholds of integer columns are moved down to an integer.
 - Where a value may be missing: a further 0/1 grid column. The missing value sits in the lowest cell of the numbers if
-  the model sends it low, else in the highest one. Where tests disagree, the thresholds that send it low and those that
-  send it high have a grid column each, linked by clauses, so that every test is one literal and no leaf is split.
+  the model sends it low, else in the highest one. Where tests disagree, all thresholds have a grid column in which it
+  is low, and those that send it high a further one, linked by clauses, so that every test is one literal and no leaf is
+  split.
 - Categories: codes that no test tells apart are one class of codes; each class has a 0/1 grid column, exactly one of
   which is 1. A test for a set of several classes has a 0/1 grid column of its own, linked by clauses.
 
@@ -47,7 +48,7 @@ class GridColumn:
     Parameters
     ----------
     column : index of the input it belongs to
-    role : ``"value"``: intervals; ``"value_missing_high"``: intervals, further thresholds of the same numbers;
+    role : ``"value"``: intervals; ``"value_missing_high"``: intervals of the same numbers, of fewer thresholds;
         ``"missing"``: 0/1; ``"codes"``: 0/1, whether the category is one of ``codes``
     thresholds : (q,) ascending; the cell of a value is the number of thresholds below it
     missing_cell : cell of a missing value
@@ -416,6 +417,8 @@ class GridBuilder:
         grid, asked, given = self.grid, self._asked[j], self.grid.inputs[j]
         lows, highs = (np.array(sorted(t for t in some if math.isfinite(t))) for some in (asked.low, asked.high))
         both = lows.size > 0 and highs.size > 0
+        if both:  # the first chain has all, so that its cells alone say what a value costs
+            lows = np.union1d(lows, highs)
         main_is_high = lows.size == 0 and highs.size > 0
         main = grid._add(GridColumn(j, "value", highs if main_is_high else lows, highs.size if main_is_high else 0))
         for t in asked.low | asked.high:

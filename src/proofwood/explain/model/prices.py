@@ -31,8 +31,8 @@ def cell_prices(
 
     A number costs its weight per unit of change, another category the weight of its feature, unless a table or a
     function says otherwise. From a missing value to a present one the price is 1; a present value does not become
-    missing. Where a column of the table has two grid columns for its numbers, the first one alone is priced, which
-    bounds the price from below.
+    missing. Where a column of the table has two grid columns for its numbers, the first one, which has all thresholds,
+    is priced.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def _count_feature(model: Explained, feature: int, columns: Sequence[int], cells
         leaving = [i for i in single if cells[columns[i]] == 1]
         for i in leaving or single:  # the one leaves, or where there is none, one of them comes
             _price_others(made[i], int(cells[columns[i]]))
-    elif sorted(roles) == ["missing", "value"]:
+    elif {"missing", "value"} <= set(roles) <= {"missing", "value", "value_missing_high"}:
         value, flag = roles.index("value"), roles.index("missing")
         if cells[columns[flag]] == 0:
             _price_others(made[value], int(cells[columns[value]]))
