@@ -83,7 +83,7 @@ def test_a_column_moves_within_what_it_may_become(metric: Any) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_value_within_limits_does_not_become_a_missing_one(metric: Any) -> None:
-    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, np.nan], [1.0, np.nan]] * 5)
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, np.nan], [1.0, np.nan]] * 5)
     explainer = Explainer(DecisionTreeClassifier(random_state=0).fit(X, np.isnan(X[:, 1])), X=X)
     free = explainer.counterfactual([0.0, 0.0], metric=metric)
     assert free.status == ("optimal" if metric == "changes" else "none")  # in other metrics no value is lost
