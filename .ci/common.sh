@@ -48,10 +48,10 @@ fresh() {
 }
 
 # The same in an environment of the lowest versions, from that wheel.
-#   lowest NAME EXTRAS   e.g. lowest lowest test
+#   lowest NAME EXTRAS MORE...   e.g. lowest lowest test, and more arguments of pip
 lowest() {
   "$PYTHON" -m venv "$work/$1"
-  "$work/$1/bin/pip" install --quiet "proofwood[$2] @ file://$wheel" -c tests/lower-bounds.txt
+  "$work/$1/bin/pip" install --quiet "proofwood[$2] @ file://$wheel" -c tests/lower-bounds.txt "${@:3}"
   "$work/$1/bin/pip" list --format=freeze
 }
 

@@ -64,7 +64,12 @@ def fit(*, seed: int, ratio: float, seconds: float) -> dict[str, Any]:
     X, X_test, y, y_test, group, group_test = _rows(seed)
     parity = DemographicParity(ratio=ratio, pos_label="approved")
     diagram = OptimalDiagramClassifier(
-        WIDTHS, alpha=ALPHA, max_thresholds=THRESHOLDS, constraints=parity, time_limit=seconds
+        WIDTHS,
+        alpha=ALPHA,
+        max_thresholds=THRESHOLDS,
+        threshold_rule="midpoint",
+        constraints=parity,
+        time_limit=seconds,
     )
     started = time.perf_counter()
     with warnings.catch_warnings():

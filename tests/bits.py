@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.integers import integer_scores
 from proofwood.explain.model.leaves import Walker
 from proofwood.model.node_table import FloatArray
 
@@ -15,10 +15,8 @@ from proofwood.model.node_table import FloatArray
 def leaf_scores(explained: Explained, rows: FloatArray) -> FloatArray:
     """(n_trees, n_rows, n_scores) the scores of the leaves that rows get to, found by their cells on the grid."""
     forest, cells = explained.adapted.forest, explained.grid.cells_of(rows)
-    found = []
-    for tree, literals in zip(forest.trees, explained.literals, strict=True):
-        scores: Any = SimpleNamespace(base=np.zeros(forest.n_classes), values=(tree.value,))
-        found.append(Walker((tree,), (literals,), scores, explained.grid).sums_of(cells))
+    walker = Walker(forest.trees, explained.literals, integer_scores(forest), explained.grid)
+    found = [tree.value[nodes] for tree, nodes in zip(forest.trees, walker.nodes_of(cells), strict=True)]
     return np.array(found).reshape(len(forest.trees), len(rows), forest.n_classes)
 
 

@@ -37,6 +37,12 @@ def ctrl_c_raises() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def drawn_alike() -> None:
+    """Models without a ``random_state`` draw from numpy's global state: in each test the same."""
+    np.random.seed(0)  # noqa: NPY002 - this is the state that scikit-learn takes by default
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long runs have no limit of time."""
     for item in items:

@@ -28,7 +28,7 @@ class WrongSearch:
         self.scores = scores
 
     def ask(self, question: Question) -> Verdict:
-        if question.seconds is not None:
+        if question.clock.seconds_left is not None:
             time.sleep(60)
         if not question.fixed:
             return Verdict(core=frozenset({0}))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from proofwood.engines.run import Clock
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search.cheapest import PriceOptions, cheapest
@@ -72,7 +73,7 @@ class NearestProblem:
     def search(
         self, options: PriceOptions, seconds: float | None = None, accept: Callable[[IntArray], bool] | None = None
     ) -> Nearest:
-        q = Questions(SearchOracle(self.scores), self.cells, self.label, targets=self.targets, seconds=seconds)
+        q = Questions(SearchOracle(self.scores), self.cells, self.label, targets=self.targets, clock=Clock.of(seconds))
         model = SearchOracle(self.scores).model
         return cheapest(q, model, self.prices, immutable=self.immutable, options=options, accept=accept)
 

@@ -82,7 +82,9 @@ def learn(
     from proofwood import MinimalTreeClassifier, OptimalityWarning
 
     declared = list(range(X.shape[1])) if categorical else None
-    tree = MinimalTreeClassifier(minimize, engine=learner, time_limit=seconds, categorical_features=declared)
+    tree = MinimalTreeClassifier(
+        minimize, engine=learner, time_limit=seconds, categorical_features=declared, threshold_rule="midpoint"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OptimalityWarning)  # a limit is seen in the status
         start = time.perf_counter()

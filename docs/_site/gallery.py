@@ -52,13 +52,13 @@ def page(name: str) -> dict[str, Any]:
 def loans_tree() -> Any:
     """The tree of the tutorial on a messy table."""
     made = page("tutorial/messy-table.md")
-    return made["tree"].plot(X=made["X"], title="Which loans are repaid?", figsize=(10.5, 5.6))
+    return made["tree"].plot(title="Which loans are repaid?", figsize=(10.5, 5.6))
 
 
 def first_tree() -> Any:
     """The tree of the first tutorial, and of the README."""
     made = page("tutorial/first-tree.md")
-    return made["tree"].plot(X=made["X"], figsize=(9.0, 4.4))
+    return made["tree"].plot(figsize=(9.0, 4.4))
 
 
 def choose_size() -> Any:
@@ -101,14 +101,14 @@ def oblique() -> Any:
     data = load_dataset("iris")
     X = pd.DataFrame(data.X, columns=data.feature_names)
     diagram = OptimalDiagramClassifier((1, 1), alpha=0.05, splits="oblique", time_limit=60).fit(X, data.y)
-    return diagram.plot(X=X, figsize=(8.5, 4.6), title="Splits on weighted sums of columns")
+    return diagram.plot(figsize=(8.5, 4.6), title="Splits on weighted sums of columns")
 
 
 def many_classes() -> Any:
     """A tree of ten classes."""
     X, y = load_digits(return_X_y=True, as_frame=True)
     tree = OptimalTreeClassifier(max_depth=3).fit(X, y)
-    return tree.plot(X=X, figsize=(11.0, 5.4), title="Ten classes: written digits from single pixels")
+    return tree.plot(figsize=(11.0, 5.4), title="Ten classes: written digits from single pixels")
 
 
 PICTURES: dict[str, Callable[[], Any]] = {

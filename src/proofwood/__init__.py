@@ -31,7 +31,8 @@ Where things are:
 ``solvers``          SAT in slices, worker processes, checkable proofs
 ``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof;
                      :func:`born_again`, the smallest tree that predicts the same as a model;
-                     :func:`proved_rules`, few rules that a model obeys everywhere
+                     :func:`proved_rules`, few rules that a model obeys everywhere;
+                     :func:`register_reader`, for models of other libraries
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      their names for columns and classes are :class:`Labels`
 ``comparison``       :func:`compare`: an optimal tree beside other classifiers, on the same folds
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from proofwood.explain.born_again import born_again
     from proofwood.explain.explainer import Explainer
     from proofwood.explain.explanation import Explanation
+    from proofwood.explain.model.adapters.supported import register_reader
     from proofwood.explain.proved_rules import proved_rules
     from proofwood.model.node_table import NodeTable
     from proofwood.model.storage import ModelFileError
@@ -127,6 +129,7 @@ __all__ = [
     "plot_tree",
     "proved_rules",
     "read_columns",
+    "register_reader",
 ]
 
 _HOME = {
@@ -171,6 +174,7 @@ _HOME = {
     "plot_tree": "show.plot",
     "proved_rules": "explain.proved_rules",
     "read_columns": "data.columns",
+    "register_reader": "explain.model.adapters.supported",
 }
 
 

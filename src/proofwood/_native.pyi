@@ -51,25 +51,36 @@ def minimal_tree(
 ) -> dict[str, Any]:
     """Smallest tree for distinct (n_rows, n_columns) ranks and the (n_rows, n_classes) costs of the labels."""
 
-def first_subset(
+class SubsetTable:
+    """Groups of equal rows as the searches over sets of tests want them; one search at a time has it."""
+
+def prepare_subset(
     ranks: npt.NDArray[np.int32],
     cuts: npt.NDArray[np.int32],
     weights: npt.NDArray[np.int64],
-    settings: dict[str, Any],
-    witness: list[int],
+    by_rank: bool,
     seconds: float | None,
+) -> dict[str, Any]:
+    """The table of ranks and class weights of groups of rows; None if it was stopped."""
+
+def near_pairs(table: SubsetTable, neighbours: int, isa: int, seconds: float | None) -> int:
+    """Finds the pairs that bounds are made of, once for each table; returns the code of what stopped it."""
+
+def first_subset(
+    table: SubsetTable, settings: dict[str, Any], witness: list[int], seconds: float | None
 ) -> dict[str, Any]:
     """Of the sets of least error the first in lexicographic order; None if it was stopped."""
 
 def solve_subset(
-    ranks: npt.NDArray[np.int32],
-    cuts: npt.NDArray[np.int32],
-    weights: npt.NDArray[np.int64],
+    table: SubsetTable,
     settings: dict[str, Any],
     seconds: float | None,
     progress: Callable[[float, int, int], None] | None,
+    proved: dict[str, list[Any]] | None = None,
+    keep: Callable[[dict[str, list[Any]]], None] | None = None,
+    keep_seconds: float = 30.0,
 ) -> dict[str, Any]:
-    """Sets of tests of least error, for ranks and class weights of groups of rows."""
+    """Sets of tests of least error."""
 
 def solve_topologies(
     bits: npt.NDArray[np.uint8],
@@ -163,6 +174,31 @@ class VoteModel:
         needs: npt.NDArray[np.int64],
         clauses: list[list[int]],
     ) -> None: ...
+
+class CellTrees:
+    """Trees whose tests are literals over the cells of the grid."""
+
+    def __init__(
+        self,
+        thresholds: npt.NDArray[np.int64],
+        begins: npt.NDArray[np.int64],
+        literals: npt.NDArray[np.int64],
+        inner: npt.NDArray[np.uint8],
+        low: npt.NDArray[np.int64],
+        high: npt.NDArray[np.int64],
+    ) -> None: ...
+    def leaves(
+        self,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Leaves that some cells reach: their number per tree, their nodes, the number of needs of each, and these."""
+
+    def reached(self, cells: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """(n_trees, n_rows) the leaf that each row gets to in each tree, for (n_rows, n_columns) cells."""
+
+    def sums(
+        self, cells: npt.NDArray[np.int64], values: npt.NDArray[np.int64], base: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """(n_rows, n_scores) the base and what the leaves of all trees have, for (n_rows, n_columns) cells."""
 
 class NearestSearch:
     """Search for the cheapest row of another class in a box."""

@@ -8,11 +8,22 @@ import re
 import secrets
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Protocol
 
 CHUNK = 2**22
 """Bytes that are read at once: memory grows with what is there, not with the limit."""
+
+MOST = 2**32
+"""Bytes that a file may take in memory, if nobody says otherwise;"""
+RATIO = 1000
+"""no more than so many times its own size, which no table or model has that is not made to fill the memory,"""
+SMALL = 2**26
+"""or than this, if it is small."""
+_allowed: ContextVar[int | None] = ContextVar("max_bytes", default=None)
 
 _DESCRIPTOR = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?fd/(\d+)")
 """What the links behind ``/dev/stdout`` and ``/dev/fd/1`` lead to on Linux: a file that is open already."""
@@ -103,6 +114,88 @@ def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> boo
         return Path(one).samefile(other)
     except FileNotFoundError:
         return False
+
+
+@contextmanager
+def allowing(max_bytes: int | None) -> Iterator[None]:
+    """While it lasts, each file that is read may take so many bytes in memory; None changes nothing.
+
+    Raises
+    ------
+    ValueError
+        If ``max_bytes`` is not a number of bytes above 0.
+    """
+    if max_bytes is None:
+        yield
+        return
+    if isinstance(max_bytes, bool) or not isinstance(max_bytes, int) or max_bytes < 1:
+        raise ValueError(f"max_bytes={max_bytes!r}: expected a number of bytes above 0, or None")
+    before = _allowed.set(max_bytes)
+    try:
+        yield
+    finally:
+        _allowed.reset(before)
+
+
+def permitted(size: int, *, ratio: int = RATIO) -> int:
+    """Bytes that a file may take in memory.
+
+    Parameters
+    ----------
+    size : of the file, in bytes
+    ratio : times its size that it may take, where no limit was stated
+    """
+    allowed = _allowed.get()
+    return min(MOST, max(SMALL, ratio * size)) if allowed is None else allowed
+
+
+def beyond(path: str | os.PathLike[str], estimate: int, size: int, *, ratio: int = RATIO) -> str | None:
+    """Why a file is refused before it is read, if it takes more bytes in memory than it may; else None.
+
+    Parameters
+    ----------
+    path : of the file
+    estimate : bytes that it takes, by what it says of itself
+    size : of the file, in bytes
+    ratio : see :func:`permitted`
+    """
+    most = permitted(size, ratio=ratio)
+    if estimate <= most:
+        return None
+    return (
+        f"{os.fspath(path)} has {size:,} bytes and takes about {estimate:,} in memory, and {most:,} are permitted: if "
+        "you trust it, and have the memory, raise max_bytes (--max-bytes on the command line)"
+    )
+
+
+def require_room(what: str | os.PathLike[str], estimate: int, size: int) -> None:
+    """Raise ValueError if a model takes more bytes in memory than it may, by the numbers that its file declares.
+
+    Parameters
+    ----------
+    what : the file, or what it is called
+    estimate : bytes that it takes
+    size : of the file, in bytes
+    """
+    refusal = beyond(what, estimate, size, ratio=MOST)  # few trees may be of many columns
+    if refusal is not None:
+        raise ValueError(refusal)
+
+
+def read_permitted(path: str | os.PathLike[str]) -> tuple[bytes, str | None]:
+    """The content of a file; empty and why, if the file alone has more bytes than it may take in memory."""
+    most = MOST if _allowed.get() is None else permitted(0)
+    data = read_bounded(path, most)
+    if data is not None:
+        return data, None
+    size = max(Path(path).stat().st_size, most + 1)
+    return b"", beyond(path, size, size)
+
+
+def bytes_of_json(data: bytes) -> int:
+    """About how many bytes the values of a JSON text take in memory, at least as many as they do."""
+    containers, values = data.count(b"[") + data.count(b"{"), data.count(b",") + data.count(b":")
+    return len(data) + 88 * containers + 40 * values
 
 
 def read_bounded(path: str | os.PathLike[str], limit: int) -> bytes | None:

@@ -32,6 +32,24 @@ def printable(text: str, *, keep: str = "") -> str:
     return _UNSAFE.sub(escape, text)
 
 
+_CLEAR = re.compile(r"[^\s,;{}\"'`]+(?: [^\s,;{}\"'`]+)*")
+"""Texts of which one sees in a list where they begin and end."""
+
+
+def in_list(text: str) -> str:
+    r"""A level as it stands in a list: quoted, with escapes, where one would not see where it begins and ends.
+
+    >>> print(", ".join(map(in_list, ["red", "dark red", "", "a, b", " c", "d\n"])))
+    red, dark red, "", "a, b", " c", "d\n"
+    """
+    if _CLEAR.fullmatch(text) and printable(text) == text:
+        return text
+    quoted = (
+        text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    )
+    return f'"{printable(quoted)}"'
+
+
 def first_line(error: BaseException) -> str:
     """The first line of what a library says of a file: it may quote what is in the file."""
     return printable((str(error).strip().splitlines() or [type(error).__name__])[0])

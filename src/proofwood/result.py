@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from enum import StrEnum
+from fractions import Fraction
+from typing import Any
 
 from proofwood.markup import table, trace_svg
 from proofwood.model.node_table import NodeTable
@@ -131,6 +134,15 @@ class Part:
     lower_bound: float
     status: Status
 
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return {
+            "unit": self.unit,
+            "objective": self.objective,
+            "lower_bound": self.lower_bound,
+            "status": str(self.status),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -149,6 +161,8 @@ class Result:
         says all
     certificates : proofs that can be checked apart from the engine, if it was asked to keep them
         (:class:`proofwood.solvers.Certificate`)
+    scope : what limited the search beyond the shape of the model and the table, in words, such as "at most 2 thresholds
+        a column in age": bound and status speak of the models within it. Empty: of all models of the shape
     """
 
     model: NodeTable | None
@@ -160,6 +174,7 @@ class Result:
     trace: tuple[ProgressEvent, ...] = ()
     parts: tuple[Part, ...] = ()
     certificates: tuple[object, ...] = ()
+    scope: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.lower_bound > self.objective:
@@ -174,14 +189,36 @@ class Result:
         """``objective - lower_bound``; 0 when proved optimal, ``inf`` without a model."""
         return self.objective - self.lower_bound
 
+    @property
+    def within(self) -> str:
+        """The scope as words behind "proved optimal"; empty if there is none."""
+        return for_these_tests(self.scope)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is proved as plain values, without the model, the trace and certificates."""
+        return {
+            "status": str(self.status),
+            "scope": list(self.scope),
+            "objective": self.objective,
+            "unit": self.unit,
+            "lower_bound": self.lower_bound,
+            "gap": self.gap,
+            "parts": [part.to_dict() for part in self.parts],
+            "engine": self.stats.engine,
+            "stopped_by": self.stats.stopped_by,
+            "seconds": self.stats.seconds,
+            "counters": dict(self.stats.counters),
+        }
+
     def _repr_html_(self) -> str:
         """What a notebook shows: what is proved, and how objective and bound met."""
+        figures = Figures.of(self)
         rows = [
-            ("status", str(self.status)),
-            ("objective", f"{self.objective:,.10g} {self.unit}"),
-            ("lower bound", f"{self.lower_bound:,.10g}"),
-            ("gap", f"{self.gap:,.10g}"),
-            *((part.unit, f"{part.objective:,.10g}, {part.status}") for part in self.parts),
+            ("status", f"{self.status}{self.within}"),
+            ("objective", f"{figures.objective} {self.unit}"),
+            ("lower bound", figures.lower_bound),
+            ("gap", figures.gap),
+            *((part.unit, f"{Figures.of(part).objective}, {part.status}") for part in self.parts),
             ("engine", self.stats.engine or "unknown"),
             ("seconds", f"{self.stats.seconds:.2f}"),
             *([("stopped by", self.stats.stopped_by)] if self.stats.stopped_by else []),
@@ -195,6 +232,54 @@ class Result:
             if part.unit == unit:
                 return part
         raise KeyError(f"no part {unit!r}; this result has {', '.join(part.unit for part in self.parts) or 'none'}")
+
+
+def for_these_tests(scope: Sequence[str]) -> str:
+    """A scope as words behind what is proved; empty if nothing limited the search."""
+    return f" for these tests ({'; '.join(scope)})" if scope else ""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Objective, lower bound and gap as texts that say no more than is proved, of up to six significant digits.
+
+    Parameters
+    ----------
+    objective : rounded up, as no more than it is minimised to
+    lower_bound : rounded down
+    gap : rounded up
+    share : gap in percent of the objective, rounded up; empty where that is not above 0
+    """
+
+    objective: str
+    lower_bound: str
+    gap: str
+    share: str
+
+    @classmethod
+    def of(cls, what: Result | Part | ProgressEvent) -> Figures:
+        """The figures of a result, a part of one, or of a search that runs.
+
+        Where objective and bound are equal, both are the same text, rounded to nearest.
+        """
+        objective, bound = what.objective, what.lower_bound
+        if objective == bound:
+            return cls(figure(objective), figure(bound), "0", "0.0%" if objective > 0 else "")
+        gap, share = objective - bound, ""
+        if math.isfinite(gap):
+            exact = Fraction(objective) - Fraction(bound)
+            gap = gap if Fraction(gap) >= exact else math.nextafter(gap, math.inf)
+            share = f"{math.ceil(1000 * exact / Fraction(objective)) / 10:,.1f}%" if objective > 0 else ""
+        rounded_up = figure(objective, ROUND_CEILING)
+        return cls(rounded_up, figure(bound, ROUND_FLOOR), figure(gap, ROUND_CEILING), share)
+
+
+def figure(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A count without decimals, another number with up to six significant digits, rounded as ``decimal`` names it."""
+    if not math.isfinite(value) or value == round(value):
+        return f"{value:,.0f}"
+    exact = Decimal(value)
+    return f"{float(exact.quantize(Decimal((0, (1,), exact.adjusted() - 5)), rounding)):,.6g}"
 
 
 def unproved(result: Result, why: str, seconds: float | None = None) -> Result:

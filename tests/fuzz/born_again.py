@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import Explainer, born_again
+from proofwood.engines.run import Clock
 from proofwood.explain.search.born_again import BornAgainOptions, smallest_tree
 from proofwood.model import evaluate
 from tests.fuzz import _records, explanations, regressors
@@ -85,7 +86,12 @@ def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:
             options = BornAgainOptions(monotone=rng.random() < 0.7, greedy=rng.random() < 0.7)
             seconds = None if rng.random() < 0.7 else float(10 ** rng.uniform(-6, -2))
             result = smallest_tree(
-                model, objective, max_depth=None if depth < 0 else depth, seconds=seconds, X=grid.rows, options=options
+                model,
+                objective,
+                max_depth=None if depth < 0 else depth,
+                clock=Clock.of(seconds),
+                X=grid.rows,
+                options=options,
             )
             best = {"depth": shallow, "leaves": least[depth if objective == "leaves" else shallow]}
             if depth >= 0 and depth < shallow:

@@ -203,7 +203,7 @@ def _ask(explainer: Explainer, x: Any, least: float, counts: Counter[str], **opt
         counts["contradiction"] += 1
         return
     counts[f"{options['metric']} {found.status}{' (limit)' if options['time_limit'] else ''}"] += 1
-    near = 1e-9 + 1e-7 * abs(least) if math.isfinite(least) else 0.0
+    near = 1e-7 * abs(least) if math.isfinite(least) else 0.0
     if found.status == "none":
         assert least == math.inf, f"a row at the distance {least} is one"
     if found.witness is not None:

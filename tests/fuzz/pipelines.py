@@ -186,13 +186,20 @@ def bins(rng: np.random.Generator) -> Case:
 MODELS: tuple[Callable[[np.random.Generator], Case], ...] = (functions, gaps, encoders, bins)
 
 
+def table_of(adapted: Any, rows: Any) -> Any:
+    """Rows as they are read, as the table that the pipeline itself is asked about."""
+    call = adapted.predict.args[0]
+    _, prepared, used = call.args
+    return prepared.table(rows, used)
+
+
 def check_bits(case: Case, counts: Counter[str]) -> None:
     """The numbers that trees add up to are the pipeline's, in all bits, on rows at and beside all thresholds."""
     last = case.model.steps[-1][1]
     result = explained(case.model, X=case.X)
     rows = sample_rows(result, 300, 1)
     terms = leaf_scores(result, rows)
-    spread = result.adapted.predict.args[0].table(rows, result.adapted.predict.args[1])  # type: ignore[attr-defined]
+    spread = table_of(result.adapted, rows)
     if type(last).__name__ == "HistGradientBoostingClassifier":
         sums = added_up(terms, result.adapted.forest.base, np.float64)
         given = case.model.decision_function(spread)

@@ -86,7 +86,7 @@ def _change_outlier(
         found = explainer.counterfactual(checks.row, metric=metric)
         counts[f"from an outlier: {found.status}"] += 1
         least = checks.least_distance(grid.codes != code, metric)
-        near = 1e-9 + 1e-6 * abs(least) if np.isfinite(least) else 0.0
+        near = 1e-9 * least if np.isfinite(least) else 0.0
         if found.status == "none":
             assert least == np.inf, f"a plausible row at the distance {least} has another class"
         elif found.witness is not None and found.exact:

@@ -15,7 +15,14 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from proofwood import OptimalBDDClassifier, OptimalityWarning, OptimalTreeClassifier, load
+from proofwood import (
+    Explainer,
+    OptimalBDDClassifier,
+    OptimalityWarning,
+    OptimalTreeClassifier,
+    load,
+)
+from proofwood.exceptions import CheckpointWarning
 from proofwood.parallel.checkpoint import read_lines
 from proofwood.parallel.search_file import SearchFile
 from tests.command_line import failed, worked
@@ -342,3 +349,59 @@ def test_the_command_line_goes_on(tmp_path: Path) -> None:
     assert "same file" in failed("fit", data, "--target", "y", "--out", path, "--checkpoint", path)
     assert "is the file that is read" in failed("fit", data, "--target", "y", "--checkpoint", data)
     assert "belongs to tree and bdd" in failed("fit", data, "--target", "y", "--model", "odd", "--checkpoint", path)
+
+
+# ------------------------------------------------------------------------------------------------------- full disks
+
+FULL = """
+import resource, sys, warnings
+sys.path.insert(0, {root!r})
+from proofwood.parallel import search_file
+search_file.SECONDS = 0.05
+from tests.interface.test_checkpoint import learner, table
+X, y = table("columns")
+resource.setrlimit(resource.RLIMIT_FSIZE, (3000, resource.RLIM_INFINITY))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    tree = learner("columns").set_params(checkpoint={path!r}, time_limit=None).fit(X, y)
+print(tree.status_, [str(w.message) for w in caught if w.category.__name__ == "CheckpointWarning"])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the size of a file")
+def test_a_full_disk_is_a_warning_and_the_search_goes_on(tmp_path):
+    path = tmp_path / "search.jsonl"
+    code = FULL.format(root=str(Path(__file__).parents[2]), path=str(path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    status, _, said = done.stdout.strip().partition(" ")
+    assert status == "optimal"
+    assert said.count("cannot be written any more") == 1
+    assert str(path) in said
+    header, found, whole = read_lines(path, "kind")
+    assert header is not None
+    assert found
+    assert whole <= 3000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the size of a file")
+def test_explanations_are_kept_where_their_file_is_full(tmp_path):
+    import resource
+
+    X, y = small()
+    explainer = Explainer(OptimalTreeClassifier(2).fit(X, y))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
+    try:
+        with pytest.warns(CheckpointWarning, match="full.jsonl cannot be written any more"):
+            found = explainer.explain(X, path=tmp_path / "full.jsonl")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert len(found.records) == len(X)
+    again = explainer.explain(X, path=tmp_path / "full.jsonl")  # there is room again
+    assert [one.features for one in again] == [one.features for one in found]
+    assert len(read_lines(tmp_path / "full.jsonl")[1]) == len(X)
+
+
+def test_the_module_runs_as_the_script_does():
+    done = subprocess.run([sys.executable, "-m", "proofwood", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("proofwood ")

@@ -137,6 +137,18 @@ def test_kinds_and_options(folder, options, first):
         assert float(lines["distance"].split(",")[0]) > 0
 
 
+def test_radii_and_distances_are_rounded_to_their_side(folder):
+    for row in range(6):
+        given = ("explain", folder / "forest.joblib", folder / "loans.csv", "--row", row, "--trust-pickle")
+        given += ("--kind", "robustness")
+        lines = told(worked(*given))
+        exact = json.loads(worked(*given, "--json"))["explanation"]
+        assert float(lines["radius"].split()[0]) <= exact["lower_bound"]
+        distance, least = (float(part.rpartition(" ")[2]) for part in lines["distance"].split(","))
+        assert exact["distance"] <= distance < exact["distance"] * 1.0001
+        assert exact["lower_bound"] * 0.9999 < least <= exact["lower_bound"]
+
+
 def test_a_target_is_the_class_to_reach(folder):
     forest = (folder / "forest.joblib", folder / "loans.csv", "--trust-pickle", "--row", 5)
     label = told(worked("explain", *forest))["prediction"]
@@ -292,3 +304,144 @@ def test_trees_from_an_onnx_file(folder, tmp_path):
     assert told(worked("explain", path, folder / "loans.csv", "--row", 3, "--drop", "ok"))["rule"] == told(text)["rule"]
     path.write_bytes(b"\xff\xff")
     assert "is no ONNX file, or a damaged one" in failed("explain", path, folder / "loans.csv", "--row", 3)
+
+
+def _boosted(folder, library):
+    """Names and files of a model of a library, learned from the table of loans with a blank in a name."""
+    table = pl.read_csv(folder / "loans.csv")
+    X = table.drop("ok").rename({"income": "annual income"})
+    y = (table["ok"] == "good").to_numpy().astype(int)
+    X.write_csv(folder / "blank.csv")
+    frame = X.to_pandas()
+    if library == "xgboost":
+        import xgboost
+
+        model = xgboost.XGBClassifier(n_estimators=4, max_depth=2, n_jobs=1).fit(frame, y)
+        for name in ("model.json", "model.ubj"):
+            model.save_model(folder / name)
+        return model, ["model.json", "model.ubj"]
+    if library == "lightgbm":
+        import lightgbm
+
+        model = lightgbm.LGBMClassifier(n_estimators=4, num_leaves=4, n_jobs=1, verbose=-1).fit(frame, y)
+        model.booster_.save_model(folder / "model.txt")
+        return model, ["model.txt"]
+    import catboost
+
+    few = {"iterations": 4, "depth": 2, "verbose": 0, "thread_count": 1, "allow_writing_files": False}
+    model = catboost.CatBoostClassifier(**few).fit(frame, y)
+    model.save_model(str(folder / "model.cbm"))
+    model.save_model(str(folder / "cat.json"), format="json")
+    joblib.dump(model, folder / "cat.joblib")
+    return model, ["model.cbm", "cat.json", "cat.joblib"]
+
+
+@pytest.mark.filterwarnings("ignore:Found whitespace in feature_names")
+@pytest.mark.parametrize(
+    "library", [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("xgboost", "lightgbm", "catboost")]
+)
+def test_files_of_boosters_are_models(folder, library):
+    model, files = _boosted(folder, library)
+    expected = model.predict(pl.read_csv(folder / "blank.csv").to_pandas()).ravel()
+    for name in files:
+        for row in (0, 5, 9):
+            trusted = ["--trust-pickle"] if name.endswith("joblib") else []
+            given = [folder / name, folder / "blank.csv", "--row", row, *trusted]
+            lines = told(worked("explain", *given, "--verify", "--certificate", folder / "why.json"))
+            assert lines["prediction"] == str(expected[row])
+            assert lines["verified"] == "confirmed by a second look"
+            checked = worked("verify", folder / "why.json", "--model", folder / name, *trusted)
+            assert "proved for the model" in checked
+
+
+@pytest.fixture(scope="module")
+def hashed(folder):
+    """CatBoost models with categories in files, the table as they learned it, and the same without a category."""
+    import pandas as pd
+    from catboost import CatBoostClassifier
+    from sklearn.compose import make_column_transformer
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+
+    path, random = folder / "hashed", np.random.default_rng(4)
+    path.mkdir()
+    frame = pd.DataFrame({"size": random.normal(size=200), "kind": random.integers(3, 7, 200)})
+    frame["colour"] = random.choice(["red", "007", "Ü"], 200)
+    frame["warm"] = random.random(200) < 0.5
+    y = np.where((frame["size"] > 0) ^ frame.warm ^ (frame.colour == "007"), "good", "bad")
+    few = {"iterations": 6, "depth": 3, "verbose": 0, "thread_count": 1, "allow_writing_files": False}
+    few |= {"one_hot_max_size": 9, "learning_rate": 0.5}
+    by_name = {"cat_features": ["colour", "kind", "warm"]}
+    models = {"model.cbm": CatBoostClassifier(**few).fit(frame, y, **by_name)}
+    words = frame.assign(warm=frame.warm.map({True: "True", False: "False"}))
+    models["words.cbm"] = CatBoostClassifier(**few).fit(words, y, **by_name)
+    for name, model in models.items():
+        model.save_model(str(path / name))
+    steps = make_column_transformer(("passthrough", list(frame)), verbose_feature_names_out=False)
+    models["steps.joblib"] = make_pipeline(steps.set_output(transform="pandas"), CatBoostClassifier(**few, **by_name))
+    models["steps.joblib"].fit(frame, y)
+    models["search.joblib"] = GridSearchCV(CatBoostClassifier(**few), {"depth": [2]}, cv=2).fit(frame, y, **by_name)
+    for name in ("steps.joblib", "search.joblib"):
+        joblib.dump(models[name], path / name)
+    frame.assign(ok=y).to_csv(path / "rows.csv", index=False)
+    frame[frame.colour != "007"].to_csv(path / "fewer.csv", index=False)
+    pl.from_dict({name: frame[name].to_list() for name in frame}).write_parquet(path / "rows.parquet")
+    expected = {name: model.predict(words if name == "words.cbm" else frame).ravel() for name, model in models.items()}
+    return path, expected
+
+
+@pytest.mark.needs("catboost")
+@pytest.mark.parametrize("name", ["model.cbm", "words.cbm", "steps.joblib", "search.joblib"])
+def test_categories_of_catboost_are_found_in_the_table(hashed, name):
+    path, expected = hashed
+    for table in ("rows.csv", "rows.parquet") if name != "words.cbm" else ("rows.csv",):
+        for row in (0, 5, 9):
+            given = [path / name, path / table, "--row", row, "--trust-pickle"]
+            lines = told(worked("explain", *given, "--verify", "--certificate", path / "why.json"))
+            assert lines["prediction"] == expected[name][row]
+            assert lines["verified"] == "confirmed by a second look"
+    asked = ["verify", path / "why.json", "--model", path / name, "--trust-pickle"]
+    assert "proved for the model" in worked(*asked, "--data", path / table)
+    if name != "steps.joblib":
+        assert "there is no X" in failed(*asked)
+    out = path / f"{name}.jsonl"
+    worked("explain", path / name, path / "rows.csv", "--all", "--out", out, "--trust-pickle")
+    said = [json.loads(line).get("prediction") for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [label for label in said if label is not None] == expected[name].tolist()
+
+
+@pytest.mark.needs("catboost")
+def test_a_table_without_a_category_that_catboost_tests_is_refused(hashed):
+    path, _ = hashed
+    message = failed("explain", path / "model.cbm", path / "fewer.csv", "--row", 0)
+    assert "of the column 'colour', which CatBoost knows by a hash alone: 1 of them do not occur in X" in message
+    assert "(of the command line, a table that has them)" in message
+    assert "--data is for --model FILE" in failed("verify", path / "why.json", "--data", path / "rows.csv")
+
+
+@pytest.mark.needs("xgboost")
+def test_files_that_the_library_would_misread_are_refused(folder):
+    _boosted(folder, "xgboost")
+    saved = json.loads((folder / "model.json").read_text())
+    saved["learner"]["gradient_booster"]["model"]["boost_more"] = [2.0]
+    (folder / "strange.json").write_text(json.dumps(saved))
+    message = failed("explain", folder / "strange.json", folder / "blank.csv", "--row", 0)
+    assert "has the field 'boost_more' in model, written by XGBoost" in message
+    (folder / "half.ubj").write_bytes((folder / "model.ubj").read_bytes()[:900])
+    message = failed("explain", folder / "half.ubj", folder / "blank.csv", "--row", 0)
+    assert "half.ubj: " in message
+    assert "the data end in the midst of a value" in message
+
+
+def test_of_several_targets_one_is_asked_for(folder):
+    table = pl.read_csv(folder / "loans.csv").drop("ok")
+    both = np.column_stack([table["income"] > 30, table["age"] > 40]).astype(int)
+    model = RandomForestClassifier(4, max_depth=3, random_state=0).fit(table, both)
+    joblib.dump(model, folder / "both.joblib")
+    asked = ["explain", folder / "both.joblib", folder / "loans.csv", "--drop", "ok", "--row", 3, "--trust-pickle"]
+    for output in (0, 1):
+        certificate = folder / f"both{output}.json"
+        lines = told(worked(*asked, "--output", output, "--certificate", certificate))
+        assert lines["prediction"] == str(model.predict(table[3:4])[0, output])
+        worked("verify", certificate, "--model", folder / "both.joblib", "--output", output, "--trust-pickle")
+    assert "expected one of output=0 (classes 0, 1), output=1 (classes 0, 1)" in failed(*asked)

@@ -81,12 +81,12 @@ def test_one_row_and_one_class_are_learned(tmp_path):
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow", ".xlsx"])
 def test_a_table_without_permission(folder, tmp_path, monkeypatch, ending):
-    def refuse(path, limit):
+    def refuse(path):
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
     table = tmp_path / f"t{ending}"
     table.write_text("a,y\n1,p\n")
-    monkeypatch.setattr("proofwood.data.tables.read_bounded", refuse)  # root may read every file
+    monkeypatch.setattr("proofwood.data.tables.read_permitted", refuse)  # root may read every file
     for call in calls(folder, table).values():
         assert f"cannot read {table}: permission denied" in failed(*call)
 

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, ShuffleSplit, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
-from proofwood import DataWarning, OptimalityWarning, OptimalTreeClassifier, compare
+from proofwood import DataWarning, OptimalBDDClassifier, OptimalityWarning, OptimalTreeClassifier, compare
 from proofwood.comparison import default_models
 from proofwood.comparison.comparing import leaves_of
 from proofwood.comparison.one_hot import OneHotTable
@@ -42,6 +42,13 @@ def test_scores_are_those_of_cross_validation(iris, found):
     assert (found["tree"].leaves, found["tree"].proof) == (3.2, "optimal in 5 of 5 folds")
     assert found["CART"].proof == ""
     assert found.reference == "tree"
+
+
+def test_proofs_for_some_tests_are_told_apart(iris):
+    models = {"few": OptimalBDDClassifier(1, max_thresholds=1), "all": OptimalBDDClassifier(1, max_thresholds=99)}
+    found = compare(*iris, models)
+    assert found["few"].proof == "optimal for these tests in 5 of 5 folds"
+    assert found["all"].proof == "optimal in 5 of 5 folds"
 
 
 def test_the_interval_is_that_of_nadeau_and_bengio(found):

@@ -27,28 +27,30 @@ def frame(n=600, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("parameters", "scope"),
     [
-        ({"max_depth": 2}, " over all level sets of region (7), job (11), dealer (20); levels under 15 rows pooled"),
+        ({"max_depth": 2}, ()),
+        ({"max_depth": 2, "min_samples_level": 28}, ("levels under 28 rows pooled in dealer",)),
         (
             {"max_depth": 3, "drop": ["job"], "min_samples_level": 1},
-            " over all level sets of region (7); over all level sets of dealer (20) where two levels of tests are "
-            "left, and ordered sets above, order fixed in advance",
+            ("over ordered sets of levels of dealer above the last two tests of a path, order fixed in advance",),
         ),
         (
             {"max_depth": 1, "min_samples_leaf": 3, "min_samples_level": 1},
-            " over ordered sets of region (7), job (11), dealer (20), order fixed in advance",
+            ("over ordered sets of levels of region, job, dealer, order fixed in advance",),
         ),
         (
             {"max_depth": 1, "min_weight_fraction_leaf": 0.01, "drop": ["region", "job", "dealer"]},
-            "",
+            (),
         ),
     ],
 )
-def test_the_claim_names_the_sets(parameters, words, tmp_path):
+def test_the_claim_names_the_sets(parameters, scope, tmp_path):
     X, y = frame()
     tree = OptimalTreeClassifier(**parameters).fit(X, y)
     assert tree.status_ == "optimal"
+    assert tree.result_.scope == scope
+    words = f" for these tests ({'; '.join(scope)})" if scope else ""
     claim = f"no tree of depth at most {parameters['max_depth']} makes fewer errors{words}"
     assert proof_report(tree).claim == claim
     tree.save(tmp_path / "tree.json")
@@ -61,17 +63,19 @@ def test_few_levels_are_tested_by_all_sets_under_a_minimum_too():
     X, y = frame()
     X["region"] = X.region.replace({"f": "e", "g": "a"})
     tree = OptimalTreeClassifier(2, min_samples_leaf=5, drop=["job", "dealer"]).fit(X, y)
-    assert "over all level sets of region (5)" in proof_report(tree).claim
+    assert tree.result_.scope == ()
     free = OptimalTreeClassifier(2, drop=["job", "dealer"]).fit(X, y)
     assert free.model_.rows[free.model_.feature < 0].min() >= 5
     assert tree.objective_ == free.objective_
 
 
-def test_codes_are_claimed_by_ordered_sets():
+def test_codes_are_tested_by_sets_as_text_is():
     X, y = frame()
     codes = np.column_stack([X.region.map(ord) - ord("a"), X.age])
     tree = OptimalTreeClassifier(2, categorical_features=[0]).fit(codes, y)
-    assert "over ordered sets of column 0, order fixed in advance" in proof_report(tree).claim
+    assert tree.result_.scope == ()
+    held = OptimalTreeClassifier(2, categorical_features=[0], min_samples_leaf=2).fit(codes, y)
+    assert held.result_.scope == ("over ordered sets of levels of column 0, order fixed in advance",)
     by_name = OptimalTreeClassifier(2).fit(X[["region", "age"]], y)
     assert tree.objective_ == by_name.objective_
 

@@ -179,7 +179,7 @@ def test_a_limit_that_ends_the_first_tree_still_leaves_one(engine):
     ],
     ids=lambda diagram: type(diagram).__name__,
 )
-def test_a_limit_that_ends_the_preparation_leaves_a_leaf(diagram):
+def test_a_limit_that_ends_the_preparation_leaves_an_answer(diagram):
     X, y = np.arange(40.0)[:, None], np.arange(40) % 3 == 0
     events = []
     with pytest.warns(OptimalityWarning, match="time limit"):

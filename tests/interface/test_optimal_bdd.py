@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from proofwood import OptimalBDDClassifier, OptimalityWarning, load
+from proofwood.engines.bdd.subset import stages
 
 
 @parametrize_with_checks([OptimalBDDClassifier(2)])  # larger sets of tests take a search of half a minute
@@ -236,3 +237,16 @@ def test_a_leaf_instead_of_an_answer_costs_its_real_weight(monkeypatch):
     wrong = [Fraction(w) for w, label in zip(weights, y, strict=True) if label == 0]
     assert model.objective_ == float(sum(wrong))
     assert model.status_ == "feasible"
+
+
+def test_no_stage_is_taken_for_the_time_limit(monkeypatch):
+    """A first search that has no time at all, as if the preparation had taken it, is gone on with to the proof."""
+    monkeypatch.setattr(stages, "_EASY", 0.0)
+    monkeypatch.setattr(stages, "_TREES", (0.0, 0.0))
+    random = np.random.default_rng(0)
+    X = random.random((800, 3))
+    y = (X[:, 0] > 0.5) ^ (random.random(800) < 0.1)
+    for max_thresholds in (None, 20):
+        diagram = OptimalBDDClassifier(3, max_thresholds=max_thresholds, time_limit=None).fit(X, y)
+        assert (diagram.status_, diagram.result_.stats.stopped_by) == ("optimal", None)
+        assert diagram.objective_ < 120

@@ -38,6 +38,7 @@ from proofwood import (
     Status,
     load,
 )
+from proofwood.engines.skeleton.oblique.bounds import BY_MARGIN
 from proofwood.estimators import optimal_diagram
 
 pd = pytest.importorskip("pandas")
@@ -190,7 +191,10 @@ def test_oblique_splits_in_the_unit_of_the_columns():
 def test_limited_thresholds_are_said(iris):
     X, y = iris
     diagram = small(max_thresholds=2).fit(X, y)
-    assert "optimal for these tests: max_thresholds=2" in diagram._claim()
+    assert len(diagram.result_.scope) == 1
+    assert diagram.result_.scope[0].startswith("at most 2 thresholds a column in ")
+    assert f"proved optimal for these tests ({diagram.result_.scope[0]}): objective" in diagram.summary()
+    assert small(max_thresholds=1000).fit(X, y).result_.scope == ()
     assert "widths (1, 2)" in diagram._claim()
 
 
@@ -380,7 +384,7 @@ def test_no_diagram_meets_the_constraints(credit, monkeypatch):
     with pytest.raises(InfeasibleError, match=r"no diagram of widths \(1, 2\) meets DemographicParity") as caught:
         small(constraints=[DemographicParity(), MaxSplits(3)]).fit(X, y, sensitive_features=sex)
     assert isinstance(caught.value, ValueError)
-    assert caught.value.result is nothing
+    assert caught.value.result == nothing
     assert "MaxSplits(3)" in str(caught.value)
     assert "lower its ratio" in str(caught.value)
     again = pickle.loads(pickle.dumps(caught.value))
@@ -612,10 +616,30 @@ def test_many_columns(splits):
 
 def test_a_proof_by_the_margin_says_so():
     X = np.array([[0, 1], [1, 0], [0.5, 0.50001], [0.25, 0.75001], [0, 0], [1, 1], [0.3, 0.70002]])
-    with pytest.warns(OptimalityWarning, match="among hyperplanes that separate by at least 0.0001") as warned:
+    with pytest.warns(OptimalityWarning, match="among hyperplanes with .* that separate by at least 0.0001") as warned:
         diagram = OptimalDiagramClassifier((1,), alpha=0, splits="oblique").fit(X, [0, 0, 1, 1, 0, 1, 1])
     assert warned[0].filename == __file__  # the line that fits, not one of the package
-    assert "proved optimal among hyperplanes that separate by at least 0.0001" in diagram.summary()
+    among = "hyperplanes with coefficients and offset between -1 and 1 that separate by at least 0.0001"
+    assert f"proved optimal for these tests (over {among}" in diagram.summary()
+    assert diagram.result_.scope[0].startswith(f"over {among}")
+
+
+@pytest.mark.parametrize(
+    ("status", "bound", "conflicts", "proved_by", "limited"),
+    [
+        ("optimal", 0.5, 1, "conflict bound", True),
+        ("optimal", 0.5, 1, "milp", False),
+        ("optimal", 0.5, 0, "conflict bound", False),
+        ("feasible", 0.25, 1, None, True),  # which bound it is from is not known
+        ("feasible", 0.0, 1, None, False),
+        ("feasible", 0.25, 0, None, False),
+    ],
+)
+def test_a_bound_by_the_margin_has_a_scope(status, bound, conflicts, proved_by, limited, iris):
+    model = small().fit(*iris).model_
+    stats = Stats(counters={BY_MARGIN: conflicts}, proved_by=proved_by)
+    result = Result(model, 0.5, "share", bound, Status(status), stats)
+    assert optimal_diagram._margin_decides(result) == limited
 
 
 def test_hyperplanes_nearer_than_the_margin_contradict_no_bound():
@@ -642,7 +666,7 @@ def test_oblique_is_never_worse_than_univariate(engine):
         y = rng.integers(0, 2, 12)
         y[:2] = 0, 1
         both = [
-            OptimalDiagramClassifier((1, 2), alpha=0.01, splits=splits, engine=engine).fit(X, y)
+            OptimalDiagramClassifier((1, 2), alpha=0.01, splits=splits, engine=engine, time_limit=300).fit(X, y)
             for splits in ("univariate", "oblique")
         ]
         assert both[0].status_ == both[1].status_ == "optimal"
@@ -662,3 +686,15 @@ def test_a_column_of_names_fits_a_time_limit():
     assert diagram.lower_bound_ == 0
     assert diagram.objective_ <= min(y.mean(), 1 - y.mean())
     assert diagram.recount(X, y) == diagram.objective_
+
+
+def test_a_file_without_a_norm_was_proved_under_absolute_sums(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    diagram = OptimalDiagramClassifier((1,), alpha=0.5, splits="oblique", time_limit=5).fit(X, y)
+    diagram.save(tmp_path / "new.json")
+    assert load(tmp_path / "new.json").norm == "box"
+    text = (tmp_path / "new.json").read_text(encoding="utf-8")
+    assert text.count('"norm":"box"') + text.count('"norm": "box"') == 1
+    old = re.sub(r'"norm": ?"box",\s*', "", text)
+    (tmp_path / "old.json").write_text(old, encoding="utf-8")
+    assert load(tmp_path / "old.json", check=False).norm == "l1"

@@ -15,7 +15,7 @@ from proofwood.engines.skeleton import layers
 from proofwood.engines.skeleton.layers import DEFAULT_OPTIONS, LayerOptions, LayerSearch, suits
 from proofwood.engines.skeleton.run import LayeredRun
 from proofwood.engines.skeleton.shape import Diagram, count
-from proofwood.engines.skeleton.trees import tree_problem
+from proofwood.engines.trees.over_ranks import tree_problem
 from proofwood.engines.trees.solve import solve as solve_tree
 from proofwood.problem.layered import MOST_NODES, LayeredCost, LayeredProblem
 from proofwood.problem.ranked import RankedRows
@@ -149,7 +149,7 @@ def test_bounds_of_whole_trees_are_those_of_the_search_for_trees() -> None:
         rows = RankedRows.from_ranks(columns.astype(np.int32), columns.max(axis=0), codes, n_classes=3)
         problem = LayeredProblem(rows, (1, 2, 4), LayeredCost.of(alpha=0.0, total=rows.total, widths=(1, 2, 4)))
         run = searched(problem)
-        tree = solve_tree(tree_problem(problem, error_price=1, leaf_price=0, depth=3))
+        tree = solve_tree(tree_problem(problem.rows, error_price=1, leaf_price=0, depth=3))
         assert run.lower == run.upper == round(tree.objective * problem.cost.error_price)
 
 

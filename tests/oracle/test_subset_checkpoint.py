@@ -63,7 +63,7 @@ def same(result: SubsetResult, plain: SubsetResult) -> None:
 @pytest.mark.parametrize("greedy", [True, False])
 def test_any_part_of_the_records_leads_to_the_same_answer(tmp_path: Path, columns: str, greedy: bool) -> None:
     skipped = children = 0
-    options = SubsetOptions(columns=columns, greedy=greedy, restarts=2, matching=greedy)
+    options = SubsetOptions(columns=columns, greedy=greedy, restarts=2, matching=greedy, boxes=False)
     for seed in range(40):
         rng = np.random.default_rng(seed)
         rows, size = random_rows(seed), int(rng.integers(2, 5))
@@ -178,7 +178,7 @@ def test_many_short_runs_come_to_the_answer_of_a_long_one(
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (500, 40)).astype(float)
     _, rows = RankedRows.with_tests(X, (), rng.integers(0, 2, 500), n_classes=2)
-    options = SubsetOptions()
+    options = SubsetOptions(deepening=False)  # one search, as with a checkpoint
     plain = best_subset(rows, 5, options=options)
     path, seconds, errors, lower, runs = tmp_path / "a", plain.seconds / 4, 10**9, 0, 0
     while True:

@@ -16,13 +16,14 @@ from proofwood.engines.bdd.subset import (
     FewestOptions,
     SubsetOptions,
     best_subset,
-    deepening,
     fewest_tests,
     optimal_subsets,
-    search,
+    stages,
+    tree_tests,
 )
-from proofwood.engines.bdd.subset.native import run_native
+from proofwood.engines.bdd.subset.native import Prepared
 from proofwood.engines.bdd.subset.options import RULES
+from proofwood.engines.bdd.subset.tree_tests import start_of_trees
 from proofwood.engines.interrupts import TIME
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
@@ -93,23 +94,23 @@ def test_best_subset_errs_least(rows: RankedRows, size: int, options: SubsetOpti
 def test_cut_offs_that_rise_lead_to_the_least_errors(
     rows: RankedRows, size: int, options: SubsetOptions, threads: int, cut_short: list[bool], rise: float
 ) -> None:
-    """The first search ends with its greedy set; some of those below a cut-off are ended at once."""
-    options = replace(options, greedy=True, deepening=True, lexicographic=False)
+    """The first search ends before it proves anything; some of those below a cut-off are ended at once."""
+    options = replace(options, greedy=True, deepening=True, lexicographic=False, boxes=False)
     least = min(errors for _, errors in naive.sets(rows, size))
-    ends = [*cut_short]
+    ends = [*cut_short, True]
+    whole = Prepared.run
 
-    def run(rows: Any, size: int, below: int, options: Any, limits: Any, progress: Any = None, more: Any = None) -> Any:
-        if more is None:
-            first = run_native(rows, size, below, options, limits, progress, {"greedy_only": True})
-            return first if first["upper"] == 0 else first | {"done": False, "stopped": TIME}
-        found = run_native(rows, size, below, options, limits, progress, more)
-        late = bool(ends) and ends.pop()  # as if the time had ended before the last thing was proved
+    def run(prepared: Any, size: int, below: int, limits: Any, progress: Any = None, more: Any = None) -> Any:
+        found = whole(prepared, size, below, limits, progress, more)
+        late = (
+            more is not None and "enough" in more and bool(ends) and ends.pop()
+        )  # as if the time had ended before the last was proved
         return found | {"done": False, "stopped": TIME, "lower": 0, "trace": []} if late else found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deepening, "run_native", run)
-        patch.setattr(deepening, "_FIRST", rise)
-        patch.setattr(deepening, "_MOST", rise)
+        patch.setattr(Prepared, "run", run)
+        patch.setattr(stages, "_FIRST", rise)
+        patch.setattr(stages, "_MOST", rise)
         result = best_subset(rows, size, options=options, limits=Limits(threads=threads))
     assert result.tests is not None
     assert naive.errors(rows, result.tests) == result.errors
@@ -121,26 +122,41 @@ def test_cut_offs_that_rise_lead_to_the_least_errors(
         assert one.lower_bound <= other.lower_bound <= least <= other.objective <= one.objective
 
 
+@examples(0.5)
+@given(rows=ranked_rows(), size=st.integers(0, 5), options=subset_options(), upper=st.booleans())
+def test_no_stage_ends_the_search(rows: RankedRows, size: int, options: SubsetOptions, upper: bool) -> None:
+    """Stages that have no time at all are gone on with by the next, and without a limit the last comes to its end."""
+    least = min(errors for _, errors in naive.sets(rows, size))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_EASY", "_PATIENCE"):
+            patch.setattr(stages, name, 0.0)
+        patch.setattr(stages, "_TREES", (0.0, 0.0))
+        result = best_subset(rows, size, options=options, upper=least + 1 if upper else None)
+    assert (result.errors, result.lower_bound, result.stopped_by) == (least, least, None)
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_ctrl_c_between_two_cut_offs_keeps_what_is_known(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     rows = wide_rows(2, 300, 14, 2, 1)
     calls = []
-    following = deepening._Ladder._next
+    following, whole = stages._State._next, Prepared.run
+    searches: list[int] = []
 
-    def run(*given: Any, **more: Any) -> Any:
-        if len(given) > 6:
-            return run_native(*given, **more)
-        first = run_native(*given[:6], {"greedy_only": True})
-        return first | {"done": False, "stopped": TIME}
+    def run(*given: Any) -> Any:
+        found = whole(*given)
+        if "enough" not in given[-1] or searches:
+            return found
+        searches.append(1)  # the first search without a cut-off
+        return found | {"done": False, "stopped": TIME, "lower": 0, "trace": []}
 
-    def pressed(ladder: Any) -> int:
-        calls.append(ladder)
+    def pressed(state: Any) -> int:
+        calls.append(state)
         if len(calls) == number:
             raise KeyboardInterrupt
-        return following(ladder)
+        return following(state)
 
-    monkeypatch.setattr(deepening, "run_native", run)
-    monkeypatch.setattr(deepening._Ladder, "_next", pressed)
+    monkeypatch.setattr(Prepared, "run", run)
+    monkeypatch.setattr(stages._State, "_next", pressed)
     result = best_subset(rows, 3)
     assert (result.stopped_by, len(calls)) == ("interrupt", number)
     assert result.tests is not None
@@ -148,23 +164,76 @@ def test_ctrl_c_between_two_cut_offs_keeps_what_is_known(monkeypatch: pytest.Mon
     assert result.lower_bound <= min(naive_by_table(rows, 3)) <= result.errors
 
 
-def test_a_first_descent_that_was_cut_short_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second search has another descent, which may end with a worse set."""
+@examples(1)
+@given(rows=ranked_rows(), size=st.integers(1, 4), options=subset_options(), threads=thread_counts())
+def test_trees_before_the_rows_are_prepared_change_no_answer(
+    rows: RankedRows, size: int, options: SubsetOptions, threads: int
+) -> None:
+    """Which set is kept is that of a search without them, also where theirs is as good."""
+    options, limits = replace(options, trees=True), Limits(threads=threads)
+    plain = best_subset(rows, size, options=options, limits=limits)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stages, "is_large", lambda _: True)
+        found = best_subset(rows, size, options=options, limits=limits)
+    assert (found.tests, found.errors, found.lower_bound) == (plain.tests, plain.errors, plain.lower_bound)
+    assert found.errors == min(errors for _, errors in naive.sets(rows, size))
+    assert found.stopped_by is None
+
+
+@examples(0.5)
+@given(rows=ranked_rows(), size=st.integers(1, 4))
+def test_tests_of_trees_are_the_answer_where_no_time_is_left_to_prepare(rows: RankedRows, size: int) -> None:
+    prepared = Prepared(rows, SubsetOptions())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stages, "is_large", lambda _: True)
+        patch.setattr(prepared, "prepare", lambda *_: TIME)
+        found = best_subset(rows, size, prepared=prepared)
+    assert found.tests is not None
+    assert len(found.tests) <= size
+    assert found.errors == naive.errors(rows, found.tests) <= rows.total - np.bincount(rows.codes, rows.weights).max()
+    assert found.lower_bound <= min(errors for _, errors in naive.sets(rows, size))
+    assert found.stopped_by == "time_limit"
+
+
+def test_trees_that_ended_before_their_first_split_are_learned_from_fewer_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = wide_rows(2, 300, 14, 2, 1)
-    least = min(naive_by_table(rows, 3))
+    whole, asked = tree_tests.solve, []
 
-    def run(*given: Any, **more: Any) -> Any:
-        found = run_native(*given, **more)
-        if len(given) > 6:  # the second: its time is over before it finds anything
-            return found | {"upper": given[2], "has_set": False, "done": False, "stopped": TIME, "trace": []}
-        return found | {"done": False, "stopped": TIME, "greedy_done": False, "lower": 0}
+    def slow(problem: Any, **more: Any) -> Any:
+        asked.append(problem.X.shape[0])
+        if problem.X.shape[0] < 300:
+            return whole(problem, **more)
+        leaf = whole(replace(problem, max_depth=0), **more)
+        return replace(leaf, stats=replace(leaf.stats, stopped_by="time_limit"))
 
-    monkeypatch.setattr(deepening, "run_native", run)
-    result = best_subset(rows, 3)
-    assert result.tests is not None
-    assert naive.errors(rows, result.tests) == result.errors == least
-    objectives = [event.objective for event in result.trace]
-    assert objectives == sorted(objectives, reverse=True)
+    monkeypatch.setattr(tree_tests, "solve", slow)
+    monkeypatch.setattr(tree_tests, "_HURRIED_ROWS", 200)
+    start, _ = start_of_trees(rows, 3, Limits(10.0))
+    assert start
+    assert asked == [300, 200]
+
+
+def test_starts_of_trees_are_completed_and_improved() -> None:
+    """Neither test of an exclusive or is of use alone; trees of depth two see both."""
+    rng = np.random.default_rng(4)
+    X = rng.random((400, 6))
+    y = ((X[:, 0] > 0.4) ^ (X[:, 1] > 0.7) ^ (rng.random(400) < 0.05)).astype(int)
+    rows = RankedRows.with_tests(X, (), y, n_classes=2)[1]
+    limits = Limits(30.0)
+    start, stopped_by = start_of_trees(rows, 4, limits)
+    assert stopped_by is None
+    assert len(start) <= 4
+    errors = naive.errors(rows, start)
+    assert errors <= 60
+    for size in (2, 3, 4, 9):
+        more = {"greedy_only": True, "greedy": False, "starts": [list(start)]}
+        found = Prepared(rows, SubsetOptions()).run(size, rows.total, limits, None, more)
+        assert naive.errors(rows, tuple(found["set"])) == found["upper"] + rows.unavoidable
+        assert len(found["set"]) <= size
+        if size >= 4:
+            assert found["upper"] + rows.unavoidable <= errors
+    with pytest.raises(ValueError, match="none of this table"):
+        Prepared(rows, SubsetOptions()).run(2, 9, limits, None, {"greedy_only": True, "starts": [[rows.n_tests]]})
 
 
 def test_the_choice_among_the_best_sets_has_a_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +244,7 @@ def test_the_choice_among_the_best_sets_has_a_share_of_the_time(monkeypatch: pyt
         given.append(arguments[-1].seconds)
         return None, TIME
 
-    monkeypatch.setattr(search, "first_of_best", no_answer)
+    monkeypatch.setattr(Prepared, "first_of_best", no_answer)
     result = best_subset(rows, 2, options=SubsetOptions(lexicographic=True), limits=Limits(20.0))
     assert given == [4.0]
     assert result.errors == result.lower_bound

@@ -73,6 +73,7 @@ def test_the_tree_costs_what_its_diagram_does(
         "node_price": problem.cost.node_price,
         "unit": 1.0,
         "margin": MARGIN,
+        "box": True,
         "seconds": 0.02,
         "cycle": 0.01,
         "seed": seed,

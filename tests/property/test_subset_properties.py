@@ -19,6 +19,7 @@ from proofwood.engines.bdd.subset import (
     optimal_subsets,
     subset_errors,
 )
+from proofwood.engines.bdd.subset.native import Prepared
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent
 from strategies import examples
@@ -31,6 +32,60 @@ def noisy(seed: int, n_rows: int = 160, n_tests: int = 16, n_classes: int = 2) -
     bits = (rng.random((n_rows, n_tests)) < rng.uniform(0.2, 0.8, n_tests)).astype(np.int32)
     codes = (bits[:, 0] + bits[:, 1] * bits[:, 2] + (rng.random(n_rows) < 0.2)) % n_classes
     return bits, codes
+
+
+def numbers(seed: int, n_rows: int = 60, n_columns: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers with ties, and codes that two cuts explain but for some noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, rng.integers(2, 20), (n_rows, n_columns)).astype(float)
+    codes = (X[:, 0] > X[:, 0].mean()) ^ (X[:, 1] > X[:, 1].mean()) ^ (rng.random(n_rows) < 0.2)
+    return X, codes.astype(int)
+
+
+def as_rows(X: np.ndarray, codes: np.ndarray) -> RankedRows:
+    return RankedRows.with_tests(X, (), codes, n_classes=2)[1]
+
+
+@examples(0.3)
+@given(seed=st.integers(0, 10**6), size=st.integers(1, 4), columns=st.sampled_from(["bits", "ranks"]))
+def test_copies_of_columns_change_nothing(seed: int, size: int, columns: Any) -> None:
+    """Equal and reversed columns behind the others have no test of their own: neither answer nor work differs."""
+    X, codes = numbers(seed)
+    plain, copied = as_rows(X, codes), as_rows(np.hstack([X, X[:, ::-1], -X]), codes)
+    options = SubsetOptions(columns=columns, restarts=2, trees=False, deepening=False)
+    one, other = (best_subset(rows, size, options=options) for rows in (plain, copied))
+    assert (one.tests, one.errors, one.lower_bound) == (other.tests, other.errors, other.lower_bound)
+    assert {**one.counters, "boxes": 0} == {**other.counters, "boxes": 0}  # local search beside it goes by the clock
+
+
+def test_copies_of_long_columns_are_seen_in_a_walk() -> None:
+    """Each of n cuts compared over n rows would be 10**10 steps."""
+    rng = np.random.default_rng(0)
+    X = rng.random((100_000, 2))
+    rows = as_rows(np.hstack([X, X, -X]), rng.integers(0, 2, 100_000))
+    prepared = Prepared(rows, SubsetOptions())
+    assert prepared.prepare(3, Limits(20.0)) == 0
+
+
+@examples(0.3)
+@given(seed=st.integers(0, 10**6), size=st.integers(1, 4), threads=st.sampled_from([1, 3]))
+def test_boxes_find_what_the_search_cut_by_cut_finds(seed: int, size: int, threads: int) -> None:
+    rows = as_rows(*numbers(seed, 200, 3))
+    found = [
+        best_subset(rows, size, options=SubsetOptions(columns="ranks", lexicographic=True, boxes=boxes), limits=limits)
+        for boxes, limits in ((True, Limits(threads=threads)), (False, Limits()))
+    ]
+    assert found[0].tests == found[1].tests
+    assert found[0].errors == found[0].lower_bound == found[1].errors
+
+
+def test_the_last_of_very_many_columns_is_looked_at() -> None:
+    """Boxes number columns in 16 bits."""
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (24, 70_000))
+    rows = RankedRows.from_bits(bits, bits[:, -1])
+    found, complete, _ = optimal_subsets(rows, 1, 0)
+    assert (found, complete) == (((69_999,),), True)
 
 
 def endless() -> RankedRows:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from proofwood.data.binarize import Binarizer, midpoints, thresholds
+from proofwood.data.binarize import Binarizer, thresholds
 from proofwood.data.columns import read_columns
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, NodeTable
@@ -27,23 +27,6 @@ def bit_tree(*, root: int, low: int, high: int) -> NodeTable:
         rows=[4] * 7,
         missing_low=[False] * 7,
     )
-
-
-@given(FLOATS, FLOATS)
-def test_a_midpoint_separates_its_neighbours(a, b):
-    low, high = min(a, b), max(a, b)
-    if low < high:
-        middle = midpoints(np.array([low]), np.array([high]))[0]
-        assert low <= middle < high
-
-
-def test_midpoints_where_the_mean_rounds_or_overflows():
-    neighbours = np.array([1.0, 2**53, 1e308, 5e-324])
-    above = np.nextafter(neighbours, np.inf)
-    above[2] = 1.7e308
-    middle = midpoints(neighbours, above)
-    assert np.all((neighbours <= middle) & (middle < above))
-    assert midpoints(np.array([1.0]), np.array([2.0])) == [1.5]
 
 
 def test_thresholds_lie_between_distinct_values():

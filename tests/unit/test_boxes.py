@@ -83,7 +83,7 @@ def test_boxes_are_found_exactly_where_no_row_has_the_class(majority: bool) -> N
         rows = grid(scores)
         label, k = rng.choice(scores.n_classes, 2, replace=False).tolist()
         low, high = box_in(rng, scores)
-        part = BoxProver(scores).against(low, high, label, k, seconds=None)
+        part = BoxProver(scores).against(low, high, label, k)
         assert part is not None
         assert (part is False) == can(scores, rows, low, high, label, k)
         if part is False:
@@ -106,7 +106,7 @@ def test_trees_that_interact_need_messages_and_these_are_counted() -> None:
         top = max(int(scores.sums(row)[1]) for row in rows)
         for gap in (1, 3, 10):
             near = ScoreModel(**{**vars_of(scores), "base": np.array([top + gap, 0])})
-            part = BoxProver(near).against(low, high, 0, 1, seconds=None)
+            part = BoxProver(near).against(low, high, 0, 1)
             assert part
             assert fault(near, part, low, high, 0) is None
             parted += len(part["boxes"]) > 1
@@ -192,7 +192,7 @@ def test_damaged_boxes_are_refused(change: Any) -> None:
     top = max(int(scores.sums(row)[1]) for row in grid(scores))
     scores = ScoreModel(**{**vars_of(scores), "base": np.array([top + 1, 0])})
     low, high = np.zeros(4, dtype=np.int64), scores.n_thresholds.copy()
-    part: Any = BoxProver(scores).against(low, high, 0, 1, seconds=None)
+    part: Any = BoxProver(scores).against(low, high, 0, 1)
     assert part["boxes"][-1][1], "the last box has messages"
     assert fault(scores, part, low, high, 0) is None
     change(part)
@@ -206,7 +206,7 @@ def test_numbers_beyond_64_bits_are_counted_exactly() -> None:
     large = ScoreModel(**{**vars_of(scores), "scores": scores.scores << 54, "base": np.array([(top + 2) << 54, 0])})
     low, high = np.zeros(4, dtype=np.int64), scores.n_thresholds.copy()
     small = ScoreModel(**{**vars_of(scores), "base": np.array([top + 1, 0])})
-    part: Any = BoxProver(small).against(low, high, 0, 1, seconds=None)
+    part: Any = BoxProver(small).against(low, high, 0, 1)
     scaled = deepcopy(part)
     for node in scaled["boxes"]:
         if not isinstance(node[1], int):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from proofwood.engines.run import Clock
 from proofwood.explain.encodings.bound import LeafBoxes, bound_formula
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Answer
@@ -322,9 +323,9 @@ def test_no_certificate_where_none_can_be_made(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(ValueError, match="not minimal: without feature 1"):
         certify(scores, PATIENT, 1, [0, 1, 2], oracle)
     with pytest.raises(NoCertificateError, match="no witness for feature 0 in time"):
-        certify(scores, PATIENT, 1, [0, 2], oracle, seconds=0)
+        certify(scores, PATIENT, 1, [0, 2], oracle, clock=Clock.of(0))
     with pytest.raises(NoCertificateError, match="not refuted in time"):
-        certify(scores, PATIENT, 1, [0, 2], oracle, seconds=0, minimal=False)
+        certify(scores, PATIENT, 1, [0, 2], oracle, clock=Clock.of(0), minimal=False)
     monkeypatch.setattr(refute, "MAX_CLAUSES", 2)
     with pytest.raises(NoCertificateError, match="more than 2 clauses"):
         certify(scores, PATIENT, 1, [0, 2], oracle)
@@ -354,7 +355,7 @@ def test_verification_by_another_engine() -> None:
     assert verified("abductive", [0, 0]).sufficient is None
     with pytest.raises(ValueError, match="cannot be verified"):
         verified("counterfactual", [0])
-    unsure = verify(model, Claim("abductive", [0, 2], PATIENT, 1), oracle=SatOracle(scores), seconds=0.0)
+    unsure = verify(model, Claim("abductive", [0, 2], PATIENT, 1), oracle=SatOracle(scores), clock=Clock.of(0.0))
     assert unsure.sufficient is None
     assert unsure.minimal is None
     assert not unsure.ok

@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import naive_explain as naive
 from proofwood import Explainer
+from proofwood.engines.run import Clock
 from proofwood.explain.answers.certified import certified_distance
 from proofwood.explain.model.prices import cell_prices
 from proofwood.explain.proofs.boxes import BoxProver
@@ -119,11 +120,9 @@ def is_true(content: dict[str, Any]) -> bool:
             nearest = min(nearest, least_cost(content, cells))
     if content["status"] == "none":
         return nearest == math.inf
-    near = 1e-9 * max(1.0, nearest)
+    near = 1e-9 * nearest
     reached = nearest <= told["distance"] + near
-    tight = content["status"] != "optimal" or told["distance"] - told["least"] <= 1.0000001e-9 * max(
-        1.0, told["distance"]
-    )
+    tight = content["status"] != "optimal" or told["distance"] - told["least"] <= 1.0000001e-9 * told["distance"]
     return told["least"] <= nearest * (1 + 1e-12) and reached and tight
 
 
@@ -302,7 +301,7 @@ def test_boxes_prove_the_least_price_and_no_more() -> None:
             and all(scores.sums(r)[k] - scores.sums(r)[o] >= scores.threshold_of_win(k, o) for o in rivals)
         ]
         prover, trees = BoxProver(scores), Trees(model_content(scores))
-        part = prover.never_first(low, high, k, rivals, seconds=None)
+        part = prover.never_first(low, high, k, rivals)
         assert (part is False) == bool(wins)
         counts["never" if part else "first"] += 1
         if part:
@@ -313,7 +312,7 @@ def test_boxes_prove_the_least_price_and_no_more() -> None:
         bound = int(least if least and rng.random() < 0.7 else rng.integers(1, 5000))
         if not any(price.any() for price in prices):
             continue
-        found = prover.not_below(low, high, [k], rivals, own=own, prices=prices, bound=bound, seconds=None)
+        found = prover.not_below(low, high, [k], rivals, own=own, prices=prices, bound=bound)
         assert found is not None
         parts, proved = found
         assert proved == (bound if least is None else min(bound, least))
@@ -452,7 +451,7 @@ def test_without_time_there_is_no_certificate() -> None:
     made = Explainer(RandomForestClassifier(20, random_state=0).fit(X, y))
     case = made._case(X[0], None, None)
     make = DistanceCertifier(
-        case.scores, case.cells, case.label, case.session.oracle, model=case.model, x=case.row, seconds=0.0
+        case.scores, case.cells, case.label, case.session.oracle, model=case.model, x=case.row, clock=Clock.of(0.0)
     )
     prices, tariff = cell_prices(case.model, case.row, case.cells)
     for metric in ("l1", "linf"):
@@ -518,16 +517,18 @@ def test_files_are_read_again(tmp_path: Any) -> None:
 
 
 def test_grids_of_two_rows_are_told_apart() -> None:
-    """One column, one threshold: the distance is that to the threshold, and no more can be claimed."""
+    """One column, one threshold: the distance is that to the first number above it, and no more can be claimed."""
     X = np.array([[0.0], [1.0]])
     made = Explainer(RandomForestClassifier(1, bootstrap=False, random_state=0).fit(X, [0, 1]))
     found = made.robustness(X[0], certificate=True)
     content: Any = found.certificate
     threshold = content["columns"][0]["high"][0]
     assert threshold == pytest.approx(0.5)
-    assert content["distance"]["least"] == threshold
-    for least in (math.nextafter(threshold, 1.0), 0.6, 1.0):
-        forged = {**content, "distance": {**content["distance"], "least": least, "distance": 1.0}}
+    least = content["distance"]["least"]
+    assert found.nearest.witness is not None
+    assert least == found.radius == found.nearest.witness[0] == math.nextafter(threshold, 1.0)
+    for more in (math.nextafter(least, 1.0), 0.6, 1.0):
+        forged = {**content, "distance": {**content["distance"], "least": more, "distance": 1.0}}
         assert not passes(signed(forged))
 
 

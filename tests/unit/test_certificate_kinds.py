@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import naive_explain as naive
+from proofwood.engines.run import Clock
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, OnlyRoundingError, check_certificate
 from proofwood.explain.proofs.certificate_content import claim_of, digest
@@ -328,7 +329,7 @@ def test_what_does_not_hold_gets_no_certificate() -> None:
         if (tight_low != low).any() or (tight_high != high).any():
             with pytest.raises(ValueError, match="not maximal"):
                 make.inflated(features, tight_low, tight_high)
-        hasty = Certifier(scores, cells, label, oracle, seconds=0)
+        hasty = Certifier(scores, cells, label, oracle, clock=Clock.of(0))
         with pytest.raises(NoCertificateError, match="in time"):
             hasty.contrastive(change, minimal=True)
         with pytest.raises(NoCertificateError, match="in time"):

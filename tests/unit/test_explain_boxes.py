@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from proofwood.engines.run import Clock
 from proofwood.explain.model.regions import group_values
 from proofwood.explain.search.counterfactual import nearest
 from proofwood.explain.search.extract import abductive
@@ -59,7 +60,9 @@ def test_ranges_in_an_order_and_out_of_time():
         features = abductive(Questions(made, cells, label)).features
         for refuse in (0, 3):
             oracle = TryAll(made.scores, refuse=refuse)
-            box = inflate(Questions(oracle, cells, label, seconds=1.0), features, order=sorted(features, reverse=True))
+            box = inflate(
+                Questions(oracle, cells, label, clock=Clock.of(1.0)), features, order=sorted(features, reverse=True)
+            )
             assert _same(made, box.low, box.high, label)
             open_ += not box.complete
     assert open_
@@ -121,7 +124,7 @@ def test_bounds_of_the_distance_hold_when_answers_stop():
         prices = cell_costs(random, made, cells)
         expected = _cheapest(made, cells, label, prices)
         for refuse in (0, 1, 3, 8):
-            best = nearest(Questions(TryAll(made.scores, refuse=refuse), cells, label, seconds=1.0), prices)
+            best = nearest(Questions(TryAll(made.scores, refuse=refuse), cells, label, clock=Clock.of(1.0)), prices)
             seen.add(best.status)
             assert best.lower_bound <= expected <= best.distance
     assert seen == {"optimal", "feasible", "unknown", "none"}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import calibration
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_diabetes, load_iris
@@ -17,6 +18,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -71,20 +73,25 @@ def test_probabilities_in_single_precision_are_calibrated(method: Any) -> None:
 
 
 def test_calibrated_models_that_are_no_sums_are_refused() -> None:
-    forest = RandomForestClassifier(3, max_depth=2, random_state=0)
+    large = RandomForestClassifier(40, random_state=0)
     with pytest.raises(TypeError, match=r"of 3 calibrated classifiers cannot be explained.*ensemble=False"):
-        Explainer(CalibratedClassifierCV(forest, cv=3).fit(X, SICK))
+        Explainer(CalibratedClassifierCV(large, cv=3).fit(X, SICK))
+    isotonic = CalibratedClassifierCV(large, cv=3, ensemble=False, method="isotonic")
+    flowers, kinds = load_iris(return_X_y=True)
+    noisy = flowers + np.random.default_rng(0).normal(size=flowers.shape)
     with pytest.raises(TypeError, match="of 3 classes cannot be explained"):
-        Explainer(CalibratedClassifierCV(forest, cv=3, ensemble=False).fit(*load_iris(return_X_y=True)))
-    ada = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=2)
-    with pytest.raises(TypeError, match="a calibrated AdaBoostClassifier cannot be explained"):
-        Explainer(CalibratedClassifierCV(ada, cv=3, ensemble=False).fit(X, SICK))
-    inside = make_pipeline(StandardScaler(), forest)
-    with pytest.raises(TypeError, match="a calibration of a Pipeline of its own columns"):
-        Explainer(CalibratedClassifierCV(inside, cv=3, ensemble=False).fit(X, SICK))
-    model = CalibratedClassifierCV(forest, cv=3, ensemble=False).fit(X, SICK)
+        Explainer(isotonic.fit(noisy, kinds))
+    model = CalibratedClassifierCV(RandomForestClassifier(3, max_depth=2), cv=3, ensemble=False).fit(X, SICK)
     with pytest.raises(TypeError, match="confidence is for models whose probability is a mean"):
         Explainer(model, confidence=0.9)
+
+
+def test_calibrated_ada_boost_and_pipelines_predict_what_is_read() -> None:
+    ada = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=4, random_state=0)
+    inside = make_pipeline(StandardScaler(), RandomForestClassifier(5, max_depth=3, random_state=0))
+    for inner in (ada, inside):
+        model = CalibratedClassifierCV(inner, cv=3, ensemble=False).fit(X, SICK)
+        assert same_on_ten_thousand_rows(model, explained(model, X=X)) < 10_000
 
 
 def test_a_calibrated_model_behind_a_pipeline() -> None:
@@ -93,6 +100,44 @@ def test_a_calibrated_model_behind_a_pipeline() -> None:
     found = Explainer(model, X=X).counterfactual(ROW)
     assert found.status == "optimal"
     assert model.predict(pd.DataFrame([found.witness], columns=X.columns))[0] != found.prediction
+
+
+@pytest.mark.parametrize("label", ["low", "high"])
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+@pytest.mark.parametrize("inner", ["forest", "boosted", "histograms"])
+def test_a_threshold_of_a_calibrated_probability_is_carried_back_to_the_trees(
+    inner: str, method: Any, label: str
+) -> None:
+    """Also one that the probability takes on exactly, and one that it never gets to."""
+    if method == "temperature" and not hasattr(calibration, "_TemperatureScaling"):
+        pytest.skip("this scikit-learn has no temperature scaling")
+    calibrated = CalibratedClassifierCV(clone(INNER[inner]), method=method, ensemble=False, cv=2)
+    for whole in (calibrated.fit(X, SICK), make_pipeline(StandardScaler(), clone(calibrated)).fit(X, SICK)):
+        shares = np.unique(whole.predict_proba(X)[:, int(label == "low")])
+        for value in (0.2, 0.5, 0.73, 1.5, float(shares[len(shares) // 2])):
+            model = FixedThresholdClassifier(FrozenEstimator(whole), threshold=value, pos_label=label).fit(X, SICK)
+            converted = explained(model, X=X)
+            assert same_on_ten_thousand_rows(model, converted) < 100
+    found = Explainer(converted).abductive(ROW)
+    assert found.prediction == model.predict(ROW)[0]
+    assert found.verify().ok
+
+
+def test_a_tuned_threshold_of_a_calibrated_pipeline() -> None:
+    steps = make_pipeline(StandardScaler(), CalibratedClassifierCV(INNER["forest"], ensemble=False, cv=2))
+    model = TunedThresholdClassifierCV(steps, cv=2).fit(X, SICK == "high")
+    assert model.best_threshold_ not in (0.0, 0.5, 1.0)
+    assert same_on_ten_thousand_rows(model, explained(model, X=X)) < 100
+
+
+def test_a_threshold_that_a_calibrated_probability_reaches_by_rounding_alone_is_refused() -> None:
+    sure = GradientBoostingClassifier(n_estimators=30, learning_rate=10.0, random_state=0)
+    fitted = CalibratedClassifierCV(FrozenEstimator(sure.fit(X, SICK)), method="sigmoid").fit(X, SICK)
+    fitted.calibrated_classifiers_[0].calibrators[0].a_ = -1.0
+    model = FixedThresholdClassifier(FrozenEstimator(fitted), threshold=1.0).fit(X, SICK)
+    assert len(set(model.predict(X))) == 2
+    with pytest.raises(TypeError, match=r"gets to 1 by rounding alone.*The way out is to explain its estimator_"):
+        explained(model)
 
 
 def test_bins_are_intervals_of_the_column() -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
 
 from proofwood import Explainer
 from proofwood.data.kinds import Kind
@@ -87,7 +89,7 @@ def test_rows_of_any_form_and_new_categories() -> None:
     found = again.abductive(frame.iloc[[0]], inflate=True)
     assert found.verify().ok
     assert any("colour" in condition.name for condition in found.conditions)
-    with pytest.raises(DataError, match="holds categories, and one of them is nan: expected text or integers"):
+    with pytest.raises(DataError, match="holds categories, and one of them is nan: expected text, integers or truth"):
         explainer.model.read(frame.astype({"colour": object}).assign(colour=np.nan))
 
 
@@ -121,3 +123,68 @@ def test_numbers_of_a_model_with_categories() -> None:
     model = CatBoostRegressor(one_hot_max_size=10, **FEW).fit(frame, y + frame["size"])
     found = Explainer(model, X=frame, target=(">=", 0.5)).counterfactual(frame.iloc[[0]])
     assert found.status == "optimal"
+
+
+def test_categories_that_steps_hand_on_as_they_are() -> None:
+    from catboost import CatBoostClassifier
+
+    frame, y = _frame()
+    steps = make_column_transformer(("passthrough", ["size", "colour", "kind"]), verbose_feature_names_out=False)
+    last = CatBoostClassifier(one_hot_max_size=10, **FEW)
+    model = make_pipeline(steps.set_output(transform="pandas"), last).fit(frame, y)
+    result = explained(model, X=frame)
+    assert [given.levels for given in result.inputs[1:]] == [("blue", "green", "grey", "red"), tuple("34567")]
+    assert [given.other for given in result.inputs[1:]] == [True, True]
+    frame.loc[::7, "colour"] = "mauve"
+    frame.loc[::5, "kind"] = 99
+    rows = result.read(frame)
+    sums = result.sums_of(result.cells_of(rows))
+    for codes in (result.predict_codes(rows), sums.argmax(axis=1)):
+        assert result.classes[codes].tolist() == model.predict(frame).tolist()
+
+
+TRUTHS: dict[str, Any] = {
+    "category": lambda values: pd.Series(pd.Categorical(values)),
+    "object": lambda values: pd.Series(values.tolist(), dtype=object),
+    "bool": pd.Series,
+    "boolean": lambda values: pd.Series(values).astype("boolean"),
+}
+
+
+@pytest.mark.parametrize("behind", [False, True], ids=["alone", "in a pipeline"])
+@pytest.mark.parametrize("kind", TRUTHS)
+def test_categories_of_truth_values_are_the_texts_0_and_1(kind: str, behind: bool) -> None:
+    from catboost import CatBoostClassifier
+
+    frame, y = _frame()
+    colour = frame.pop("colour")
+    frame["warm"] = TRUTHS[kind](colour.isin(["red", "grey"]).to_numpy())
+    model: Any = CatBoostClassifier(one_hot_max_size=10, **FEW | {"cat_features": [1, 2]})
+    if behind:
+        steps = make_column_transformer(("passthrough", ["size", "kind", "warm"]), verbose_feature_names_out=False)
+        model = make_pipeline(steps.set_output(transform="pandas"), model)
+    model.fit(frame[["size", "kind", "warm"]], y)
+    frame = frame[["size", "kind", "warm"]]
+    result = explained(model, X=frame)
+    assert result.inputs[2].levels == ("0", "1")
+    rows = result.read(frame)
+    assert rows[:, 2].tolist() == frame.warm.astype(int).tolist()
+    assert result.classes[result.predict_codes(rows)].tolist() == model.predict(frame).tolist()
+    assert (
+        result.classes[result.sums_of(result.cells_of(rows)).argmax(axis=1)].tolist() == model.predict(frame).tolist()
+    )
+    for form in (frame, frame.astype({"warm": int}), frame.assign(warm=frame.warm.astype(int).astype(str))):
+        assert np.array_equal(result.read(form), rows)
+    flipped = frame.assign(warm=TRUTHS[kind](~frame.warm.to_numpy(dtype=bool)))
+    assert (model.predict(flipped) != model.predict(frame)).any()
+    explainer = Explainer(result)
+    changes = 0
+    for at in range(20):
+        found = explainer.abductive(frame.iloc[[at]], keep=["warm"])
+        assert found.prediction == model.predict(frame.iloc[[at]])[0]
+        same = np.ones(len(frame), dtype=bool)
+        for name in found.names:
+            same &= (frame[name] == frame[name].iloc[at]).to_numpy(dtype=bool)
+        assert (model.predict(frame[same]) == found.prediction).all()
+        changes += "warm" in found.names
+    assert changes

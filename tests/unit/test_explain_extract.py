@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from proofwood.engines.run import Clock
 from proofwood.explain.search.extract import NotSufficientError, abductive, contrastive
 from proofwood.explain.search.questions import Questions, mask_of, members
 from proofwood.explain.search.seed import greedy_seed, release_order
@@ -124,13 +125,13 @@ def test_out_of_answers_the_set_still_suffices_and_says_what_is_open(refuse):
     incomplete = 0
     for made, cells, label in CASES[:30]:
         oracle = TryAll(made.scores, refuse=refuse)
-        found = abductive(Questions(oracle, cells, label, seconds=0.5))
+        found = abductive(Questions(oracle, cells, label, clock=Clock.of(0.5)))
         assert found.proved
         assert made.suffices(cells, label, found.features)
         assert not found.complete or found.features in all_abductive(made, cells, label)
         incomplete += not found.complete
         oracle.calls = 0
-        other = contrastive(Questions(oracle, cells, label, seconds=0.5))
+        other = contrastive(Questions(oracle, cells, label, clock=Clock.of(0.5)))
         if other is not None and other.proved:
             assert not made.suffices(cells, label, set(range(made.scores.n_features)) - other.features)
         elif other is not None:
@@ -141,11 +142,11 @@ def test_out_of_answers_the_set_still_suffices_and_says_what_is_open(refuse):
 
 def test_no_time_at_all():
     oracle, cells, label = CASES[0]
-    found = abductive(Questions(oracle, cells, label, seconds=0.0))
+    found = abductive(Questions(oracle, cells, label, clock=Clock.of(0.0)))
     assert found.features == set(range(oracle.scores.n_features))
     assert (found.complete, found.proved, found.calls) == (False, True, 0)
     if oracle.scores.n_features > 1:
-        assert not abductive(Questions(oracle, cells, label, seconds=0.0), free=[0]).proved
+        assert not abductive(Questions(oracle, cells, label, clock=Clock.of(0.0)), free=[0]).proved
 
 
 def test_nothing_is_asked_twice():

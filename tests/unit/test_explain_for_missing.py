@@ -12,7 +12,7 @@ import pytest
 from proofwood import Explainer
 from proofwood.explain.model.adapters.nodes import with_gap
 from proofwood.explain.model.explained import explained, sample_rows
-from proofwood.explain.model.forest import ScoredTree
+from proofwood.explain.model.forest import ScoredTree, Stack
 from proofwood.model.node_table import LEAF, FloatArray
 from tests.bits import added_up, leaf_scores
 
@@ -37,7 +37,8 @@ def test_numbers_for_missing_go_where_missing_goes(threshold: float, default_low
         missing_low=np.array([default_low, True, True]),
         value=np.array([[0.0], [1.0], [2.0]]),
     )
-    made = with_gap(tree, (math.nextafter(-1, -math.inf), 1.0))
+    stack = Stack.of([tree])
+    made = with_gap(stack, stack.feature != LEAF, (math.nextafter(-1, -math.inf), 1.0)).trees()[0]
     for x in (-5.0, -2.0, -1.5, -1.0, 0.0, 1.0, 1.5, 3.0, 4.0, math.nan):
         node = 0
         while made.feature[node] != LEAF:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 
 from proofwood import Explainer
+from proofwood.explain.model.along import Along, values_of
+from proofwood.explain.model.integers import integer_scores
+from proofwood.explain.model.regions import units
 from tests.fuzz import explanations, regressors
 
 RNG = np.random.default_rng(0)
@@ -63,6 +66,40 @@ def test_models_of_numbers(number: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compare(*regressors.make(31, number))
+
+
+@pytest.mark.parametrize("number", explanations.numbers(18))
+def test_sums_along_a_feature_are_those_of_its_rows(number: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        case, _ = explanations.make(5, number)
+        model = Explainer(case.model, X=case.X, **case.options).model
+    scores = model.scores
+    rows = model.cells_of(model.read(case.X))[:6]
+    top = np.array(scores.n_thresholds)
+    for feature in range(scores.n_features):
+        for unit in units(scores, feature):
+            columns, values = values_of(model.grid, unit, np.zeros_like(top), top)
+            along = Along(model.forest, model.literals, model.grid, columns, values)
+            found = along.sums(rows)
+            for row, sums in zip(rows, found, strict=True):
+                for value, one in zip(values, sums, strict=True):
+                    made = row.copy()
+                    made[list(columns)] = value
+                    scale = integer_scores(model.forest).scale
+                    np.testing.assert_allclose(one, scores.sums(made) / scale, atol=1e-6)
+
+
+def test_pairs_are_met_at_once_where_a_proof_takes_long() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 12))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + 0.2 * X[:, 3:].sum(axis=1) + rng.normal(size=2000) > 0
+    explainer = Explainer(HistGradientBoostingClassifier(max_iter=150, max_leaf_nodes=15).fit(X, y))
+    for feature in range(3, 12):
+        found = explainer.independent_of(feature, time_limit=3.0)
+        assert found.holds is False
+        assert found.rows is not None
+        assert np.flatnonzero(found.rows[0] != found.rows[1]).tolist() == [feature]
 
 
 def test_a_feature_that_no_tree_tests_makes_no_difference() -> None:

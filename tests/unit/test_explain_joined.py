@@ -8,6 +8,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from proofwood import Explainer, memory
+from proofwood.engines.run import Clock
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +41,10 @@ def test_building_the_explainer_for_a_row_with_gaps_counts(case):
     converted = []
     build = explainer.model.with_gaps_of
 
-    def slow(rows):
+    def slow(rows, kinds=None):
         time.sleep(0.2)
         converted.append(1)
-        return build(rows)
+        return build(rows, kinds)
 
     explainer.model.with_gaps_of = slow
     found = explainer.abductive(gappy, time_limit=0.1)
@@ -80,7 +81,7 @@ def test_a_listing_keeps_its_own_limit(case):
     every = {(one.kind, one.features) for one in explainer.enumerate(row)}
     listing = Explainer(model).enumerate(row)
     found = [next(listing)]
-    listing._run.questions.limit(0.0)  # as another question about the row does, the time of which is over
+    listing._run.questions.clock = Clock.of(0.0)  # as another question about the row does, the time of which is over
     found += listing
     assert listing.complete
     assert {(one.kind, one.features) for one in found} == every

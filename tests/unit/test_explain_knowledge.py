@@ -326,3 +326,20 @@ def test_learning_needs_rows() -> None:
         Explainer(FOREST).learn_knowledge(TABLE[:0])
     with pytest.raises(ValueError, match="min_support"):
         Explainer(FOREST).learn_knowledge(TABLE, min_support=0)
+
+
+def test_or_missing_is_said_only_where_a_gap_can_come() -> None:
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"age": rng.integers(10, 60, 300), "income": rng.normal(40, 15, 300)})
+    low = (table.income < 30).to_numpy() & (table.age > 25).to_numpy()
+    table.loc[rng.random(300) < 0.3, "income"] = np.nan
+    model = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5).fit(table, low | table.income.isna())
+    row = pd.DataFrame({"age": [40], "income": [10.0]})
+    options = {"missing": ["income"], "integer": ["age"]}
+    free = Explainer(model, **options).abductive(row, inflate=True)
+    assert free.rule().startswith("age >= 26 and (income <= 29.")
+    assert free.rule().endswith(" or missing) -> True")
+    for knowledge in (["income.notna()"], ["age > 20 -> income.notna()"]):
+        rule = Explainer(model, **options, knowledge=knowledge).abductive(row, inflate=True).rule()
+        assert rule.startswith("age >= 26 and income <= 29.")
+        assert "missing" not in rule

@@ -80,7 +80,7 @@ def test_moving_a_row_back_ends_with_the_time(large, monkeypatch):
     late = []
 
     def slow(self, row, reached=counterfactual._Search._reached):
-        late.append(self.q.out_of_time)
+        late.append(self.q.clock.over)
         time.sleep(0.05)
         return reached(self, row)
 

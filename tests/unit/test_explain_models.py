@@ -6,6 +6,7 @@ import importlib
 import math
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,10 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from proofwood import OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier
+from proofwood import OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier, register_reader
 from proofwood.data.kinds import Kind
-from proofwood.exceptions import DataError
+from proofwood.exceptions import DataError, MisreadError
+from proofwood.explain.model.adapters.register import Asked
 from proofwood.explain.model.adapters.sklearn import from_forest
 from proofwood.explain.model.explained import Explained, explained, sample_rows
 from proofwood.explain.model.sources import Source
@@ -332,7 +334,7 @@ def test_categories_of_histogram_boosting() -> None:
 def test_a_forest_that_was_read_by_hand() -> None:
     X, y = _data(3, seed=2)
     model = ExtraTreesClassifier(5, max_depth=4, random_state=0).fit(X, y)
-    read = from_forest(model, "auto")
+    read = from_forest(model, Asked())
     result = explained(read, feature_names=list("abcde"), X=X)
     assert result.feature_names == tuple("abcde")
     assert np.array_equal(result.scores.scores, explained(model, X=X).scores.scores)
@@ -635,7 +637,7 @@ def test_errors_say_what_to_do() -> None:
         explained(RandomForestClassifier())
     with pytest.raises(TypeError, match="cannot explain a LogisticRegression"):
         explained(LogisticRegression().fit(X, y))
-    with pytest.raises(TypeError, match="expected decision trees"):
+    with pytest.raises(TypeError, match="cannot explain a LogisticRegression"):
         explained(BaggingClassifier(LogisticRegression(), n_estimators=2).fit(X, y))
     boosted = GradientBoostingClassifier(n_estimators=2, init=LogisticRegression()).fit(X, y)
     with pytest.raises(TypeError, match="starts from a LogisticRegression"):
@@ -670,13 +672,22 @@ def test_errors_say_what_to_do() -> None:
 def test_a_disagreement_names_the_row() -> None:
     X, y = _data(2, seed=3)
 
-    class Liar(DecisionTreeClassifier):
-        def predict(self, X: Any, check_input: bool = True) -> Any:
+    class Liar:
+        def __init__(self, model: Any) -> None:
+            self.model, self.classes_ = model, model.classes_
+
+        def predict(self, X: Any) -> Any:
             return np.zeros(len(X), dtype=int)
 
-    liar = Liar(max_depth=3).fit(X, y)
-    with pytest.raises(AssertionError, match=r"disagrees with the model on row \d+ of X"):
+    register_reader(Liar, lambda model, asked: asked.read(model.model))
+    liar = Liar(DecisionTreeClassifier(max_depth=3).fit(X, y))
+    with pytest.raises(MisreadError, match=r"row \d+ of the table is not explained: the model predicts 0 .* class 1"):
         explained(liar, X=X)
+    read = from_forest(ExtraTreesClassifier(3, max_depth=3, random_state=0).fit(X, y), Asked())
+    wrong = replace(read, predict=lambda rows: np.zeros(len(rows), dtype=np.int64), link=None, output=None)
+    with pytest.raises(MisreadError, match=r"disagrees with its reading, on the random row \d+") as refused:
+        explained(wrong)
+    assert refused.value.row is None
 
 
 # ------------------------------------------------------------------------------------------------------------ pipelines

@@ -168,7 +168,9 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         explained(empty)
     with pytest.raises(ValueError, match="no file"):
         explained(tmp_path / "absent.onnx")
-    with pytest.raises(TypeError, match=r"expected a fitted model, or the path of a file \*\.onnx"):
+    with pytest.raises(
+        TypeError, match=r"expected a fitted model, or the path of a file of trees in ONNX, or of XGBoost"
+    ):
         explained("model.pkl")
     with pytest.raises(ValueError, match="vote='majority' is for trees that vote"):
         explained(_chain(), vote="majority")

@@ -243,14 +243,28 @@ def test_an_isolation_forest_says_why_a_row_is_an_anomaly() -> None:
 
 
 def test_votes_of_models_that_are_no_sums_are_refused() -> None:
-    boosted = GradientBoostingClassifier(n_estimators=2)
+    boosted = GradientBoostingClassifier(max_depth=5, random_state=0)
     tree = DecisionTreeClassifier(max_depth=2)
-    with pytest.raises(TypeError, match="means or sums over trees"):
+    large = RandomForestClassifier(60, random_state=0)
+    with pytest.raises(TypeError, match="means over trees"):
         Explainer(VotingClassifier([("a", tree), ("b", boosted)], voting="soft").fit(X, SICK))
-    with pytest.raises(TypeError, match="a hard vote with a RandomForestClassifier"):
-        Explainer(VotingClassifier([("a", tree), ("b", CLASSIFIER)]).fit(X, SICK))
-    with pytest.raises(TypeError, match="an AdaBoostClassifier of RandomForestClassifier"):
-        Explainer(AdaBoostClassifier(RandomForestClassifier(2), n_estimators=2).fit(X, SICK))
+    with pytest.raises(TypeError, match="a VotingClassifier with a RandomForestClassifier, 60 trees"):
+        Explainer(VotingClassifier([("a", tree), ("b", large)]).fit(X, SICK))
+    with pytest.raises(TypeError, match=r"an? AdaBoostClassifier with a RandomForestClassifier"):
+        Explainer(AdaBoostClassifier(large, n_estimators=2).fit(X, SICK))
+
+
+@pytest.mark.parametrize("divisor", [1.0, 3.0, 10.0, 7.0])
+@pytest.mark.parametrize("reached", [True, False])
+def test_sums_that_are_exact_are_parted_exactly(divisor: float, reached: bool) -> None:
+    """The quotient of every sum is on the side of the value that the cut says, ties included."""
+    link, step = Link(divisor=divisor), 0.25
+    sums = np.arange(-80, 80) * step
+    for value in (0.0, 0.3, 0.5, 2 / 3, 0.1, -1.1, 7.0):
+        cut = link.exact_cut(value, step, reached=reached)
+        assert cut is not None
+        upper = sums / divisor >= value if reached else sums / divisor > value
+        assert np.array_equal(upper, sums >= cut if reached else sums > cut)
 
 
 def test_links_are_inverted() -> None:

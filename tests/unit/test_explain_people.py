@@ -18,10 +18,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, born_again
 from proofwood.data.kinds import Kind
+from proofwood.engines.run import Clock, Stopped
 from proofwood.explain.answers.case import OutlierError
 from proofwood.explain.model.linear import read_constraints
 from proofwood.explain.model.space import Input
-from proofwood.explain.search.rational import StoppedError, least
+from proofwood.explain.search.rational import least
 from proofwood.explain.search.values import Program, TiedColumn
 from proofwood.explain.table.records import read_explanations
 from tests.fuzz import constrained as fuzz_constrained
@@ -343,22 +344,22 @@ def test_texts_become_rows_of_rational_numbers() -> None:
 def test_the_dual_simplex_method_is_exact_and_stops() -> None:
     third = Fraction(1, 3)
     rows = [([Fraction(-3), Fraction(-1)], Fraction(-1)), ([Fraction(1), Fraction(0)], Fraction(1, 4))]
-    assert least([Fraction(1), Fraction(1)], rows, lambda: False) == (Fraction(1, 2), [Fraction(1, 4), Fraction(1, 4)])
-    assert least([Fraction(1)], [([Fraction(-3)], Fraction(-1))], lambda: False) == (third, [third])
-    assert least([Fraction(1)], [([Fraction(0)], Fraction(-1))], lambda: False) is None
-    with pytest.raises(StoppedError):
-        least([Fraction(1)], [([Fraction(-3)], Fraction(-1))], lambda: True)
+    assert least([Fraction(1), Fraction(1)], rows) == (Fraction(1, 2), [Fraction(1, 4), Fraction(1, 4)])
+    assert least([Fraction(1)], [([Fraction(-3)], Fraction(-1))]) == (third, [third])
+    assert least([Fraction(1)], [([Fraction(0)], Fraction(-1))]) is None
+    with pytest.raises(Stopped):
+        least([Fraction(1)], [([Fraction(-3)], Fraction(-1))], Clock.of(0.0))
 
 
 def test_the_tangent_bounds_the_squares() -> None:
     (constraint,) = read_constraints(["a + b >= 3"], [Input("a"), Input("b")])
     columns = [TiedColumn(Fraction(0), Fraction(1), Fraction(1), whole=False)] * 2
-    found = Program(columns, constraint.rows, "l2", lambda: False).relaxed([(None, None), (None, None)])
+    found = Program(columns, constraint.rows, "l2").relaxed([(None, None), (None, None)])
     assert found is not None
     assert float(found.bound) == pytest.approx(4.5, rel=1e-9)
     assert found.bound <= Fraction(9, 2)
     whole = [TiedColumn(Fraction(0), Fraction(1), Fraction(1), whole=True)] * 2
-    best = Program(whole, constraint.rows, "l2", lambda: False).cheapest([(None, None), (None, None)])
+    best = Program(whole, constraint.rows, "l2").cheapest([(None, None), (None, None)])
     assert best is not None
     assert float(best.bound) == pytest.approx(5.0, rel=1e-9)
 

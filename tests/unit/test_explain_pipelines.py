@@ -32,6 +32,7 @@ from threadpoolctl import threadpool_limits
 from proofwood import Explainer
 from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
+from proofwood.explain.model.adapters.monotone import powers
 from proofwood.explain.model.explained import explained, sample_rows
 from proofwood.explain.model.steps import FUNCTIONS, LARGEST, Step
 from proofwood.model.node_table import FloatArray, IntArray
@@ -65,6 +66,9 @@ def test_cuts_of_functions_are_the_last_float64_on_their_side(name: str) -> None
     with np.errstate(all="ignore"):
         cuts = np.unique(np.concatenate([getattr(np, name)(some), getattr(np, name)(some).astype(np.float32)]))
     cuts = cuts[np.abs(cuts) < 0.99] if name in ("tanh", "expm1") else cuts  # it is flat elsewhere
+    if name == "cbrt":  # some processors compute it with steps back, which is refused where it is so
+        cuts = np.array([cut for cut in cuts if not _is_refused(step, cut)])
+        assert cuts.size > 10
     found = step.back(cuts)
     inside = np.isfinite(found)
     assert inside.mean() > 0.9
@@ -75,12 +79,28 @@ def test_cuts_of_functions_are_the_last_float64_on_their_side(name: str) -> None
         assert ((last <= cuts[inside]) & (after > cuts[inside])).all()
 
 
+def _is_refused(step: Step, cut: float) -> bool:
+    try:
+        step.back(np.array([cut]))
+    except TypeError as error:
+        return "is not monotone around" in str(error)
+    return False
+
+
 def test_limits_of_functions() -> None:
     assert Step("function", name="log").limits == (5e-324, LARGEST)
     assert Step("function", name="log1p").limits == (math.nextafter(-1, 0), LARGEST)
     assert Step("function", name="sqrt").limits == (0.0, LARGEST)
     assert math.isfinite(float(np.exp(Step("function", name="exp").limits[1])))
     assert Step("boxcox", -0.5).limits[0] > 0
+
+
+def test_a_threshold_where_a_power_transformer_is_flat_names_it() -> None:
+    transformer = PowerTransformer(standardize=False).fit(np.array([[0.0], [1.0], [3.0]]))
+    transformer.lambdas_ = np.array([-1.0])
+    (split,) = powers(transformer, 0, 1)
+    with pytest.raises(TypeError, match=r"the pipeline has a PowerTransformer, which is too flat"):
+        split.back(np.array([1.0 - 2.0**-53]))
 
 
 def test_a_threshold_where_a_function_is_flat_is_refused() -> None:
@@ -194,6 +214,80 @@ def test_an_imputer_that_says_what_it_filled(behind: bool) -> None:
     raw = model.decision_function(X)
     sums = added_up(leaf_scores(result, result.read(X)), result.adapted.forest.base, np.float64)
     assert np.abs(sums[:, 1] - raw).max() <= result.adapted.forest.noise
+
+
+def test_a_gap_that_is_filled_and_told_apart_is_in_a_bin() -> None:
+    X, y = _data(4, missing=0.2)
+    y = y ^ np.isnan(X[:, 0])
+    bins = make_column_transformer(
+        (KBinsDiscretizer(4, encode="onehot-dense", strategy="uniform"), [0]), remainder="passthrough"
+    )
+    model = make_pipeline(SimpleImputer(add_indicator=True), bins, DecisionTreeClassifier(max_depth=6)).fit(X, y)
+    for result in (explained(model), explained(model, X=X)):
+        gaps = result.with_gaps_of(result.read(X))
+        assert gaps.classes[gaps.predict_codes(result.read(X))].tolist() == model.predict(X).tolist()
+        assert gaps.missing == (0, 1, 2)
+        sums = gaps.sums_of(gaps.cells_of(result.read(X)))
+        assert gaps.classes[sums.argmax(axis=1)].tolist() == model.predict(X).tolist()
+
+
+FILLS: dict[str, Any] = {
+    "mean": SimpleImputer(),
+    "below": SimpleImputer(strategy="constant", fill_value=-1),
+    "above": SimpleImputer(strategy="constant", fill_value=2.5),
+}
+
+
+@pytest.mark.parametrize("stated", [True, False])
+@pytest.mark.parametrize("dtype", ["boolean", "Int64"])
+@pytest.mark.parametrize(("fill", "container"), [*((fill, "pandas") for fill in FILLS), ("mean", "polars")])
+def test_a_gap_that_is_filled_with_a_number_that_the_column_never_holds(
+    fill: str, dtype: str, container: str, stated: bool
+) -> None:
+    """It is a value of its own: what is proved is proved of whole numbers and of a gap, as enumeration says."""
+    rng = np.random.default_rng(7)
+    values = pd.Series(rng.integers(0, 2 if dtype == "boolean" else 4, 300)).astype(dtype).mask(rng.random(300) < 0.2)
+    frame = pd.DataFrame({"a": values, "b": rng.integers(0, 5, 300)})
+    y = ((values.isna() & (frame.b != 2)) | (frame.b > 3)).to_numpy().astype(np.int64)
+    model = make_pipeline(FILLS[fill], DecisionTreeClassifier(max_depth=4, random_state=0)).fit(frame, y)
+    X: Any = frame
+    if container == "polars":
+        pl = pytest.importorskip("polars")
+        X = pl.DataFrame(
+            {"a": [None if value is pd.NA else value for value in values], "b": frame.b.tolist()},
+            schema={"a": pl.Boolean if dtype == "boolean" else pl.Int64, "b": pl.Int64},
+        )
+    every = frame.drop_duplicates().reset_index(drop=True)
+    assert len(every) == 5 * (3 if dtype == "boolean" else 5)
+    said = model.predict(every)
+    explainer = Explainer(model, X=X if stated else None)
+    for at in (int(values.isna().argmax()), int(values.notna().argmax())):
+        row = X.iloc[[at]] if container == "pandas" else X[at : at + 1]
+        own = model.predict(frame.iloc[[at]])[0]
+        found = explainer.abductive(row, smallest=True)
+        assert found.prediction == own
+        same = np.ones(len(every), dtype=bool)
+        for name in found.names:
+            mine = frame[name].iloc[at]
+            same &= (every[name].isna() if mine is pd.NA else (every[name] == mine).fillna(False)).to_numpy(dtype=bool)
+        assert same.any()
+        assert (said[same] == own).all()
+        assert found.verify().status == "confirmed"
+        changed = explainer.counterfactual(row)
+        assert changed.status == "optimal"
+        for change in changed.to_dict()["changes"]:
+            to = change["to"]
+            assert to is None or to in frame[change["feature"]].dropna().astype(float).tolist()
+
+
+@pytest.mark.parametrize("fill", ["below", "above"])
+def test_a_gap_that_is_filled_beyond_the_bounds_of_truth_values_is_shown_as_a_gap(fill: str) -> None:
+    values = pd.Series([True, False, None] * 30, dtype="boolean")
+    frame = pd.DataFrame({"a": values})
+    model = make_pipeline(FILLS[fill], DecisionTreeClassifier(random_state=0)).fit(frame, values.isna())
+    explainer = Explainer(model, X=frame)
+    assert explainer.abductive(frame.iloc[[2]]).rule() == "a is missing -> True"
+    assert explainer.abductive(frame.iloc[[0]]).rule() == "a is not missing -> False"
 
 
 def test_an_indicator_that_refuses_new_gaps() -> None:

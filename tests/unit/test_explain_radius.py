@@ -10,6 +10,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from proofwood import Explainer
+from proofwood.engines.run import Clock
 from proofwood.explain.oracles.oracle import about_row
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 from proofwood.explain.search import radius
@@ -102,7 +103,7 @@ def test_some_classes_only_are_left_to_the_other_way():
 def test_without_time_the_bound_is_the_least_price():
     oracle, cells, label = CASES[0]
     prices = random_prices(np.random.default_rng(8), oracle.scores, cells)
-    found = dearest(Questions(SearchOracle(oracle.scores), cells, label, seconds=0.0), prices)
+    found = dearest(Questions(SearchOracle(oracle.scores), cells, label, clock=Clock.of(0.0)), prices)
     assert found.status == "unknown"
     assert found.lower_bound == 0.0
 

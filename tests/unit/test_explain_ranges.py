@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from proofwood import Explainer
+from proofwood.exceptions import DataError
 from proofwood.explain.answers.case import SURE_TURNS, SURE_TURNS_LATER
 from proofwood.explain.model.regions import in_region, units
 from proofwood.explain.model.space import Group
@@ -283,8 +284,12 @@ def test_more_mistakes() -> None:
         assert explainer.abductive(X0[0], target=target).targets is not None
 
 
-def test_a_masked_value_is_a_missing_one() -> None:
+def test_masked_values_are_refused_as_models_look_under_the_mask() -> None:
     X = np.where(np.arange(24.0).reshape(8, 3) % 5 == 0, np.nan, X0)
     tree = DecisionTreeClassifier(random_state=0).fit(X, [0, 1] * 4)
     masked = np.ma.masked_array(X0[0], [True, False, False])
-    assert np.isnan(Explainer(tree).read_row(masked)[0])
+    with pytest.raises(DataError, match=r"give X.filled\(numpy.nan\)"):
+        Explainer(tree).read_row(masked)
+    filled = Explainer(tree).read_row(masked.filled(np.nan))
+    assert np.isnan(filled[0])
+    assert np.array_equal(Explainer(tree).read_row(np.ma.masked_array(X[1])), X[1], equal_nan=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from proofwood.engines.run import Clock
 from proofwood.explain.oracles.oracle import UNKNOWN
 from proofwood.explain.search import restarts
 from proofwood.explain.search.extract import abductive
@@ -70,7 +71,7 @@ def test_what_other_orders_give_suffices_and_is_no_worse():
 def test_without_time_nothing_is_tried():
     oracle, cells, label = CASES[0]
     engine = lazy(oracle, 0.5, 0)
-    q = Questions(engine, cells, label, seconds=0.0)
+    q = Questions(engine, cells, label, clock=Clock.of(0.0))
     assert restarts.easier(q, q.all, members(q.all), 0, q.all) == q.all
     assert not hasattr(engine, "limited")
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from proofwood.engines.run import Clock
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer
 from proofwood.explain.search.attribution import attribution, shares
 from proofwood.explain.search.enumerate import Enumeration
@@ -49,7 +50,7 @@ def test_an_enumeration_that_stops_goes_on_where_it_was():
 def test_an_enumeration_without_answers_claims_nothing():
     stopped = 0
     for made, cells, label in CASES:
-        run = Enumeration(Questions(TryAll(made.scores, refuse=3), cells, label, seconds=1.0))
+        run = Enumeration(Questions(TryAll(made.scores, refuse=3), cells, label, clock=Clock.of(1.0)))
         listed = list(run)
         stopped += not run.complete
         for item in listed:
@@ -96,7 +97,7 @@ def test_bounds_hold_when_answers_stop(kind):
     for made, cells, label in CASES[:30]:
         expected = (all_abductive if kind == "abductive" else all_contrastive)(made, cells, label)
         for refuse in (0, 2, 5):
-            best = smallest(Questions(TryAll(made.scores, refuse=refuse), cells, label, seconds=1.0), kind=kind)
+            best = smallest(Questions(TryAll(made.scores, refuse=refuse), cells, label, clock=Clock.of(1.0)), kind=kind)
             if best is None:
                 assert not expected
                 continue
@@ -123,7 +124,7 @@ def test_relevance_says_when_it_does_not_know():
     unknown = 0
     for made, cells, label in CASES[:50]:
         sets = all_abductive(made, cells, label)
-        answers = relevant(Questions(TryAll(made.scores, refuse=4), cells, label, seconds=1.0))
+        answers = relevant(Questions(TryAll(made.scores, refuse=4), cells, label, clock=Clock.of(1.0)))
         for feature, answer in answers.items():
             unknown += answer is None
             assert answer in (None, any(feature in s for s in sets))
@@ -162,7 +163,7 @@ def test_shares_of_an_enumeration_that_stops_are_about_the_targets_asked_for():
             sets = all_abductive(made, cells, label, [target])
             different += sets != all_abductive(made, cells, label)
             found = attribution(
-                Questions(Faltering(made.scores), cells, label, targets=[target], seconds=20.0), limit=len(sets)
+                Questions(Faltering(made.scores), cells, label, targets=[target], clock=Clock.of(20.0)), limit=len(sets)
             )
             assert found.n_found == len(sets)
             assert found.share == tuple(sum(f in s for s in sets) / len(sets) for f in range(len(found.share)))
@@ -179,7 +180,7 @@ def test_bounds_of_shares_by_hand():
 
 
 def test_hitting_sets():
-    hitting = HittingSets(6, None)
+    hitting = HittingSets(6)
     for mask in ([0, 1], [2, 3], [4, 5], [1, 2]):
         hitting.add(mask_of(mask))
     chosen = hitting.smallest()
@@ -187,11 +188,11 @@ def test_hitting_sets():
     assert all(chosen & mask for mask in hitting.sets)
     assert hitting.smallest() == chosen  # nothing was added that it misses
     assert hitting.smallest(below=3) is None
-    late = HittingSets(6, 0.0)
+    late = HittingSets(6, Clock.of(0.0))
     late.add(mask_of([0, 1]))
     assert late.smallest() is None
     assert late.lower_bound <= 1
-    assert HittingSets(0, None).smallest() == 0
+    assert HittingSets(0).smallest() == 0
 
 
 def test_hitting_sets_against_all_subsets_while_sets_come_in():
@@ -199,7 +200,7 @@ def test_hitting_sets_against_all_subsets_while_sets_come_in():
     grown = 0
     for _ in range(150):
         n = int(rng.integers(1, 9))
-        hitting, given = HittingSets(n, None), []
+        hitting, given = HittingSets(n), []
         for _ in range(int(rng.integers(1, 14))):
             for _ in range(int(rng.integers(0, 3))):
                 mask = int(rng.integers(1, 1 << n))
@@ -222,7 +223,7 @@ def test_hitting_sets_against_all_subsets_while_sets_come_in():
 def test_hitting_sets_of_more_than_64_elements_and_sets():
     rng = np.random.default_rng(6)
     for n in (65, 130):
-        hitting = HittingSets(n, None)
+        hitting = HittingSets(n)
         blocks = [mask_of(range(at, min(n, at + 9))) for at in range(0, n, 9)]
         for block in blocks:
             for _ in range(8):  # of each block one element, the first, hits all sets
@@ -242,7 +243,7 @@ def test_bounds_hold_and_sets_are_of_their_kind_at_any_limit(kind):
         assert every.complete
         least = min((mask.bit_count() for mask in getattr(every, kind)), default=None)
         for _ in range(4):
-            q = Questions(type(made)(made.scores), cells, label, seconds=float(10 ** rng.uniform(-5, -2)))
+            q = Questions(type(made)(made.scores), cells, label, clock=Clock.of(float(10 ** rng.uniform(-5, -2))))
             start = abductive(q) if kind == "abductive" else contrastive(q)
             if start is None:
                 assert least is None

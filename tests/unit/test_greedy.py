@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import datasets
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood.data.binarize import Binarizer
@@ -15,6 +16,7 @@ from proofwood.engines.bdd.cells import CellTable
 from proofwood.engines.bdd.reference.heuristic import tests_of_cart as cart_tests
 from proofwood.engines.bdd.reference.oblivious import choose_tests, odt, oodg
 from proofwood.engines.bdd.reference.splits import entropy
+from proofwood.problem.greedy import greedy_errors
 from proofwood.problem.ranked import RankedRows
 from tests.strategies import below, matrices
 
@@ -99,3 +101,31 @@ def test_all_tests_where_cart_uses_few():
     rows = RankedRows.from_bits([[0, 1, 0], [1, 0, 0], [1, 1, 1]], [0, 1, 1])
     assert cart_tests(rows, 3) == (0, 1, 2)  # one test suffices, which is fewer than three
     assert cart_tests(rows, 1) == (0,)
+
+
+@pytest.mark.parametrize("name", ["load_iris", "load_wine", "load_breast_cancer"])
+def test_errors_of_the_greedy_tree_are_those_of_scikit_learn(name):
+    X, y = getattr(datasets, name)(return_X_y=True)
+    for depth, least in ((1, 1), (2, 5), (3, 1), (4, 7)):
+        cart = DecisionTreeClassifier(max_depth=depth, min_samples_leaf=least, random_state=0).fit(X, y)
+        assert greedy_errors(X, y, max_depth=depth, min_rows=least) == int((cart.predict(X) != y).sum())
+
+
+@given(st.data())
+def test_a_greedy_split_is_of_least_impurity(data):
+    n = data.draw(st.integers(1, 9))
+    X, y = data.draw(matrices(n, 2)), np.array(data.draw(below(3, n)))
+    least = data.draw(st.integers(1, 3))
+
+    def cost(part):
+        counts = np.bincount(y[part])
+        return part.sum() - (counts**2).sum() / part.sum(), part.sum() - counts.max()
+
+    splits = [(cost(X[:, j] <= t), cost(X[:, j] > t)) for j in range(2) for t in np.unique(X[:, j])[:-1]
+              if least <= (X[:, j] <= t).sum() <= n - least]  # fmt: skip
+    whole = cost(np.ones(n, dtype=bool))
+    best = min((low[0] + high[0] for low, high in splits), default=0.0)
+    possible = {low[1] + high[1] for low, high in splits if low[0] + high[0] <= best + 1e-9}
+    if not splits or whole[1] == 0:
+        possible = {whole[1]}
+    assert greedy_errors(X, y, max_depth=1, min_rows=least) in possible

@@ -14,7 +14,7 @@ import pytest
 
 from proofwood.engines.skeleton.milp import scipy as milp_scipy
 from proofwood.engines.skeleton.milp import solve as milp
-from proofwood.engines.skeleton.milp.decode import decode, sparse, widest
+from proofwood.engines.skeleton.milp.decode import _widest, decode, sparse
 from proofwood.engines.skeleton.milp.levels import Levels
 from proofwood.engines.skeleton.milp.model import Model, build
 from proofwood.engines.skeleton.milp.program import Builder, names
@@ -23,7 +23,7 @@ from proofwood.engines.skeleton.milp.solve import MilpOptions
 from proofwood.engines.skeleton.milp.start import start_values
 from proofwood.engines.skeleton.run import LayeredRun
 from proofwood.engines.skeleton.shape import Diagram, count, without_unreached
-from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate
+from proofwood.problem.layered import LayeredCost, LayeredProblem, Norm, Rate
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Result
 from proofwood.solvers.worker import WorkerOutcome
@@ -190,8 +190,9 @@ def test_constraints_add_their_rows() -> None:
 def test_constants_are_those_of_the_paper_or_half() -> None:
     columns = np.array([[0.0, 0.0], [1.0, 1.0], [0.25, 0.5], [0.75, 0.5]])
     problem = replace(SMALL, columns=columns)
-    for centred, largest in ((False, 2 + 1e-4), (True, 1 + 2e-4)):
-        model = build(problem, centred=centred)
+    cases = (("l1", False, 2 + 1e-4), ("l1", True, 1 + 2e-4), ("box", False, 3 + 1e-4), ("box", True, 2 + 2e-4))
+    for norm, centred, largest in cases:
+        model = build(replace(problem, norm=norm), centred=centred)
         rows = [row for row, name in enumerate(model.equations) if name == "(13)"]
         inside = np.isin(model.program.row_of_value, rows)
         inside &= np.isin(model.program.columns, model.blocks["w-"])
@@ -445,11 +446,13 @@ def test_small_coefficients_vanish_if_the_margin_stays() -> None:
 
 
 def test_widest_margin() -> None:
-    plane = widest(np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([[1.0, 0.0], [1.0, 1.0]]))
-    assert plane is not None
-    assert plane[0] == pytest.approx([1.0, 0.0])
-    assert plane[1] == pytest.approx(0.5)
-    assert widest(np.array([[0.0], [1.0]]), np.array([[0.5]])) is None
+    norms: tuple[Norm, ...] = ("box", "l1")
+    for norm in norms:
+        plane = _widest(np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([[1.0, 0.0], [1.0, 1.0]]), norm)
+        assert plane is not None
+        assert plane[0] == pytest.approx([1.0, 0.0])
+        assert plane[1] == pytest.approx(0.5)
+        assert _widest(np.array([[0.0], [1.0]]), np.array([[0.5]]), norm) is None
 
 
 # --- optima

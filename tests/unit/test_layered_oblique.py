@@ -10,11 +10,12 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from proofwood import _native
 from proofwood.data.binarize import Binarizer
 from proofwood.engines.skeleton.oblique.bounds import least_cost, lower_bounds
-from proofwood.engines.skeleton.oblique.cuts import MARGIN, best_cuts, entropy, gain_cuts
+from proofwood.engines.skeleton.oblique.cuts import MARGIN, best_cuts, entropy, gain_cuts, lengths, sizes
 from proofwood.engines.skeleton.oblique.exact import integers, sides
 from proofwood.engines.skeleton.oblique.heuristic import as_oblique, construct_oblique, holds_margins, improve_oblique
 from proofwood.engines.skeleton.oblique.hitting import Conflicts, _by_rc2
@@ -23,9 +24,12 @@ from proofwood.engines.skeleton.oblique.margin import hull_distance, separate, s
 from proofwood.engines.skeleton.shape import Diagram, count
 from proofwood.engines.skeleton.solve import solve
 from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate
+from proofwood.problem.layered import LayeredCost, LayeredProblem, Norm, Rate
 from proofwood.problem.ranked import RankedRows
+from proofwood.result import Limits, Status
 from tests.naive_oblique import fewest_errors, least_loss, separations
+
+NORMS: tuple[Norm, ...] = ("box", "l1")
 
 
 def _grid(rng: np.random.Generator, n: int, n_classes: int = 2) -> tuple[FloatArray, IntArray]:
@@ -69,12 +73,13 @@ def test_a_step_is_the_best_of_all_breakpoints() -> None:
         assert int(extra[height + step * slope > 0].sum()) == loss
 
 
-def test_the_best_cut_is_the_best_of_all_cuts() -> None:
+@pytest.mark.parametrize("norm", NORMS)
+def test_the_best_cut_is_the_best_of_all_cuts(norm: Norm) -> None:
     rng = np.random.default_rng(1)
     for _ in range(100):
         n = int(rng.integers(2, 10))
         sums, extra = rng.integers(0, 6, size=(n, 3)) / 5, rng.integers(-4, 5, size=n)
-        cuts = best_cuts(sums, extra)
+        cuts = best_cuts(sums, extra, np.ones(3), norm=norm)
         for at in range(3):
             values = np.unique(sums[:, at])
             offsets = values[:-1] + np.diff(values) / 2
@@ -92,7 +97,7 @@ def test_the_best_cut_is_the_best_of_all_cuts() -> None:
 def test_gain_is_that_of_the_two_sides() -> None:
     sums = np.array([[0.0], [0.2], [0.4], [0.4], [1.0]])
     weights = np.eye(2)[[0, 0, 1, 1, 0]]
-    gain, offset = gain_cuts(sums, weights)
+    gain, offset = gain_cuts(sums, weights, np.ones(1), norm="l1")
     sides = entropy(weights[:2].sum(axis=0)) + entropy(weights[2:].sum(axis=0))
     assert gain[0] == pytest.approx(float(entropy(weights.sum(axis=0)) - sides))
     assert offset[0] == pytest.approx(0.3)
@@ -101,40 +106,117 @@ def test_gain_is_that_of_the_two_sides() -> None:
 # -------------------------------------------------------------------- one hyperplane
 
 
-def test_separation_agrees_with_enumeration() -> None:
+@pytest.mark.parametrize("norm", NORMS)
+def test_separation_agrees_with_enumeration(norm: Norm) -> None:
     rng = np.random.default_rng(2)
     for _ in range(6):
         points, _ = _grid(rng, 6)
         told = separations(points)
         for high in chain.from_iterable(combinations(range(6), size) for size in range(1, 6)):
             low = [point for point in range(6) if point not in high]
-            found = separate(points[low], points[list(high)])
+            found = separate(points[low], points[list(high)], norm=norm)
             assert found is not None
             parted = frozenset(high) in told
             assert (found.gap >= MARGIN) == parted
             assert (found.ceiling < MARGIN) == (not parted)
             if parted:
-                assert np.abs(found.normal).sum() == pytest.approx(1.0)
+                ends = points[low] @ found.normal, points[list(high)] @ found.normal
+                size = sizes(lengths(found.normal, norm), ends[0].max(), ends[1].min(), norm)
+                assert float(size) == pytest.approx(1.0)
             else:  # the certificate stands by itself: hulls of the named rows meet
-                again = separate(points[low][found.low], points[list(high)][found.high])
+                again = separate(points[low][found.low], points[list(high)][found.high], norm=norm)
                 assert again is not None
                 assert again.ceiling < MARGIN
 
 
 def test_hull_distance_bounds_every_gap() -> None:
     rng = np.random.default_rng(3)
-    low, high = rng.random((5, 3)), rng.random((4, 3)) + 0.5
-    bound = hull_distance(low, high, rng.random(5), rng.random(4))
-    normals = rng.normal(size=(200, 3))
-    normals /= np.abs(normals).sum(axis=1, keepdims=True)
-    assert ((high @ normals.T).min(axis=0) - (low @ normals.T).max(axis=0)).max() <= bound
+    for _ in range(50):
+        low, high = rng.random((5, 3)), rng.random((4, 3)) * rng.random()
+        shares = rng.random(5), rng.random(4) * rng.integers(1, 4)
+        normals = rng.normal(size=(200, 3))
+        least, most = (high @ normals.T).min(axis=0), (low @ normals.T).max(axis=0)
+        for norm in NORMS:
+            bound = hull_distance(low, high, *shares, norm=norm)
+            assert ((least - most) / sizes(lengths(normals, norm), most, least, norm)).max() <= bound
+
+
+def test_sizes_are_what_the_offsets_of_the_paper_permit() -> None:
+    """Some scale of a hyperplane, either way round, has coefficients and an offset in [-1, 1] that part the rows."""
+    rng = np.random.default_rng(11)
+    scales = np.geomspace(1e-3, 10, 4001)
+    for _ in range(300):
+        normal = rng.normal(size=3) * rng.choice([0.2, 1.0, 3.0])
+        low, high = np.sort(rng.normal(size=2) * rng.choice([0.5, 2.0, 20.0]))
+        margin = float(rng.choice([1e-2, 0.1, 0.5]))
+        size = float(sizes(lengths(normal, "box"), low, high, "box"))
+        inside = scales * np.abs(normal).max() <= 1
+        ways = [(low, high), (-high, -low)]
+        parted = any(
+            (inside & (np.maximum(s * a + margin, -1) <= np.minimum(s * b, 1))).any() for s in [scales] for a, b in ways
+        )
+        if abs((high - low) / size / margin - 1) > 0.01:  # the scales that are tried are a grid
+            assert parted == ((high - low) / size >= margin)
+
+
+def _parted_as_printed(low: FloatArray, high: FloatArray, norm: Norm) -> bool:
+    """Whether eqs. 13 and 14 have a solution, one way round or the other: an LP of its own, in its own variables."""
+    d = low.shape[1]
+    for first, second in ((low, high), (high, low)):
+        sides = np.vstack(
+            [
+                np.column_stack([first, -first, np.full(len(first), -1.0)]),
+                np.column_stack([-second, second, np.full(len(second), 1.0)]),
+                np.append(np.ones(2 * d), 0.0) if norm == "l1" else np.empty((0, 2 * d + 1)),
+            ]
+        )
+        limits = np.concatenate([np.full(len(first), -MARGIN), np.zeros(len(second)), [1.0] if norm == "l1" else []])
+        answer = linprog(np.zeros(2 * d + 1), A_ub=sides, b_ub=limits, bounds=[(0, 1)] * (2 * d) + [(-1, 1)])
+        if answer.status == 0:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_rows_are_parted_iff_the_printed_program_parts_them(norm: Norm) -> None:
+    rng = np.random.default_rng(7)
+    seen = []
+    for _ in range(300):
+        d, n = int(rng.integers(1, 5)), int(rng.integers(2, 7))
+        normal = rng.normal(size=d)
+        points = rng.random((n, d)) * 0.7 + 0.15
+        high = np.arange(n) % 2 == 1
+        heights = np.where(high, 1, -1) * MARGIN * rng.uniform(0.2, 1.1) * (1 + rng.random(n) * (rng.random() < 0.5))
+        points += np.outer(heights - (points - points[0]) @ normal, normal / (normal @ normal))
+        if points.min() < 0 or points.max() > 1:
+            continue
+        found = separate(points[~high], points[high], norm=norm)
+        assert found is not None
+        if abs(found.gap / MARGIN - 1) < 0.005:  # solvers have tolerances
+            continue
+        parted = _parted_as_printed(points[~high], points[high], norm)
+        assert parted == (found.gap >= MARGIN)
+        assert parted or found.ceiling < MARGIN
+        seen.append(parted)
+    assert 20 < sum(seen) < len(seen) - 20
+
+
+@pytest.mark.parametrize("engine", ["auto", "odd"])
+def test_the_box_of_the_paper_parts_rows_that_absolute_sums_do_not(engine: str) -> None:
+    columns = np.array([[0.0, 0.0], [0.2, 0.3], [0.3, 0.2], [0.25007, 0.25007], [1.0, 1.0]])
+    codes = np.array([0, 0, 0, 1, 1])
+    for norm, errors in (("box", 0), ("l1", 1)):
+        problem = _problem(columns, codes, (1,), norm=norm)
+        result = solve(problem, engine=engine, limits=Limits(20), random_state=0)
+        assert result.objective == errors / 5
+        assert result.status is Status.OPTIMAL or engine == "odd"
 
 
 def test_coefficients_that_are_not_needed_are_dropped() -> None:
     rng = np.random.default_rng(4)
     columns = rng.random((40, 5))
     columns[:, 2] = np.where(np.arange(40) < 20, 0.2, 0.8) + 0.1 * rng.random(40)
-    found = sparse_separation(columns[:20], columns[20:], margin=MARGIN)
+    found = sparse_separation(columns[:20], columns[20:], margin=MARGIN, norm="l1")
     assert found is not None
     assert np.flatnonzero(found.normal).tolist() == [2]
 
@@ -144,7 +226,7 @@ def test_hyperplanes_are_best_in_the_plane() -> None:
     for _ in range(60):
         points, _ = _grid(rng, int(rng.integers(2, 9)))
         low, high = rng.integers(0, 5, size=(2, len(points)))
-        plane = best_hyperplane(points, low, high, rng=rng, rounds=30)
+        plane = best_hyperplane(points, low, high, norm="box", rng=rng, rounds=30)
         assert plane.loss == least_loss(points, low, high)
         assert int(np.where(plane.high(points), high, low).sum()) == plane.loss
 
@@ -155,18 +237,20 @@ def test_hyperplanes_beat_single_columns_and_keep_the_margin(seed: int) -> None:
     columns, codes = _clouds(rng, 80, 6, 2)
     wrong = codes ^ (rng.random(80) < 0.1)
     low, high = np.where(wrong == 0, 0, 3), np.where(wrong == 1, 0, 2)
-    single = int(low.sum()) + int(best_cuts(columns, high - low).loss.min())
-    plane = best_hyperplane(columns, low, high, rng=rng)
+    norm = NORMS[seed % 2]
+    single = int(low.sum()) + int(best_cuts(columns, high - low, np.ones(6), norm=norm).loss.min())
+    plane = best_hyperplane(columns, low, high, norm=norm, rng=rng)
     assert plane.loss < single
-    assert np.abs(plane.normal).sum() == pytest.approx(1.0)
-    assert np.abs(columns @ plane.normal - plane.offset).min() >= MARGIN / 2 * (1 - 1e-9)
+    sums, above = columns @ plane.normal, plane.high(columns)
+    size = sizes(lengths(plane.normal, norm), sums[~above].max(), sums[above].min(), norm)
+    assert np.abs(sums - plane.offset).min() >= MARGIN / 2 * size * (1 - 1e-9)
     assert int(np.where(plane.high(columns), high, low).sum()) == plane.loss
 
 
 def test_rows_of_one_place_are_not_parted() -> None:
     columns = np.zeros((4, 2))
     zero, one = np.array([0, 0, 1, 1]), np.array([2, 2, 0, 0])
-    plane = best_hyperplane(columns, zero, one, rng=np.random.default_rng(0))
+    plane = best_hyperplane(columns, zero, one, norm="box", rng=np.random.default_rng(0))
     assert plane.loss == 2
     assert not plane.high(columns).any()
 
@@ -175,15 +259,14 @@ def test_rows_of_one_place_are_not_parted() -> None:
 
 
 def _checked(problem: LayeredProblem, diagram: Diagram) -> int:
-    """Cost, after a recount; hyperplanes are of absolute sum 1 or constant, and hold the margin."""
+    """Cost, after a recount; coefficients are within the norm, and hyperplanes hold the margin."""
     counted = count(problem, diagram)
     assert counted.broken == ""
     assert holds_margins(problem, diagram)
     if diagram.normals is not None:
-        lengths = np.abs(diagram.normals).sum(axis=1)
-        assert np.all((lengths < 1e-12) | (np.abs(lengths - 1) < 1e-9))
+        assert lengths(diagram.normals, problem.norm).max() <= 1 + 1e-9
         assert diagram.offsets is not None
-        assert np.abs(diagram.offsets).max() <= 1
+        assert problem.norm == "box" or np.abs(diagram.offsets).max() <= 1
     return counted.cost
 
 

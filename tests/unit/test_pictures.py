@@ -16,7 +16,7 @@ from proofwood.model.convert import from_sklearn_tree
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.model.reshape import reduce
 from proofwood.show import Labels, explain_path, export_text, plot_trace, save_plot
-from proofwood.show.labels import number_texts, question
+from proofwood.show.labels import exact_text, question
 from proofwood.show.palette import class_colours, hexadecimal
 from proofwood.show.plot import legend_classes
 
@@ -73,8 +73,8 @@ def stump(kind, threshold, missing_low=True):
     return table, Labels(["married"], ["no", "yes"], kinds={0: kind}, gaps=frozenset({0}))
 
 
-def asked(table, labels, digits=4):
-    return question(table, 0, labels, number_texts(table, digits=digits, whole=labels.whole)[0], at_most="≤")
+def asked(table, labels):
+    return question(table, 0, labels, at_most="≤")
 
 
 # ------------------------------------------------------------------------------------------------------------ words
@@ -92,12 +92,12 @@ def test_a_boolean_is_called_by_its_name():
     assert "1. married is missing, which counts as married\n" in explain_path(table, [NAN], labels)
 
 
-def test_a_threshold_between_whole_numbers_is_the_lower_one():
+def test_a_threshold_is_shown_as_it_is():
+    assert asked(*stump(Kind.INTEGER, 40.0, False)) == "married ≤ 40"
     table, labels = stump(Kind.INTEGER, 40.5, False)
-    assert asked(table, labels) == "married ≤ 40"
-    assert asked(table, labels, digits=None) == "married ≤ 40.5", "the threshold itself, where it is asked for"
-    assert asked(*stump(Kind.INTEGER, -0.5, False)) == "married ≤ -1"
-    assert "40.2 <= 40.5" in explain_path(table, [40.2], labels), "40 would contradict the path"
+    assert asked(table, labels) == "married ≤ 40.5", "of a rule that takes the middle"
+    assert "40.2 <= 40.5" in explain_path(table, [40.2], labels)
+    assert asked(*stump(Kind.NUMERIC, 5.8149999999999995, False)) == "married ≤ 5.8149999999999995"
 
 
 def test_pictures_say_what_was_fitted(tree, people):
@@ -109,10 +109,13 @@ def test_pictures_say_what_was_fitted(tree, people):
     assert not any("proved" in text for text in texts(tree.plot(proof=False)))
 
 
-def test_values_are_rounded_to_what_separates(people):
-    tree = OptimalTreeClassifier(max_depth=2).fit(people[0].select("income"), people[1])
-    exact, short = texts(tree.plot()), texts(tree.plot(X=people[0].select("income")))
-    assert sum(map(len, short)) < sum(map(len, exact))
+def test_pictures_of_the_midpoint_rule_show_its_numbers(people):
+    income = people[0].select("income")
+    for rule in ("shortest", "midpoint"):
+        tree = OptimalTreeClassifier(max_depth=2, threshold_rule=rule).fit(income, people[1])
+        shown = texts(tree.plot())
+        for node in tree.model_.splits():
+            assert any(text.endswith(f"≤ {exact_text(tree.model_.threshold[node])}") for text in shown), shown
 
 
 # --------------------------------------------------------------------------------------------------- yes on the left
@@ -139,7 +142,7 @@ def test_yes_leaves_the_boxes_of_layers_on_the_left():
 
     table = diagram()
     wide = layers._widths(table, None)
-    picture = compose(table, Labels(), 4, None, 22, True, least=layers._least_boxes(table, wide), lanes=wide)
+    picture = compose(table, Labels(), 22, True, least=layers._least_boxes(table, wide), lanes=wide)
     starts, _ = layers._ports(table, picture, wide)
     assert all(starts[node, 0] < starts[node, 1] for node in table.splits())
 

@@ -22,6 +22,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import Explainer, proved_rules
+from proofwood.engines.run import Clock
 from proofwood.explain.search.cover import fewest_covering, most_covered
 from tests.fuzz.proved_rules import MODELS, one_case
 
@@ -38,7 +39,7 @@ def test_the_rules_of_a_tree_are_its_leaves() -> None:
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     tree = DecisionTreeClassifier(random_state=0).fit(X, ["no", "no", "no", "yes"])
     rules = proved_rules(tree, X)
-    assert sorted(map(str, rules)) == ["x0 <= 0.5 -> no", "x0 > 0.5 and x1 > 0.5 -> yes", "x1 <= 0.5 -> no"]
+    assert sorted(map(str, rules)) == ["x0 <= 0.5 -> no", "x0 >= 0.500001 and x1 >= 0.500001 -> yes", "x1 <= 0.5 -> no"]
     assert [(rule.n_rows, rule.n_new) for rule in rules] == [(2, 2), (2, 1), (1, 1)]
     assert rules.status == "covered"
     assert rules.most_covered == rules.n_covered == 4
@@ -183,7 +184,7 @@ def test_choices_of_sets_are_those_of_an_enumeration() -> None:
         found = most_covered(covers, weight, n)
         assert (found.covered, found.upper_bound) == (best, best)
         assert worth[tuple(sorted(found.sets))] == best
-        stopped = most_covered(covers, weight, n, time.monotonic() - 1)
+        stopped = most_covered(covers, weight, n, Clock.of(0.0))
         assert 0.63 * best <= stopped.covered <= best <= stopped.upper_bound
-        fewest = fewest_covering(covers, weight, best, found, None)
+        fewest = fewest_covering(covers, weight, best, found)
         assert len(fewest.sets) == min(len(sets) for sets, value in worth.items() if value == best)

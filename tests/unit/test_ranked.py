@@ -49,7 +49,9 @@ def test_bits_are_those_of_the_binarizer(data: st.DataObject):
     assert np.array_equal(rows.bits(), binarizer.transform(values))
     chosen = data.draw(st.lists(st.integers(0, rows.n_tests - 1), max_size=4)) if rows.n_tests else []
     assert np.array_equal(rows.bits(chosen), rows.bits()[:, chosen])
-    assert np.array_equal(rows.select(chosen).bits(), rows.bits()[:, chosen])
+    few = rows.select(chosen)
+    assert np.array_equal(few.bits(), rows.bits()[:, chosen])
+    assert few.select(range(few.n_tests)) is few
 
 
 @given(st.data())

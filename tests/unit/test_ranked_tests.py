@@ -11,7 +11,7 @@ from proofwood.data.binarize import Binarizer
 from proofwood.data.columns import Column, Columns
 from proofwood.data.kinds import Kind
 from proofwood.model.node_table import LEAF, NodeTable
-from proofwood.problem.ranked import OutOfTime, RankedRows
+from proofwood.problem.ranked import OutOfTime, RankedRows, require_time
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -73,6 +73,12 @@ def test_a_tree_over_tests_is_counted_over_ranks():
     np.testing.assert_array_equal(told.feature, tree.feature)
     np.testing.assert_array_equal(told.threshold, tree.threshold)
     assert told.rows[1] == np.count_nonzero(bits[:, 60] == 0)
+
+
+def test_time_that_the_next_step_takes_counts():
+    require_time(time.monotonic() + 60, 1.0)
+    with pytest.raises(OutOfTime):
+        require_time(time.monotonic() + 60, 70.0)
 
 
 def test_the_deadline_ends_the_preparation():

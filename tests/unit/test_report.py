@@ -22,7 +22,6 @@ from proofwood.printable import printable
 from proofwood.report.content import script_json
 from proofwood.report.measures import codes_of, interval, measured
 from proofwood.report.words import Words
-from proofwood.show.labels import FEW_DIGITS, number_texts
 from tests import report_models
 
 
@@ -146,9 +145,9 @@ def test_rules_lead_every_row_to_its_leaf(tree):
     """Each rule, evaluated by hand on the table, holds of exactly the rows of its leaf."""
     model, X, _ = tree
     labels, values = model._names(), model._rows(X)
-    exact = Words(model.model_, labels, number_texts(model.model_, digits=FEW_DIGITS, X=values, whole=labels.whole))
+    exact = Words(model.model_, labels)
     leaves = evaluate.apply(model.model_, values)
-    rules = exact.rules()
+    rules = exact.rules(99)
     assert {node for _, node in rules} == set(np.flatnonzero(model.model_.feature == LEAF).tolist())
     for conditions, node in rules:
         holds = np.ones(len(X), dtype=bool)
@@ -322,7 +321,7 @@ def test_a_model_too_large_to_look_at_is_refused(tree, tmp_path, monkeypatch):
     from proofwood.report import write
 
     monkeypatch.setattr(write, "MOST_NODES", 10)
-    with pytest.raises(ValueError, match="a report shows at most 10 nodes and 1,000 classes"):
+    with pytest.raises(ValueError, match="a report shows at most 10 nodes, 1,000 classes and a depth of 500"):
         tree[0].report(tmp_path / "r.html", *tree[1:])
 
 
@@ -336,7 +335,7 @@ def test_a_lone_leaf_is_reported(tmp_path):
 
 def test_a_change_by_the_least_step_is_said_to_be_that(tree):
     model, X, _ = tree
-    words = Words(model.model_, model._names(), number_texts(model.model_))
+    words = Words(model.model_, model._names())
     income = X.columns.index("income")
     beyond = float(np.nextafter(1927.36, np.inf))
     assert words.value(income, beyond) == "just above 1927.36"

@@ -1,7 +1,5 @@
 """Reshaped tables are smaller, larger or renumbered, and predict as before."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
-from proofwood.model.reshape import canonical_thresholds, midpoints, preorder, prune, reduce, refresh, unroll
+from proofwood.model.reshape import preorder, prune, reduce, refresh, unroll
 
 NAN = float("nan")
 
@@ -206,31 +204,6 @@ def test_refresh_refuses_bad_data(codes, weights, says):
         refresh(tree_of(0), np.zeros((2, 3)), codes, sample_weight=weights)
 
 
-def test_canonical_thresholds_by_hand():
-    table = tree_of((0, 0.9, (1, 7.0, 0, 1), (0, 2.0, 1, 2)))
-    X = [[0.0, 1, 0], [0.5, 2, 0], [1.0, 100, 0], [4.0, 0, 0], [NAN, 8.0, 0]]
-    moved = canonical_thresholds(table, X)
-    # root: 0.5 | 1; low side: rows 0, 1 and the missing one, 2 | 8; high side: 1 | 4
-    assert moved.threshold[moved.feature != LEAF].tolist() == [0.75, 5.0, 2.5]
-    same_predictions(moved, table, X)
-    alone = canonical_thresholds(table, X[:1])
-    assert alone.threshold[alone.feature != LEAF].tolist() == [0.9, 7.0, 2.0], "nothing to separate: nothing moves"
-
-
-def test_midpoints_of_awkward_neighbours():
-    tiny = 5e-324
-    largest = np.finfo(float).max
-    a = [1e308, -largest, 0.0, -tiny, 1.0, -np.inf, 1.0, -np.inf, largest / 2]
-    b = [largest, largest, tiny, 0.0, np.nextafter(1.0, 2), 1.0, np.inf, np.inf, largest]
-    middle = midpoints(a, b)
-    assert np.all(a <= middle)
-    assert np.all(middle < b)
-    assert middle[1] == 0.0
-    assert middle[2] == 0.0
-    assert middle[4] == 1.0
-    assert middle[6] == 1.0
-
-
 # --------------------------------------------------------------- properties
 
 
@@ -251,20 +224,3 @@ def test_merged_nodes_hold_the_rows_that_reach_them(table, X):
     codes = evaluate.predict(table, X)
     counted = refresh(table, X, codes)
     assert reduce(counted) == refresh(reduce(counted), X, codes)
-
-
-@given(trees, inputs)
-def test_canonical_thresholds_keep_the_rows_apart(table, X):
-    moved = canonical_thresholds(table, X)
-    same_predictions(moved, table, X)
-    assert canonical_thresholds(moved, X) == moved
-
-
-@given(st.floats(allow_nan=False), st.floats(allow_nan=False))
-def test_midpoints_separate(a, b):
-    a, b = min(a, b), max(a, b)
-    if a < b:
-        middle = float(midpoints(a, b))
-        assert a <= middle < b
-        if math.isfinite(a + b) and a < (a + b) / 2 < b:
-            assert middle == (a + b) / 2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import pickle
+import time
 
 import pytest
 
@@ -99,6 +101,14 @@ def test_a_clock_counts_down():
     assert 89 < clock.left(10.0).seconds <= 90
     assert 49 < clock.share(0.5, 60.0) <= 50
     assert clock.share(0.5, 6.0) == 6.0
+    assert Clock.of(None).limits == Limits()
+    part = clock.within(5.0)
+    assert (part.limits.seconds, part.limits.threads) == (5.0, 3)
+    assert 99 < clock.within(None).limits.seconds <= clock.within(200.0).limits.seconds + 1 <= 101
+    assert endless.within(None).seconds_left is None
+    assert 6 < endless.within(7.0).seconds_left <= 7
+    sent = pickle.loads(pickle.dumps(Clock(Limits(10.0), started=time.monotonic() - 4.0)))
+    assert 5 < sent.limits.seconds <= 6
     over = Clock(Limits(0.0))
     assert (over.over, over.seconds_left, over.left(5.0).seconds) == (True, 0.0, 0.0)
     with pytest.raises(Stopped, match="time_limit"):

@@ -112,7 +112,8 @@ def test_small_levels_stay_together():
     apart = OptimalTreeClassifier(1, min_samples_level=1).fit(X, y)
     pooled = OptimalTreeClassifier(1, min_samples_level=1000).fit(X, y)
     assert apart.objective_ < pooled.objective_ == min(np.bincount(y))
-    assert "levels under 1000 rows pooled" in pooled._claim()
+    assert apart.result_.scope == ()
+    assert pooled.result_.scope == ("levels under 1000 rows pooled in city",)
 
 
 def test_unknown_levels_go_with_the_majority_or_are_refused():

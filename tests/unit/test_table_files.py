@@ -48,7 +48,7 @@ def test_an_arrow_file_that_is_none_is_refused(tmp_path):
     with pytest.raises(DataError, match="as Arrow"):
         read_table(path)
     pl.DataFrame({"a": pl.repeat(1, 30_000_000, eager=True)}).write_ipc(path, compression="zstd")
-    with pytest.raises(DataError, match="says that it holds 30,000,000 values"):
+    with pytest.raises(DataError, match="takes about 240,000,000 in memory"):
         read_table(path)
 
 
@@ -113,7 +113,7 @@ def test_workbooks_that_are_none_are_refused(tmp_path):
         read_table(path)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("xl/workbook.xml", bytes(200_000_000))
-    with pytest.raises(DataError, match="unpacks to 200,000,000"):
+    with pytest.raises(DataError, match=r"takes about 200,000,\d{3} in memory"):
         read_table(path)
 
 

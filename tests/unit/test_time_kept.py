@@ -34,7 +34,7 @@ def test_a_limit_between_two_columns_leaves_a_leaf(splits, monkeypatch):
     X, y = rng.normal(size=(60, 5)), rng.integers(0, 2, 60)
     looks = []
 
-    def third_look(deadline):
+    def third_look(deadline, ahead=0.0):
         looks.append(deadline)
         if len(looks) == 3:
             raise OutOfTime
@@ -102,7 +102,9 @@ def test_cuts_in_blocks_are_those_of_all_normals_and_end_with_the_time(monkeypat
     columns, low, high = rng.random((80, 4)), rng.integers(0, 9, 80), rng.integers(0, 9, 80)
 
     def search(**more):
-        return hyperplane.best_hyperplane(columns, low, high, rng=np.random.default_rng(0), rounds=0, **more)
+        return hyperplane.best_hyperplane(
+            columns, low, high, norm="box", rng=np.random.default_rng(0), rounds=0, **more
+        )
 
     whole = search()
     monkeypatch.setattr(hyperplane, "CELLS_AT_ONCE", 80)
@@ -175,7 +177,7 @@ def test_hyperplanes_among_many_classes_keep_to_the_limit(limit):
 def test_few_ways_to_name_classes_are_looked_at():
     X, y = _many_classes(10_000)
     rows = RankedRows.with_tests(X, (), y, n_classes=12)[1]
-    ways = bounds._Ways(X, rows.ranks, rows.codes, rows.weights)
+    ways = bounds._Ways(X, "box", rows.ranks, rows.codes, rows.weights)
     with within(0.5):
         found = ways.ways(np.unique(rows.codes).tolist(), 3, tree=False)
         assert len(found) > 500

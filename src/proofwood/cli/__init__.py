@@ -8,65 +8,58 @@ predictions and nothing else. A command that prints an answer prints it as JSON,
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from types import ModuleType
-from typing import Annotated
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 import proofwood
-from proofwood.cli import (
-    compare,
-    data,
-    demo,
-    evaluate,
-    explain,
-    export,
-    fit,
-    html_report,
-    predict,
-    schema,
-    show,
-    verify,
-)
 from proofwood.cli.command import HELP_NAMES, Command, Commands
 from proofwood.cli.config import with_config
 from proofwood.cli.errors import EXIT_CODES, readable
-from proofwood.cli.learners.assembled import LearnersCommand
+from proofwood.cli.options import with_limit
 
-__all__ = ["app", "main"]
+__all__ = ["main"]
 
-app = typer.Typer(
-    name="proofwood",
-    cls=Commands,
-    help="Decision trees and diagrams that are provably the best of their size.",
-    epilog=EXIT_CODES,
-    context_settings=HELP_NAMES,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+COMMANDS = {name: name for name in ("demo", "data", "fit", "predict", "evaluate", "compare", "show", "export")}
+COMMANDS |= {"report": "html_report", "explain": "explain", "verify": "verify", "schema": "schema"}
+"""Commands in the order of the help, each with the module in which it is a function of its name. Its help ends with the
+``EXAMPLES`` that stand there; it is a ``CLASS``, if one does."""
+WITHOUT_FILES = ("demo", "data", "schema")
+"""Commands that read no file of the user."""
 
 
-def _add(module: ModuleType, command: Callable[..., None], cls: type[TyperCommand] = Command) -> None:
-    """Add the command of a module, with the examples that stand there."""
-    app.command(cls=cls, epilog=module.EXAMPLES)(readable(with_config(command)))
+def assembled(commands: Sequence[str]) -> typer.Typer:
+    """The command line with some of its commands, with the examples that stand in their modules."""
+    made = typer.Typer(
+        name="proofwood",
+        cls=Commands,
+        help="Decision trees and diagrams that are provably the best of their size.",
+        epilog=EXIT_CODES,
+        context_settings=HELP_NAMES,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    made.callback()(_root)
+    for name in commands:
+        module = import_module(f"proofwood.cli.{COMMANDS[name]}")
+        command = getattr(module, name)
+        if name not in WITHOUT_FILES:
+            command = with_limit(command)
+        made.command(name, cls=getattr(module, "CLASS", Command), epilog=module.EXAMPLES)(
+            readable(with_config(command))
+        )
+    return made
 
 
-# In the order of the help.
-_add(demo, demo.demo)
-_add(data, data.data)
-_add(fit, fit.fit, LearnersCommand)
-_add(predict, predict.predict)
-_add(evaluate, evaluate.evaluate)
-_add(compare, compare.compare)
-_add(show, show.show)
-_add(export, export.export)
-_add(html_report, html_report.report)
-_add(explain, explain.explain)
-_add(verify, verify.verify)
-_add(schema, schema.schema)
+def __getattr__(name: str) -> Any:
+    """``app``, the whole command line, made when it is asked for."""
+    if name != "app":
+        raise AttributeError(f"module 'proofwood.cli' has no attribute {name!r}")
+    globals()["app"] = assembled(list(COMMANDS))
+    return globals()["app"]
 
 
 def main() -> None:
@@ -74,7 +67,17 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows another, and nothing fails
-    app(prog_name="proofwood")
+    assembled(_needed(sys.argv[1:]))(prog_name="proofwood")
+
+
+def _needed(arguments: Sequence[str]) -> list[str]:
+    """Commands that a call may speak of: the one that is called (start-up time: the others take 0.06 s to assemble).
+
+    Files of options may have parts for all commands, and ``schema`` lists what all of them print.
+    """
+    first = arguments[0] if arguments else ""
+    alone = first in COMMANDS and first != "schema" and not any(one.split("=")[0] == "--config" for one in arguments)
+    return [first] if alone else list(COMMANDS)
 
 
 def _print_version(value: bool) -> None:
@@ -83,7 +86,6 @@ def _print_version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")

@@ -79,7 +79,8 @@ STATUS = choice("optimal", "within_gap", "feasible", "infeasible", "unknown")
 PROOF = record(
     {
         "status": told(STATUS, "what is proved"),
-        "claim": told(TEXT, "what the status 'optimal' says of this model, in words"),
+        "claim": told(TEXT, "what the status 'optimal' says of this model, in words, with its scope"),
+        "scope": told(listing(TEXT), "what limited the search beyond the shape of the model and the table"),
         "objective": told(NUMBER, "what the model costs"),
         "unit": told(TEXT, "of objective, bound and gap"),
         "lower_bound": told(NUMBER, "no model that was searched costs less"),
@@ -181,26 +182,10 @@ def proof_answer(model: Any) -> dict[str, Any]:
     """What is proved of a fitted model, in the form :data:`PROOF`."""
     from proofwood.estimators.proof_report import proof_report
 
-    result, proof = model.result_, proof_report(model)
+    proof = proof_report(model)
     return {
-        "status": str(result.status),
+        **model.result_.to_dict(),
         "claim": proof.claim,
-        "objective": result.objective,
-        "unit": result.unit,
-        "lower_bound": result.lower_bound,
-        "gap": result.gap,
-        "parts": [
-            {
-                "unit": part.unit,
-                "objective": part.objective,
-                "lower_bound": part.lower_bound,
-                "status": str(part.status),
-            }
-            for part in proof.parts
-        ],
+        "parts": [part.to_dict() for part in proof.parts],
         "facts": [{"name": name, "text": text} for name, text in proof.facts],
-        "engine": result.stats.engine,
-        "stopped_by": result.stats.stopped_by,
-        "seconds": result.stats.seconds,
-        "counters": dict(result.stats.counters),
     }

@@ -85,6 +85,7 @@ def warn(message: str) -> None:
     """Print a warning as one line on standard error."""
     # Not by typer, which writes past the live line of a search.
     sys.stderr.write(f"proofwood: warning: {message}\n")
+    sys.stderr.flush()  # a stream that is not a terminal may keep it past what is printed next
 
 
 def _one_line(message: str) -> str:

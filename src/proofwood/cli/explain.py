@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,7 +14,7 @@ from proofwood.cli.completion import columns
 from proofwood.cli.corrections import one_of
 from proofwood.cli.explanations import Kind, Request, explain_all, explain_one
 from proofwood.cli.files import require_out
-from proofwood.cli.foreign import convert, isolation_forest, load_model
+from proofwood.cli.foreign import convert, isolation_forest, load_model, reading
 from proofwood.cli.options import (
     TABLE_HELP,
     Confidence,
@@ -22,6 +22,7 @@ from proofwood.cli.options import (
     Knowledge,
     MemoryLimit,
     Number,
+    Output,
     Sheet,
     TimeLimit,
     TrustPickle,
@@ -32,7 +33,7 @@ from proofwood.cli.options import (
     seconds,
 )
 from proofwood.cli.pictures import Plot, require_picture
-from proofwood.cli.tables import read_rows
+from proofwood.cli.tables import knows_types, read_rows, whole_columns
 from proofwood.exceptions import DataError
 
 ENGINES = ("auto", "cdcl", "messages", "sat", "bound", "cpsat", "smt")
@@ -48,7 +49,11 @@ proofwood explain tree.json iris.csv --all --out explained.jsonl
 
 def explain(
     model: Annotated[
-        Path, typer.Argument(help="Model file of proofwood, trees in an ONNX file, or a pickle (with --trust-pickle).")
+        Path,
+        typer.Argument(
+            help="Model file of proofwood, XGBoost, LightGBM or CatBoost, trees in an ONNX file, or a pickle (with "
+            "--trust-pickle)."
+        ),
     ],
     data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}; columns are matched by name.")],
     row: Annotated[int | None, typer.Option(help="Row to explain; the first is 0.")] = None,
@@ -66,6 +71,7 @@ def explain(
     ] = None,
     number: Number = None,
     confidence: Confidence = None,
+    output: Output = None,
     knowledge: Knowledge = [],  # noqa: B006
     plausible: Annotated[
         Path | None,
@@ -147,26 +153,30 @@ def explain(
     request = Request(kind, smallest, inflate, target, order, tuple(immutable), tuple(constraint))
     fitted = load_model(model, trust_pickle=trust_pickle)
     forest = isolation_forest(plausible, least_score, trust_pickle=trust_pickle)
-    rows, names = read_rows(data, fitted, drop, sheet)
+    asked: dict[str, Any] = {"vote": str(vote), "confidence": confidence, "output": output}
+    rows = read_rows(
+        data, fitted, drop, sheet, lambda model, names, X: reading(model, feature_names=names, X=X, **asked)
+    )
+    whole = [] if knows_types(fitted) else whole_columns(rows.table)
     converted = convert(
         fitted,
-        vote=str(vote),
         target=number_asked(number),
-        confidence=confidence,
         knowledge=knowledge,
         plausible=forest,
-        feature_names=names,
-        integer=integer,
+        feature_names=rows.names,
+        integer=[*integer, *whole],
+        adapted=rows.adapted,
+        **asked,
     )
     explainer = Explainer(
         converted, engine=engine, time_limit=seconds(time_limit), memory_limit=amount_of_memory(memory_limit)
     )
     if row is None:
         assert out is not None
-        explain_all(explainer, rows, request, out, as_json=as_json)
+        explain_all(explainer, rows.given, request, out, as_json=as_json)
         return
     code = explain_one(
-        explainer, rows, row, request, verify=verify, certificate=certificate, plot=plot, as_json=as_json
+        explainer, rows.given, row, request, verify=verify, certificate=certificate, plot=plot, as_json=as_json
     )
     if code:
         raise typer.Exit(code)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,11 +34,9 @@ from proofwood.cli.errors import NO_ANSWER, NOT_CONFIRMED
 from proofwood.cli.files import writing
 from proofwood.cli.pictures import save_picture
 from proofwood.cli.report import print_line
-from proofwood.exceptions import DataError
+from proofwood.exceptions import CheckpointWarning, DataError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from proofwood.explain.explainer import Explainer
     from proofwood.explain.explanation import Explanation
 
@@ -86,6 +85,7 @@ register(
                     "witness": nullable(listing(CELL), "a row of another class, in the numbers of the model"),
                     "plausible": nullable(NUMBER, "least score of every row that is considered, of --plausible"),
                     "constraints": {**listing(TEXT), "description": "of --constraint"},
+                    "reading": {**TEXT, "description": "how it was checked that the model reads the row so"},
                     "distance": nullable(NUMBER),
                     "lower_bound": nullable(NUMBER, "least number of features, or least distance, that is proved"),
                     "engine": TEXT,
@@ -96,7 +96,16 @@ register(
             "of one row",
         ),
         "verified": nullable(
-            record({"confirmed": BOOLEAN, "problems": listing(TEXT), "doubts": listing(TEXT)}), "of --verify"
+            record(
+                {
+                    "confirmed": BOOLEAN,
+                    "status": choice("confirmed", "refuted", "undecided", "not checked"),
+                    "unchecked": nullable(TEXT, "why nothing was looked at"),
+                    "problems": listing(TEXT),
+                    "doubts": listing(TEXT),
+                }
+            ),
+            "of --verify",
         ),
         "enumeration": nullable(
             record(
@@ -220,7 +229,7 @@ class Request:
 
 def explain_one(
     explainer: Explainer,
-    rows: pl.DataFrame,
+    rows: Any,
     row: int,
     request: Request,
     *,
@@ -242,25 +251,28 @@ def explain_one(
     DataError
         If there is no such row, or no certificate can be made; the explanation is printed before.
     """
-    if not 0 <= row < rows.height:
-        raise DataError(f"--row {row}: the table has {rows.height} rows, the first is 0")
+    from proofwood.explain.model.adapters.given import row_of
+
+    if not 0 <= row < len(rows):
+        raise DataError(f"--row {row}: the table has {len(rows)} rows, the first is 0")
     if certificate is not None and request.kind is Kind.ENUMERATION and request.target is not None:
         raise DataError("--certificate of --kind enumeration is about all classes: leave out --target")
+    x = row_of(rows, row)
     if request.kind is Kind.ENUMERATION:
         if verify:
             raise DataError("--verify is for one explanation: --certificate proves an enumeration")
-        return _explain_fully(explainer, rows[row], row, request, certificate=certificate, as_json=as_json)
-    found, without = _asked(explainer, rows[row], request, certificate=certificate is not None)
+        return _explain_fully(explainer, x, row, request, certificate=certificate, as_json=as_json)
+    found, without = _asked(explainer, x, request, certificate=certificate is not None)
     answer = {**NOTHING, "kind": str(request.kind), "explanation": _answer(found, row)}
     status = found.status.removesuffix(" up to rounding")
     if not as_json:
         for name, text in _report(found, row).items():
             print_line(name, text)
         if request.kind is Kind.ROBUSTNESS and status != "unknown":
-            radius = "any distance" if status == "none" else f"{found.lower_bound:.6g} ({found.metric})"
+            radius = "any distance" if status == "none" else f"{found.bounds_text[0]} ({found.metric})"
             print_line("radius", f"{radius}: every nearer row has the class")
     code = NO_ANSWER if status == "unknown" else 0
-    if verify and status not in ("none", "unknown"):
+    if verify and status != "unknown":
         answer["verified"] = _verified(found, explainer.time_limit, quiet=as_json)
         code = 0 if answer["verified"]["confirmed"] else NOT_CONFIRMED
     if plot is not None:
@@ -292,9 +304,15 @@ def _verified(found: Explanation, seconds: float | None, *, quiet: bool) -> dict
     """What a second look says of an explanation; printed unless ``quiet``."""
     checked = found.verify(seconds=seconds)
     if not quiet:
-        said = "confirmed by a second look" if checked.ok else "; ".join(checked.problems) or "not confirmed"
+        said = "confirmed by a second look" if checked.ok else "; ".join(checked.problems) or str(checked)
         print_line("verified", said + "".join(f"; {doubt}" for doubt in checked.doubts))
-    return {"confirmed": checked.ok, "problems": checked.problems, "doubts": checked.doubts}
+    return {
+        "confirmed": checked.ok,
+        "status": checked.status,
+        "unchecked": checked.unchecked or None,
+        "problems": checked.problems,
+        "doubts": checked.doubts,
+    }
 
 
 def _explain_fully(
@@ -348,29 +366,34 @@ def _write_certificate(path: Path, content: Mapping[str, Any], *, quiet: bool) -
         print_line("certificate", f"{path}; check it with: proofwood verify {path}")
 
 
-def explain_all(explainer: Explainer, rows: pl.DataFrame, request: Request, out: Path, *, as_json: bool) -> None:
+def explain_all(explainer: Explainer, rows: Any, request: Request, out: Path, *, as_json: bool) -> None:
     """Write one line of JSON per row as rows are done, and print how many there are of each status.
 
     A file of the same call that was stopped is continued.
     """
-    found = explainer.explain(
-        rows, kind=str(request.kind), path=out, verbose=int(sys.stderr.isatty()), **request.options(explainer)
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CheckpointWarning)  # the file is what was asked for
+        try:
+            found = explainer.explain(
+                rows, kind=str(request.kind), path=out, verbose=int(sys.stderr.isatty()), **request.options(explainer)
+            )
+        except CheckpointWarning as error:
+            raise DataError(str(error).replace("the explanations go on, and are kept in memory", "stopped")) from error
     counted = Counter(str(record["status"]) for record in found.records)
     if as_json:
-        done = {"number": rows.height, "by_status": dict(counted), "saved": str(out)}
+        done = {"number": len(rows), "by_status": dict(counted), "saved": str(out)}
         print_answer("explain", **{**NOTHING, "kind": str(request.kind), "rows": done})
         return
     for status, count in counted.most_common():
-        print_line(status, f"{count:,} of {rows.height:,} rows")
+        print_line(status, f"{count:,} of {len(rows):,} rows")
 
 
 def _answer(found: Explanation, row: int) -> dict[str, Any]:
     """An explanation in the form that is registered."""
     said = found.to_dict()
     same = [
-        *("prediction", "status", "exact", "rule", "ranges", "targets", "plausible", "constraints", "distance"),
-        *("lower_bound", "engine", "calls"),
+        *("prediction", "status", "exact", "rule", "ranges", "targets", "plausible", "constraints", "reading"),
+        *("distance", "lower_bound", "engine", "calls"),
     ]
     return {
         "row": row,
@@ -388,6 +411,8 @@ def _meaning(found: Explanation) -> str:
 
 
 def _report(found: Explanation, row: int) -> Mapping[str, str]:
+    from proofwood.explain.model.door import CHECKED
+
     report = {
         "row": str(row),
         "prediction": str(found.prediction),
@@ -401,6 +426,9 @@ def _report(found: Explanation, row: int) -> Mapping[str, str]:
         report["with"] = " and ".join(found.constraints)
     if found.model.plausible is not None:
         report["plausible"] = found.model.plausible.text
+    if found.reading != CHECKED:
+        report["reading"] = found.reading
     if found.distance == found.distance:
-        report["distance"] = f"{found.distance:.6g}, at least {found.lower_bound:.6g}"
+        least, distance = found.bounds_text
+        report["distance"] = f"{distance}, at least {least}"
     return {**report, "effort": f"{found.calls:,} questions to engine {found.engine}, {found.seconds:.2f} s"}

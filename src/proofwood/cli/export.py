@@ -33,6 +33,7 @@ EXAMPLES = """
 proofwood data iris --out iris.csv
 proofwood fit iris.csv --target species --max-depth 2 --out tree.json
 proofwood export tree.json --to sql --table flowers
+proofwood export tree.json --to sql --table garden.flowers
 proofwood export tree.json --to python --out tree.py
 proofwood export tree.json --to rules
 """
@@ -54,7 +55,16 @@ def export(
     to: Annotated[To, typer.Option(help="What to write; rules are a CSV table.", show_default=False)],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write here, not to standard output.")] = None,
     table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="sql: the table; without it, the bare expression.")
+        str | None,
+        typer.Option(metavar="NAME", help="sql: the table, or schema.table; without it, the bare expression."),
+    ] = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="sql: the database: sqlite, duckdb, postgresql, mysql, sqlserver, bigquery, snowflake or oracle; "
+            "without it, what these have in common.",
+        ),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="sql: add the probability of each class.")] = False,
     as_json: AsJson = False,
@@ -65,14 +75,14 @@ def export(
     """
     from proofwood.estimators.saving import load
 
-    if to is not To.SQL and (table is not None or proba):
-        raise DataError(f"--table and --proba are for --to sql, and not for --to {to}: leave them out")
+    if to is not To.SQL and (table is not None or proba or dialect is not None):
+        raise DataError(f"--table and --proba are for --to sql, as is --dialect, and not for --to {to}: leave them out")
     if to is To.SQL and proba and table is None:
         raise DataError("--proba writes several expressions: name the table, for example --table applicants")
     if to is To.ONNX and out is None:
         raise DataError("an ONNX model is no text: add --out model.onnx")
     require_out(out, model)
-    content = _content(load(existing_model(model)), to, table, proba=proba)
+    content = _content(load(existing_model(model)), to, table, proba=proba, dialect=dialect)
     if out is not None:
         with writing(out):
             write_whole(out, content)
@@ -83,7 +93,7 @@ def export(
         typer.echo(content.decode(), nl=False)
 
 
-def _content(estimator: Any, to: To, table: str | None, *, proba: bool) -> bytes:
+def _content(estimator: Any, to: To, table: str | None, *, proba: bool, dialect: str | None) -> bytes:
     if to is To.ONNX:
         made: bytes = estimator.to_onnx().SerializeToString()
         return made
@@ -92,7 +102,7 @@ def _content(estimator: Any, to: To, table: str | None, *, proba: bool) -> bytes
         estimator.rules(frame=True).write_csv(buffer)
         return buffer.getvalue()
     if to is To.SQL:
-        text = estimator.to_sql(table, proba=proba)
+        text = estimator.to_sql(table, proba=proba, dialect=dialect)
     else:
         name = {To.PYTHON: "to_python", To.C: "to_c", To.JS: "to_javascript", To.PMML: "to_pmml"}[to]
         text = getattr(estimator, name)()

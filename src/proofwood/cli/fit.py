@@ -16,7 +16,7 @@ from proofwood.cli.completion import columns, learners
 from proofwood.cli.corrections import one_of
 from proofwood.cli.files import require_out, writing
 from proofwood.cli.learners import chosen, settings_from_table, settings_of
-from proofwood.cli.learners.assembled import with_learner_options
+from proofwood.cli.learners.assembled import LearnersCommand, with_learner_options
 from proofwood.cli.learning import learn
 from proofwood.cli.options import TABLE_HELP, Jobs, MemoryLimit, Sheet, Target, TimeLimit, amount_of_memory, seconds
 from proofwood.cli.pictures import Plot, require_picture, save_picture
@@ -35,7 +35,9 @@ proofwood fit iris.csv --target species --model bdd --max-features 3 --time-limi
 proofwood fit iris.csv --target species --model odd --widths 1,2 --alpha 0.02 --time-limit 10
 proofwood fit iris.csv --target species --class-weight virginica=2 --json
 """
+CLASS = LearnersCommand
 UNSEEN = ("majority", "error")
+THRESHOLD_RULES = ("shortest", "midpoint")
 
 register(
     "fit",
@@ -86,6 +88,13 @@ def fit(
             help="New rows with unknown levels: majority (of the rows) or error.", autocompletion=lambda: list(UNSEEN)
         ),
     ] = "majority",
+    threshold_rule: Annotated[
+        str,
+        typer.Option(
+            help="Thresholds between two values: the shortest number, or their midpoint.",
+            autocompletion=lambda: list(THRESHOLD_RULES),
+        ),
+    ] = "shortest",
     sheet: Sheet = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the model here (JSON).")] = None,
     plot: Plot = None,
@@ -117,6 +126,7 @@ def fit(
         "memory_limit": amount_of_memory(memory_limit),
         "n_jobs": n_jobs,
         "unseen": one_of(unseen, UNSEEN, f"unseen={unseen!r}"),
+        "threshold_rule": one_of(threshold_rule, THRESHOLD_RULES, f"threshold_rule={threshold_rule!r}"),
     }
     table = read_table(data, sheet=sheet)
     require_columns(table.columns, [target, *drop, *categorical])

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from proofwood.exceptions import DataError
 
 if TYPE_CHECKING:
+    from proofwood.explain.model.adapters.reading import Adapted
     from proofwood.explain.model.explained import Explained
 
 
 def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
-    """A model of proofwood from JSON, trees from ONNX, or, if its file is trusted, any model from a pickle.
+    """A model of proofwood from JSON, trees from ONNX, of XGBoost, LightGBM or CatBoost, or any from a trusted pickle.
 
     Raises
     ------
@@ -27,6 +28,9 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
         raise DataError(f"no file {path}: expected a model, as 'proofwood fit --out', pickle or joblib write it")
     if path.suffix.lower() == ".onnx":
         return _onnx(path)
+    native = _native(path)
+    if native is not None:
+        return native
     with path.open("rb") as file:
         is_json = file.read(64).lstrip()[:1] == b"{"
     if is_json:
@@ -35,9 +39,9 @@ def load_model(path: Path, *, trust_pickle: bool = False) -> Any:
         return load(path)
     if not trust_pickle:
         raise DataError(
-            f"{path} is no JSON model of proofwood. If it is a model that pickle or joblib wrote: loading such a file "
-            "runs whatever code is in it, with your rights, before anything can be checked. If you made it yourself, "
-            "or trust who did, add --trust-pickle."
+            f"{path} is no JSON model of proofwood, and no model file of XGBoost, LightGBM, CatBoost or ONNX. If it is "
+            "a model that pickle or joblib wrote: loading such a file runs whatever code is in it, with your rights, "
+            "before anything can be checked. If you made it yourself, or trust who did, add --trust-pickle."
         )
     import joblib
 
@@ -74,6 +78,53 @@ def _onnx(path: Path) -> OnnxFile:
     except (TypeError, ValueError, ImportError) as error:
         raise DataError(str(error)) from error
     return OnnxFile(path, forest.names, forest.n_columns)
+
+
+def _native(path: Path) -> Any:
+    """The model in a file of XGBoost, LightGBM or CatBoost; None if it is no such file."""
+    from proofwood.explain.model.adapters.native_files import library_of, loaded
+
+    try:
+        library = library_of(path)
+        return None if library is None else loaded(path, library)
+    except (TypeError, ValueError, ImportError) as error:
+        raise DataError(str(error)) from error
+
+
+def columns_of(model: Any) -> tuple[tuple[str, ...] | None, int | None]:
+    """Names of the columns that a model takes, and how many there are; None where it does not know.
+
+    Boosters have names of their own for columns without any: these are none.
+    """
+    model = getattr(model, "best_estimator_", model)  # a search may say that CatBoost takes no columns
+    library = type(model).__module__.split(".")[0]
+    names: Any = None
+    n: Any = None
+    if library == "catboost":
+        names = model.feature_names_
+        unnamed = [str(j) for j in range(len(names))]
+    elif library == "lightgbm" and type(model).__name__ == "Booster":
+        names = model.feature_name()
+        unnamed = [f"Column_{j}" for j in range(len(names))]
+    elif library == "xgboost" and type(model).__name__ == "Booster":
+        names, n, unnamed = model.feature_names, model.num_features(), []
+    else:
+        names, n = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
+        unnamed = [] if names is None else [f"Column_{j}" for j in range(len(names))]
+    if names is None:
+        return None, n
+    found = tuple(str(name) for name in names)
+    return (None if list(found) == unnamed else found), len(found)
+
+
+def reading(model: Any, **settings: Any) -> Adapted:
+    """``reading_of(model)``: how it is read; DataError where it is of no supported kind, or is asked something else."""
+    from proofwood.explain.model.explained import reading_of
+
+    try:
+        return reading_of(model.path if isinstance(model, OnnxFile) else model, **settings)
+    except (TypeError, ValueError, ImportError) as error:
+        raise DataError(str(error)) from error
 
 
 def convert(model: Any, **settings: Any) -> Explained:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from proofwood.exceptions import DataError
+from proofwood.cli.tables import rows_of
 
 
 def labelled_rows(model: Any, path: Path, target: str, sheet: str | None) -> tuple[Any, Any]:
@@ -25,15 +25,10 @@ def labelled_rows(model: Any, path: Path, target: str, sheet: str | None) -> tup
     DataError
         If columns are missing; the message says which.
     """
-    from proofwood.data.tables import read_table, select_columns, split_target
+    from proofwood.data.kinds import Taken
+    from proofwood.data.tables import read_cells, split_target
 
-    features, labels = split_target(read_table(path, sheet=sheet), target)
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None:
-        return select_columns(features, [str(name) for name in names]), labels
-    if features.width != model.n_features_in_:
-        raise DataError(
-            f"the model was learned from {model.n_features_in_} columns without names, and {path} has "
-            f"{features.width} beside the target: pass a table with exactly these columns, in the same order"
-        )
-    return features.to_numpy(), labels
+    cells = read_cells(path, sheet=sheet)
+    texts = {target: Taken(text=True)} if all(isinstance(label, str) for label in model.classes_.tolist()) else {}
+    _, labels = split_target(cells.taken(texts), target)
+    return rows_of(model, cells, path, [target], " beside the target"), labels

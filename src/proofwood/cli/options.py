@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from proofwood.cli.completion import columns
 from proofwood.exceptions import DataError
+from proofwood.files import allowing
 from proofwood.memory import bytes_of
 
 
@@ -59,6 +63,9 @@ Number = Annotated[
 Confidence = Annotated[
     float | None, typer.Option(metavar="P", help="Least probability of a class that counts; others are unsure.")
 ]
+Output = Annotated[
+    int | None, typer.Option(metavar="K", help="Of a model that predicts several targets: which, counted from 0.")
+]
 Knowledge = Annotated[
     list[str],
     typer.Option(
@@ -67,6 +74,25 @@ Knowledge = Annotated[
         show_default=False,
     ),
 ]
+
+
+def with_limit(command: Callable[..., None]) -> Callable[..., None]:
+    """``command``, which reads files, with the option ``--max-bytes``: what each of them may take in memory."""
+    signature = inspect.signature(command, eval_str=True)
+
+    @functools.wraps(command)
+    def run(*args: Any, max_bytes: str | None = None, **kwargs: Any) -> None:
+        with allowing(amount_of_bytes(max_bytes, "--max-bytes")):
+            command(*args, **kwargs)
+
+    declared = typer.Option(
+        metavar="BYTES", help="Memory that each file may take once it is read, such as 8GB, if you trust it."
+    )
+    added = inspect.Parameter(
+        "max_bytes", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, declared]
+    )
+    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), added])  # type: ignore[attr-defined]
+    return run
 
 
 def seconds(text: str) -> float | None:
@@ -81,11 +107,16 @@ def seconds(text: str) -> float | None:
 
 def amount_of_memory(text: str | None) -> int | None:
     """``--memory-limit`` as the estimators take it."""
+    return amount_of_bytes(text, "--memory-limit")
+
+
+def amount_of_bytes(text: str | None, option: str) -> int | None:
+    """An amount of memory as a number of bytes."""
     try:
         return bytes_of(text)
     except ValueError:
         raise DataError(
-            f"--memory-limit {text!r} is no amount of memory: expected bytes, or a text such as 4GB or 500MB"
+            f"{option} {text!r} is no amount of memory: expected bytes, or a text such as 4GB or 500MB"
         ) from None
 
 

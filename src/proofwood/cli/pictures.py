@@ -17,6 +17,8 @@ from proofwood.exceptions import DataError
 from proofwood.files import write_whole
 
 FORMATS = ("png", "svg", "pdf")
+_DPI = 150, 72
+"""Pixels per inch of a PNG, and how few they may be where a picture is large."""
 
 Plot = Annotated[
     Path | None, typer.Option("--plot", metavar="FILE", help="Draw a picture into this file (.png, .svg or .pdf).")
@@ -57,10 +59,15 @@ def drawn(draw: Callable[[], Any], kind: str) -> bytes:
     import matplotlib.pyplot as plt
 
     buffer = BytesIO()
+    from proofwood.show.plot import most_dpi, require_few_pixels
+
     figure = draw().get_figure()
+    dpi = min(_DPI[0], max(_DPI[1], most_dpi(figure)))
+    if kind == "png":
+        require_few_pixels(figure, dpi)
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "proofwood"}):  # text that can be searched and copied
-        figure.savefig(buffer, format=kind, bbox_inches="tight", dpi=150, metadata=undated)
+        figure.savefig(buffer, format=kind, bbox_inches="tight", dpi=dpi, metadata=undated)
     plt.close(figure)
     return buffer.getvalue()
 

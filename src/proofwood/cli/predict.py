@@ -15,6 +15,7 @@ from proofwood.cli.answers import CELL, INTEGER, LABEL, TEXT, AsJson, listing, m
 from proofwood.cli.completion import columns
 from proofwood.cli.files import existing_model, require_out
 from proofwood.cli.options import TABLE_HELP, Sheet
+from proofwood.cli.tables import rows_of
 from proofwood.cli.writing import ENDINGS, content_of, format_of, records, write_table
 from proofwood.exceptions import DataError
 from proofwood.printable import printable
@@ -71,16 +72,19 @@ def predict(
     """
     import polars as pl
 
-    from proofwood.data.tables import read_table, require_columns
+    from proofwood.data.tables import read_cells, require_columns
     from proofwood.estimators.saving import load
 
     require_out(out, model, data)
     ending = format_of(out)
     estimator = load(existing_model(model))
-    table = read_table(data, sheet=sheet)
+    cells = read_cells(data, sheet=sheet)
+    table = cells.frame
     require_columns(table.columns, keep)
     kept = table.columns if keep_all else list(dict.fromkeys(keep))
-    predicted = _predicted(estimator, table, model, data, () if keep_all else kept, proba=proba)
+    others = () if keep_all else kept
+    rows = rows_of(estimator, cells, data, others, " beside those of --keep" if others else "")
+    predicted = _predicted(estimator, rows, proba=proba)
     _require_free(kept, predicted.columns)
     frame = pl.DataFrame([*(table.get_column(name) for name in kept), *predicted.get_columns()])
     if out is not None:
@@ -111,27 +115,10 @@ def _require_free(kept: Sequence[str], added: Sequence[str]) -> None:
         )
 
 
-def _predicted(
-    estimator: Any, table: pl.DataFrame, model: Path, data: Path, kept: Sequence[str], *, proba: bool
-) -> pl.DataFrame:
+def _predicted(estimator: Any, rows: Any, *, proba: bool) -> pl.DataFrame:
     """What the model says of each row: a column of labels, and of the probability of each class if asked for."""
     import polars as pl
 
-    from proofwood.data.columns import read_columns
-    from proofwood.data.tables import select_columns
-
-    rows: Any
-    if hasattr(estimator, "feature_names_in_"):
-        rows = select_columns(table, estimator.feature_names_in_.tolist())
-    else:
-        features = table.drop(list(kept))
-        if features.width != estimator.n_features_in_:
-            raise DataError(
-                f"{model} was learned from {estimator.n_features_in_} columns without names, and {data} has "
-                f"{features.width}: pass a table with exactly these columns, in the same order"
-                + (", beside those of --keep" if kept else "")
-            )
-        rows = read_columns(features).values
     found = [_column(estimator.predict(rows)).alias(PREDICTION)]
     if proba:
         shares = estimator.predict_proba(rows)

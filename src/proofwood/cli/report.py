@@ -1,6 +1,6 @@
 """What is printed of a fitted model: the tree, what it costs, what is proved, and checks that need no search."""
 
-# Imports inside functions are of modules that load numpy or scikit-learn, so that --help starts at once.
+# Imports inside functions are of modules that load numpy, so that --help starts at once.
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FITTED = {
             "rows": INTEGER,
             "columns": INTEGER,
             "recounted": {**NUMBER, "description": "what the model costs, counted row by row without the search"},
-            "cart_errors": nullable(INTEGER, "of scikit-learn's greedy tree, where it can be compared"),
+            "cart_errors": nullable(INTEGER, "of the greedy tree of least Gini impurity, where it can be compared"),
             "left_out": listing(record({"column": TEXT, "reason": TEXT})),
         }
     ),
@@ -78,24 +78,27 @@ def print_report(model: Any, features: pl.DataFrame, labels: Any, **more: Any) -
         If the model does not cost what the search reported.
     """
     from proofwood.estimators.proof_report import proof_report
+    from proofwood.result import Figures, figure
 
     result = model.result_
+    figures = Figures.of(result)
     recounted = _recounted(model, features, labels, **more)
-    typer.echo(tree_text(model, features))
+    counted = figures.objective if recounted == result.objective else figure(recounted)
+    typer.echo(tree_text(model))
     typer.echo(f"\n{printable(model.summary().splitlines()[0])}\n")
     proof = proof_report(model)
     print_line("status", _meaning(result, proof), said=str(result.status))
     lines = [
-        ("objective", f"{_number(result.objective)} {result.unit}"),
-        ("lower bound", _number(result.lower_bound)),
-        ("gap", _number(result.gap)),
-        *((part.unit, f"{_number(part.objective)}, {_part_meaning(part)}") for part in proof.parts),
-        ("recounted", f"{_number(recounted)}, row by row from the model, without the search"),
+        ("objective", f"{figures.objective} {result.unit}"),
+        ("lower bound", f"{figures.lower_bound}{result.within}"),
+        ("gap", figures.gap),
+        *((part.unit, f"{Figures.of(part).objective}, {_part_meaning(part, result)}") for part in proof.parts),
+        ("recounted", f"{counted}, row by row from the model, without the search"),
         *proof.facts,
     ]
     greedy = _cart_errors(model, features, labels)
     if greedy is not None:
-        lines.append(("CART", f"{greedy:,} errors at the same depth (scikit-learn, greedy)"))
+        lines.append(("CART", f"{greedy:,} errors at the same depth (greedy, by Gini impurity)"))
     effort = [f"{value:,} {name}" for name, value in result.stats.counters.items() if name == "subproblems"]
     lines.append(("effort", ", ".join([*effort, f"{result.stats.seconds:.2f} s"])))
     for name, text in lines:
@@ -115,14 +118,14 @@ def print_line(name: str, text: str, *, said: str = "") -> None:
     typer.echo(f"{painted(printable(f'{name:<12}'), dim=True)} {status}{printable(text)}")
 
 
-def tree_text(model: Any, features: pl.DataFrame | None = None) -> str:
+def tree_text(model: Any) -> str:
     """The tree, with the signs that standard output can show."""
     try:
         "├─└│".encode(sys.stdout.encoding or "ascii")
         plain = False
     except UnicodeEncodeError:
         plain = True
-    return str(model.export_text(digits=4, X=features, ascii_only=plain))
+    return str(model.export_text(ascii_only=plain))
 
 
 def _meaning(result: Result, proof: ProofReport) -> str:
@@ -139,26 +142,24 @@ def _meaning(result: Result, proof: ProofReport) -> str:
     }[result.status]
 
 
-def _part_meaning(part: Part) -> str:
-    from proofwood.result import Status
+def _part_meaning(part: Part, result: Result) -> str:
+    from proofwood.result import Figures, Status
 
-    return "proved optimal" if part.status is Status.OPTIMAL else f"lower bound {_number(part.lower_bound)}"
+    proved = "proved optimal" if part.status is Status.OPTIMAL else f"lower bound {Figures.of(part).lower_bound}"
+    return f"{proved} for these tests" if result.scope else proved
 
 
 def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:
-    """Training errors of scikit-learn's greedy tree under the same limits; None where it has no such tree."""
+    """Training errors of the greedy tree under the same limits; None where its columns or costs are not plain ones."""
+    import numpy as np
+
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+    from proofwood.problem.greedy import greedy_errors
 
     if not isinstance(model, OptimalTreeClassifier) or model.max_depth == 0 or not model.schema_.plain:
         return None
     if model.class_weight is not None:
         return None  # the objective is a weight, and these are errors
-    from sklearn.tree import DecisionTreeClassifier
-
-    cart = DecisionTreeClassifier(max_depth=model.max_depth, min_samples_leaf=model.min_samples_leaf, random_state=0)
+    codes = np.unique(labels, return_inverse=True)[1]
     X = features.to_numpy().astype(float)
-    return int((cart.fit(X, labels).predict(X) != labels).sum())
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+    return greedy_errors(X, codes, max_depth=model.max_depth, min_rows=model.min_samples_leaf)

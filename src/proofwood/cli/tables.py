@@ -4,30 +4,220 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from proofwood.cli.foreign import columns_of
 from proofwood.exceptions import DataError
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from proofwood.data.cells import Cells
+    from proofwood.data.kinds import Taken
+    from proofwood.explain.model.adapters.reading import Adapted
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The columns of a table that a model takes.
+
+    Parameters
+    ----------
+    table : read by what the model takes
+    given : the same as the model was learned from such: a frame of pandas, where it has categories of another library
+    names : of the columns, if the model does not know them itself
+    adapted : the reading of the model by which the cells were read; None of a model that has a schema
+    """
+
+    table: pl.DataFrame
+    given: Any
+    names: list[str] | None
+    adapted: Adapted | None
+
 
 def read_rows(
-    path: Path, model: Any, drop: Sequence[str], sheet: str | None = None
-) -> tuple[pl.DataFrame, list[str] | None]:
-    """The columns of a table that a model takes, and their names if the model does not know them itself."""
-    from proofwood.data.tables import drop_columns, read_table, select_columns
+    path: Path,
+    model: Any,
+    drop: Sequence[str],
+    sheet: str | None,
+    reading: Callable[[Any, list[str] | None, Any], Adapted],
+) -> Rows:
+    """The columns of a table that a model takes, cells of CSV as it takes them.
 
-    table = drop_columns(read_table(path, sheet=sheet), drop)
-    names = getattr(model, "feature_names_in_", None)
-    if names is None or [str(name) for name in names] == [f"Column_{j}" for j in range(len(names))]:
-        wanted = getattr(model, "n_features_in_", table.width)
-        if wanted != table.width:
+    Parameters
+    ----------
+    path : of the table
+    model : fitted or loaded
+    drop : columns that are no features
+    sheet : of a workbook
+    reading : of a model, names of its columns where it does not know them, and rows in which it finds its categories
+        where it does not know these, to its reading
+    """
+    from proofwood.data.tables import drop_columns, read_cells, select_columns
+
+    cells = read_cells(path, sheet=sheet)
+    left = drop_columns(cells.frame, drop).columns
+    names, wanted = columns_of(model)
+    if names is None and wanted not in (None, len(left)):
+        raise DataError(
+            f"the model was learned from {wanted} columns without names, and {path} has {len(left)}: leave "
+            "columns that are no features, such as the target, out with --drop"
+        )
+    called = {column: column for column in left}
+    if type(model).__module__.startswith("lightgbm."):  # which stores names with "_" in place of blanks
+        called = {column: column if column in (names or ()) else column.replace(" ", "_") for column in left}
+    chosen = left if names is None else [str(name) for name in names]
+    stated = left if names is None else None
+    own = taken_by_schema(model, left)
+    adapted = None
+    if own is None:
+        hashed = _taken_by_hashes(model, cells, left)
+        shown = None if hashed is None else select_columns(cells.taken(hashed), chosen)
+        adapted = reading(model, stated, shown)
+        own = _taken_by_reading(adapted)
+        if shown is not None:
+            own |= _truths(own, shown)
+    table = cells.taken({column: own[name] for column, name in called.items() if name in own})
+    table = table.rename({column: name for column, name in called.items() if name in chosen})
+    table = select_columns(table, chosen)
+    return Rows(table, table if adapted is None else _as_learned(table, adapted, path), stated, adapted)
+
+
+def taken_by_schema(model: Any, columns: Sequence[str]) -> dict[str, Taken] | None:
+    """What a model of proofwood takes in the columns of a table; None of others.
+
+    Parameters
+    ----------
+    model : fitted or loaded
+    columns : of the table, those of the model alone where it knows no names
+    """
+    schema = getattr(model, "schema_", None)
+    if schema is None:
+        return None
+    from proofwood.data.schema import taken_by
+
+    names = [column.name for column in schema.columns] if schema.by_name else columns
+    return {names[j]: taken for j, taken in taken_by(schema).items() if j < len(names)}
+
+
+def _taken_by_hashes(model: Any, cells: Cells, columns: Sequence[str]) -> dict[str, Taken] | None:
+    """What a model takes in the columns that hold categories to CatBoost, which knows them by the hash of their text.
+
+    Its reading needs the rows. Cells are read by what they look like where it has steps in front of it, which may take
+    other columns than it does; None of other models.
+    """
+    from proofwood.data.kinds import Taken
+    from proofwood.explain.model.adapters.pipeline import library_of, models_within
+
+    inside = [one for one in models_within(model) if library_of(one) == "catboost" and one.get_cat_feature_indices()]
+    if not inside:
+        return None
+    if inside != [getattr(model, "best_estimator_", model)]:
+        return {}
+    import polars as pl
+
+    from proofwood.explain.model.adapters.catboost import taken_as_written
+
+    names = [str(inside[0].feature_names_[j]) for j in inside[0].get_cat_feature_indices()]
+    table = cells.taken({name: Taken(text=True) for name in names if name in columns})
+    written = {name: table[name].to_list() for name in names if name in columns and table[name].dtype == pl.String}
+    return taken_as_written(inside[0], written)
+
+
+def _truths(own: Mapping[str, Taken], shown: pl.DataFrame) -> dict[str, Taken]:
+    """Categories that are the texts of truth values to CatBoost, where the rows have these, in place of the texts."""
+    import polars as pl
+
+    from proofwood.data.kinds import Taken
+
+    names = [name for name, taken in own.items() if taken.values and set(taken.values) <= {"0", "1"}]
+    return {name: Taken((False, True)) for name in names if name in shown.columns and shown[name].dtype == pl.Boolean}
+
+
+def _taken_by_reading(adapted: Adapted) -> dict[str, Taken]:
+    """What a model of another library takes in the columns of a table."""
+    from proofwood.explain.model.adapters.reading import taken_by
+
+    assert adapted.header is not None
+    return {adapted.header.told[j]: taken for j, taken in taken_by(adapted).items()}
+
+
+def _as_learned(table: pl.DataFrame, adapted: Adapted, path: Path) -> Any:
+    """A table as a model of another library knows such: where it has categories, a frame of pandas with its own gaps.
+
+    To an encoder None and nan are two categories, and an empty cell is that which it knows.
+    """
+    header = adapted.header
+    assert header is not None
+    frame = header.frame_of(header.opened(table)) if adapted.categories else None
+    if frame is None:
+        return table
+    for j, values in adapted.categories.items():
+        place = header.reaching[j]
+        gaps = {value is None for value in values if value is None or value != value}
+        column = frame.iloc[:, place]
+        if True not in gaps or not column.isna().any():
+            continue
+        if False in gaps:
             raise DataError(
-                f"the model was learned from {wanted} columns without names, and {path} has {table.width}: leave "
-                "columns that are no features, such as the target, out with --drop"
+                f"{path}: column {header.told[place]!r} has empty cells, and the model knows None and nan as two "
+                "categories: give the rows to Explainer in Python, in a frame of pandas"
             )
-        return table, list(table.columns)
-    return select_columns(table, [str(name) for name in names]), None
+        frame.isetitem(place, column.astype(object).where(column.notna(), None))
+    return frame
+
+
+def rows_of(estimator: Any, cells: Cells, path: Path, others: Collection[str], what: str) -> Any:
+    """The columns of a table that a model of proofwood takes, as its ``predict`` takes them.
+
+    Parameters
+    ----------
+    estimator : fitted or loaded
+    cells : of the table
+    path : of the file
+    others : columns that are no features, where the model knows no names
+    what : of them, for the message about another number of columns; nothing if there are none
+
+    Raises
+    ------
+    DataError
+        If columns are missing or cells are not what the model takes; the message says which.
+    """
+    from proofwood.data.columns import read_columns
+    from proofwood.data.tables import select_columns
+
+    names = getattr(estimator, "feature_names_in_", None)
+    left = [column for column in cells.frame.columns if column not in others]
+    if names is None and len(left) != estimator.n_features_in_:
+        raise DataError(
+            f"the model was learned from {estimator.n_features_in_} columns without names, and {path} has "
+            f"{len(left)}{what}: pass a table with exactly these columns, in the same order"
+        )
+    table = cells.taken(taken_by_schema(estimator, left) or {})
+    if names is not None:
+        return select_columns(table, [str(name) for name in names])
+    table = table.select(left)
+    return read_columns(table).values if estimator.schema_.plain else table.to_numpy()
+
+
+def knows_types(model: Any) -> bool:
+    """Whether a model knows itself which columns hold whole numbers: one of proofwood that learned from a frame."""
+    return bool(getattr(getattr(model, "schema_", None), "by_name", False))
+
+
+def whole_columns(table: pl.DataFrame) -> list[str]:
+    """Columns of a table in which every number is whole, also where it is written as 45.0."""
+    found = []
+    for column in table.get_columns():
+        dtype = column.dtype
+        if dtype.is_float():
+            values = column.to_numpy()  # null becomes nan
+            present = values[values == values]
+            if present.size and (present % 1 == 0).all():
+                found.append(column.name)
+        elif dtype.is_integer():
+            found.append(column.name)
+    return found

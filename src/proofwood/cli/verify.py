@@ -13,8 +13,20 @@ import typer
 from proofwood.cli.answers import BOOLEAN, TEXT, AsJson, listing, nullable, print_answer, record, register
 from proofwood.cli.colours import FAILED, PASSED, painted
 from proofwood.cli.errors import NOT_CONFIRMED
-from proofwood.cli.foreign import convert, load_model
-from proofwood.cli.options import Confidence, Integers, Knowledge, Number, TrustPickle, Vote, Votes, number_asked
+from proofwood.cli.foreign import convert, load_model, reading
+from proofwood.cli.options import (
+    Confidence,
+    Integers,
+    Knowledge,
+    Number,
+    Output,
+    TrustPickle,
+    Vote,
+    Votes,
+    number_asked,
+)
+from proofwood.cli.tables import read_rows
+from proofwood.exceptions import DataError
 from proofwood.printable import printable
 
 if TYPE_CHECKING:
@@ -52,8 +64,16 @@ def verify(
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Compare with this model, too; else only the file is checked.")
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Of --model: the table that 'explain' was given, in which CatBoost's categories are found.",
+        ),
+    ] = None,
     number: Number = None,
     confidence: Confidence = None,
+    output: Output = None,
     knowledge: Knowledge = [],  # noqa: B006 - typer copies it
     integer: Integers = [],  # noqa: B006
     vote: Votes = Vote.AUTO,
@@ -62,20 +82,21 @@ def verify(
 ) -> None:
     """Check certificates of explanations, without any search.
 
-    Exit code 1 if a check fails. With --model, ask as 'explain' was asked: --number, --confidence, --knowledge, --vote
-    and --integer.
+    Exit code 1 if a check fails. With --model, ask as 'explain' was asked: --number, --confidence, --output,
+    --knowledge, --vote and --integer; and --data of a CatBoost model with categories.
     """
     converted = None
     if model is not None:
         fitted = load_model(model, trust_pickle=trust_pickle)
-        converted = convert(
-            fitted,
-            vote=str(vote),
-            target=number_asked(number),
-            confidence=confidence,
-            knowledge=knowledge,
-            integer=integer,
-        )
+        asked: dict[str, Any] = {"vote": str(vote), "confidence": confidence, "output": output}
+        if data is not None:
+            rows = read_rows(
+                data, fitted, [], None, lambda model, names, X: reading(model, feature_names=names, X=X, **asked)
+            )
+            asked |= {"adapted": rows.adapted, "feature_names": rows.names}
+        converted = convert(fitted, target=number_asked(number), knowledge=knowledge, integer=integer, **asked)
+    elif data is not None:
+        raise DataError("--data is for --model FILE")
     found = [_checked(path, converted) for path in files]  # a file that fails does not hide the next
     confirmed = all(one["proved"] for one in found)
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Mapping
@@ -271,8 +272,10 @@ def _proof(fits: list[FittedClassifier]) -> str:
     if not fits:
         return ""
     proved = sum(fit.status_ is Status.OPTIMAL for fit in fits)
+    tests = " for these tests" if any(fit.result_.scope for fit in fits) else ""
+    told = f"optimal{tests} in {proved} of {len(fits)} folds"
     if proved == len(fits):
-        return f"optimal in {proved} of {len(fits)} folds"
+        return told
     gaps = [fit.result_.gap / fit.result_.objective for fit in fits if fit.result_.gap > 0 and fit.result_.objective]
-    widest = f", gap up to {max(gaps):.0%}" if gaps else ""
-    return f"optimal in {proved} of {len(fits)} folds{widest}"
+    widest = f", gap up to {math.ceil(100 * max(gaps))}%" if gaps else ""
+    return f"{told}{widest}"

@@ -7,14 +7,15 @@ leaves the library always speaks about the columns the user gave.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from proofwood.data.columns import Columns
 from proofwood.data.kinds import Kind
+from proofwood.data.thresholds import midpoints
 from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable
 
 BitArray = npt.NDArray[np.uint8]
@@ -31,6 +32,7 @@ class Binarizer:
     levels : per test the level codes that go low, or None where the test is a threshold
     n_features : number of columns of the data
     missing_low : (n_tests,) whether the test holds where the value is missing; None for all
+    thinned : columns with more thresholds between their values than are tested, because of ``max_thresholds``
     """
 
     feature: IntArray
@@ -38,6 +40,7 @@ class Binarizer:
     levels: tuple[frozenset[int] | None, ...]
     n_features: int
     missing_low: BoolArray | None = None
+    thinned: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, data: Columns | npt.ArrayLike, *, max_thresholds: int | None = None) -> Binarizer:
@@ -61,16 +64,27 @@ class Binarizer:
         if values.ndim != 2:
             raise ValueError(f"data has {values.ndim} dimensions, expected 2")
         parts: list[FloatArray | list[int]] = []
+        thinned = set()
         for j in range(values.shape[1]):
             if isinstance(data, Columns) and data.columns[j].kind is Kind.NOMINAL:
                 parts.append(tested_levels(np.unique(values[~np.isnan(values[:, j]), j])))
-            else:
-                parts.append(thresholds(values[:, j], max_thresholds=max_thresholds))
-        return cls.from_parts(parts)
+                continue
+            cuts = thresholds(values[:, j])
+            if max_thresholds is not None and cuts.size > max_thresholds:
+                cuts = thresholds(values[:, j], max_thresholds=max_thresholds)
+                thinned.add(j)
+            parts.append(cuts)
+        return cls.from_parts(parts, thinned=thinned)
 
     @classmethod
-    def from_parts(cls, parts: Sequence[FloatArray | list[int]]) -> Binarizer:
-        """The tests of one column after the other: ascending thresholds, or a list of level codes, one test each."""
+    def from_parts(cls, parts: Sequence[FloatArray | list[int]], *, thinned: Collection[int] = ()) -> Binarizer:
+        """The tests of one column after the other: ascending thresholds, or a list of level codes, one test each.
+
+        Parameters
+        ----------
+        parts : per column
+        thinned : columns with more thresholds than these
+        """
         sizes = [len(part) for part in parts]
         threshold = [np.full(len(part), np.nan) if isinstance(part, list) else part for part in parts]
         levels: list[frozenset[int] | None] = [None] * sum(sizes)
@@ -84,6 +98,7 @@ class Binarizer:
             np.concatenate([np.empty(0), *threshold]),
             tuple(levels),
             len(parts),
+            thinned=frozenset(thinned),
         )
 
     @property
@@ -103,16 +118,20 @@ class Binarizer:
             bits[np.isnan(column), i] = 0 if self.missing_low is None else not self.missing_low[i]
         return bits
 
+    def only(self, tests: Sequence[int]) -> Binarizer:
+        """Some of the tests, in the order given."""
+        chosen = np.asarray(tests, dtype=np.int64)
+        return replace(
+            self,
+            feature=self.feature[chosen],
+            threshold=self.threshold[chosen],
+            levels=tuple(self.levels[test] for test in chosen.tolist()),
+            missing_low=None if self.missing_low is None else self.missing_low[chosen],
+        )
+
     def without(self, tests: Sequence[int]) -> Binarizer:
         """The same without some tests."""
-        left_out = set(tests)
-        return Binarizer(
-            np.delete(self.feature, tests),
-            np.delete(self.threshold, tests),
-            tuple(low for test, low in enumerate(self.levels) if test not in left_out),
-            self.n_features,
-            None if self.missing_low is None else np.delete(self.missing_low, tests),
-        )
+        return self.only(np.delete(np.arange(self.n_tests), tests).tolist())
 
     def lift(self, table: NodeTable) -> NodeTable:
         """``table`` over the bits of :meth:`transform` as the same model over the columns.
@@ -171,7 +190,7 @@ def thresholds(values: npt.ArrayLike, *, max_thresholds: int | None = None) -> F
     Returns
     -------
     (n_thresholds,) float64
-        For neighbouring values a < b the threshold t has ``a <= t < b`` in float64; their mean, where that fits.
+        For neighbouring values a < b the threshold t has ``a <= t < b`` in float64: their middle, where that fits.
     """
     column = np.asarray(values, dtype=np.float64)
     distinct, counts = np.unique(column[~np.isnan(column)], return_counts=True)
@@ -194,9 +213,3 @@ def nearest_to_equal_shares(counts: IntArray, most: int) -> IntArray:
     right = np.clip(np.searchsorted(below, shares), 1, below.size - 1)
     nearest = np.where(shares - below[right - 1] <= below[right] - shares, right - 1, right)
     return np.asarray(np.unique(nearest), dtype=np.int64)
-
-
-def midpoints(low: FloatArray, high: FloatArray) -> FloatArray:
-    """Elementwise t with ``low <= t < high``: the mean, or ``low`` where the mean rounds up to ``high``."""
-    mean = low / 2 + high / 2  # halved first: the sum of two large values may overflow
-    return np.asarray(np.where((mean < high) & (mean >= low), mean, low), dtype=np.float64)

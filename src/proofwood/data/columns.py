@@ -7,9 +7,10 @@ become the numbers of :mod:`~proofwood.data.moments`.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, NoReturn
@@ -18,11 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.data import moments
-from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
+from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind, LevelType
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray
 from proofwood.model.sums import holds_infinity
+from proofwood.printable import first_line
 
+EXACT_DECIMALS = 10**15
+"""Decimals of fewer digits than this number has are different numbers in float64, wherever their point is."""
 EXACT_INTEGERS = 2**53
 """Every integer up to this magnitude is a float64; beyond it only some are."""
 
@@ -39,6 +43,10 @@ class Column:
     levels : text of code 0, 1, ...; empty unless the kind is ordered or nominal
     missing : number of missing values in the data that was read
     bounds : least and greatest value that is present, or None if there is none
+    zone : of moments that have one, as :mod:`~proofwood.data.moments` names it; their numbers are in UTC
+    level_type : what the levels are in the data, if these are categories
+    level_numbers : of levels that are no text, the number of each, in the unit of their kind; without ``levels``, the
+        codes themselves are these numbers
     """
 
     name: str
@@ -47,6 +55,15 @@ class Column:
     levels: tuple[str, ...] = ()
     missing: int = 0
     bounds: tuple[float, float] | None = field(default=None, compare=False)
+    zone: str | None = None
+    level_type: LevelType = LevelType.TEXT
+    level_numbers: tuple[int | float, ...] = ()
+
+    def level_number(self, code: int) -> int | float | None:
+        """The number of a level that is no text, by its code; None of a text."""
+        if self.level_type.kind is None:
+            return None
+        return self.level_numbers[code] if self.levels else code
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +93,7 @@ class Columns:
 
 
 def is_frame(data: object) -> bool:
-    """Whether ``data`` is a data frame: of pandas or polars, lazy or not, or another that narwhals reads."""
+    """Whether ``data`` is a data frame: of pandas, polars (lazy or not), Arrow, DuckDB, or any that narwhals reads."""
     return is_pandas(data) or is_polars(data) or (_may_be_frame(data) and _is_other_frame(data))
 
 
@@ -101,25 +118,48 @@ def _may_be_frame(data: object) -> bool:
 
 def _is_other_frame(data: object) -> bool:
     # Start-up time: arrays, and frames of pandas and polars, do without.
-    import narwhals.stable.v1 as nw
+    import narwhals.stable.v2 as nw
 
-    return nw.dependencies.is_into_dataframe(data) or isinstance(
-        nw.from_native(data, pass_through=True, eager_or_interchange_only=False), nw.LazyFrame
-    )
+    return _is_batch(data) or isinstance(nw.from_native(data, pass_through=True), (nw.DataFrame, nw.LazyFrame))
+
+
+def _is_batch(data: object) -> bool:
+    """Whether ``data`` is a record batch of Arrow, which narwhals does not read; pyarrow is not imported for it."""
+    arrow = sys.modules.get("pyarrow")
+    return arrow is not None and isinstance(data, arrow.RecordBatch)
 
 
 def as_frame(data: Any) -> Any:
     """A frame of pandas or polars: ``data`` itself, or what narwhals makes of another frame, rows in their order.
 
-    A lazy frame is collected.
+    What is lazy, such as a query of polars or a relation of DuckDB, is collected.
+
+    Raises
+    ------
+    DataError
+        If the frame holds what polars cannot read.
     """
     if is_pandas(data) or is_polars(data):
         return data
     # Start-up time: frames of pandas and polars do without.
-    import narwhals.stable.v1 as nw
+    import narwhals.stable.v2 as nw
+    import polars as pl
 
-    frame = nw.from_native(data)
-    return (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).to_polars()
+    try:
+        if _is_batch(data):
+            return pl.from_arrow(data)
+        frame = nw.from_native(data)
+        return (frame.collect(backend="polars") if isinstance(frame, nw.LazyFrame) else frame).to_polars()
+    except pl.exceptions.ComputeError as error:
+        raise DataError(
+            f"this {type(data).__name__} cannot be read as a table ({first_line(error)}): convert the column that it "
+            "names, for example to text, or leave it out"
+        ) from error
+
+
+def as_table(data: Any) -> Any:
+    """Any container of rows in one of few forms: a frame of pandas or polars, a sparse matrix, else ``data`` itself."""
+    return as_frame(data) if is_frame(data) else data
 
 
 def read_columns(
@@ -131,6 +171,7 @@ def read_columns(
     like: Mapping[str, Column] | None = None,
     dates: bool = False,
     skip: Collection[str] = (),
+    apart: bool = False,
 ) -> Columns:
     """Turn a two-dimensional array or a data frame into float64 columns with their meaning.
 
@@ -144,6 +185,7 @@ def read_columns(
     like : columns of earlier data by name, to read new data as that was read
     dates : read text as dates where every text of a column is an ISO 8601 date, with or without a time
     skip : names of columns that are not read: their values are 0
+    apart : refuse a column with different decimals that are one number in float64
 
     Returns
     -------
@@ -193,7 +235,7 @@ def read_columns(
             columns.append(like.get(name, Column(name)))
             continue
         try:
-            values[:, j], column = _read(name, raw(j), units.get(name), like.get(name), dates=dates)
+            values[:, j], column = _read(name, raw(j), units.get(name), like.get(name), dates=dates, apart=apart)
         except DataError as error:
             problems.append((name, str(error)))
         else:
@@ -267,6 +309,30 @@ def require_exact_integers(values: npt.NDArray[Any], where: str) -> None:
             )
 
 
+def require_told_apart(values: npt.NDArray[Any], where: str) -> None:
+    """Raise DataError if different numbers of ``values``, with more digits than float64 has, are one number in it.
+
+    Parameters
+    ----------
+    values : array of any shape, of a type wider than float64 or of Python objects, decimals among them
+    where : what the message calls it
+    """
+    if values.dtype.kind == "O":
+        different = {value for value in values.ravel().tolist() if isinstance(value, Decimal) and value.is_finite()}
+    elif values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        different = set(values[np.isfinite(values)])
+    else:
+        return
+    first: dict[float, Any] = {}
+    for number in sorted(different):
+        other = first.setdefault(float(number), number)
+        if other is not number:
+            raise DataError(
+                f"{where} holds {other!s} and {number!s}, which are one number in float64: round the column to 15 "
+                "digits, or subtract a constant from it"
+            )
+
+
 # -------------------------------------------------------------------------------------------------- one column
 
 
@@ -277,40 +343,145 @@ class _Raw:
     values: npt.NDArray[Any]
     missing: npt.NDArray[np.bool_] | None = None  # None: to be found in the values
     kind: Kind | None = None  # None: to be found from the values
-    levels: tuple[str, ...] | None = None  # of a declared category
+    categories: tuple[Any, ...] | None = None  # levels of a declared category, of any type
+    zone: str | None = None  # of moments in UTC
 
 
-def _read(name: str, raw: _Raw, unit: str | None, like: Column | None, *, dates: bool) -> tuple[FloatArray, Column]:
+def _read(
+    name: str, raw: _Raw, unit: str | None, like: Column | None, *, dates: bool, apart: bool
+) -> tuple[FloatArray, Column]:
     values = raw.values
     missing = _missing(values) if raw.missing is None else raw.missing
+    if like is not None and like.level_numbers and raw.categories and not isinstance(raw.categories[0], str):
+        raw = replace(raw, kind=None, categories=None)  # what they are, not how they are written
     kind = _kind(name, values[~missing]) if raw.kind is None else raw.kind
-    if kind is Kind.NOMINAL and np.all(missing) and raw.levels is None:
+    ours = like is not None and like.level_numbers and (kind not in CATEGORIES or like.level_type.kind in MOMENTS)
+    if like is not None and ours and not np.all(missing):
+        return _read_levels(name, raw, unit, like)
+    if kind is Kind.NOMINAL and np.all(missing) and raw.categories is None:
         kind = Kind.NUMERIC if like is None else like.kind  # nothing is known of a column without values
     texts: list[str] = []
     if kind in CATEGORIES:
         texts = [str(v) for v in values[~missing].tolist()]
         if like is not None and like.kind in MOMENTS:
             kind = like.kind
-        elif like is None and dates and raw.levels is None:
+        elif like is None and dates and raw.categories is None:
             kind = moments.kind_of_texts(texts) or kind
     if like is not None and not np.all(missing):
         _require_like(name, kind, like)
-    declared: tuple[str, ...] = ()
+    column = Column(name, kind, unit)
     if kind in CATEGORIES:
-        known = raw.levels if like is None else like.levels
-        declared = tuple(sorted(set(texts))) if known is None else tuple(str(level) for level in known)
-        code = {level: number for number, level in enumerate(declared)}
-        present = np.array([code.get(text, len(declared)) for text in texts], dtype=np.float64)
-        kind = kind if like is None else like.kind
+        if like is None:
+            column = _with_levels(column, raw, texts)
+        else:
+            column = replace(like, name=name, unit=unit)
+        code = {level: number for number, level in enumerate(column.levels)}
+        present = np.array([code.get(text, len(code)) for text in texts], dtype=np.float64)
     elif kind in MOMENTS:
-        present, kind = _moments_of(name, values[~missing], texts, kind, None if like is None else like.kind)
+        present, column = _moments_of(raw, values[~missing], texts, column, like)
     else:
         require_exact_integers(values[~missing], f"column {name!r}")
+        if apart:
+            require_told_apart(values[~missing], f"column {name!r}")
         present = values[~missing].astype(np.float64)
     numbers = np.full(values.shape, np.nan)
     numbers[~missing] = present
     bounds = (float(present.min()), float(present.max())) if present.size else None
-    return numbers, Column(name, kind, unit, declared, int(np.count_nonzero(missing)), bounds)
+    return numbers, replace(column, missing=int(np.count_nonzero(missing)), bounds=bounds)
+
+
+def _read_levels(name: str, raw: _Raw, unit: str | None, like: Column) -> tuple[FloatArray, Column]:
+    """Booleans, numbers, dates or times as codes of the levels that they are."""
+    kind = like.level_type.kind
+    assert kind is not None
+    missing = _missing(raw.values) if raw.missing is None else raw.missing
+    present = raw.values[~missing]
+    now = _kind(name, present) if raw.kind is None else raw.kind
+    texts = present.tolist() if now in CATEGORIES and kind in MOMENTS else []
+    now = kind if texts else now
+    _require_like(name, now, Column(name, kind))
+    numbers = present.tolist()  # whole numbers with all their digits
+    if kind in MOMENTS:
+        moment = _moments_of(raw, present, texts, Column(name, now), Column(name, kind, zone=like.zone))[0]
+        numbers = moment.tolist()
+    code = {number: place for place, number in enumerate(like.level_numbers)}
+    found = np.full(raw.values.shape, np.nan)
+    found[~missing] = [code.get(number, len(code)) for number in numbers]
+    bounds = (float(np.nanmin(found)), float(np.nanmax(found)))
+    return found, replace(like, name=name, unit=unit, missing=int(np.count_nonzero(missing)), bounds=bounds)
+
+
+def as_levels(numbers: FloatArray, column: Column) -> tuple[FloatArray, Column]:
+    """A column of booleans, dates or times as one of categories: each value is a level.
+
+    Parameters
+    ----------
+    numbers : (n_rows,) of the column, NaN where missing
+    """
+    found = sorted({number for number in numbers.tolist() if number == number})
+    if column.kind is Kind.BOOLEAN:
+        found, texts = [0.0, 1.0], ["False", "True"]
+    else:
+        texts = [moments.text_of(number, column.kind, column.zone) for number in found]
+    code = {number: place for place, number in enumerate(found)}
+    codes = np.array([math.nan if number != number else code[number] for number in numbers.tolist()], dtype=np.float64)
+    return codes, replace(
+        column,
+        kind=Kind.NOMINAL,
+        levels=tuple(texts),
+        level_type=_LEVEL_TYPES[column.kind],
+        level_numbers=tuple(int(number) for number in found),
+        bounds=(0.0, len(found) - 1.0) if found else None,
+    )
+
+
+def _with_levels(column: Column, raw: _Raw, texts: list[str]) -> Column:
+    """A column of categories with its levels: the texts that occur, or those that its type declares, of any type."""
+    if raw.categories is None:
+        return replace(column, levels=tuple(sorted(set(texts))))
+    levels = tuple(map(str, raw.categories))
+    if len(set(levels)) < len(levels):
+        twice = next(level for level in levels if levels.count(level) > 1)
+        raise DataError(
+            f"column {column.name!r} has several categories that are written {twice!r}, such as a number and a text: "
+            "rename one of them"
+        )
+    return replace(column, levels=levels, **_typed(raw.categories, column.name))
+
+
+_LEVEL_TYPES = {
+    Kind.BOOLEAN: LevelType.BOOLEAN,
+    Kind.INTEGER: LevelType.INTEGER,
+    Kind.NUMERIC: LevelType.NUMERIC,
+    Kind.DATE: LevelType.DATE,
+    Kind.MOMENT: LevelType.MOMENT,
+    Kind.TIME: LevelType.TIME,
+    Kind.DURATION: LevelType.DURATION,
+}
+
+
+def _typed(categories: tuple[Any, ...], name: str) -> dict[str, Any]:
+    """What categories are, and the numbers that stand for them: fields of a column. Texts say nothing more.
+
+    Objects of one other type, such as intervals, are known by their texts, as they are in files.
+    """
+    if not categories or all(isinstance(value, str) for value in categories):
+        return {}
+    values = np.empty(len(categories), dtype=object)
+    values[:] = categories
+    try:
+        kind = _kind(name, values)
+    except DataError:
+        several = len({type(value) for value in categories}) > 1
+        return {"level_type": LevelType.MIXED} if several else {}
+    if kind in MOMENTS:
+        zone = moments.zone_of(categories, name) if kind is Kind.MOMENT else None
+        found = [moments.number_of(value, kind) for value in categories]
+        if any(number is None for number in found):
+            return {"level_type": LevelType.MIXED}
+        return {"level_type": _LEVEL_TYPES[kind], "level_numbers": tuple(found), "zone": zone}
+    plain = float if kind is Kind.NUMERIC else int
+    return {"level_type": _LEVEL_TYPES[kind], "level_numbers": tuple(map(plain, categories))}
 
 
 def _require_like(name: str, kind: Kind, like: Column) -> None:
@@ -325,24 +496,33 @@ def _require_like(name: str, kind: Kind, like: Column) -> None:
 
 
 def _moments_of(
-    name: str, values: npt.NDArray[Any], texts: list[str], kind: Kind, known: Kind | None
-) -> tuple[FloatArray, Kind]:
-    """Dates and times without missing values as numbers of the kind ``known``, or of the one that suits them."""
+    raw: _Raw, values: npt.NDArray[Any], texts: list[str], column: Column, like: Column | None
+) -> tuple[FloatArray, Column]:
+    """Dates and times without missing values as numbers of the kind of ``like``, or of the one that suits them."""
+    name, kind, zone = column.name, column.kind, raw.zone
     if texts:
-        return moments.numbers_of(texts, kind, name), kind
-    if values.dtype.kind == "O":
+        present = moments.numbers_of(texts, kind, name)
+        zone = moments.zone_of(texts, name) if kind in (Kind.DATE, Kind.MOMENT) else None
+    elif values.dtype.kind == "O":
         present = moments.numbers_of(values.tolist(), kind, name)
+        zone = moments.zone_of(values.tolist(), name) if kind is Kind.MOMENT else None
     elif values.dtype.kind in "mM":
         present, kind = moments.of_numpy(values, name)
     else:  # numbers of this kind already
         present = values.astype(np.float64)
-    if known is Kind.DATE and kind is Kind.MOMENT:
-        return np.floor(present / moments.DAY), known
-    if known is Kind.MOMENT and kind is Kind.DATE:
-        return present * moments.DAY, known
-    if known is not None and known is not kind:
-        raise DataError(f"column {name!r} holds values of kind {kind}, and held those of kind {known} in training")
-    return present, kind
+    if zone is not None and kind is Kind.DATE:  # midnights of UTC are instants like others
+        present, kind = present * moments.DAY, Kind.MOMENT
+    if like is None:
+        return present, replace(column, kind=kind, zone=zone)
+    if present.size:
+        moments.require_zone(zone, like.zone, name)
+    if like.kind is Kind.DATE and kind is Kind.MOMENT:
+        present = np.floor(present / moments.DAY)
+    elif like.kind is Kind.MOMENT and kind is Kind.DATE:
+        present = present * moments.DAY
+    elif like.kind is not kind:
+        raise DataError(f"column {name!r} holds values of kind {kind}, and held those of kind {like.kind} in training")
+    return present, replace(column, kind=like.kind, zone=like.zone)
 
 
 _ABSENT = frozenset({"NAType", "NaTType"})
@@ -395,8 +575,7 @@ def _pandas_values(series: Any) -> _Raw:
     missing = series.isna().to_numpy(dtype=bool)
     if isinstance(series.dtype, pd.CategoricalDtype):
         kind = Kind.ORDERED if series.dtype.ordered else Kind.NOMINAL
-        levels = tuple(str(level) for level in series.dtype.categories)
-        return _Raw(series.astype(object).to_numpy(dtype=object), missing, kind, levels)
+        return _Raw(series.astype(object).to_numpy(dtype=object), missing, kind, tuple(series.dtype.categories))
     types = pd.api.types
     if types.is_bool_dtype(series.dtype):
         return _Raw(series.to_numpy(dtype=bool, na_value=False), missing, Kind.BOOLEAN)
@@ -406,7 +585,8 @@ def _pandas_values(series: Any) -> _Raw:
     if types.is_float_dtype(series.dtype):
         return _Raw(series.to_numpy(dtype=np.float64, na_value=np.nan), missing, Kind.NUMERIC)
     if isinstance(series.dtype, pd.DatetimeTZDtype):
-        return _Raw(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), missing)
+        utc = series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
+        return _Raw(utc, missing, zone=moments.zone_name(series.dt.tz))
     if series.dtype.kind in "mM" and isinstance(series.dtype, np.dtype):
         return _Raw(series.to_numpy(), missing)
     if type(series.dtype).__name__ == "ArrowDtype":
@@ -440,8 +620,14 @@ def _polars_values(series: Any) -> _Raw:
         narrow = str(dtype) not in ("Int128", "UInt128")  # older polars does not know these
         values = present.to_numpy() if narrow else np.array(present.to_list(), dtype=object)
         return _Raw(_spread(values, missing), missing, Kind.INTEGER)
+    if isinstance(dtype, pl.Decimal) and dtype.scale == 0:  # what DuckDB makes of sums of integers
+        present = np.array([int(value) for value in series.filter(~series.is_null()).to_list()], dtype=object)
+        return _Raw(_spread(present, missing), missing, Kind.INTEGER)
     if dtype.is_numeric():  # floats and decimals
         values = series.cast(pl.Float64).to_numpy()  # null becomes NaN
+        if isinstance(dtype, pl.Decimal) and np.any(np.abs(values) * 10.0**dtype.scale >= EXACT_DECIMALS):
+            present = np.array(series.filter(~series.is_null()).to_list(), dtype=object)
+            return _Raw(_spread(present, missing), missing, Kind.NUMERIC)
         return _Raw(values, np.asarray(np.isnan(values)), Kind.NUMERIC)
     if dtype == pl.Null:
         return _Raw(np.full(len(series), np.nan), np.ones(len(series), dtype=bool), Kind.NUMERIC)
@@ -468,7 +654,8 @@ def _polars_moments(series: Any, missing: npt.NDArray[np.bool_]) -> _Raw:
     values, kind = moments.of_numpy(counted.astype(f"{letter}8[{series.dtype.time_unit}]"), series.name)
     if kind is Kind.DATE:
         values, kind = values * moments.DAY, Kind.MOMENT  # what the type says
-    return _Raw(values, missing, kind)
+    zone = getattr(series.dtype, "time_zone", None)
+    return _Raw(values, missing, kind, zone=None if zone is None else moments.known_zone(zone))
 
 
 def _spread(present: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from proofwood.data.binarize import midpoints
+from proofwood.data.thresholds import midpoints
 from proofwood.exceptions import DataError
 from proofwood.model.evaluate import goes_low, tested_values, walk
 from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable, Normals

@@ -19,12 +19,14 @@ import numpy.typing as npt
 from proofwood.data.columns import (
     Column,
     as_frame,
+    as_levels,
     is_frame,
     read_columns,
     refuse,
     require_exact_integers,
+    require_told_apart,
 )
-from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
+from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind, LevelType, Taken
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.model.sums import holds_infinity, holds_nan
@@ -37,6 +39,9 @@ FEW_LEVELS = 32
 """or has no more levels than this."""
 FEW_ROWS = 60
 """Rows up to which no column is left out for its levels."""
+
+DROPPED, EMPTY, CONSTANT = "dropped", "no values", "constant"
+"""Reasons to leave a column out: the user says so, or no test of it parts the rows. All others are its levels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +76,32 @@ class Schema:
         """The columns with gaps in training."""
         return frozenset(j for j, column in enumerate(self.columns) if column.missing and j not in self.left_out)
 
+    @cached_property
+    def unread(self) -> tuple[int, ...]:
+        """The columns that would part the rows, and that are left out though the user did not drop them."""
+        return tuple(j for j, reason in self.left_out.items() if reason not in (DROPPED, EMPTY, CONSTANT))
+
     @property
     def plain(self) -> bool:
         """Whether there is nothing but numbers without gaps."""
         return not self.left_out and all(
             column.missing == 0 and column.kind not in (*CATEGORIES, *MOMENTS) for column in self.columns
         )
+
+
+def taken_by(schema: Schema) -> dict[int, Taken]:
+    """How the cells of files without types are read, column by column; what is left out is no matter."""
+    return {j: _taken(column) for j, column in enumerate(schema.columns) if j not in schema.left_out}
+
+
+def _taken(column: Column) -> Taken:
+    if column.kind in MOMENTS or column.level_type.kind in MOMENTS:
+        return Taken(text=True)  # ISO texts are read as those of training
+    if column.kind not in CATEGORIES or not column.levels:
+        return Taken()
+    if column.level_type is LevelType.BOOLEAN:
+        return Taken((False, True))
+    return Taken((*(column.level_numbers or column.levels), *([None] if column.missing else [])))
 
 
 # ----------------------------------------------------------------------------------------------------------- training
@@ -114,15 +139,24 @@ def training_table(X: Any, *, categorical_features: Any = None, drop: Any = None
     named = frozenset(columns_of(categorical_features, width, names or (), "categorical_features")) - dropped
     if names is None and not _holds_text(array):
         values = _numbers(array)
+        for j in sorted(set(range(width)) - dropped):
+            require_told_apart(array[:, j], f"column {j} of X")  # type: ignore[index]
         columns = _plain_columns(values, labels)
     else:
         read = read_columns(
-            table if frame else np.asarray(array, dtype=object), dates=True, skip={labels[j] for j in dropped}
+            table if frame else np.asarray(array, dtype=object),
+            dates=True,
+            skip={labels[j] for j in dropped},
+            apart=True,
         )
         values, columns = read.values, list(read.columns)
     for j in named:
-        columns[j] = _as_category(values[:, j], columns[j])
-    left_out = dict.fromkeys(sorted(dropped), "dropped")
+        if columns[j].kind is Kind.BOOLEAN or columns[j].kind in MOMENTS:
+            values = np.array(values, dtype=np.float64, order="F")
+            values[:, j], columns[j] = as_levels(values[:, j], columns[j])
+        else:
+            columns[j] = _as_category(values[:, j], columns[j])
+    left_out = dict.fromkeys(sorted(dropped), DROPPED)
     if frame:
         left_out |= _useless(values, columns, dropped)
         left_out |= _too_many_levels(values, columns, named, left_out)
@@ -195,7 +229,8 @@ def _as_category(given: FloatArray, column: Column) -> Column:
             f"column {column.name!r} is declared categorical and holds {bad[0]:g}: expected whole "
             "numbers from 0 as codes, or text. Turn the values into text, for example with .astype(str)."
         )
-    return replace(column, kind=Kind.NOMINAL)
+    level_type = LevelType.INTEGER if column.kind is Kind.INTEGER else LevelType.NUMERIC
+    return replace(column, kind=Kind.NOMINAL, level_type=level_type)
 
 
 def _useless(values: FloatArray, columns: Sequence[Column], dropped: Collection[int]) -> dict[int, str]:
@@ -205,9 +240,9 @@ def _useless(values: FloatArray, columns: Sequence[Column], dropped: Collection[
         if j in dropped or values.shape[0] < 2:
             continue
         if column.missing == values.shape[0]:
-            found[j] = "no values"
+            found[j] = EMPTY
         elif not column.missing and column.bounds is not None and column.bounds[0] == column.bounds[1]:
-            found[j] = "constant"
+            found[j] = CONSTANT
     return found
 
 
@@ -260,7 +295,7 @@ def _notes(values: Any, schema: Schema, frame: Any) -> list[str]:
     notes = []
     by_reason: dict[str, list[str]] = {}
     for j, reason in schema.left_out.items():
-        if reason != "dropped":
+        if reason != DROPPED:
             by_reason.setdefault(reason, []).append(schema.columns[j].name)
     for reason, names in by_reason.items():
         notes.append(f"{_listed(names)} ({reason})")

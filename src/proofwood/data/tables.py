@@ -19,9 +19,11 @@ from typing import Any
 import numpy.typing as npt
 import polars as pl
 
+from proofwood.data.cells import MISSING_MARKS, Cells, as_numbers
+from proofwood.data.sizes import TEXT, bytes_of_arrow, bytes_of_parquet
 from proofwood.data.workbook import read_sheet
 from proofwood.exceptions import DataError
-from proofwood.files import read_bounded, read_stream
+from proofwood.files import RATIO, allowing, beyond, permitted, read_permitted, read_stream
 from proofwood.printable import first_line
 
 PARQUET = (".parquet", ".pq")
@@ -31,19 +33,12 @@ FORMS = "CSV or TSV (also gzipped), Parquet, Arrow or Excel"
 """What can be read."""
 SEPARATORS = ",;\t|"
 """Candidates for the separator of a text table, tried in this order; the one that makes most columns wins."""
-MAX_BYTES = 2**32
-"""Most bytes of a table, unpacked; what is larger is refused before it fills the memory."""
 MAX_PACKED = 100
-"""A packed file may unpack to so many times its size, or to ``SMALL`` bytes: more is a bomb and no table."""
-SMALL = 2**26
-MAX_CELLS = 2**31
-"""Most values of a Parquet table."""
+"""A text or a sheet may be packed to so many times less; more is a bomb and no table."""
 MAX_CELL = 2**20
 """Most bytes of a text in a cell."""
 MAX_NAME = 1000
 """Most characters of a column name."""
-MAX_OPENED = 2**29
-"""Most bytes that the parts of an Excel workbook may unpack to."""
 FOREIGN = {
     b"PK\x03\x04": "an Excel workbook or ZIP archive",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
@@ -59,10 +54,9 @@ ENDINGS = {b"PK\x03\x04": ".xlsx", b"\xd0\xcf\x11\xe0": ".xls", b"ARROW1": ".arr
 """What those of them that can be read should be called."""
 MOST_NAMED = 50
 """Missing columns that a message names."""
-MISSING_MARKS = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "-", "."})
 
 
-def read_table(path: str | Path, *, sheet: str | None = None) -> pl.DataFrame:
+def read_table(path: str | Path, *, sheet: str | None = None, max_bytes: int | None = None) -> pl.DataFrame:
     """Read a table with a header: CSV (also .tsv, also gzipped), Parquet, Arrow (Feather), or a sheet of a workbook.
 
     The ending of the file says what it is. The separator of a text table is found from its header. Columns of numbers
@@ -72,14 +66,23 @@ def read_table(path: str | Path, *, sheet: str | None = None) -> pl.DataFrame:
     ----------
     path : file
     sheet : name of the sheet of an Excel workbook; None where one alone holds something
+    max_bytes : that the table may take in memory, by what the file says of itself; by default 4 GiB, and no more than a
+        packed file can hold that is not made to fill the memory
 
     Raises
     ------
     DataError
-        If the file is missing, empty, without a header, or not readable; the message names the file and what to do.
+        If the file is missing, too large, empty, without a header, or not readable; the message names the file and
+        what to do.
     ImportError
         If the file is a workbook, and the package that reads these is not installed.
     """
+    with allowing(max_bytes):
+        return read_cells(path, sheet=sheet).frame
+
+
+def read_cells(path: str | Path, *, sheet: str | None = None) -> Cells:
+    """The same with the cells as they are written: :meth:`~proofwood.data.cells.Cells.taken` reads them for a model."""
     path = Path(path)
     _require_file(path)
     ending = path.suffix.lower()
@@ -89,9 +92,9 @@ def read_table(path: str | Path, *, sheet: str | None = None) -> pl.DataFrame:
         if ending in EXCEL:
             return _read_excel(path, sheet)
         if ending in PARQUET:
-            return _read_parquet(path)
+            return Cells(_read_parquet(path), path)
         if ending in ARROW:
-            return _read_arrow(path)
+            return Cells(_read_arrow(path), path)
         return _read_text(path)
     except PermissionError as error:
         raise DataError(f"cannot read {path}: permission denied") from error
@@ -217,10 +220,7 @@ def require_columns(columns: Sequence[str], names: Iterable[str]) -> None:
 def _read_parquet(path: Path) -> pl.DataFrame:
     data = _whole(path)
     try:
-        with _silent_natively():
-            rows = int(pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item())
-            cells = rows * len(pl.read_parquet_schema(BytesIO(data)))
-        _require_read(path, len(data), cells)
+        _require_room(path, bytes_of_parquet(data), len(data))
         with _silent_natively():
             frame = pl.read_parquet(BytesIO(data))
     except DataError:
@@ -229,7 +229,7 @@ def _read_parquet(path: Path) -> pl.DataFrame:
         if not _is_read_error(error):
             raise
         raise DataError(f"cannot read {path} as Parquet: {first_line(error)}") from error
-    return _checked(frame, path)
+    return _checked(frame, path, len(data))
 
 
 def _read_arrow(path: Path) -> pl.DataFrame:
@@ -240,9 +240,8 @@ def _read_arrow(path: Path) -> pl.DataFrame:
             "(Feather) file first, for example with write_ipc of polars"
         )
     try:
+        _require_room(path, bytes_of_arrow(data), len(data))
         with _silent_natively():
-            rows = int(pl.scan_ipc(path).select(pl.len()).collect().item())
-            _require_read(path, len(data), rows * len(pl.read_ipc_schema(BytesIO(data))))
             frame = pl.read_ipc(BytesIO(data), use_pyarrow=False)
     except DataError:
         raise
@@ -250,29 +249,28 @@ def _read_arrow(path: Path) -> pl.DataFrame:
         if not _is_read_error(error):
             raise
         raise DataError(f"cannot read {path} as Arrow (Feather): {first_line(error)}") from error
-    return _checked(frame, path)
+    return _checked(frame, path, len(data))
 
 
-def _require_read(path: Path, size: int, cells: int) -> None:
-    """Refuse a packed table of more values than its bytes can hold."""
-    if 8 * cells > min(MAX_CELLS * 8, max(SMALL, MAX_PACKED * 10 * size)):
-        raise DataError(
-            f"{path} has {size:,} bytes and says that it holds {cells:,} values: that is not a table that can be read. "
-            "If it is one, write it without compression"
-        )
+def _require_room(path: Path, estimate: int, size: int, *, ratio: int = RATIO) -> None:
+    """Refuse a table that takes more memory than it may, see :func:`proofwood.files.permitted`."""
+    refusal = beyond(path, estimate, size, ratio=ratio)
+    if refusal is not None:
+        raise DataError(refusal)
 
 
 def _whole(path: Path) -> bytes:
-    data = read_bounded(path, MAX_BYTES)
-    if data is None:
-        raise DataError(f"{path} has more than {MAX_BYTES:,} bytes: expected a smaller table")
+    data, refusal = read_permitted(path)
+    if refusal is not None:
+        raise DataError(refusal)
     return data
 
 
-def _read_excel(path: Path, sheet: str | None) -> pl.DataFrame:
+def _read_excel(path: Path, sheet: str | None) -> Cells:
     data = _whole(path)
-    frame = read_sheet(data, path, sheet, most=min(MAX_OPENED, max(SMALL, MAX_PACKED * len(data))))
-    return _checked(frame.with_columns([_typed(column) for column in frame.get_columns()]), path)
+    frame = read_sheet(data, path, sheet, lambda estimate: _require_room(path, estimate, len(data), ratio=MAX_PACKED))
+    typed = _checked(frame.with_columns([_typed(column) for column in frame.get_columns()]), path, len(data))
+    return Cells(typed, path, frame.select)
 
 
 @contextmanager
@@ -292,7 +290,7 @@ def _silent_natively() -> Iterator[None]:
         os.close(nothing)
 
 
-def _read_text(path: Path) -> pl.DataFrame:
+def _read_text(path: Path) -> Cells:
     text = _without_blank_end(_text(path))
     start = len(text) - len(text.lstrip())
     start = text.rfind("\n", 0, start) + 1  # spaces and tabs before the first name belong to its line
@@ -303,8 +301,13 @@ def _read_text(path: Path) -> pl.DataFrame:
     _check_header(header, path)
     try:
         content = text[start:].encode()
+        cells = content.count(separator.encode()) + content.count(b"\n")
+        _require_room(path, len(content) + TEXT * cells, len(content))
         frame = pl.read_csv(content, separator=separator, has_header=True, infer_schema_length=None)
+        own = frame.columns
         frame = _with_leading_zeros(frame, content, separator)
+    except DataError:
+        raise
     except BaseException as error:
         if not _is_read_error(error):
             raise
@@ -314,7 +317,23 @@ def _read_text(path: Path) -> pl.DataFrame:
         ) from error
     if frame.width == len(header):
         frame.columns = header
-    return _checked(frame.with_columns([_typed(column) for column in frame.get_columns()]), path)
+    called = dict(zip(frame.columns, own, strict=True))
+
+    def written(names: Sequence[str]) -> pl.DataFrame:
+        """Columns as they are written; those that are text already need no second look at the file."""
+        others = [name for name in names if frame.schema[name] != pl.String]
+        again = _written(content, separator, [called[name] for name in others]) if others else []
+        texts = dict(zip(others, again, strict=True))
+        return pl.DataFrame([texts.get(name, frame.get_column(name)).alias(name) for name in names])
+
+    typed = frame.with_columns([_typed(column) for column in frame.get_columns()])
+    return Cells(_checked(typed, path, len(content)), path, written)
+
+
+def _written(content: bytes, separator: str, names: Sequence[str]) -> list[pl.Series]:
+    """Columns of a text table as they are written, by the names that polars gives them."""
+    frame = pl.read_csv(content, separator=separator, has_header=True, infer_schema=False, columns=list(names))
+    return frame.select(names).get_columns()
 
 
 def _separated(first: str, path: Path) -> tuple[str, list[str]]:
@@ -331,8 +350,9 @@ def _with_leading_zeros(frame: pl.DataFrame, content: bytes, separator: str) -> 
     whole = [name for name, dtype in frame.schema.items() if dtype.is_integer()]
     if not whole or re.search(rb"(^|[\n\r\"" + re.escape(separator).encode() + rb"]) {0,20}0\d", content) is None:
         return frame
-    written = pl.read_csv(content, separator=separator, has_header=True, infer_schema=False, columns=whole)
-    codes = [column for column in written.get_columns() if column.str.strip_chars().str.contains(r"^0\d").any()]
+    codes = [
+        column for column in _written(content, separator, whole) if column.str.strip_chars().str.contains(r"^0\d").any()
+    ]
     return frame.with_columns(codes)
 
 
@@ -347,17 +367,15 @@ def _bytes(path: Path) -> bytes:
     data = _whole(path)
     if data[:2] != b"\x1f\x8b":
         return data
-    most = min(MAX_BYTES, max(SMALL, MAX_PACKED * len(data)))
+    most = permitted(len(data), ratio=MAX_PACKED)
     try:
         with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
             unpacked = read_stream(packed, most)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot unpack {path}: {error}") from error
     if unpacked is None:
-        raise DataError(
-            f"{path} has {len(data):,} bytes and unpacks to more than {most:,}: that is not a table. If it is one, "
-            "unpack it first"
-        )
+        _require_room(path, most + 1, len(data), ratio=MAX_PACKED)
+    assert unpacked is not None
     return unpacked
 
 
@@ -394,21 +412,23 @@ def _check_header(header: Sequence[str], path: Path) -> None:
         raise DataError(f"{path}: the first line holds only numbers; expected a header with the column names")
 
 
-def _checked(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+def _checked(frame: pl.DataFrame, path: Path, size: int) -> pl.DataFrame:
     if frame.width == 0 or frame.height == 0:
         raise DataError(f"{path} has {frame.height} rows and {frame.width} columns: expected at least one row of data")
     long = max(frame.columns, key=len)
     if len(long) > MAX_NAME:
         raise DataError(f"{path}: a column name has {len(long):,} characters, expected at most {MAX_NAME:,}")
-    for column in frame.get_columns():
-        _check_cells(column, path)
+    _require_room(path, sum(_bytes_of_texts(column, path) for column in frame.get_columns()), size)
     return frame
 
 
-def _check_cells(column: pl.Series, path: Path) -> None:
-    """Refuse cells that are no values of a table, such as all lines behind a quote that does not close."""
+def _bytes_of_texts(column: pl.Series, path: Path) -> int:
+    """Bytes of the texts of a column, which many cells may share until they are looked at.
+
+    Cells that are no values of a table, such as all lines behind a quote that does not close, are refused.
+    """
     if column.dtype != pl.String:
-        return
+        return 0
     sizes = column.str.len_bytes()
     longest = sizes.max()
     if isinstance(longest, int) and longest > MAX_CELL:
@@ -416,8 +436,7 @@ def _check_cells(column: pl.Series, path: Path) -> None:
             f"{path}: column {column.name!r} has a text of {longest:,} bytes in row {sizes.arg_max()}, "
             f"expected at most {MAX_CELL:,}: does a quote not close?"
         )
-    if sizes.sum() > MAX_BYTES:
-        raise DataError(f"{path}: the texts of column {column.name!r} have {sizes.sum():,} bytes: expected fewer")
+    return int(sizes.cast(pl.UInt64).sum())  # in 32 bits they would begin anew at 4 GiB
 
 
 def _typed(column: pl.Series) -> pl.Series:
@@ -430,17 +449,11 @@ def _typed(column: pl.Series) -> pl.Series:
     bare = column.str.strip_chars()
     if bare.str.contains(r"^0\d").any():
         return column
-    given = bare.filter(bare.is_not_null() & ~bare.str.to_lowercase().is_in(list(MISSING_MARKS)))
-    if len(given) == 0:
+    given = bare.is_not_null() & ~bare.str.to_lowercase().is_in(list(MISSING_MARKS))
+    found = as_numbers(column) if given.any() else None
+    if found is None or (found.dtype == pl.Boolean and given.sum() < len(column) - column.null_count()):
         return column
-    kept = pl.Series(column.name, bare.to_list(), dtype=pl.String)
-    for dtype in (pl.Int64, pl.Float64):
-        if given.cast(dtype, strict=False).null_count() == 0:
-            return kept.cast(dtype, strict=False)
-    words = given.str.to_lowercase()
-    if words.is_in(["true", "false"]).all() and len(given) == len(column) - column.null_count():
-        return (kept.str.to_lowercase() == "true").alias(column.name)
-    return column
+    return found
 
 
 def _siblings(path: Path) -> list[str]:

@@ -16,7 +16,8 @@ those of the order. :meth:`Views.lift` writes it over the columns.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import lru_cache
 
 import numpy as np
@@ -24,6 +25,18 @@ import numpy as np
 from proofwood.data.binarize import Binarizer
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.sums import holds_nan
+
+
+class Limit(Enum):
+    """Why tests of a column are not among those that a search sees."""
+
+    ORDERED = "levels without order are in one order, and only its cuts are tested"
+    ORDERED_ABOVE = "so they are at nodes with more than two levels of tests"
+    POOLED = "several levels of few rows are one level"
+    SINGLE = "levels are tested one by one"
+    FREQUENT = "only the most frequent levels are tested"
+    THRESHOLDS = "there are more thresholds than are tested"
+    LEFT_OUT = "the column is not looked at, though nobody dropped it and it has several values"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,11 +81,13 @@ class Views:
     views : in the order of the columns
     n_columns : number of columns of the table
     by_level : places in ``views`` of columns that are tested level by level
+    limits : columns of which the views do not show all tests, and why
     """
 
     views: tuple[View, ...]
     n_columns: int
     by_level: frozenset[int] = frozenset()
+    limits: Mapping[Limit, Collection[int]] = field(default_factory=dict)
 
     @property
     def by_sets(self) -> tuple[int, ...]:
@@ -142,7 +157,16 @@ class Views:
         for test in np.flatnonzero(ranked | np.isnan(threshold)).tolist():  # other thresholds stay what they are
             view = self.views[over.feature[test]]
             threshold[test], levels[test], missing_low[test] = _seen_by(view, threshold[test], levels[test])
-        return Binarizer(feature, threshold, tuple(levels), self.n_columns, missing_low)
+        thinned = frozenset(self.views[v].column for v in over.thinned)
+        return replace(
+            over,
+            feature=feature,
+            threshold=threshold,
+            levels=tuple(levels),
+            n_features=self.n_columns,
+            missing_low=missing_low,
+            thinned=thinned,
+        )
 
     def lift(self, table: NodeTable) -> NodeTable:
         """A tree or diagram over the views as one over the columns, equal on every row of the table."""
@@ -298,8 +322,8 @@ def with_directions(
     for node in table.splits():
         column, codes = int(table.feature[node]), levels[node]
         low_surplus = asked[_test(table, node) if of_tests else node]
-        if column >= 0 and column not in gaps:
-            missing_low[node] = low_surplus >= 0
+        if column >= 0 and column not in gaps:  # with what training did not have, where both sides weigh the same
+            missing_low[node] = low_surplus > 0 if codes is not None else low_surplus >= 0
         if codes is not None and low_surplus > 0:
             low[node], high[node] = high[node], low[node]
             missing_low[node] = not missing_low[node]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Callable
 from difflib import get_close_matches
-from io import BytesIO
 from pathlib import Path
 
 import polars as pl
 
+from proofwood.data.old_workbook import OLD, bytes_of_old_workbook
+from proofwood.data.sizes import bytes_of_workbook
 from proofwood.exceptions import DataError
+from proofwood.files import permitted
 from proofwood.printable import first_line
 
 PACKED = b"PK"
-"""How workbooks begin that are ZIP archives; older ones are not packed."""
+"""How workbooks begin that are ZIP archives; those of Excel before 2007 are not packed."""
 
 
-def read_sheet(data: bytes, path: Path, sheet: str | None, *, most: int) -> pl.DataFrame:
+def read_sheet(data: bytes, path: Path, sheet: str | None, require_room: Callable[[int], None]) -> pl.DataFrame:
     """The sheet called ``sheet``, or the only one that holds something; its first row has the names of the columns.
 
     Parameters
@@ -24,7 +27,7 @@ def read_sheet(data: bytes, path: Path, sheet: str | None, *, most: int) -> pl.D
     data : content of the file
     path : its name, for messages
     sheet : name, or None
-    most : bytes that the parts of the workbook may unpack to
+    require_room : refuses a number of bytes that the workbook takes in memory, if it is too large
 
     Raises
     ------
@@ -35,7 +38,13 @@ def read_sheet(data: bytes, path: Path, sheet: str | None, *, most: int) -> pl.D
     """
     if not data:
         raise DataError(f"{path} is empty: expected an Excel workbook")
-    _require_opens(data, path, most)
+    if data.startswith((PACKED, OLD)):
+        measure = bytes_of_workbook if data.startswith(PACKED) else bytes_of_old_workbook
+        try:
+            estimate = measure(data, permitted(len(data)))
+        except (zipfile.BadZipFile, ValueError, OSError) as error:
+            raise DataError(f"cannot read {path} as an Excel workbook: {first_line(error)}") from error
+        require_room(estimate)
     try:
         import fastexcel
     except ImportError:
@@ -63,22 +72,6 @@ def read_sheet(data: bytes, path: Path, sheet: str | None, *, most: int) -> pl.D
     frame: pl.DataFrame = frames[full[0]]
     frame.columns = [name.strip() for name in frame.columns]
     return frame.with_columns([_as_meant(column) for column in frame.get_columns()])
-
-
-def _require_opens(data: bytes, path: Path, most: int) -> None:
-    """Refuse a workbook whose parts unpack to more than a table has."""
-    if not data.startswith(PACKED):
-        return
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as parts:
-            unpacked = sum(part.file_size for part in parts.infolist())
-    except (zipfile.BadZipFile, ValueError, OSError) as error:
-        raise DataError(f"cannot read {path} as an Excel workbook: {first_line(error)}") from error
-    if unpacked > most:
-        raise DataError(
-            f"{path} has {len(data):,} bytes and unpacks to {unpacked:,}: that is no table. If it is one, save it as "
-            "CSV"
-        )
 
 
 def _as_meant(column: pl.Series) -> pl.Series:

@@ -46,6 +46,14 @@ class Clock:
     limits: Limits = NO_LIMITS
     started: float = field(default_factory=time.monotonic)
 
+    def __reduce__(self) -> tuple[type[Clock], tuple[Limits]]:
+        return Clock, (self.left(),)  # moments of another process, or machine, are other ones
+
+    @classmethod
+    def of(cls, seconds: float | None) -> Clock:
+        """A clock that starts now and ends in so many seconds; None for one without an end."""
+        return cls(NO_LIMITS if seconds is None else Limits(seconds))
+
     @property
     def seconds(self) -> float:
         """Wall-clock seconds since the start."""
@@ -66,6 +74,11 @@ class Clock:
         left = self.seconds_left
         return self.limits if left is None else replace(self.limits, seconds=max(0.0, left - keep))
 
+    def within(self, seconds: float | None) -> Clock:
+        """A clock of a part of the work: it starts now, and ends in so many seconds or with this one."""
+        ends = [end for end in (self.seconds_left, seconds) if end is not None]
+        return Clock(replace(self.limits, seconds=min(ends, default=None)))
+
     def share(self, share: float, most: float) -> float:
         """Seconds for one stage: ``share`` of what is left, at most ``most``."""
         left = self.seconds_left
@@ -75,6 +88,10 @@ class Clock:
         """Raise Stopped once the time is up."""
         if self.over:
             raise Stopped("time_limit")
+
+
+ENDLESS = Clock()
+"""A clock without an end."""
 
 
 class Run(ABC):

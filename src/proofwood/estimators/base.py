@@ -22,6 +22,7 @@ import numpy.typing as npt
 from proofwood import memory
 from proofwood.data.schema import training_table
 from proofwood.data.sparse import as_dense, is_sparse
+from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.data.views import with_directions
 from proofwood.estimators import reporting
 from proofwood.estimators.fitted import FittedClassifier
@@ -82,6 +83,7 @@ class ProvedClassifier(FittedClassifier):
     # parameters of every learner
     categorical_features: Any
     drop: Any
+    threshold_rule: str
     class_weight: str | Mapping[Any, float] | None
     time_limit: Any  # seconds, None, or of some learners "auto"
     memory_limit: int | str | None
@@ -121,6 +123,11 @@ class ProvedClassifier(FittedClassifier):
     def _to_count(self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None) -> Any:
         """A problem that tells what a model costs on these rows; one that needs no tests for it has none."""
         return self._problem(X, codes, n_classes, sample_weight)
+
+    def _scope(self, problem: Any, result: Result) -> tuple[str, ...]:
+        """What limited the search beyond the shape of the model and the table, in words."""
+        scope: tuple[str, ...] = problem.scope
+        return scope
 
     def _finish(self, problem: Any) -> None:
         """Set the fitted attributes that the training rows decide, once there is a model."""
@@ -229,16 +236,23 @@ class ProvedClassifier(FittedClassifier):
             raise AssertionError(f"the engine returned no model, with status {result.status}")
         self.classes_ = classes
         counted = np.ones(codes.size) if weights is None else weights
-        to_low = low_weights(result.model, columns, codes, counted)
-        model = with_directions(
+        separated = placed(
             result.model,
+            columns if weights is None or weights.all() else columns[weights > 0],
+            [column.kind for column in self.schema_.columns],
+            rule=ThresholdRule(self.threshold_rule),
+            of_tests=self._limits_tests,
+        )
+        to_low = low_weights(separated, columns, codes, counted)
+        model = with_directions(
+            separated,
             self.schema_.gaps,
             self._levels_seen(columns),
             to_low.sum(axis=1),
             of_tests=self._limits_tests,
         )
-        turned = model.low != result.model.low  # sets of levels that list the other side
-        self._keep(replace(result, model=model), model)
+        turned = model.low != separated.low  # sets of levels that list the other side
+        self._keep(replace(result, model=model, scope=self._scope(problem, result)), model)
         to_low[turned] = np.maximum(model.weight[turned] - to_low[turned], 0.0)
         self._low_weight = None if model.is_tree else to_low
         return problem
@@ -315,6 +329,7 @@ class ProvedClassifier(FittedClassifier):
             callback=self.callback,
             verbose=self.verbose,
             unseen=self.unseen,
+            threshold_rule=self.threshold_rule,
             fits_table=self._fits_table,
         )
 

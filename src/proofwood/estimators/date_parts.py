@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.columns import as_frame, is_frame, is_pandas
 from proofwood.data.kinds import Kind
+from proofwood.data.moments import in_local_time
 from proofwood.data.schema import new_table, training_table
 from proofwood.exceptions import DataError, DataWarning
 from proofwood.model.node_table import FloatArray
@@ -47,7 +48,8 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit
     ----------
     parts : sequence of {"year", "month", "day", "weekday", "hour", "minute"}, default ("month", "weekday", "hour")
         Numbers, but for weekdays, which are text (``Mon``), so that trees test any set of them. A date has no hour, a
-        time of day nothing else: what a column does not have is left out.
+        time of day nothing else: what a column does not have is left out. Of times with a zone, those of local time in
+        the zone that training was in.
     columns : list of names or None, default None
         Columns of dates, moments or times; None takes all of them, ISO 8601 text included.
     keep : bool, default True
@@ -142,8 +144,10 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit
         made: dict[str, list[Any]] = {}
         for name, parts in self.added_.items():
             j = names.index(name)
+            column = self.schema_.columns[j]
+            local = in_local_time(values[:, j], column.zone)
             for part in parts:
-                made[f"{name} {part}"] = _part(values[:, j], self.schema_.columns[j].kind, part)
+                made[f"{name} {part}"] = _part(local, column.kind, part)
         gone = [] if self.keep else list(self.added_)
         if is_pandas(frame):
             import pandas as pd

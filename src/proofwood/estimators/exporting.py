@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
@@ -13,13 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood.data.schema import Schema
 from proofwood.files import write_whole
 from proofwood.model.node_table import NodeTable
-from proofwood.show.exports.c import to_c
-from proofwood.show.exports.javascript import to_javascript
-from proofwood.show.exports.pmml import to_pmml
-from proofwood.show.exports.python import to_python
-from proofwood.show.exports.rules import rules
-from proofwood.show.exports.source import Exported
-from proofwood.show.exports.sql import to_sql
+
+if TYPE_CHECKING:
+    from proofwood.show.exports.source import Exported
 
 
 class Exporting:
@@ -34,27 +30,53 @@ class Exporting:
     model_: NodeTable
 
     def _exported(self) -> Exported:
-        check_is_fitted(self)
-        return Exported(self.model_, self.schema_.columns, self.classes_, hasattr(self, "feature_names_in_"))
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.source import Exported
 
-    def to_sql(self, table: str | Sequence[str] | None = None, *, proba: bool = False) -> str:
-        """A query that puts the prediction beside all columns of a table, by standard SQL.
+        check_is_fitted(self)
+        schema = self.schema_
+        return Exported(self.model_, schema.columns, self.classes_, hasattr(self, "feature_names_in_"), schema.gaps)
+
+    def to_sql(
+        self, table: str | Sequence[str] | None = None, *, proba: bool = False, dialect: str | None = None
+    ) -> str:
+        """A query that puts the prediction beside all columns of a table.
 
         Nested ``CASE`` expressions, tried on SQLite and DuckDB. Columns go by name (``x0``, ``x1``, ... if training
-        had none), missing values are NULL, dates are dates or ISO text (``2024-05-03``, ``2024-05-03 14:30:00``).
+        had none), missing values are NULL. Dates are dates or ISO text (``2024-05-03``, ``2024-05-03 14:30:00``), of
+        named dialects dates or timestamps; levels are of the type that they have in training. No test is written that
+        the tests above it decide, and none for NULL in columns that had no gaps in training: it goes where the model
+        lets it go, to what ``ELSE`` takes, except below such left-out tests.
 
         Parameters
         ----------
-        table : name of the table, or its parts, such as ``("schema", "table")``; None gives the bare expression
+        table : name of the table, ``table`` or ``schema.table``; a part with a dot in double quotes, or a sequence of
+            the parts, such as ``("crm", "loans.2024")``. None gives the bare expression
         proba : add the probability of each class
+        dialect : ``"sqlite"``, ``"duckdb"``, ``"postgresql"``, ``"mysql"``, ``"sqlserver"``, ``"bigquery"``,
+            ``"snowflake"`` or ``"oracle"``; None for what these have in common, as far as they do. A name needs the
+            package sqlglot
+
+        Raises
+        ------
+        ValueError
+            If the database cannot hold the model; the message says why and what to do.
+        ImportError
+            If ``dialect`` is given and sqlglot is not installed.
         """
-        return to_sql(self._exported(), table, proba=proba)
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.sql import to_sql
+
+        return to_sql(self._exported(), table, proba=proba, dialect=dialect)
 
     def to_python(self) -> str:
         """Source of a Python module without dependencies: ``predict(row)``, ``predict_proba(row)``.
 
         A row is a mapping from the names of columns to values (a sequence, if training had no names).
         """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.python import to_python
+
         return to_python(self._exported())
 
     def to_c(self) -> str:
@@ -62,6 +84,9 @@ class Exporting:
 
         A row is an array of doubles, NAN where a value is missing; ``level_code`` turns text into numbers.
         """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.c import to_c
+
         return to_c(self._exported())
 
     def to_javascript(self) -> str:
@@ -69,6 +94,9 @@ class Exporting:
 
         A row is an object with a value for the name of each column (an array, if training had no names).
         """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.javascript import to_javascript
+
         return to_javascript(self._exported())
 
     def to_onnx(self, path: str | os.PathLike[str] | None = None, *, missing_text: str = "") -> Any:
@@ -96,6 +124,9 @@ class Exporting:
 
         Columns of text are strings; dates and times are numbers, as :meth:`to_numbers` gives them.
         """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.pmml import to_pmml
+
         text = to_pmml(self._exported())
         if path is not None:
             write_whole(Path(path), text.encode())
@@ -117,6 +148,9 @@ class Exporting:
             ``leaf_rows``, ``leaf_weight``: training rows and weight of that leaf, which several rules of a diagram
             share. In a frame, conditions are text and each probability is a column.
         """
+        # Start-up time: few models are exported.
+        from proofwood.show.exports.rules import rules
+
         found = rules(self._exported())
         if not frame:
             return found

@@ -16,20 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood.data.columns import Column, is_frame
 from proofwood.data.schema import Schema, new_table
 from proofwood.data.sparse import as_dense
-from proofwood.estimators import pictures, reporting
+from proofwood.data.thresholds import ThresholdRule
+from proofwood.estimators import reporting
 from proofwood.estimators.exporting import Exporting
 from proofwood.estimators.input import new_rows
 from proofwood.estimators.like_sklearn import LikeSklearn
 from proofwood.estimators.parameters import is_integer
-from proofwood.estimators.saved_result import saved_result
 from proofwood.estimators.saved_schema import schema_of, schema_to_save
-from proofwood.model import evaluate, storage
+from proofwood.model import evaluate
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.result import Part, Result
-from proofwood.show.graphviz import export_graphviz
 from proofwood.show.labels import Labels
 from proofwood.show.text import explain_path, export_text
-from proofwood.show.trace import plot_trace
 
 NOT_SAVED = frozenset({"callback", "checkpoint"})
 """Parameters that mean nothing to whoever loads a model: functions, and files of a fit. It has their default."""
@@ -65,7 +63,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
 
     @abstractmethod
     def _claim(self) -> str:
-        """What an optimal status says, in words."""
+        """What an optimal status says, in words, of the models within the scope of the result."""
 
     def _flow(self) -> FloatArray | None:
         """(n_nodes, 2) training weight that takes each edge, of a diagram that is drawn in layers; else None."""
@@ -78,10 +76,6 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     def _told_parts(self, result: Result) -> tuple[Part, ...]:
         """The parts of a result that the user asked for."""
         return result.parts
-
-    def _scope(self) -> str:
-        """What a proof does not speak of, in words behind "proved optimal"."""
-        return ""
 
     def _size(self) -> str:
         """The size of the model in the words of the learner."""
@@ -98,8 +92,11 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
 
     @classmethod
     def _parameters_from(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters that :meth:`_parameters_to_save` gave; ValueError if this version does not know them."""
-        return dict(saved)
+        """The parameters that :meth:`_parameters_to_save` gave; ValueError if this version does not know them.
+
+        A file that names no rule of thresholds is older than the choice between them.
+        """
+        return {"threshold_rule": str(ThresholdRule.MIDPOINT), **saved}
 
     def _columns_to_save(self) -> dict[str, Any]:
         """What a model file must keep of the columns, as plain values."""
@@ -147,7 +144,11 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
     # ------------------------------------------------------------------------------------------------------ show
 
     def summary(self) -> str:
-        """Two lines: the model and its training errors; what is proved, and what that took. More of some learners."""
+        """Two lines: the model and its training errors; what is proved, and what that took. More of some learners.
+
+        "Proved optimal" is about all models of the shape on the table; where the search did not see every test,
+        "for these tests" and what they are stands behind it.
+        """
         check_is_fitted(self)
         more = [f"{name}: {text}" for name, text in self._facts()]
         proof = self._proof_or_claim()
@@ -155,22 +156,23 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
             more.append("to check the claim, fit again on the training data")
         return "\n".join([self._describe_model(), proof, *more])
 
-    def export_text(self, *, digits: int | None = None, X: Any = None, ascii_only: bool = False) -> str:
-        """The model as a tree of rules, one line per node.
+    def export_text(self, *, X: Any = None, ascii_only: bool = False) -> str:
+        """The model as a tree of rules, one line per node, which decide every row as ``predict`` does.
 
         Parameters
         ----------
-        digits : at least so many significant digits per threshold; None for thresholds that read back exactly
-        X : training rows, to write each threshold as the shortest number that separates them in the same way
+        X : no longer used, and accepted for calls that were written when texts had other numbers than the model
         ascii_only : draw with ASCII characters only
         """
         check_is_fitted(self)
-        rows = None if X is None else self._rows(X)
-        return export_text(self.model_, self._names(), digits=digits, X=rows, ascii_only=ascii_only)
+        return export_text(self.model_, self._names(), ascii_only=ascii_only)
 
     def export_graphviz(self) -> str:
         """The model in the DOT language of Graphviz."""
         check_is_fitted(self)
+        # Start-up time: few models are drawn.
+        from proofwood.show.graphviz import export_graphviz
+
         return export_graphviz(self.model_, self._names(), dashed=self._dashed)
 
     def explain(self, x: Any) -> str:
@@ -201,14 +203,17 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         Parameters
         ----------
         ax : where to draw
-        X : training rows, to write each threshold as the shortest number that separates them in the same way
+        X : no longer used, and accepted for calls that were written when pictures had other numbers than the model
         figsize : inches of a new figure; text shrinks to fit
         title : line above the picture
         palette : colours of ``classes_`` in their order, or from labels to colours
         legend : whether to name the colours; of many classes the ten that are predicted most
         proof : whether a line below says what is proved
         """
-        return pictures.draw(self, ax, X=X, figsize=figsize, title=title, palette=palette, legend=legend, proof=proof)
+        # Start-up time: likewise.
+        from proofwood.estimators import pictures
+
+        return pictures.draw(self, ax, figsize=figsize, title=title, palette=palette, legend=legend, proof=proof)
 
     def plot_trace(
         self, ax: Any = None, *, figsize: tuple[float, float] | None = None, title: str | None = None
@@ -222,15 +227,24 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         title : line above the picture
         """
         check_is_fitted(self)
+        # Start-up time: likewise.
+        from proofwood.show.trace import plot_trace
+
         return plot_trace(self.result_, ax, figsize=figsize, title=title)
 
     def _repr_html_inner(self) -> str:
         """What a notebook shows: scikit-learn's box of parameters, then the picture and the proof."""
+        # Start-up time: likewise.
+        from proofwood.estimators import pictures
+
         return f"{super()._repr_html_inner()}{pictures.notebook(self)}"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         shown: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
         if "text/html" in shown:
+            # Start-up time: likewise.
+            from proofwood.estimators import pictures
+
             shown["text/html"] += pictures.notebook(self)
         return shown
 
@@ -259,6 +273,10 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
+        # Start-up time: not every model is saved.
+        from proofwood.estimators.saved_result import saved_result
+        from proofwood.model import storage
+
         saved = storage.SavedModel(
             table=self.model_,
             classes=self.classes_,
@@ -281,6 +299,7 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
             levels={j: column.levels for j, column in self.categories_.items() if column.levels},
             kinds={j: column.kind for j, column in enumerate(self.schema_.columns)},
             gaps=self.schema_.gaps,
+            zones={j: column.zone for j, column in enumerate(self.schema_.columns) if column.zone is not None},
         )
 
     def _describe_model(self) -> str:
@@ -296,4 +315,4 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
         gap = getattr(self, "max_gap", 0)
         permitted = gap if is_integer(gap) else gap * float(self.model_.weight[0].sum())
         parts = self._told_parts(self.result_)
-        return reporting.proof_line(self.result_, parts=parts, scope=self._scope(), permitted=permitted)
+        return reporting.proof_line(self.result_, parts=parts, permitted=permitted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 import threading
 import time
@@ -22,6 +21,9 @@ def place() -> str | None:
     Workers of joblib and others share the terminal of the process that started them: their lines would overwrite each
     other. So a line is shown by the main thread of a process that nobody started as a worker.
     """
+    # Start-up time: few watch a search.
+    import multiprocessing
+
     if multiprocessing.parent_process() is not None or multiprocessing.current_process().name != "MainProcess":
         return None
     if threading.current_thread() is not threading.main_thread():

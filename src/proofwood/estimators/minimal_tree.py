@@ -20,11 +20,11 @@ from proofwood.exceptions import DataError
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
-from proofwood.model.reshape import canonical_thresholds, refresh
+from proofwood.model.reshape import preorder, refresh
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.problem import check_depth
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Status
+from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Status, for_these_tests
 
 ENGINES = ("auto", "search", "sat", "inferdt")
 ON_CONFLICT = ("error", "majority")
@@ -59,7 +59,8 @@ class MinimalTreeClassifier(ClassifierOverTests):
         search, which was faster at every width measured. ``"inferdt"`` is Algorithm 3 of Avellaneda (2020) with its
         clauses as printed: slower, and of use for comparisons.
     max_thresholds : as in every learner
-    categorical_features, drop, unseen, time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
+    categorical_features, drop, threshold_rule, unseen : as in every learner
+    time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
 
     Attributes
     ----------
@@ -98,6 +99,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         max_thresholds: int | None = None,
         categorical_features: Any = None,
         drop: Any = None,
+        threshold_rule: str = "shortest",
         unseen: str = "majority",
         time_limit: float | None = 60.0,
         memory_limit: int | str | None = None,
@@ -113,6 +115,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         self.max_thresholds = max_thresholds
         self.categorical_features = categorical_features
         self.drop = drop
+        self.threshold_rule = threshold_rule
         self.unseen = unseen
         self.time_limit = time_limit
         self.memory_limit = memory_limit
@@ -130,16 +133,16 @@ class MinimalTreeClassifier(ClassifierOverTests):
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
     ) -> Posed[MinimalTreeProblem]:
         self._check_parameters()
-        binarizer, rows = self._binarized(X, codes, n_classes, sample_weight)
+        binarizer, rows, scope = self._binarized(X, codes, n_classes, sample_weight)
         learned = rows
         if self.on_conflict == "majority":
             require_clear_majorities(rows, "on_conflict='majority'")
             learned = rows.by_majority()
         max_errors = learned.most_wrong(int(self.max_errors))
         if learned.unavoidable > max_errors:
-            raise DataError(self._conflict(rows))
+            raise DataError(self._conflict(rows, scope, thinned=bool(binarizer.thinned)))
         problem = MinimalTreeProblem(learned, Minimize(self.minimize), self.max_depth, max_errors)
-        return self._posed(problem, binarizer, rows, X, sample_weight)
+        return self._posed(problem, binarizer, rows, X, sample_weight, scope)
 
     def _check_parameters(self) -> None:
         for name, known in (
@@ -155,8 +158,8 @@ class MinimalTreeClassifier(ClassifierOverTests):
         if not is_integer(self.max_errors) or self.max_errors < 0:
             raise ValueError(f"max_errors={self.max_errors!r}: expected an integer from 0, the rows that may be wrong")
 
-    def _conflict(self, rows: RankedRows) -> str:
-        """Counts and shows the rows that contradict each other."""
+    def _conflict(self, rows: RankedRows, scope: tuple[str, ...], *, thinned: bool) -> str:
+        """Counts and shows the rows that contradict each other; ``thinned``: there are more thresholds than tests."""
         group, weights = rows.groups
         torn = np.flatnonzero((weights > 0).sum(axis=1) > 1)
         shown = []
@@ -165,16 +168,17 @@ class MinimalTreeClassifier(ClassifierOverTests):
             first = int(members[0])
             other = int(members[rows.codes[members] != rows.codes[first]][0])
             shown.append(f"{rows.kept[first]} and {rows.kept[other]}")
-        same = "no difference in the tests" if self._limited else "equal values"
-        thresholds = f"raise max_thresholds={self.max_thresholds}, or " if self._limited else ""
+        same = "no difference in the tests" if scope else "equal values"
+        thresholds = f"raise max_thresholds={self.max_thresholds}, or " if thinned else ""
         minority = rows.unavoidable * rows.unit
         if rows.rounding is not None:
             minority = max(Fraction(0), minority - rows.rounding.above)
         return (
             f"{int(np.isin(group, torn).sum())} rows in {torn.size} groups have {same} and different labels, such as "
-            f"rows {', '.join(shown)}. Every tree gets at least {float(minority):g} of them wrong (counted by weight), "
-            f"but max_errors={self.max_errors}. To learn the smallest tree that is right on the majority of each "
-            f"group, {thresholds}pass on_conflict='majority'; or raise max_errors, or correct the rows."
+            f"rows {', '.join(shown)}. Every tree{for_these_tests(scope)} gets at least {float(minority):g} of them "
+            f"wrong (counted by weight), but max_errors={self.max_errors}. To learn the smallest tree that is right on "
+            f"the majority of each group, {thresholds}pass on_conflict='majority'; or raise max_errors, or correct the "
+            "rows."
         )
 
     def _solve(self, problem: Posed[MinimalTreeProblem], limits: Limits, progress: Progress | None) -> Result:
@@ -185,16 +189,21 @@ class MinimalTreeClassifier(ClassifierOverTests):
         if rounded and result.model is not None and rows.real_errors(result.model) > self.max_errors:
             result = self._surely(solve, problem.problem, result, limits)
         if result.model is None:
-            depth = f"no tree of depth at most {self.max_depth} is right on all rows"
+            right = "right on all rows" if self.max_errors == 0 else f"wrong on at most {self.max_errors} rows"
+            size = "" if self.max_depth is None else f" of depth at most {self.max_depth}"
+            depth = f"no tree{size} is {right}"
+            tests = for_these_tests(problem.scope)
             if result.status is Status.INFEASIBLE:
-                raise ValueError(f"{depth} (proved): raise max_depth, or allow errors with max_errors")
+                thresholds = "raise max_thresholds or max_depth" if problem.binarizer.thinned else "raise max_depth"
+                raise ValueError(f"{depth} (proved){tests}: {thresholds}, or allow errors with max_errors")
             if result.stats.stopped_by == "memory_limit":
                 raise MemoryLimitError("memory ended before a tree within max_errors was found")
             raise_ended(result.stats.stopped_by)
             raise TimeoutError(
-                f"the time limit ended the search before it was known whether {depth}: raise time_limit or max_depth"
+                f"the time limit ended the search before it was known whether {depth}{tests}: raise time_limit"
+                + ("" if self.max_depth is None else " or max_depth")
             )
-        lifted = canonical_thresholds(problem.binarizer.lift(result.model), problem.X)
+        lifted = preorder(problem.binarizer.lift(result.model))
         model = refresh(lifted, problem.X, problem.codes, problem.problem.rows.n_classes, problem.weights)
         counted = _counted(model, problem, int(self.max_errors))
         if counted != result.objective:
@@ -255,12 +264,11 @@ class MinimalTreeClassifier(ClassifierOverTests):
         right = "right on every training row" if self.max_errors == 0 else f"wrong on at most {self.max_errors} rows"
         if self.max_errors == 0 and self.on_conflict == "majority":
             right = "right on every training row, but for the minority of contradictory rows,"
-        smaller = {
+        return {
             "depth": f"no tree that is {right} has less depth",
             "nodes": f"no tree that is {right} has less depth, and none of this depth has fewer nodes",
             "nodes-any-depth": f"no tree that is {right} has fewer nodes",
         }[self.minimize]
-        return smaller + (f" (optimal for these tests: max_thresholds={self.max_thresholds})" if self._limited else "")
 
 
 def _engine(name: str, limits: Limits) -> Callable[..., Result]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Hashable, Mapping
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from proofwood.data.binarize import Binarizer
 from proofwood.engines.bdd.solve import ENGINES, RESUMED, solve
+from proofwood.engines.bdd.subset.tree_tests import LARGE, MOST_ROWS, spread, start_of_trees
 from proofwood.engines.interrupts import raise_ended
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
 from proofwood.estimators.parameters import check_checkpoint, is_integer
@@ -21,14 +23,20 @@ from proofwood.estimators.shared_docs import documented
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
-from proofwood.model.reshape import refresh
+from proofwood.model.reshape import refresh, test_of
 from proofwood.parallel.search_file import SearchFile, digest, recorded_rows
 from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.objectives import TreeCost
-from proofwood.problem.ranked import RankedRows
-from proofwood.result import NO_LIMITS, Limits, Progress, Result
+from proofwood.problem.ranked import RankedRows, require_time
+from proofwood.result import NO_LIMITS, Limits, Progress, Result, Status
 
 OBJECTIVES = ("errors", "features")
+_FEW_SHARE, _FEW_SECONDS = 0.3, 1.5e-7
+"""Share of the time limit, and most seconds per row, kept for an answer from some of the rows."""
+_LEAST_SECONDS = 5e-8
+"""Seconds per value that preparing all rows takes at least: with less time left it is not begun."""
+_FEWEST_ROWS = 200
+"""Rows that a first tree wants; of a table that is too wide to read so many, a leaf is the first answer."""
 
 
 @documented
@@ -63,7 +71,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         ``"merge"``). The last two prove nothing about all tests.
     alpha : float in [0, 1], default 0.0
         Price of each inner node, as a share of the total weight. The objective is then errors plus the price of nodes.
-    max_thresholds, categorical_features, drop, unseen, class_weight : as in every learner
+    max_thresholds, categorical_features, drop, threshold_rule, unseen, class_weight : as in every learner
     time_limit : as in every diagram
     memory_limit, n_jobs, callback, verbose : as in every learner
     checkpoint : as in every search that can go on
@@ -110,6 +118,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         max_thresholds: int | None = None,
         categorical_features: Any = None,
         drop: Any = None,
+        threshold_rule: str = "shortest",
         unseen: str = "majority",
         class_weight: str | Mapping[Any, float] | None = None,
         time_limit: float | str | None = "auto",
@@ -128,6 +137,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         self.max_thresholds = max_thresholds
         self.categorical_features = categorical_features
         self.drop = drop
+        self.threshold_rule = threshold_rule
         self.unseen = unseen
         self.class_weight = class_weight
         self.time_limit = time_limit
@@ -150,10 +160,14 @@ class OptimalBDDClassifier(ClassifierOverTests):
         self._check_parameters()
         if self.checkpoint is not None and Path(self.checkpoint).exists():
             self._deadline = None  # what is known is the answer at least, however short the time
-        binarizer, rows = self._binarized(X, codes, n_classes, sample_weight)
+        if self._deadline is not None and self._answers_at_once:
+            left = max(0.0, self._deadline - time.monotonic())
+            self._deadline -= min(_FEW_SHARE * left, _FEW_SECONDS * X.shape[0])
+            require_time(self._deadline, _LEAST_SECONDS * X.size)
+        binarizer, rows, scope = self._binarized(X, codes, n_classes, sample_weight)
         if self.objective == "features":
             require_clear_majorities(rows, "objective='features'")
-        return self._posed(self._over(rows), binarizer, rows, X, sample_weight)
+        return self._posed(self._over(rows), binarizer, rows, X, sample_weight, scope)
 
     def _over(self, rows: RankedRows) -> DiagramProblem:
         """What is asked for, over the tests of ``rows``."""
@@ -168,13 +182,56 @@ class OptimalBDDClassifier(ClassifierOverTests):
             smallest_set=self.tie_break == "size",
         )
 
+    @property
+    def _answers_at_once(self) -> bool:
+        """Whether a diagram is an answer that is not made of all tests."""
+        return self.objective != "features" and self.unknown != "solver"
+
     def _untested(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
     ) -> tuple[Posed[DiagramProblem], Result] | None:
-        if self.objective == "features" or self.unknown == "solver":
+        if not self._answers_at_once:
             return None
-        posed = self._without_tests(X, codes, n_classes, sample_weight)
-        return posed, self._solve_by("search", posed, NO_LIMITS, None)
+        try:
+            posed = self._over_few_tests(X, codes, n_classes, sample_weight)
+        except MemoryError:  # the limit that was reached may be that of memory
+            posed = None
+        if posed is None:
+            posed = self._without_tests(X, codes, n_classes, sample_weight)
+        result = self._solve_by("search", posed, NO_LIMITS, None)
+        result = dataclasses.replace(result, trace=result.trace[-1:])  # there was no other answer before
+        if posed.problem.smallest_set and result.parts[1].objective > 0:
+            # Sets of other tests may have smaller diagrams.
+            size = dataclasses.replace(result.parts[1], lower_bound=0.0, status=Status.FEASIBLE)
+            result = dataclasses.replace(result, parts=(result.parts[0], size))
+        return posed, result
+
+    def _over_few_tests(
+        self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
+    ) -> Posed[DiagramProblem] | None:
+        """The problem over all rows and the tests of good trees of some of them; None where those have no test."""
+        if self.max_features == 0 or self.max_thresholds is not None:  # all rows decide which thresholds are left out
+            return None
+        views = self._views(X)
+        weighed = np.arange(X.shape[0]) if sample_weight is None else np.flatnonzero(sample_weight > 0)
+        width = max(len(views.views), self._n_values(X) // X.shape[0], 1)
+        some = weighed[spread(weighed.size, min(MOST_ROWS, LARGE // width))]
+        if some.size < min(weighed.size, _FEWEST_ROWS):
+            return None
+        over, rows = RankedRows.with_tests(
+            views.values(X[some]),
+            views.by_level,
+            codes[some],
+            n_classes=n_classes,
+            sample_weight=None if sample_weight is None else sample_weight[some],
+        )
+        chosen, stopped_by = start_of_trees(rows, int(self.max_features), Limits(0.0))
+        raise_ended(stopped_by)
+        if not chosen:
+            return None
+        tests = views.tests(over.only(chosen))
+        ranked = RankedRows.from_bits(tests.transform(X), codes, n_classes=n_classes, sample_weight=sample_weight)
+        return self._posed(self._over(ranked), tests, ranked, X, sample_weight)
 
     def _without_tests(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
@@ -273,7 +330,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
         else:
             better = "makes fewer errors" if self.alpha == 0 else "costs less"
             claim = f"no decision diagram over at most {self.max_features} tests {better}"
-        return claim + (f" (optimal for these tests: max_thresholds={self.max_thresholds})" if self._limited else "")
+        return claim
 
 
 def _counted(model: NodeTable, posed: Posed[DiagramProblem]) -> float:
@@ -286,18 +343,20 @@ def _counted(model: NodeTable, posed: Posed[DiagramProblem]) -> float:
     return float(problem.cost.real_cost(problem.rows.real_sum(wrong), model.n_splits))
 
 
-Test = tuple[int, float, tuple[int, ...] | None]
-
-
-def _test(model: NodeTable, node: int) -> Test:
-    levels = None if model.levels is None else model.levels[node]
-    threshold = -math.inf if levels is not None else float(model.threshold[node])
-    return int(model.feature[node]), threshold, None if levels is None else tuple(sorted(levels))
+Test = tuple[Hashable, ...]
 
 
 def _tests(model: NodeTable) -> set[Test]:
-    """The different tests of a diagram."""
-    return {_test(model, node) for node in model.splits()}
+    """The different tests of a diagram; they may differ in where a missing value goes alone."""
+    return {test_of(model, node) for node in model.splits()}
+
+
+def _by_column(test: Test) -> tuple[Any, ...]:
+    """Key by which tests are sorted: column, threshold (level tests first), levels, side of missing values."""
+    column, missing_low, asked = test
+    if isinstance(asked, frozenset):
+        return column, -math.inf, tuple(sorted(asked)), missing_low
+    return column, asked, (), missing_low
 
 
 def _order(model: NodeTable) -> IntArray:
@@ -306,12 +365,12 @@ def _order(model: NodeTable) -> IntArray:
     for node in model.splits():
         for child in (int(model.low[node]), int(model.high[node])):
             if model.feature[child] != LEAF:
-                after[_test(model, child)].add(_test(model, node))
+                after[test_of(model, child)].add(test_of(model, node))
     sorter = TopologicalSorter(after)
     sorter.prepare()
     order: list[int] = []
     while sorter.is_active():
-        ready = sorted(sorter.get_ready(), key=lambda test: (test[0], test[1], test[2] or ()))
-        order += [test[0] for test in ready]
+        ready = sorted(sorter.get_ready(), key=_by_column)
+        order += [_by_column(test)[0] for test in ready]
         sorter.done(*ready)
     return np.array(order, dtype=np.int64)

@@ -18,10 +18,12 @@ from proofwood.data.binarize import Binarizer
 from proofwood.data.columns import refuse
 from proofwood.data.kinds import CATEGORIES
 from proofwood.data.scale import Scaling
+from proofwood.data.views import Limit
 from proofwood.engines.interrupts import ends_all, raise_ended
 from proofwood.engines.skeleton.milp.solve import UNCONFIRMED
 from proofwood.engines.skeleton.oblique.bounds import BY_MARGIN
 from proofwood.engines.skeleton.oblique.cuts import MARGIN
+from proofwood.engines.skeleton.run import LEAVES_ONLY
 from proofwood.engines.skeleton.solve import ENGINES, OBLIQUE_ENGINES, solve
 from proofwood.engines.skeleton.univariate import DEFAULT_SHARES, Shares, steady_shares
 from proofwood.estimators.constraints import (
@@ -47,12 +49,13 @@ from proofwood.estimators.posed_diagram import (
     share_of,
     without_bounds,
 )
+from proofwood.estimators.scope import in_words, limits_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import InfeasibleError, OptimalityWarning
 from proofwood.memory import MemoryLimitError
 from proofwood.model.evaluate import edge_weights
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
-from proofwood.model.reshape import canonical_thresholds, refresh, unroll
+from proofwood.model.reshape import preorder, refresh, unroll
 from proofwood.problem.layered import LayeredCost, LayeredProblem, check_widths
 from proofwood.problem.objectives import least_integer
 from proofwood.problem.ranked import CELL_BYTES, OutOfTime, RankedRows, require_time
@@ -74,8 +77,12 @@ STOPPED = {
 }
 """Reasons that a proof is missing, beside time and Ctrl-C, in words."""
 SCALED = f"{MARGIN:g} of the scaled columns"
-AMONG = f"among hyperplanes that separate by at least {SCALED}"
 SPLITS = ("univariate", "oblique")
+NORMS = {
+    "box": "coefficients and offset between -1 and 1",
+    "l1": "absolute coefficients that add up to at most 1",
+}
+"""What limits oblique splits, in words."""
 TOPOLOGIES = ("diagram", "tree")
 
 
@@ -97,8 +104,12 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     splits : {"univariate", "oblique"}, default "univariate"
         ``"univariate"``: a split asks for one threshold or level. ``"oblique"``: a split asks for the sign of a
         weighted sum; columns must be numbers, and are scaled inside. The model is in the unit of the columns. A sum of
-        several columns counts as a split if it holds its rows 1e-4 of the scaled columns apart; :meth:`summary` and a
-        warning say so where that decides.
+        several columns counts as a split if, within the ``norm``, it holds its rows 1e-4 of the scaled columns apart;
+        :meth:`summary` and a warning say so where that decides.
+    norm : {"box", "l1"}, default "box"
+        How large the coefficients of an oblique split may be, over columns scaled to [0, 1]. ``"box"``: each of them
+        and the offset is in [-1, 1], as in the paper. ``"l1"``: their absolute values add up to at most 1, as in the
+        authors' code; fewer sums hold their rows 1e-4 apart then.
     constraints : sequence of constraints, or one, default ()
         :class:`DemographicParity`, :class:`EqualOpportunity`, :class:`PredictiveEquality`, :class:`EqualizedOdds`,
         :class:`MaxSplits`, :class:`MinSamples`. The first four may have a ``penalty``: they are then no constraints but
@@ -110,7 +121,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         with every constraint as printed; ``"heuristic"``, which proves little.
     topology : {"diagram", "tree"}, default "diagram"
         ``"tree"``: branches do not meet; the ODT of the paper.
-    max_thresholds, categorical_features, drop, unseen : as in every learner
+    max_thresholds, categorical_features, drop, threshold_rule, unseen : as in every learner
     class_weight : as in every learner
     time_limit : as in every diagram
     memory_limit, n_jobs : as in every learner
@@ -157,12 +168,14 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         *,
         alpha: float = 0.1,
         splits: str = "univariate",
+        norm: str = "box",
         constraints: Iterable[Constraint] | Constraint = (),
         engine: str = "auto",
         topology: str = "diagram",
         max_thresholds: int | None = None,
         categorical_features: Any = None,
         drop: Any = None,
+        threshold_rule: str = "shortest",
         unseen: str = "majority",
         class_weight: str | Mapping[Any, float] | None = None,
         time_limit: float | str | None = "auto",
@@ -175,12 +188,14 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         self.widths = widths
         self.alpha = alpha
         self.splits = splits
+        self.norm = norm
         self.constraints = constraints
         self.engine = engine
         self.topology = topology
         self.max_thresholds = max_thresholds
         self.categorical_features = categorical_features
         self.drop = drop
+        self.threshold_rule = threshold_rule
         self.unseen = unseen
         self.class_weight = class_weight
         self.time_limit = time_limit
@@ -241,13 +256,15 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         try:
             if self.splits == "oblique":
                 tests, rows, columns = self._scaled(X, codes, n_classes, sample_weight)
+                scope = in_words(limits_of(self.schema_, self._views(X)), self.schema_)
             else:
-                tests, rows, incomplete = self._tests(X, codes, n_classes, sample_weight)
+                tests, rows, incomplete, scope = self._tests(X, codes, n_classes, sample_weight)
         except (OutOfTime, MemoryError) as error:
             posed = self._to_count(X, codes, n_classes, sample_weight)
             stopped_by = "memory_limit" if isinstance(error, MemoryError) else "time_limit"
             return dataclasses.replace(posed, incomplete=stopped_by)
-        return dataclasses.replace(self._over(tests, rows, X, sample_weight, columns), incomplete=incomplete)
+        posed = self._over(tests, rows, X, sample_weight, columns)
+        return dataclasses.replace(posed, incomplete=incomplete, scope=scope)
 
     def _to_count(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
@@ -272,6 +289,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
                 alpha=self.alpha, total=rows.total, widths=widths, unit=rows.unit, rounding=rows.rounding
             ),
             columns=columns,
+            norm=self.norm,  # type: ignore[arg-type]  # checked by _check_parameters
             tree=self.topology == "tree",
         )
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
@@ -280,8 +298,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
     def _tests(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> tuple[Binarizer, RankedRows, str | None]:
-        """The tests, the rows as ranks, and what kept levels from having a test; None if all have one.
+    ) -> tuple[Binarizer, RankedRows, str | None, tuple[str, ...]]:
+        """The tests, the rows as ranks, what kept levels from having a test (None if all have one), and the scope.
 
         A level is a column of its own, so that a column of 20,000 names makes gigabytes, and within a time limit
         nothing could be done with them. The levels of the most rows have tests then, and the answer claims no proof.
@@ -300,7 +318,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             most, why = max(LEAST_LEVELS, room // (2 * CELL_BYTES * X.shape[0])), "memory_limit"
         if n_levels <= most:
             binarizer, rows = self._ranked(X, nominal, codes, n_classes, sample_weight)
-            return views.tests(binarizer), rows, None
+            tests = views.tests(binarizer)
+            return tests, rows, None, self._scope_of(views, tests)
         ranked = sorted(
             (
                 (count, j, level)
@@ -325,7 +344,14 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         rows = dataclasses.replace(
             rows, ranks=np.delete(rows.ranks, alone, axis=1), tests_of=np.delete(rows.tests_of, alone)
         )
-        return views.tests(binarizer), rows, why
+        tests = views.tests(binarizer)
+        partial = [
+            views.views[j].column
+            for j, (levels, _) in counts.items()
+            if any((j, code) not in kept for code in levels.tolist())
+        ]
+        views = dataclasses.replace(views, limits={Limit.FREQUENT: partial})
+        return tests, rows, why, self._scope_of(views, tests)
 
     def _scaled(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
@@ -369,7 +395,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         refuse(problems)
 
     def _check_parameters(self) -> None:
-        for name, known in (("splits", SPLITS), ("engine", ENGINES), ("topology", TOPOLOGIES)):
+        for name, known in (("splits", SPLITS), ("norm", tuple(NORMS)), ("engine", ENGINES), ("topology", TOPOLOGIES)):
             value = getattr(self, name)
             if not isinstance(value, str) or value not in known:
                 raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(repr, known))}")
@@ -405,7 +431,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             )
         if result.model is None:
             if result.status is Status.INFEASIBLE:
-                raise InfeasibleError(infeasible_text(problem), result)
+                scope = self._scope(problem, result)
+                raise InfeasibleError(infeasible_text(problem, scope), dataclasses.replace(result, scope=scope))
             if result.stats.stopped_by == "memory_limit":
                 raise MemoryLimitError(f"the {self.engine} engine found no diagram")
             raise_ended(result.stats.stopped_by)
@@ -437,7 +464,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         if isinstance(posed.tests, Scaling):
             lifted = posed.tests.lift(model, posed.X)
         else:
-            lifted = canonical_thresholds(posed.tests.lift(model), posed.X)
+            lifted = preorder(posed.tests.lift(model))
         if posed.problem.tree:
             lifted = unroll(lifted)  # a leaf per branch, where the engine has one per class
         return refresh(lifted, posed.X, posed.codes, posed.problem.rows.n_classes, posed.weights)
@@ -446,10 +473,10 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         return share_of(self.model_, problem)
 
     def _finish(self, problem: PosedDiagram) -> None:
-        if self._margin_decides():
+        if self.result_.status is Status.OPTIMAL and _margin_decides(self.result_):
             warnings.warn(
-                f"the answer is proved optimal {AMONG}: rows that some hyperplane tells apart by less count as "
-                "inseparable, so that a diagram with closer hyperplanes may cost less",
+                f"the answer is proved optimal among {self._among()}: rows that some hyperplane tells apart by less "
+                "count as inseparable, so that a diagram with closer hyperplanes may cost less",
                 OptimalityWarning,
                 stacklevel=4,
             )
@@ -487,16 +514,19 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         splits = self.model_.n_splits
         return f"{splits} split{'' if splits == 1 else 's'}"
 
-    def _margin_decides(self) -> bool:
-        """Whether an oblique answer is proved only among hyperplanes that keep the margin."""
-        result = self.result_
-        counted = result.stats.counters.get(BY_MARGIN, 0) > 0
-        return result.status is Status.OPTIMAL and counted and result.stats.proved_by == "conflict bound"
+    def _scope(self, problem: PosedDiagram, result: Result) -> tuple[str, ...]:
+        scope = super()._scope(problem, result)
+        # that nothing meets the constraints is proved by programs whose hyperplanes keep the margin
+        unmet = result.status is Status.INFEASIBLE and self.splits == "oblique"
+        by_margin = _margin_decides(result) or (unmet and result.stats.proved_by != LEAVES_ONLY)
+        return (*scope, f"over {self._among()}") if by_margin else scope
+
+    def _among(self) -> str:
+        """The hyperplanes among which an oblique answer is the best."""
+        return f"hyperplanes with {NORMS[self.norm]} that separate by at least {SCALED}"
 
     def _describe_proof(self) -> str:
         text = super()._describe_proof()
-        if self._margin_decides():
-            text = text.replace("proved optimal:", f"proved optimal {AMONG}:", 1)
         reason = STOPPED.get(self.result_.stats.stopped_by or "")
         return text if reason is None else f"{text}; {reason}"
 
@@ -517,7 +547,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         if self.result_.stats.proved_by is not None:
             lines.insert(0, ("proved by", self.result_.stats.proved_by))
         if self.splits == "oblique":
-            lines.append(("splits", f"thresholds of one column, and hyperplanes that separate by at least {SCALED}"))
+            lines.append(("splits", f"thresholds of one column, and {self._among()}"))
         for constraint in checked(self.constraints):
             if isinstance(constraint, FairnessConstraint):
                 shown = f"worst ratio {self.fairness_[repr(constraint)]:.4g}"
@@ -535,8 +565,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     def _claim(self) -> str:
         kind = "tree" if self.topology == "tree" else "diagram"
         meeting = " that meets the constraints" if any(map(must_be_met, checked(self.constraints))) else ""
-        claim = f"no {self.splits} {kind} of widths {_shown_widths(self.widths)}{meeting} costs less"
-        return claim + (f" (optimal for these tests: max_thresholds={self.max_thresholds})" if self._limited else "")
+        return f"no {self.splits} {kind} of widths {_shown_widths(self.widths)}{meeting} costs less"
 
     def _less(self) -> str:
         return "a larger alpha, smaller widths, MaxSplits, or fewer tests with max_thresholds"
@@ -564,7 +593,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         else:
             raise ValueError(f"constraints are saved as {given!r}: expected names and parameters")
         checked(made)
-        return {**saved, "constraints": made}
+        # What was saved before there was a choice was proved among hyperplanes of this norm.
+        return super()._parameters_from({"norm": "l1", **saved, "constraints": made})
 
     def _columns_to_save(self) -> dict[str, Any]:
         fairness = {"fairness": self.fairness_} if self.fairness_ else {}
@@ -590,6 +620,13 @@ class OptimalDiagramClassifier(ClassifierOverTests):
 
 
 # ------------------------------------------------------------------------------------------------------- internals
+
+
+def _margin_decides(result: Result) -> bool:
+    """Whether the bound of an oblique answer holds only among hyperplanes that keep the margin, or may do so."""
+    raised_by = "conflict bound" if result.status is Status.OPTIMAL else None
+    counted = result.stats.counters.get(BY_MARGIN, 0) > 0
+    return counted and result.lower_bound > 0 and result.stats.proved_by == raised_by
 
 
 def _widths(given: Any) -> tuple[int, ...]:

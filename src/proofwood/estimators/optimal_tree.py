@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.data.kinds import Kind
 from proofwood.data.views import Views
 from proofwood.engines.interrupts import ends_all
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.estimators.base import ProvedClassifier
 from proofwood.estimators.parameters import check_checkpoint
-from proofwood.estimators.posed_tree import PosedTree, Sets, check_few, pooled_at, sets_of, tree_views
+from proofwood.estimators.posed_tree import PosedTree, check_few, pooled_at, tree_views
+from proofwood.estimators.scope import in_words, limits_of
 from proofwood.estimators.shared_docs import documented
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.parallel.search_file import SearchFile, recorded_rows
@@ -23,12 +23,6 @@ from proofwood.problem.objectives import share_of
 from proofwood.problem.problem import TreeProblem, check_depth, check_min_samples_leaf
 from proofwood.problem.recount import holds_leaves, objective
 from proofwood.result import Limits, Progress, Result, bounded_by
-
-_SETS = {
-    Sets.ALL: "over all level sets of {}",
-    Sets.ALL_LOW: "over all level sets of {} where two levels of tests are left, and ordered sets above",
-    Sets.ORDERED: "over ordered sets of {}",
-}
 
 
 @documented
@@ -40,8 +34,8 @@ class OptimalTreeClassifier(ProvedClassifier):
     is chosen with the threshold. A column of text is tested by sets of its levels, missing values being one more level.
     Every set is a candidate: at every node for up to 12 levels, where two levels of tests are left for up to 64. Where
     that is too much, the levels are put into one order by their share of the classes, and every cut of it is a
-    candidate; so they are for more than 10 classes, and for more than 5 levels where leaves have a minimum. The claim
-    of the proof, which ``proofwood fit`` prints, says which columns are tested how. The search is branch and bound with
+    candidate; so they are for more than 10 classes, and for more than 5 levels where leaves have a minimum.
+    ``result_.scope`` and :meth:`summary` say so, with the columns. The search is branch and bound with
     dynamic programming [1]_ and may be stopped at any time; it then keeps the best tree found and a lower bound on what
     any tree can reach.
 
@@ -62,7 +56,8 @@ class OptimalTreeClassifier(ProvedClassifier):
     max_gap : int or float, default 0
         The search may stop with a tree that is at most this far from the optimum: an int counts errors, a float in
         [0, 1) is a share of the total weight. 0 asks for the proven optimum.
-    categorical_features, drop, unseen, class_weight, time_limit, memory_limit, n_jobs : as in every learner
+    categorical_features, drop, threshold_rule, unseen, class_weight : as in every learner
+    time_limit, memory_limit, n_jobs : as in every learner
         A completed search with ``max_gap=0`` gives the same tree for any number.
     callback, verbose : as in every learner
     checkpoint : as in every search that can go on
@@ -101,6 +96,7 @@ class OptimalTreeClassifier(ProvedClassifier):
         max_gap: float = 0,
         categorical_features: Any = None,
         drop: Any = None,
+        threshold_rule: str = "shortest",
         unseen: str = "majority",
         class_weight: str | Mapping[Any, float] | None = None,
         time_limit: float | None = 60.0,
@@ -118,6 +114,7 @@ class OptimalTreeClassifier(ProvedClassifier):
         self.max_gap = max_gap
         self.categorical_features = categorical_features
         self.drop = drop
+        self.threshold_rule = threshold_rule
         self.unseen = unseen
         self.class_weight = class_weight
         self.time_limit = time_limit
@@ -143,7 +140,10 @@ class OptimalTreeClassifier(ProvedClassifier):
             few=self.min_samples_level,
             minimum=self._holds_leaves(),
         )
-        return self._posed(views, X, codes, n_classes, sample_weight)
+        posed = self._posed(views, X, codes, n_classes, sample_weight)
+        few = pooled_at(self.min_samples_level, posed.problem.n_rows)
+        limits = limits_of(self.schema_, views) if self.max_depth else {}  # a leaf has no test
+        return dataclasses.replace(posed, scope=in_words(limits, self.schema_, few=few))
 
     def _holds_leaves(self) -> bool:
         """Whether leaves hold a minimum beyond one row."""
@@ -219,25 +219,4 @@ class OptimalTreeClassifier(ProvedClassifier):
 
     def _claim(self) -> str:
         better = "makes fewer errors" if self.result_.unit == "errors" else "costs less"
-        return f"no tree of depth at most {self.max_depth} {better}{self._over_sets()}"
-
-    def _over_sets(self) -> str:
-        """Which tests of categories a proof speaks of, in words behind it."""
-        names: dict[Sets, list[str]] = {}
-        for j, column in self.schema_.categories.items():
-            if column.kind is not Kind.NOMINAL or j in self.schema_.left_out:
-                continue
-            name = column.name if self.schema_.by_name else f"column {j}"
-            if column.levels:
-                levels = len(column.levels) + (column.missing > 0)
-                tested = sets_of(levels, self.classes_.size, self.max_depth, minimum=self._holds_leaves())
-                names.setdefault(tested, []).append(f"{name} ({len(column.levels)})")
-            else:  # codes, whose number the schema does not hold: ordered sets are among what is tested in any case
-                names.setdefault(Sets.ORDERED, []).append(name)
-        told = [words.format(", ".join(names[tested])) for tested, words in _SETS.items() if tested in names]
-        if not told:
-            return ""
-        if names.keys() - {Sets.ALL}:
-            told[-1] += ", order fixed in advance"
-        pooled = pooled_at(self.min_samples_level, int(self.model_.rows[0]))
-        return " " + "; ".join([*told, *([f"levels under {pooled} rows pooled"] if pooled > 1 else [])])
+        return f"no tree of depth at most {self.max_depth} {better}"

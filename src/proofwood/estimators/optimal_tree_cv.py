@@ -65,7 +65,7 @@ class OptimalTreeCV(FittedClassifier):
     rule : {"one_se", "best"}, default "one_se"
         ``"one_se"``: the fewest leaves within one standard error of the best; ``"best"``: the best.
     min_weight_fraction_leaf, min_samples_level, max_gap : as in :class:`OptimalTreeClassifier`
-    categorical_features, drop, unseen, class_weight : as in every learner
+    categorical_features, drop, threshold_rule, unseen, class_weight : as in every learner
     time_limit : float or None, default 60.0
         Seconds for everything: a quarter is kept for the last fit, the rest is shared out among the fits that are left.
     memory_limit, n_jobs : as in every learner
@@ -92,6 +92,7 @@ class OptimalTreeCV(FittedClassifier):
     scorer_ : function of (classifier, X, y)
     classes_, n_features_in_, feature_names_in_, categories_, schema_, model_, result_, objective_ : as in every learner
     lower_bound_, gap_, status_, trace_, feature_importances_, loaded_ : as in every learner
+        What is proved is the last fit, of the chosen size on all rows; the choice is a matter of the folds.
 
     References
     ----------
@@ -121,6 +122,7 @@ class OptimalTreeCV(FittedClassifier):
         max_gap: float = 0,
         categorical_features: Any = None,
         drop: Any = None,
+        threshold_rule: str = "shortest",
         unseen: str = "majority",
         class_weight: str | Mapping[Any, float] | None = None,
         time_limit: float | None = 60.0,
@@ -139,6 +141,7 @@ class OptimalTreeCV(FittedClassifier):
         self.max_gap = max_gap
         self.categorical_features = categorical_features
         self.drop = drop
+        self.threshold_rule = threshold_rule
         self.unseen = unseen
         self.class_weight = class_weight
         self.time_limit = time_limit
@@ -201,6 +204,7 @@ class OptimalTreeCV(FittedClassifier):
             callback=None,
             verbose=self.verbose,
             unseen=self.unseen,
+            threshold_rule=self.threshold_rule,
         )
         for name in ("max_depth", "alpha", "min_samples_leaf"):
             if not values_of(getattr(self, name)):
@@ -226,6 +230,7 @@ class OptimalTreeCV(FittedClassifier):
             "max_gap",
             "categorical_features",
             "drop",
+            "threshold_rule",
             "class_weight",
             "n_jobs",
         )
@@ -371,6 +376,7 @@ class OptimalTreeCV(FittedClassifier):
             score += (
                 f"; the best, of {found['mean_n_leaves'][top]:g} leaves, {found['mean_test_score'][top]:.4g} ({error})"
             )
+        score += "; what is proved is the last fit, of this size on all rows, not the choice"
         return [("chosen", score), *self.best_estimator_._facts()]
 
     def _claim(self) -> str:

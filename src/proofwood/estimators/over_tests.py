@@ -11,6 +11,7 @@ import numpy as np
 from proofwood.data.binarize import Binarizer, check_max_thresholds
 from proofwood.data.views import Views
 from proofwood.estimators.base import ProvedClassifier
+from proofwood.estimators.scope import in_words, limits_of
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.ranked import RankedRows
@@ -28,6 +29,7 @@ class Posed(Generic[P]):
     binarizer : the tests, in the order of the problem
     X : (n_rows, n_features) columns of the rows of positive weight
     codes, weights : (n_rows,) their true class codes and real weights
+    scope : what the search does not see, as in a result
     """
 
     problem: P
@@ -35,6 +37,7 @@ class Posed(Generic[P]):
     X: FloatArray
     codes: IntArray
     weights: FloatArray
+    scope: tuple[str, ...] = ()
 
 
 class ClassifierOverTests(ProvedClassifier):
@@ -44,8 +47,8 @@ class ClassifierOverTests(ProvedClassifier):
 
     def _binarized(
         self, X: FloatArray, codes: IntArray, n_classes: int, sample_weight: FloatArray | None
-    ) -> tuple[Binarizer, RankedRows]:
-        """The tests that tell rows of positive weight apart, and these rows as ranks.
+    ) -> tuple[Binarizer, RankedRows, tuple[str, ...]]:
+        """The tests that tell rows of positive weight apart, these rows as ranks, and the scope of what they prove.
 
         Raises
         ------
@@ -54,7 +57,12 @@ class ClassifierOverTests(ProvedClassifier):
         """
         views = self._views(X)
         over, rows = self._ranked(views.values(X), views.by_level, codes, n_classes, sample_weight)
-        return views.tests(over), rows
+        tests = views.tests(over)
+        return tests, rows, self._scope_of(views, tests)
+
+    def _scope_of(self, views: Views, tests: Binarizer) -> tuple[str, ...]:
+        """What a search over these tests does not see."""
+        return in_words(limits_of(self.schema_, views, tests), self.schema_, most=self.max_thresholds)
 
     def _views(self, X: FloatArray) -> Views:
         """Columns with gaps, in both ways to order them; categories as codes."""
@@ -80,20 +88,18 @@ class ClassifierOverTests(ProvedClassifier):
         )
 
     def _posed(
-        self, problem: P, binarizer: Binarizer, rows: RankedRows, X: FloatArray, sample_weight: FloatArray | None
+        self,
+        problem: P,
+        binarizer: Binarizer,
+        rows: RankedRows,
+        X: FloatArray,
+        sample_weight: FloatArray | None,
+        scope: tuple[str, ...] = (),
     ) -> Posed[P]:
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         if rows.n_rows < X.shape[0]:
             X, weights = X[rows.kept], weights[rows.kept]
-        return Posed(problem, binarizer, X, rows.codes, weights)
-
-    @property
-    def _limited(self) -> bool:
-        """Whether thresholds were left out, so that the answer is optimal for the tests that were kept."""
-        return self.max_thresholds is not None
-
-    def _scope(self) -> str:
-        return " for these tests" if self._limited else ""
+        return Posed(problem, binarizer, X, rows.codes, weights, scope)
 
 
 def require_clear_majorities(rows: RankedRows, what: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import memory
+from proofwood.data.thresholds import ThresholdRule
 from proofwood.jobs import require_jobs
 
 NO_LIMIT = 1e9
@@ -31,17 +32,21 @@ def check_shared(
     callback: Any,
     verbose: Any,
     unseen: Any = "majority",
+    threshold_rule: Any = "shortest",
     fits_table: bool = False,
 ) -> None:
     """Raise ValueError, or TypeError, on a value that no learner can use.
 
     Parameters
     ----------
-    time_limit, memory_limit, n_jobs, callback, verbose, unseen : as the user passed them
+    time_limit, memory_limit, n_jobs, callback, verbose, unseen, threshold_rule : as the user passed them
     fits_table : whether the learner knows the limit "auto"
     """
     if not isinstance(unseen, str) or unseen not in UNSEEN:
         raise ValueError(f"unseen={unseen!r}: expected one of {', '.join(map(repr, UNSEEN))}")
+    if not isinstance(threshold_rule, str) or threshold_rule not in list(ThresholdRule):
+        known = ", ".join(repr(str(rule)) for rule in ThresholdRule)
+        raise ValueError(f"threshold_rule={threshold_rule!r}: expected one of {known}")
     if time_limit is not None and not (fits_table and isinstance(time_limit, str) and time_limit == AUTO):
         number = isinstance(time_limit, numbers.Real) and not isinstance(time_limit, bool)
         if not number or not time_limit > 0:  # NaN is not above 0

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.markup import escaped
+from proofwood.show.layout import MOST_PLACES, places
 from proofwood.show.plot import plot_tree
 from proofwood.show.plot_layers import plot_layers
 from proofwood.show.svg import model_svg
@@ -16,7 +17,6 @@ def draw(
     model: Any,
     ax: Any,
     *,
-    X: Any,
     figsize: tuple[float, float] | None,
     title: str | None,
     palette: Any,
@@ -26,7 +26,6 @@ def draw(
     """Draw ``model``; the parameters are those of ``plot``. A diagram whose flow is known is drawn in its layers."""
     check_is_fitted(model)
     more: dict[str, Any] = {
-        "X": None if X is None else model._rows(X),
         "figsize": figsize,
         "title": title,
         "palette": palette,
@@ -58,7 +57,7 @@ def notebook(model: Any) -> str:
     said = "<br>".join(escaped(line) for line in model.summary().splitlines())
     table = model.model_
     picture = ""
-    if table.n_nodes <= MOST_NODES:
+    if table.n_nodes <= MOST_NODES and places(table) <= MOST_PLACES:
         kind = "tree" if table.is_tree else "diagram"
         drawn = model_svg(table, model._names(), dashed=model._dashed, name=f"{kind} of {table.n_nodes} nodes")
         picture = f'<div style="overflow:auto;max-height:40em">{drawn}</div>'

@@ -19,7 +19,7 @@ from proofwood.model.reshape import refresh
 from proofwood.model.sums import exact_sums
 from proofwood.problem.layered import LayeredCost, LayeredProblem, Penalty, Rate
 from proofwood.problem.objectives import least_integer
-from proofwood.result import Progress, ProgressEvent, Result, unproved
+from proofwood.result import Progress, ProgressEvent, Result, for_these_tests, unproved
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,6 +37,7 @@ class PosedDiagram:
         ``stopped_by`` of a result; None if all tests are there
     constraints : that the problem has
     groups, classes : group of each row, if a constraint asks for it, and the labels
+    scope : what the search does not see, as in a result
     """
 
     problem: LayeredProblem
@@ -49,6 +50,7 @@ class PosedDiagram:
     constraints: tuple[Constraint, ...] = ()
     groups: Groups | None = None
     classes: npt.NDArray[Any] | None = None
+    scope: tuple[str, ...] = ()
 
 
 def constrained(
@@ -175,8 +177,9 @@ def without_bounds(progress: Progress) -> Progress:
     return report
 
 
-def infeasible_text(posed: PosedDiagram) -> str:
-    """What a user reads where no diagram meets the constraints."""
+def infeasible_text(posed: PosedDiagram, scope: tuple[str, ...]) -> str:
+    """What a user reads where no diagram meets the constraints, of the models in this scope."""
     named = " and ".join(map(repr, posed.constraints)) or "the skeleton"
     advice = "; ".join(f"{constraint!r}: {constraint.advice}" for constraint in posed.constraints)
-    return f"no diagram of widths {posed.problem.widths} meets {named}, which is proved. {advice}"
+    tests = for_these_tests(scope)
+    return f"no diagram of widths {posed.problem.widths} meets {named}{tests}, which is proved. {advice}"

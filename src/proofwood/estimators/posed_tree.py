@@ -10,10 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from proofwood.data.schema import Schema
-from proofwood.data.views import View, Views, class_shares, level_order, pooled, set_ranks
+from proofwood.data.views import Limit, View, Views, class_shares, level_order, pooled, set_ranks
 from proofwood.estimators.parameters import is_integer
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
-from proofwood.model.reshape import canonical_thresholds
 from proofwood.problem.problem import SETS_ANYWHERE, TreeProblem
 
 FEW_ROWS = 30
@@ -26,6 +25,8 @@ SETS_OF_HELD_LEAVES = 5
 """Levels up to which all sets are tested where leaves have a minimum."""
 CLASSES_OF_SETS = 10
 """Classes up to which sets are searched."""
+MOST_EXACT = 2.0**50
+"""Sum of whole weights below which a share of it that is not a half is not a half in float64."""
 
 
 class Sets(StrEnum):
@@ -62,11 +63,13 @@ class PosedTree:
     problem : over the views
     views : of the columns
     X : (n_rows, n_columns) columns of the rows of positive weight
+    scope : what the search does not see, as in a result
     """
 
     problem: TreeProblem
     views: Views
     X: FloatArray
+    scope: tuple[str, ...] = ()
 
     @cached_property
     def counted(self) -> TreeProblem:
@@ -77,7 +80,7 @@ class PosedTree:
         """A tree over the views as one over the columns."""
         if self.problem.X is self.X:
             return table
-        return canonical_thresholds(self.views.lift(table), self.X)
+        return self.views.lift(table)
 
 
 def check_few(few: object) -> None:
@@ -115,6 +118,7 @@ def tree_views(
     minimum : whether leaves hold a minimum of rows or of weight beyond one row
     """
     given: dict[int, Collection[View]] = {}
+    limits: dict[Limit, list[int]] = {}
     kept = weights > 0
     for j in schema.nominal:
         if j in schema.left_out:
@@ -131,7 +135,23 @@ def tree_views(
         n_tested = np.unique(place[rows > 0]).size + gaps
         kind = sets_of(n_tested, n_classes, max_depth, minimum=minimum)
         given[j] = _level_views(j, levels, place, np.flatnonzero(rows), kind, gaps=gaps, minimum=minimum)
-    return Views.of(X, given=given, left_out=schema.left_out)
+        if np.count_nonzero(rare) > 1:
+            limits.setdefault(Limit.POOLED, []).append(j)
+        if kind is Sets.ALL_LOW:
+            limits.setdefault(Limit.ORDERED_ABOVE, []).append(j)
+        elif kind is Sets.ORDERED and not _order_suffices(weights, n_classes, max_depth, minimum=minimum):
+            limits.setdefault(Limit.ORDERED, []).append(j)
+    return replace(Views.of(X, given=given, left_out=schema.left_out), limits=limits)
+
+
+def _order_suffices(weights: FloatArray, n_classes: int, max_depth: int, *, minimum: bool) -> bool:
+    """Whether a cut of the order of :func:`level_order` is the best of all sets: at a single test of two classes.
+
+    The order is that of shares in float64, which tells a share from a half if weights are whole and not too large.
+    """
+    if n_classes > 2 or max_depth > 1 or minimum:
+        return False
+    return bool(np.all(weights == np.floor(weights)) and weights.sum() < MOST_EXACT)
 
 
 def _level_views(

@@ -16,7 +16,7 @@ class ProofReport:
 
     Parameters
     ----------
-    claim : what an optimal status says, in words
+    claim : what an optimal status says, in words, with the scope
     parts : the quantities of the result that the user asked for, each with its own proof; empty where the objective
         of the result says all
     facts : more about the model, as pairs of a short name and a text
@@ -30,4 +30,6 @@ class ProofReport:
 def proof_report(model: ProvedClassifier) -> ProofReport:
     """What is proved about ``model``; scikit-learn's NotFittedError before ``fit``."""
     check_is_fitted(model)
-    return ProofReport(model._claim(), model._told_parts(model.result_), tuple(model._facts()))
+    return ProofReport(
+        f"{model._claim()}{model.result_.within}", model._told_parts(model.result_), tuple(model._facts())
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from proofwood.estimators import live
 from proofwood.model.node_table import LEAF, NodeTable
-from proofwood.result import Part, Progress, ProgressEvent, Result, Status
+from proofwood.result import Figures, Part, Progress, ProgressEvent, Result, Status, figure
 
 LOGGER = logging.getLogger("proofwood")
 _COUNTS = ("errors", "weighted errors")
@@ -22,9 +21,10 @@ _COUNTS = ("errors", "weighted errors")
 def progress_line(event: ProgressEvent, limit: float | None = None) -> str:
     """One line about a running search: seconds, of how many if there is a limit, incumbent, lower bound and gap."""
     of = "" if limit is None else f" of {limit:g}"
+    figures = Figures.of(event)
     return (
-        f"{event.seconds:7.1f}{of} s  objective {shown(event.objective)}  "
-        f"lower bound {shown(event.lower_bound)}  gap {shown(event.gap)}"
+        f"{event.seconds:7.1f}{of} s  objective {figures.objective}  "
+        f"lower bound {figures.lower_bound}  gap {figures.gap}"
     )
 
 
@@ -149,56 +149,54 @@ def model_line(model: NodeTable, size: str) -> str:
     if np.array_equal(model.weight.sum(axis=1), model.rows):
         share = f"{wrong:,.0f} of {rows:,} training rows wrong"
     else:
-        share = f"weight {shown(wrong)} of {shown(total)} wrong on {rows:,} training rows"
+        share = f"weight {figure(wrong)} of {figure(total)} wrong on {rows:,} training rows"
     return f"depth-{model.depth} {kind}, {size}, {share} ({wrong / total:.2%})"
 
 
-def proof_line(result: Result, *, parts: Sequence[Part], scope: str, permitted: float) -> str:
-    """What is proved, and what that took.
+def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> str:
+    """What is proved, of which models, and what that took.
 
     Parameters
     ----------
     result : of the fit
     parts : of the result, as far as the user asked for them
-    scope : what the proof does not speak of, in words behind "proved optimal"
     permitted : gap that the user permits, in the unit of the result
     """
     subproblems = result.stats.counters.get("subproblems")
     effort = [] if subproblems is None else [f"{subproblems:,} subproblems"]
     effort.append(f"{result.stats.seconds:.2f} s")
     if result.parts:
-        by_part = [_part_text(part, scope) for part in parts]
+        by_part = [_part_text(part, " for these tests" if result.scope else "") for part in parts]
+        tests = [f"the tests: {'; '.join(result.scope)}"] if result.scope else []
         ended = [] if result.stats.stopped_by is None else [_ended(result)]
-        return "; ".join([*by_part, ", ".join([*ended, *effort])])
-    bound = f"lower bound {shown(result.lower_bound)}"
-    objective = f"objective {shown(result.objective)}"
+        return "; ".join([*by_part, *tests, ", ".join([*ended, *effort])])
+    figures = Figures.of(result)
+    bound = f"lower bound {figures.lower_bound}"
+    objective = f"objective {figures.objective}"
     if result.unit not in _COUNTS:
         objective += f" ({result.unit})"
-    gap = f"gap {shown(result.gap)}{_relative(result)}"
+    gap = f"gap {figures.gap}{_relative(figures)}"
     if result.status is Status.OPTIMAL:
-        proof = [f"proved optimal: {bound}"] if result.unit in _COUNTS else [f"proved optimal: {objective}", bound]
+        proof = [f"proved optimal{result.within}: {bound if result.unit in _COUNTS else objective}"]
+        proof += [] if result.unit in _COUNTS else [bound]
     elif result.status is Status.WITHIN_GAP:
-        proof = [f"proved to be {_within(result, permitted)}: {objective}", bound, gap]
+        proof = [f"proved to be {_within(result, permitted)}{result.within}: {objective}", bound, gap]
     else:
-        proof = [f"not proved, {_ended(result)}: {objective}", bound, gap]
+        proof = [f"not proved, {_ended(result)}: {objective}", f"{bound}{result.within}", gap]
     return ", ".join(proof + effort)
 
 
 def unproved_text(result: Result, less: str) -> str:
     """The warning about a fit that ended before the proof; ``less`` is what to ask for instead."""
+    figures = Figures.of(result)
     more = "raise time_limit (None for no limit)"
     if result.stats.stopped_by == "memory_limit":
         more = "raise memory_limit or the limits of the process, set n_jobs=1"
     return (
-        f"{_ended(result)} before the proof was complete: objective {shown(result.objective)} {result.unit}, "
-        f"lower bound {shown(result.lower_bound)}, gap {shown(result.gap)}{_relative(result)}. The model is the "
-        f"best found so far. To finish, {more}, or ask for less: {less}."
+        f"{_ended(result)} before the proof was complete: objective {figures.objective} {result.unit}, "
+        f"lower bound {figures.lower_bound}{result.within}, gap {figures.gap}{_relative(figures)}. The "
+        f"model is the best found so far. To finish, {more}, or ask for less: {less}."
     )
-
-
-def shown(value: float) -> str:
-    """A count without decimals, another number with up to 6 significant digits."""
-    return f"{value:,.0f}" if math.isfinite(value) and value == round(value) else f"{value:,.6g}"
 
 
 def _within(result: Result, permitted: float) -> str:
@@ -209,19 +207,20 @@ def _within(result: Result, permitted: float) -> str:
 
 
 def _part_text(part: Part, scope: str) -> str:
-    found = f"{part.unit} {shown(part.objective)}"
+    figures = Figures.of(part)
+    found = f"{part.unit} {figures.objective}"
     if part.status is Status.OPTIMAL:
         return f"{found} proved optimal{scope}"
     if part.status is Status.WITHIN_GAP:
         return (
-            f"{found} proved best up to rounding (lower bound {shown(part.lower_bound)}; the weights, or alpha, have "
-            "more digits than sums of 64 bits hold)"
+            f"{found} proved best up to rounding{scope} (lower bound {figures.lower_bound}; the weights, or alpha, "
+            "have more digits than sums of 64 bits hold)"
         )
-    return f"{found} not proved best (lower bound {shown(part.lower_bound)})"
+    return f"{found} not proved best (lower bound {figures.lower_bound}{scope})"
 
 
-def _relative(result: Result) -> str:
-    return f" ({result.gap / result.objective:.1%} of the objective)" if result.objective > 0 else ""
+def _relative(figures: Figures) -> str:
+    return f" ({figures.share} of the objective)" if figures.share else ""
 
 
 def _ended(result: Result) -> str:

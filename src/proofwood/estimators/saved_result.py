@@ -6,6 +6,9 @@ from proofwood.model.node_table import NodeTable
 from proofwood.model.storage import SavedResult
 from proofwood.result import Part, ProgressEvent, Result, Stats, Status
 
+UNTOLD = ("the file does not tell which",)
+"""Scope of a result whose file is older than scopes."""
+
 
 def saved_result(result: Result) -> SavedResult:
     """``result`` in plain values, without its model."""
@@ -21,6 +24,7 @@ def saved_result(result: Result) -> SavedResult:
         trace=tuple((event.seconds, event.objective, event.lower_bound) for event in result.trace),
         parts=tuple((p.unit, p.objective, p.lower_bound, str(p.status)) for p in result.parts),
         proved_by=result.stats.proved_by,
+        scope=result.scope,
     )
 
 
@@ -35,4 +39,5 @@ def result_of(saved: SavedResult, model: NodeTable) -> Result:
         stats=Stats(saved.seconds, saved.engine, saved.stopped_by, dict(saved.counters), saved.proved_by),
         trace=tuple(ProgressEvent(*event) for event in saved.trace),
         parts=tuple(Part(unit, objective, bound, Status(status)) for unit, objective, bound, status in saved.parts),
+        scope=UNTOLD if saved.scope is None else saved.scope,
     )

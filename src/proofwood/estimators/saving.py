@@ -14,7 +14,7 @@ from proofwood.model import storage
 from proofwood.model.storage import ModelFileError
 
 
-def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
+def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | None = None) -> Any:
     """The fitted estimator that was saved to ``path``: it predicts the same, and knows what was proved of it.
 
     A file is data: that a proof was found is what it says, and ``summary()`` says so. Numbers that contradict each
@@ -24,6 +24,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     ----------
     path : file written by ``estimator.save(path)`` or ``proofwood fit --out``
     check : refuse a file that was changed after it was written
+    max_bytes : that the model may take in memory, by an estimate; 4 GiB by default
 
     Returns
     -------
@@ -33,12 +34,12 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is no model, truncated, changed, contradicts itself, is of a later version, or of a learner this
-        version does not have.
+        If the file is no model, too large, truncated, changed, contradicts itself, is of a later version, or of a
+        learner this version does not have.
     OSError
         If the file cannot be read.
     """
-    saved = storage.load(path, check=check)
+    saved = storage.load(path, check=check, max_bytes=max_bytes)
     if saved.result is None:
         raise ModelFileError(f"{os.fspath(path)!r} holds a model without its result: expected a saved estimator")
     try:

@@ -16,8 +16,8 @@ sample_weight : (n_samples,) weight of each row, not negative; rows of weight 0 
     # parameters
     "max_thresholds": """\
 max_thresholds : int or None, default None
-    At most so many thresholds per ordered column, nearest to equal shares of the rows; None takes all. A limited
-    answer is optimal for these tests.""",
+    At most so many thresholds per ordered column, nearest to equal shares of the rows; None takes all. Where a column
+    has more, the answer is optimal for these tests, and ``result_.scope`` says so.""",
     "categorical_features": """\
 categorical_features : list of indices or names, boolean mask, or None
     Columns that hold categories without order: numbers that are codes (whole numbers from 0), or text with more
@@ -26,6 +26,11 @@ categorical_features : list of indices or names, boolean mask, or None
     "drop": """\
 drop : list of indices or names, boolean mask, or None
     Columns that are not looked at.""",
+    "threshold_rule": """\
+threshold_rule : {"shortest", "midpoint"}, default "shortest"
+    Which number between two neighbouring values of the training rows at a test is its threshold. ``"shortest"``: the
+    decimal of fewest digits; in columns of whole numbers a whole number, of dates a whole day where one separates
+    them, of 0 and 1 the number 0.5. ``"midpoint"``: the middle. What is proved does not depend on it.""",
     "unseen": """\
 unseen : {"majority", "error"}, default "majority"
     What becomes of a row with a category that training did not have. ``"majority"``: at a test of this category it
@@ -67,20 +72,23 @@ model_ : NodeTable
     The tree or diagram, in the unit of the columns.""",
     "result_": """\
 result_ : Result
-    All that the search found: model, objective, bound, status, statistics, trace.""",
+    All that the search found: model, objective, bound, status, statistics, trace. ``result_.scope`` says what limited
+    the search beyond the shape of the model and the table: ordered sets of levels, levels that were pooled or tested
+    one by one, thresholds and columns that were left out. Columns in ``drop`` are no part of the table.""",
     "objective_": """\
 objective_ : float
     What the model costs.""",
     "lower_bound_": """\
 lower_bound_ : float
-    What no model can undercut.""",
+    What no model of the scope can undercut.""",
     "gap_": """\
 gap_ : float
     ``objective_`` minus ``lower_bound_``.""",
     "status_": """\
 status_ : Status
     ``"optimal"`` if proved, ``"within_gap"`` if proved up to the gap that is permitted or rounding, else
-    ``"feasible"``.""",
+    ``"feasible"``. It speaks of all models of the shape on the table, over every threshold and every set of levels; of
+    fewer where ``result_.scope`` says so.""",
     "trace_": """\
 trace_ : tuple of ProgressEvent
     Seconds, objective and lower bound at each improvement.""",

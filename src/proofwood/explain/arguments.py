@@ -31,6 +31,16 @@ def count(value: Any, name: str, *, least: int = 0) -> int | None:
     return min(int(value), sys.maxsize)
 
 
+def unstated(**values: Any) -> None:
+    """ValueError if something is stated of a model that is converted already."""
+    given = [name for name, value in values.items() if value is not None]
+    if given:
+        raise ValueError(
+            f"{', '.join(given)}: this model is converted already. State them in explained(model, ...), or in "
+            "Explainer(model, ...)"
+        )
+
+
 def flags(**values: Any) -> None:
     """TypeError unless each is True or False."""
     for name, value in values.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood import memory
+from proofwood.engines.run import Clock
 from proofwood.explain import arguments
 from proofwood.explain.explainer import Explainer
 from proofwood.explain.model.explained import Explained, explained
@@ -65,10 +65,13 @@ class BornAgain:
     ----------
     result : the tree, its size, and what is proved about that
     model : what it equals, and how rows are read
+    reading : how it was checked that the model reads the rows of ``X`` so, see
+        :attr:`proofwood.explain.explanation.Explanation.reading`; empty without ``X``
     """
 
     result: Result
     model: Explained = field(repr=False)
+    reading: str = ""
 
     @property
     def tree(self) -> NodeTable:
@@ -122,22 +125,21 @@ class BornAgain:
             levels={j: given.levels for j, given in enumerate(inputs) if given.levels},
             kinds={j: given.shown_as for j, given in enumerate(inputs) if given.shown_as is not None},
             gaps=[j for j, given in enumerate(inputs) if given.missing],
+            zones={j: given.zone for j, given in enumerate(inputs) if given.zone is not None},
         )
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """(n_rows,) classes that the tree predicts, for rows as the model takes them."""
         return np.asarray(self.model.classes[evaluate.predict(self.tree, self.model.read(X))])
 
-    def export_text(self, *, digits: int | None = DIGITS, ascii_only: bool = False) -> str:
-        """The tree as rules, one line per node; see :func:`proofwood.export_text`.
+    def export_text(self, *, ascii_only: bool = False) -> str:
+        """The tree as rules, one line per node, which decide as the model does for every float64.
 
         Parameters
         ----------
-        digits : significant digits of thresholds, and as many more as tell them apart; None for all, with which the
-            text decides as the model does for every float64
         ascii_only : draw with ASCII characters only
         """
-        return export_text(self.tree, self.labels, digits=digits, ascii_only=ascii_only)
+        return export_text(self.tree, self.labels, ascii_only=ascii_only)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the tree; options are those of :func:`proofwood.plot_tree`."""
@@ -152,13 +154,12 @@ class BornAgain:
         ----------
         time_limit : seconds for all leaves
         """
-        limit = arguments.seconds(time_limit)
-        end = None if limit is None else time.monotonic() + limit
+        clock = Clock.of(arguments.seconds(time_limit))
         oracle = make_oracle("auto", self.model.scores)
         boxes = boxes_of(self.model, self.tree)
         equal = 0
         for low, high, label in boxes:
-            done, row = _other(self.model, oracle, (low, high), label, end)
+            done, row = _other(self.model, oracle, (low, high), label, clock)
             if not done or row is not None:
                 return Checked(len(boxes), equal, row)
             equal += 1
@@ -182,7 +183,7 @@ class BornAgain:
 
 
 def _other(
-    model: Explained, oracle: Oracle, box: tuple[IntArray, IntArray], label: int, end: float | None
+    model: Explained, oracle: Oracle, box: tuple[IntArray, IntArray], label: int, clock: Clock
 ) -> tuple[bool, FloatArray | None]:
     """Whether the search came to its end, and a row of a box that has another class, None if it found none.
 
@@ -191,10 +192,9 @@ def _other(
     waiting = [box]
     while waiting:
         low, high = waiting.pop()
-        left = None if end is None else end - time.monotonic()
-        if left is not None and left <= 0:
+        if clock.over:
             return False, None
-        answer = oracle.ask_box(low, high, label, seconds=left)
+        answer = oracle.ask_box(low, high, label, seconds=clock.seconds_left)
         if answer.changes is False:
             continue
         if answer.witness is None:
@@ -220,6 +220,7 @@ def born_again(
     objective: BornAgainObjective = "leaves",
     max_depth: int | None = None,
     X: Any = None,
+    output: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
 ) -> BornAgain:
@@ -233,6 +234,7 @@ def born_again(
     objective : ``"leaves"``: fewest leaves; ``"depth"``: least depth, and among these trees fewest leaves
     max_depth : of the tree; any by default
     X : rows to be counted at the nodes, and on which the conversion is checked
+    output : of a model that predicts several targets (outputs, labels) at once: which of them, counted from 0
     time_limit : seconds, None for no limit; the best tree found and a lower bound stand at its end
     memory_limit : bytes that the search may add to the memory of the process, or a text such as "4GB"
 
@@ -274,15 +276,16 @@ def born_again(
     """
     arguments.choice(objective, "objective", OBJECTIVES)
     max_depth = arguments.count(max_depth, "max_depth")
-    seconds = arguments.seconds(time_limit)
-    began = time.monotonic()
+    clock = Clock.of(arguments.seconds(time_limit))
     if isinstance(model, Explainer | Explained):
+        arguments.unstated(output=output)
         read = model.model if isinstance(model, Explainer) else model
     else:
-        read = explained(model, X=X)
+        read = explained(model, X=X, output=output, compared=False)
     read.of_every_row("which tree equals the model")
-    rows = None if X is None else read.read(X)
+    read = read if X is None else read.with_types_of(X)
+    admitted = None if X is None else read.admit(X)
+    rows = None if admitted is None else admitted.values
     with memory.within(memory_limit):
-        left = None if seconds is None else max(0.0, seconds - (time.monotonic() - began))
-        result = smallest_tree(read, objective, max_depth=max_depth, seconds=left, X=rows)
-    return BornAgain(result, read)
+        result = smallest_tree(read, objective, max_depth=max_depth, clock=clock, X=rows)
+    return BornAgain(result, read, "" if admitted is None else admitted.reading)

@@ -1,10 +1,9 @@
-"""Numbers as people write them, on the side of every threshold on which the model has them.
+"""Numbers in few digits, rounded to the side on which a sentence about them stays true.
 
-A test ``x <= t`` of float64 numbers is told exactly by two decimals: ``x <= t``, and ``x < u`` with the next number
-``u``. Where ``t`` is the last float64 that is rounded to some float32 ``a``, as in models that compare in float32, so
-do ``x <= a`` and ``x < b`` with the next float32 ``b``, numbers read in float32. The shortest of these decimals is
-mostly the number that a person would have written: 35.5 for 35.50000190734863. Where all are long, an end is rounded
-*inwards*, so that a text in few digits never says more than what is proved.
+Every number that an explanation prints is a float64 or stands on one side of it: a radius is rounded down, a range
+outwards, and the end of a condition *inwards*, so that no text says more than what is proved. This holds for whoever
+reads the decimal as a number, also where the model compares in float32: of a float32 threshold 35.5, ``x <= 35.5`` is
+true, and the other side is told as ``x >= 35.5001``, since the float64 numbers right above 35.5 go with it.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 
 import numpy as np
 
-from proofwood.model.node_table import FloatArray
-
+DIGITS = 6
+"""Significant digits of a number in a text, unless all are asked for."""
 WRITTEN = 12
 """Significant digits up to which a value of a row is taken for one that somebody wrote: it is shown in full."""
 MOST_DIGITS = 17
@@ -26,11 +25,6 @@ MOST_DIGITS = 17
 def short(value: float) -> str:
     """The shortest decimal that reads back as the same float64; whole numbers without a point."""
     return repr(float(value)).removesuffix(".0")
-
-
-def short_single(value: np.float32) -> str:
-    """The shortest decimal that reads back as the same float32; whole numbers without a point."""
-    return str(value).removesuffix(".0")
 
 
 def n_digits(text: str) -> int:
@@ -44,95 +38,66 @@ def permitted(value: float, digits: int) -> int:
     return max(digits, before + 1 if before else 0)
 
 
-def ways_to_tell(threshold: float) -> list[tuple[str, bool]]:
-    """Decimals that tell ``x <= threshold`` exactly: each with whether it is ``x <= decimal``, else ``x < decimal``.
-
-    Those of few digits come first, and ``<=`` before ``<``. Numbers are read in float64; where they may be read in
-    float32, as the model does, the decimals of that come with the others.
-    """
-    after = math.nextafter(threshold, math.inf)
-    found = [(short(threshold), True), (short(after), False)]
-    with np.errstate(over="ignore", under="ignore"):
-        low, high = np.float32(threshold), np.float32(after)
-    if low < high and np.isfinite(low) and np.isfinite(high):
-        found += [(short_single(low), True), (short_single(high), False)]
-    return sorted(
-        (way for way in found if math.isfinite(float(way[0]))), key=lambda way: (n_digits(way[0]), not way[1])
-    )
+def at_most(value: float, digits: int = DIGITS) -> str:
+    """A number rounded down: the greatest decimal of so many digits that is not above it."""
+    return next(_on_side(value, digits, ROUND_FLOOR))
 
 
-def upper_end(threshold: float, digits: int | None, inside: float = math.nan) -> tuple[str, bool]:
-    """A decimal for the end of ``x <= threshold``, and whether it is meant with ``<`` and not with ``<=``.
+def at_least(value: float, digits: int = DIGITS) -> str:
+    """A number rounded up: the least decimal of so many digits that is not below it."""
+    return next(_on_side(value, digits, ROUND_CEILING))
+
+
+def inward(end: float, above: bool, digits: int, inside: float = math.nan, *, is_open: bool = True) -> tuple[str, bool]:
+    """A decimal for the end of an interval of float64 numbers, and whether it is not of the interval itself.
+
+    Of a decimal that is another number than the end, the interval in the text has it, and nothing that is left out.
 
     Parameters
     ----------
-    threshold : finite
-    digits : significant digits, at least; more where ``inside`` needs them. None for the float64 itself
-    inside : a number up to the threshold that must be inside for whoever reads the text; nan for none
+    end : finite
+    above : whether the interval is above its end, else below
+    digits : significant digits, at least; more where ``inside`` needs them
+    inside : a number of the interval that must be inside for whoever reads the text; nan for none
+    is_open : whether the end is not of the interval
     """
-    if digits is None:
-        return short(threshold), False
-    most = permitted(threshold, digits)
-    for text, closed in _few(threshold, most):
-        end = float(text)
-        if not (inside > end or (inside == end and not closed)):
-            return text, not closed
-    for count in range(most, MOST_DIGITS):
-        text = _rounded(threshold, count, ROUND_FLOOR)
-        if math.isfinite(float(text)) and not inside > float(text):
-            return text, False
-    return short(threshold), False
+    if not is_open and n_digits(short(end)) <= permitted(end, digits):
+        return short(end), False
+    last = end if is_open else math.nextafter(end, -math.inf if above else math.inf)  # the next number that is outside
+    for text in _on_side(last, digits, ROUND_CEILING if above else ROUND_FLOOR):
+        number = float(text)
+        if number == last or not (inside < number if above else inside > number):
+            return text, number == last
+    raise AssertionError("the last of these is the number itself")
 
 
-def lower_end(threshold: float, digits: int | None, inside: float = math.nan) -> tuple[str, bool]:
-    """A decimal for the end of ``x > threshold``, and whether it is meant with ``>`` and not with ``>=``.
-
-    Parameters are those of :func:`upper_end`; ``inside`` is above the threshold.
-    """
-    if digits is None:
-        return short(threshold), True
-    most = permitted(threshold, digits)
-    for text, opened in _few(threshold, most):
-        end = float(text)
-        if not (inside < end or (inside == end and opened)):
-            return text, opened
-    for count in range(most, MOST_DIGITS):
-        text = _rounded(threshold, count, ROUND_CEILING)
-        if math.isfinite(float(text)) and not inside <= float(text):
-            return text, True
-    return short(threshold), True
-
-
-def value_text(value: float, digits: int | None, thresholds: FloatArray, same: Callable[[float], bool]) -> str:
-    """A value of a row: as it is, or a shorter decimal that no threshold of its column tells from it.
+def value_text(value: float, digits: int | None, same: Callable[[float], bool]) -> str:
+    """A value of a row: as it is, or a shorter decimal that the model does not tell from it.
 
     Parameters
     ----------
     value : finite
     digits : significant digits, at least; None for the float64 itself
-    thresholds : (q,) of the column, ascending
     same : whether the model takes a number for the value
 
     Returns
     -------
     str
-        "just above 60.2" or "just below 60.2" where the value is next to a threshold, and the number on the other side.
+        "just above 60.2" or "just below 60.2" where the value is the next float64, and 60.2 is on the other side of a
+        threshold.
     """
     exact = short(value)
     if digits is None or n_digits(exact) <= max(WRITTEN, permitted(value, digits)):
         return exact
+    most = permitted(value, digits)
     with np.errstate(over="ignore"):
         single = np.float32(value)
-    if float(single) == value and same(float(short_single(single))):
-        return short_single(single)
-    most = permitted(value, digits)
-    before = math.nextafter(value, -math.inf)
-    for threshold in (value, before):
-        at = int(np.searchsorted(thresholds, threshold))
-        if at < thresholds.size and thresholds[at] == threshold:
-            for text, _ in _few(threshold, most):
-                near = float(text)
-                return text if same(near) else f"just {'above' if near < value else 'below'} {text}"
+    text = str(single).removesuffix(".0")
+    if np.isfinite(single) and (float(single) == value or n_digits(text) <= most) and same(float(text)):
+        return text
+    if (beside := next_to(value, most)) is not None:
+        near = beside.rpartition(" ")[2]
+        return near if same(float(near)) else beside
     for count in range(most, MOST_DIGITS):
         for rounding in (ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING):
             text = _rounded(value, count, rounding)
@@ -141,17 +106,22 @@ def value_text(value: float, digits: int | None, thresholds: FloatArray, same: C
     return exact
 
 
-def _few(threshold: float, most: int) -> Iterator[tuple[str, bool]]:
-    """Exact ways to tell a threshold in few digits, and at last one that is off by the rounding of a midpoint.
+def next_to(value: float, digits: int) -> str | None:
+    """What is said of the float64 next to a number of few digits, "just above 60.2" or "just below 60.2"; else None."""
+    for end, word in ((-math.inf, "above"), (math.inf, "below")):
+        near = short(math.nextafter(value, end))
+        if n_digits(near) <= digits:
+            return f"just {word} {near}"
+    return None
 
-    The midpoint of two short decimals is a short decimal, which float64 may miss by a unit or two in the last place.
-    """
-    for text, closed in ways_to_tell(threshold):
-        if n_digits(text) <= most:
-            yield text, closed
-    near = short(float(f"{threshold:.{WRITTEN}g}"))
-    if n_digits(near) <= most and abs(float(near) - threshold) <= 2 * math.ulp(threshold):
-        yield near, True
+
+def _on_side(value: float, digits: int, rounding: str) -> Iterator[str]:
+    """Decimals on one side of a number, of more and more digits; the last one is the number itself."""
+    for count in range(permitted(value, digits), MOST_DIGITS) if math.isfinite(value) else ():
+        text = _rounded(value, count, rounding)
+        if math.isfinite(float(text)):
+            yield text
+    yield short(value)
 
 
 def _rounded(value: float, digits: int, rounding: str) -> str:

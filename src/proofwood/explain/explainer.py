@@ -6,7 +6,6 @@ The methods are thin: what they do is in :mod:`proofwood.explain.answers`, a fil
 from __future__ import annotations
 
 import functools
-import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +14,8 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from proofwood import memory
+from proofwood.data.kinds import Kind as ColumnKind
+from proofwood.engines.run import Clock
 from proofwood.exceptions import OptimalityWarning
 from proofwood.explain import arguments
 from proofwood.explain.answers.abductive import abductive
@@ -26,12 +27,13 @@ from proofwood.explain.answers.independence import Independence, independence
 from proofwood.explain.answers.learned import Learned, learned
 from proofwood.explain.answers.listing import Listing, enumeration_certificate, listing
 from proofwood.explain.answers.possible import Possible, possible
-from proofwood.explain.answers.reading import ReadRow, filled_in, label_of, read_one
+from proofwood.explain.answers.reading import ReadRow, as_table, read_one
 from proofwood.explain.answers.robustness import Robustness, robustness
 from proofwood.explain.answers.session import Session
 from proofwood.explain.answers.span import Range, span
 from proofwood.explain.explanation import Explanation
 from proofwood.explain.model.explained import Explained, explained
+from proofwood.explain.model.outcomes import Within
 from proofwood.explain.model.prices import Metric
 from proofwood.explain.model.space import Bounds, Group, Key
 from proofwood.explain.model.tariffs import Weights
@@ -50,7 +52,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST_GAPS = 8
-"""Sets of further columns with missing values for which an explainer keeps another one."""
+"""Spaces of rows, by their missing values and integers, for which an explainer keeps another one."""
 
 
 def _within_memory(method: Callable[P, R]) -> Callable[P, R]:
@@ -91,7 +93,8 @@ class Explainer:
     Parameters
     ----------
     model : fitted classifier or regressor: trees, forests, bagged or boosted trees of scikit-learn, XGBoost, LightGBM,
-        CatBoost, pipelines that end in one, and proofwood's own trees and diagrams; the path of an ONNX file of trees.
+        CatBoost, and proofwood's own trees and diagrams; pipelines that end in one, and searches, votes, bags,
+        thresholds and calibrations of them; the path of a file of trees in ONNX, or of XGBoost, LightGBM or CatBoost.
         Or what ``explained(model)`` gives
     target : of a regressor, what is asked of its numbers: ``(">=", 250_000)``, ``(">", v)``, ``("<=", v)``,
         ``("<", v)``, ``("between", low, high)``, ``("within", distance)`` of the row's own prediction, or a list
@@ -112,13 +115,16 @@ class Explainer:
         are not considered. Of rows that are outliers themselves only changes can be asked for
     X : rows on which the conversion is checked, beside random ones; a frame also says which columns are integers.
         CatBoost's columns of categories need rows in which all categories occur that its trees test
+    output : of a model that predicts several targets (outputs, labels) at once: which of them, counted from 0. Without
+        it such a model is refused, and the message names them
     engine : ``"auto"``, the package's own searches in turn; ``"cdcl"`` (learned clauses) or ``"messages"`` (bounds of
         a relaxation) alone; ``"sat"`` (majority votes), ``"bound"``, ``"cpsat"`` (OR-Tools) or ``"smt"`` (z3)
     time_limit : seconds per explanation, None for no limit; an explanation that ran out of it says so in its status.
-        Reading the model has no limit, and takes about ten seconds for a million nodes
+        Reading the model has no limit, and takes a second or two for a million nodes
     memory_limit : bytes that an explanation may add to the memory of the process, or a text such as "4GB"; None for
         80 % of what the process may still use. One that reached it says so in its status, as with the time, and in a
         warning; what the engine learned from earlier rows is forgotten then
+    max_bytes : that the model of a file may take in memory, by what the file declares; 4 GiB by default
 
     Raises
     ------
@@ -155,9 +161,11 @@ class Explainer:
         knowledge: Iterable[str] | None = None,
         plausible: Any = None,
         X: Any = None,
+        output: int | None = None,
         engine: str = "auto",
         time_limit: float | None = None,
         memory_limit: int | str | None = None,
+        max_bytes: int | None = None,
     ) -> None:
         arguments.choice(engine, "engine", ENGINES)
         memory.bytes_of(memory_limit)
@@ -173,6 +181,8 @@ class Explainer:
             "knowledge": knowledge,
             "plausible": plausible,
             "X": X,
+            "output": output,
+            "max_bytes": max_bytes,
         }
         if isinstance(model, Explained):
             given = [name for name, value in stated.items() if value is not None] + ["vote"] * (vote != "auto")
@@ -185,11 +195,12 @@ class Explainer:
         else:
             self.model = explained(model, vote=vote, **stated)
         self._session = Session(self.model, engine)
-        self._for_gaps: dict[tuple[int, ...], Explainer] = {}
+        self._for_gaps: dict[Any, Explainer] = {}
+        self._for_types: list[Explainer] = []
         self._last: Session | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_for_gaps": {}, "_last": None}
+        return {**self.__dict__, "_for_gaps": {}, "_for_types": [], "_last": None}
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -200,6 +211,7 @@ class Explainer:
         """Give back the memory of what the engine has learned; it begins anew with the next question."""
         self._session.forget()
         self._for_gaps.clear()
+        self._for_types.clear()
         self._last = None
 
     @property
@@ -318,6 +330,9 @@ class Explainer:
     ) -> Explanation:
         """The nearest row of another class, within the bounds, integers staying integers.
 
+        Integers are the columns of ``integer=``, those of which the table of training of an own model or the types of
+        ``X=`` say so, and those of an integer type in ``x`` itself.
+
         Parameters
         ----------
         x : as in every method
@@ -346,7 +361,7 @@ class Explainer:
             Its ``witness`` is the row, its ``distance`` the price, ``lower_bound`` what is proved about all such rows.
             Of status ``"none"`` if it is proved that there is none.
         """
-        case = self._case(x, target, time_limit)
+        case = self._case(x, target, time_limit, typed=True)
         return counterfactual(
             case,
             metric=metric,
@@ -388,7 +403,7 @@ class Explainer:
             every earlier one, at least one of the changed features as it is (``"optimal"``: which is proved; which
             ones, its ``immutable`` says). Fewer than ``limit`` if there are no others, or the time is over.
         """
-        case = self._case(x, target, time_limit)
+        case = self._case(x, target, time_limit, typed=True)
         return counterfactuals(
             case,
             limit=limit,
@@ -447,8 +462,7 @@ class Explainer:
         ValueError
             If a column or category does not exist, or a limit leaves no value.
         """
-        limit = self.time_limit if time_limit is None else arguments.seconds(time_limit)
-        return possible(self._session, where, limit, certificate=certificate)
+        return possible(self._session, where, self._clock(time_limit), certificate=certificate)
 
     @_within_memory
     def independent_of(
@@ -472,8 +486,7 @@ class Explainer:
         ValueError
             If a feature, column or category does not exist, or a limit leaves no value.
         """
-        limit = self.time_limit if time_limit is None else arguments.seconds(time_limit)
-        return independence(self._session, feature, where, limit)
+        return independence(self._session, feature, where, self._clock(time_limit))
 
     @_within_memory
     def range(
@@ -501,8 +514,7 @@ class Explainer:
         TimeoutError
             If the time is over before any row of the region is found.
         """
-        limit = self.time_limit if time_limit is None else arguments.seconds(time_limit)
-        return span(self._session, {} if where is None else where, target, limit)
+        return span(self._session, {} if where is None else where, target, self._clock(time_limit))
 
     @documented
     def enumerate(
@@ -568,7 +580,7 @@ class Explainer:
         list of Learned
             Those with most support first: ``text`` is the condition, ``support`` the number of these rows.
         """
-        return learned(self.model, X, min_support)
+        return learned(self.model.with_types_of(X), X, min_support)
 
     def explain(self, X: Any, **options: Any) -> Explanations:
         """Explain every row of a table.
@@ -578,7 +590,7 @@ class Explainer:
         X : rows, as the model takes them
         options : those of :func:`proofwood.explain.table.batch.explain_rows`: ``kind``, ``n_jobs``, ``path``, ...
         """
-        return explain_rows(self, X, **options)
+        return explain_rows(self.with_types_of(X), X, **options)
 
     # -------------------------------------------------------------------------------------------------------- questions
 
@@ -655,27 +667,48 @@ class Explainer:
 
     def read_row(self, x: Any) -> FloatArray:
         """One row as (n_inputs,) numbers; DataError if it does not fit the model."""
-        return read_one(self.model, x)
+        return np.asarray(read_one(self.model.with_types_of(as_table(x)), x).values[0])
 
     def fresh(self, *, time_limit: float | None) -> Explainer:
         """An explainer of the same model, by the same engine, that has learned nothing yet."""
         return Explainer(self.model, engine=self.engine, time_limit=time_limit, memory_limit=self.memory_limit)
 
-    def with_gaps_of(self, rows: FloatArray) -> Explainer:
-        """The explainer that considers missing values also where some of these rows have one: this one, or another.
+    def with_gaps_of(self, rows: FloatArray, kinds: Mapping[int, ColumnKind] | None = None) -> Explainer:
+        """The explainer over a space that these rows are in: this one, or another.
+
+        It considers missing values also where some of them have one, and any numbers where one has another than an
+        integer.
 
         Parameters
         ----------
         rows : (n_rows, n_inputs) as ``model.read`` gives them
+        kinds : what inputs hold by the types of the rows, where integers are to stay integers
         """
-        model = self.model.with_gaps_of(rows)
+        model = self.model.with_gaps_of(rows, kinds)
         if model is self.model:
             return self
-        if model.missing not in self._for_gaps:
+        space = model.missing, tuple(given.kind for given in model.inputs)
+        if space not in self._for_gaps:
             while len(self._for_gaps) >= MOST_GAPS:
                 self._for_gaps.pop(next(iter(self._for_gaps)))
-            self._for_gaps[model.missing] = Explainer(model, engine=self.engine)
-        other = self._for_gaps[model.missing]
+            self._for_gaps[space] = Explainer(model, engine=self.engine)
+        other = self._for_gaps[space]
+        other.time_limit, other.memory_limit = self.time_limit, self.memory_limit
+        return other
+
+    def with_types_of(self, X: Any) -> Explainer:
+        """The explainer whose steps compute in the types of numbers that a table has: this one, or another.
+
+        Parameters
+        ----------
+        X : rows as the model takes them
+        """
+        if self.model.suits(X):
+            return self
+        other = next((one for one in self._for_types if one.model.suits(X)), None)
+        if other is None:
+            other = Explainer(self.model.with_types_of(X), engine=self.engine)
+            self._for_types = [*self._for_types[-MOST_GAPS + 1 :], other]
         other.time_limit, other.memory_limit = self.time_limit, self.memory_limit
         return other
 
@@ -689,18 +722,31 @@ class Explainer:
             explainer._last = Session(model, explainer.engine)
         return explainer._last
 
-    def _case(self, x: Any, target: Any, time_limit: float | None) -> Case:
-        """What is asked about one row, in the space in which its missing values are: the parameters of all methods."""
-        begin = time.monotonic()
-        limit = self.time_limit if time_limit is None else arguments.seconds(time_limit)
+    def _clock(self, time_limit: float | None) -> Clock:
+        """The clock of a question that begins now."""
+        return Clock.of(self.time_limit if time_limit is None else arguments.seconds(time_limit))
+
+    def _case(self, x: Any, target: Any, time_limit: float | None, *, typed: bool = False) -> Case:
+        """What is asked about one row, in the space in which it is: the parameters of all methods.
+
+        With ``typed`` columns of an integer type in the row hold integers only.
+        """
+        return self._case_by(self._clock(time_limit), x, target, typed=typed)
+
+    def _case_by(self, clock: Clock, x: Any, target: Any, *, typed: bool = False) -> Case:
         if isinstance(x, ReadRow):
             session = self._about(self, x.row)
             if session is not self._session:
                 x = replace(x, label=int(session.model.predict_codes(x.row[np.newaxis])[0]))
-            return Case(session, x, begin, target=target, limit=limit)
-        row = self.read_row(x)[np.newaxis]
-        session = self._about(self.with_gaps_of(row), row[0])
-        cells = session.model.cells(row[0])
-        label = label_of(session.model, row[0], cells)
-        read = ReadRow(row[0], cells, label, filled_in(session.model, x))
-        return Case(session, read, begin, target=target, limit=limit)
+            return Case(session, x, clock, target=target)
+        suited = self.with_types_of(as_table(x))
+        if suited is not self:
+            return suited._case_by(clock, x, target, typed=typed)
+        admitted = read_one(self.model, x)
+        row = admitted.values[0]
+        session = self._about(self.with_gaps_of(admitted.values, admitted.kinds if typed else None), row)
+        relative = isinstance(self.model.outcome, Within)  # classes are those of this row
+        label = session.model.predict_codes(admitted.values)[0] if relative else admitted.codes[0]
+        filled = tuple(np.flatnonzero(admitted.filled[0]).tolist())
+        read = ReadRow(row, session.model.cells(row), int(label), filled, admitted.reading)
+        return Case(session, read, clock, target=target)

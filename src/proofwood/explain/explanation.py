@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from proofwood import memory
+from proofwood.data.kinds import Kind
+from proofwood.engines.run import Clock
 from proofwood.explain import arguments
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.prices import Metric
+from proofwood.explain.decimals import DIGITS, at_least, at_most
+from proofwood.explain.model.door import CHECKED
+from proofwood.explain.model.explained import Explained, model_of
+from proofwood.explain.model.kept import Rejoined
+from proofwood.explain.model.linear import read_constraints
+from proofwood.explain.model.outline import Outline
+from proofwood.explain.model.prices import Metric, stated_prices
 from proofwood.explain.oracles.engines import ENGINES, make_oracle
 from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.proofs.certificate_content import among
+from proofwood.explain.proofs.certificate_content import among, kinds_content, typed
 from proofwood.explain.proofs.checked import NAME as BOXES
 from proofwood.explain.proofs.checked import CheckedOracle
-from proofwood.explain.proofs.verify import Verified, verify
-from proofwood.explain.proofs.verify_distance import verify_distance
-from proofwood.explain.rule import DIGITS, Condition, conditions, treated_text
+from proofwood.explain.proofs.verify import Verified, verify, verify_none
+from proofwood.explain.proofs.verify_distance import allowed, verify_distance
+from proofwood.explain.rule import Condition, conditions, treated_text
 from proofwood.explain.show import told
 from proofwood.explain.show.plot import plot_explanation
 from proofwood.model.node_table import FloatArray, IntArray
@@ -36,12 +43,14 @@ ExplanationKind = Literal["abductive", "contrastive", "counterfactual"]
 VERIFY_SECONDS = 60.0
 """Limit of a second look, where none is given."""
 
+_SLACK = 2.0**-48
+"""Share of a distance that the rounding of its sum in float64 is below."""
 UP_TO_ROUNDING = " up to rounding"
 """End of the status where another class is possible by the bounds on rounding, and the model does not show it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Rejoined):
     """Why a model predicts a class for a row, or what would change it.
 
     Parameters
@@ -66,7 +75,8 @@ class Explanation:
     seconds : taken
     calls : questions to the engine
     engine : its name
-    model : the model, its grid and its names
+    model : the model, its grid and its names. An explanation that was pickled has its outline (the names, and the
+        thresholds around what is said): all texts are there, and :meth:`with_model` gives the model back
     cells : (n_columns,) cells of the row
     low, high : (n_columns,) least and greatest cells of an abductive explanation; every row inside has the class
     witness_cells : for features cells of rows of another class: for each feature of an abductive explanation a row that
@@ -76,7 +86,9 @@ class Explanation:
     distance : price of the change (counterfactual), else nan
     lower_bound : least number of features, or least distance, that is proved; nan if nothing is
     immutable : features that were asked not to change
-    prices : per column price of each cell, of a counterfactual; None if each changed feature counts 1
+    prices : per column price of each cell, of a counterfactual; None if each changed feature counts 1, and after a
+        pickle
+    asked : ``weights`` and ``within`` of a counterfactual, from which prices are made anew
     metric : how a counterfactual's distance is counted from them
     certificate : what :class:`proofwood.explain.proofs.certificate.Certifier` made, if asked for
     message : why there is no answer, of status ``"impossible"``
@@ -90,6 +102,14 @@ class Explanation:
     found_row : (n_inputs,) the row of a counterfactual, where it is not the one of its cells that is nearest by value:
         prices or constraints decide then; else None
     constraints : texts of the constraints between columns that a counterfactual satisfies
+    reading : how it was checked that the model reads the row as it is read here
+
+        - ``"checked"``: ``model.predict`` of the row, exactly as it was given, is the class that is explained
+        - ``"checked as ..."``: the model does not take the container of the row, and was asked for the same values in
+          another one, such as a frame of pandas
+        - ``"not checked: ..."``: nothing that was given predicts rows, as with trees from a file
+
+        with ``"; columns by place"`` where the model knows no names of columns, and those of a frame were not looked at
     """
 
     kind: ExplanationKind
@@ -118,6 +138,8 @@ class Explanation:
     filled: tuple[int, ...] = ()
     found_row: FloatArray | None = field(default=None, repr=False)
     constraints: tuple[str, ...] = ()
+    reading: str = CHECKED
+    asked: Mapping[str, Any] | None = field(default_factory=dict, repr=False)
 
     @property
     def exact(self) -> bool:
@@ -150,11 +172,11 @@ class Explanation:
 
         Parameters
         ----------
-        digits : significant digits of thresholds, at least. A threshold is told by the shortest decimal that is exact
-            in the float32 or float64 numbers that the model compares, such as 35.5; where that has more digits, it is
-            rounded inwards, so that the rule says no more than what is proved, and still covers the row. A value that
-            the model cannot tell from a threshold is said to be "just above" or "just below" it. None for the float64
-            numbers themselves
+        digits : significant digits of thresholds, at least. A threshold that has more is rounded inwards, so that the
+            rule says no more than what is proved, and still covers the row: of numbers that the model compares in
+            float32, ``x <= 35.5``, and on the other side ``x >= 35.5001``. A value that changes is rounded so that the
+            class is the one named, too; with constraints it is not rounded. The float64 next to a short number is
+            "just above" or "just below" it. None for the float64 numbers themselves
         """
         arguments.count(digits, "digits", least=1)
         return printable(self._rule(digits))
@@ -171,10 +193,14 @@ class Explanation:
             return "unknown"
         parts = []
         for feature in self.features:
-            now, then = told.change_texts(self.model, self.row, self.witness, feature, digits)
+            now, then = told.change_texts(self.model, self.row, self.witness, feature, self._digits(digits))
             treated = treated_text(self.model, self.row, feature, self.filled)
             parts.append(told.change_text(self.model.feature_names[feature], now, then, treated))
         return f"{' and '.join(parts) or 'nothing'} -> {self._class(self.witness_label)}"
+
+    def _digits(self, digits: int | None = DIGITS) -> int | None:
+        """Digits of changes: values that satisfy constraints together are not rounded."""
+        return None if self.constraints else digits
 
     def _claimed(self) -> str:
         """The class, or those that are ruled out."""
@@ -197,8 +223,41 @@ class Explanation:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._summary()}: {self.rule()}>"
 
+    @property
+    def bounds_text(self) -> tuple[str, str]:
+        """The least distance that is proved, rounded down, and the distance, rounded up, in few digits.
+
+        What the rounding of their own sums in float64 may be is taken from the one and added to the other, unless the
+        row found lies exactly there, its columns counted with the weight 1.
+        """
+        exact = None if self.witness is None else self._square()
+        found = []
+        for number, sign in ((self.lower_bound, -1), (self.distance, 1)):
+            sure = not math.isfinite(number) or self.metric == "changes" or exact == Fraction(number) ** 2
+            found.append(number if sure else number * (1 + sign * _SLACK))
+        return at_most(found[0]), at_least(found[1])
+
+    def _square(self) -> Fraction:
+        """The square of the distance of the row found, exactly, if each column has the weight 1."""
+        assert self.witness is not None
+        parts = []
+        for feature in self.features:
+            columns = self.model.inputs_of(feature)
+            if self.model.is_choice(feature):
+                parts.append(Fraction(1))
+                continue
+            for j in columns:
+                now, then = float(self.row[j]), float(self.witness[j])
+                if now != then and not (math.isnan(now) and math.isnan(then)):
+                    plain = math.isfinite(now - then) and self.model.inputs[j].kind is not Kind.NOMINAL
+                    parts.append(abs(Fraction(then) - Fraction(now)) if plain else Fraction(1))
+        if self.metric == "l2":
+            return sum((part**2 for part in parts), Fraction(0))
+        return (max(parts, default=Fraction(0)) if self.metric == "linf" else sum(parts, Fraction(0))) ** 2
+
     def _summary(self) -> str:
-        return f"{self.kind}, {self.status}" + (f", ranges {self.ranges}" if self.ranges else "")
+        told = f"{self.kind}, {self.status}" + (f", ranges {self.ranges}" if self.ranges else "")
+        return told + ("" if self.reading == CHECKED else f", reading {self.reading}")
 
     # -------------------------------------------------------------------------------------------------------- witnesses
 
@@ -223,11 +282,50 @@ class Explanation:
         """Code of the class that the model predicts for :attr:`witness`; -1 without one."""
         if self.witness is None:
             return -1
-        return int(self.model.predict_codes(self.witness[np.newaxis])[0])
+        return int(model_of(self.model, None).predict_codes(self.witness[np.newaxis])[0])
+
+    # ------------------------------------------------------------------------------------------------- without a model
+
+    def _outlined(self) -> dict[str, Any]:
+        made = self.conditions, self.witnesses, self.witness_label  # what is said of them is kept
+        box = {name: one for name, one in (("low", self.low), ("high", self.high)) if one is not None}
+        cells = [self.cells, *self.witness_cells.values(), *box.values()]
+        outline = Outline.of(self.model, list(np.array(cells, dtype=np.int64).T))
+        here = {id(one): outline.cells_here(one) for one in cells}
+        return {
+            **dict(zip(("conditions", "witnesses", "witness_label"), made, strict=True)),
+            **{name: here[id(one)] for name, one in box.items()},
+            "model": outline,
+            "cells": here[id(self.cells)],
+            "witness_cells": {feature: here[id(one)] for feature, one in self.witness_cells.items()},
+            "prices": None,
+            "asked": None if _names_function(self.asked) else self.asked,
+        }
+
+    def _of_row(self) -> FloatArray:
+        return self.row
+
+    def _joined(self, whole: Explained, outline: Outline) -> Explanation:
+        if self.asked is None:
+            raise ValueError(
+                "the prices of this counterfactual are a function, which is not kept with it: ask for it again"
+            )
+        cells, _ = outline.cells_there(self.cells, self.cells, whole)
+        box: dict[str, Any] = {}
+        if self.low is not None and self.high is not None:
+            box = dict(zip(("low", "high"), outline.cells_there(self.low, self.high, whole), strict=True))
+        there = {feature: outline.cells_there(one, one, whole)[0] for feature, one in self.witness_cells.items()}
+        prices = None
+        if self.kind == "counterfactual" and self.status not in ("unknown", "impossible"):
+            stated = {"weights": self.asked.get("weights"), "within": self.asked.get("within")}
+            prices = stated_prices(whole, self.row, cells, self.metric, **stated)
+        return replace(self, model=whole, cells=cells, witness_cells=there, prices=prices, **box)
 
     # ----------------------------------------------------------------------------------------------------------- checks
 
-    def verify(self, engine: str | None = None, *, seconds: float | None = VERIFY_SECONDS) -> Verified:
+    def verify(
+        self, engine: str | None = None, *, seconds: float | None = VERIFY_SECONDS, model: Any = None
+    ) -> Verified:
         """Check the explanation anew with another engine, and its witnesses with the model itself.
 
         Parameters
@@ -240,6 +338,7 @@ class Explanation:
             plausible rows only
         seconds : limit, None for none; what is not known by then is None in the answer, whose ``status`` is then
             "undecided"
+        model : the Explainer that gave the explanation, where it was loaded from a pickle
 
         Returns
         -------
@@ -248,44 +347,61 @@ class Explanation:
             ranges are what :attr:`ranges` says. That no other is smaller is not asked again: the certificate of a
             "smallest" explanation proves it. ``minimal`` of a counterfactual: whether no row of another class
             is nearer. Where the status says "up to rounding", ``minimal`` may be None, and ``doubts`` says why.
+            Of status ``"none"`` it is asked anew whether a row that the options allow has another class; ``status`` is
+            "not checked" where constraints between columns alone rule out such rows.
 
         Raises
         ------
         ValueError
-            If there is nothing to verify.
+            If there is nothing to verify, or the model is not there.
         ImportError
             If the solver of the engine is not installed.
         """
         arguments.choice(engine, "engine", (None, BOXES, *ENGINES))
         seconds = arguments.seconds(seconds, "seconds")
-        if self.status in ("none", "unknown", "impossible"):
-            raise ValueError(f"an explanation of status {self.status!r} has no set of features to verify")
+        if model is not None or isinstance(self.model, Outline):
+            whole = self.with_model(model)
+            return whole.verify(engine, seconds=seconds)
+        if self.status in ("unknown", "impossible"):
+            raise ValueError(f"an explanation of status {self.status!r} claims nothing that could be verified")
         if engine is None and self.model.plausible is not None:
             engine = "cdcl"
         if engine == BOXES:
             self.model.of_every_row("a proof by boxes")
-        until = None if seconds is None else time.monotonic() + seconds
+        clock = Clock.of(seconds)
         with memory.within(None):
-            if self.kind == "counterfactual":
+            if self.kind == "counterfactual" and self.status != "none":
                 other = "cdcl" if engine in (None, BOXES) else str(engine)
                 scores = self.model.scores
                 return verify_distance(
-                    self, oracle=lambda: make_oracle(other, scores), boxes=engine in (None, BOXES), seconds=seconds
+                    self, oracle=lambda: make_oracle(other, scores), boxes=engine in (None, BOXES), clock=clock
                 )
-            return self._verified(BOXES if engine is None else engine, until)
+            return self._verified(BOXES if engine is None else engine, clock)
 
-    def _verified(self, engine: str, until: float | None) -> Verified:
+    def _verified(self, engine: str, clock: Clock) -> Verified:
         plain, scores = self.status.removesuffix(UP_TO_ROUNDING), self.model.scores
         oracle: Oracle = CheckedOracle(scores) if engine == BOXES else make_oracle(engine, scores)
         try:
-            seconds = None if until is None else max(0.0, until - time.monotonic())
+            if self.status == "none":
+                low, high = allowed(scores, self.cells, self.immutable, self.prices)
+                return verify_none(
+                    self.model,
+                    self,
+                    oracle=oracle,
+                    low=low,
+                    high=high,
+                    x=self.row,
+                    targets=self.targets,
+                    constraints=read_constraints(self.constraints, self.model.inputs),
+                    clock=clock,
+                )
             return verify(
                 self.model,
                 self,
                 oracle=oracle,
                 x=self.row,
                 targets=self.targets,
-                seconds=seconds,
+                clock=clock,
                 witnesses=self.witness_cells,
                 exact=not self.status.endswith(UP_TO_ROUNDING),
                 minimal=plain not in ("sufficient", "changing"),
@@ -305,7 +421,15 @@ class Explanation:
         changed = self._changed()
         if self.kind != "abductive" and changed is None:
             return []
-        return told.lines(self.model, self.features, self.row, self.filled, conditions=self.conditions, changed=changed)
+        return told.lines(
+            self.model,
+            self.features,
+            self.row,
+            self.filled,
+            conditions=self.conditions,
+            changed=changed,
+            digits=self._digits(),
+        )
 
     def to_frame(self) -> pl.DataFrame:
         """A frame of polars with a row for each feature of the explanation, in words.
@@ -326,7 +450,7 @@ class Explanation:
 
     def _space(self) -> str:
         """Of which rows something is said, in words that follow a claim; empty where it is all rows."""
-        told, plausible = among(self.model.knowledge.texts), self.model.plausible
+        told, plausible = among(self.model.knowledge.texts) + typed(kinds_content(self.model)), self.model.plausible
         if plausible is not None:
             told += f"; among plausible rows: {plausible.text}"
         return told + (f"; with {' and '.join(self.constraints)}" if self.constraints else "")
@@ -362,7 +486,9 @@ class Explanation:
             "witnesses": {str(feature): self._as_given(row) for feature, row in self.witnesses.items()},
             "targets": None if self.targets is None else [self._class(target) for target in self.targets],
             "knowledge": list(self.model.knowledge.texts),
+            "kinds": kinds_content(self.model),
             "constraints": list(self.constraints),
+            "reading": self.reading,
             "plausible": None if self.model.plausible is None else self.model.plausible.least,
             "distance": _number(self.distance),
             "lower_bound": _number(self.lower_bound),
@@ -379,7 +505,7 @@ class Explanation:
         changed = self._changed()
         if changed is None:
             return []
-        return told.changes(self.model, self.features, self.row, changed, self.filled)
+        return told.changes(self.model, self.features, self.row, changed, self.filled, self._digits())
 
     def _as_given(self, row: FloatArray) -> list[float | None]:
         """A row without the values that the explained one lacks."""
@@ -405,6 +531,13 @@ class Explanation:
         palette : colours of the classes in their order, or from labels to colours
         """
         return plot_explanation(self, ax, figsize=figsize, title=title, palette=palette)
+
+
+def _names_function(stated: Any) -> bool:
+    """Whether a function is part of what was stated, which no pickle holds."""
+    if isinstance(stated, Mapping):
+        return any(_names_function(one) for one in stated.values())
+    return callable(stated)
 
 
 def _number(value: float) -> float | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood import memory
+from proofwood.engines.run import Clock
 from proofwood.explain import arguments
+from proofwood.explain.decimals import DIGITS
 from proofwood.explain.explainer import Explainer
-from proofwood.explain.model.explained import Explained, explained
+from proofwood.explain.model.door import CHECKED
+from proofwood.explain.model.explained import Explained, explained, model_of
+from proofwood.explain.model.kept import Kept, Rejoined
 from proofwood.explain.model.outcomes import Within
+from proofwood.explain.model.outline import Outline
 from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.proofs.checked import CheckedOracle
-from proofwood.explain.rule import DIGITS, Condition, conditions
+from proofwood.explain.rule import Condition, conditions
 from proofwood.explain.search.grow import Points
 from proofwood.explain.search.rules import Region, Wanted, covering_regions
 from proofwood.explain.show.rules import plot_rules
@@ -40,13 +44,13 @@ REASONS = {
 
 
 @dataclass(frozen=True, eq=False)
-class ProvedRule:
+class ProvedRule(Kept):
     """Conditions, and a class that the model gives every row that meets them.
 
     Parameters
     ----------
     region : the cells
-    model : what obeys the rule
+    model : what obeys the rule; its outline, where this was pickled
     n_rows : rows of the table that meet the conditions
     n_new : those of them that meet no rule before
     """
@@ -55,6 +59,16 @@ class ProvedRule:
     model: Explained = field(repr=False)
     n_rows: int
     n_new: int
+
+    def _outlined(self) -> dict[str, Any]:
+        outline = Outline.of(self.model, list(np.stack([self.region.low, self.region.high]).T))
+        return self._with(outline, outline.cells_here(self.region.low), outline.cells_here(self.region.high)).__dict__
+
+    def _with(self, model: Any, low: IntArray, high: IntArray) -> ProvedRule:
+        """The rule about the same region of a model, in its cells."""
+        made = replace(self, model=model, region=replace(self.region, low=low, high=high))
+        made.__dict__["conditions"] = self.conditions
+        return made
 
     @property
     def prediction(self) -> Any:
@@ -113,13 +127,14 @@ class CheckedRules:
 
 
 @dataclass(frozen=True, eq=False)
-class ProvedRules(Sequence[ProvedRule]):
+class ProvedRules(Rejoined, Sequence[ProvedRule]):
     """Rules that a model obeys for every row that meets their conditions, and how much of a table they speak of.
 
     Parameters
     ----------
     rules : by the rows that each adds to those before it
-    model : what obeys them
+    model : what obeys them. Rules that were pickled have its outline: all texts are there, and :meth:`with_model`
+        gives the model back, for :meth:`rule_of`, :meth:`predict` and :meth:`check`
     n_rows : rows of the table
     n_covered : those that meet some rule
     status : why there are no more rules: ``"covered"`` (the wanted share is), ``"max_rules"``, ``"exhausted"``,
@@ -129,6 +144,8 @@ class ProvedRules(Sequence[ProvedRule]):
         made it says nothing
     undecided : questions that stayed open, and counted as answered with no
     seconds : taken
+    reading : how it was checked that the model reads the table so, see
+        :attr:`proofwood.explain.explanation.Explanation.reading`
     """
 
     rules: tuple[ProvedRule, ...]
@@ -140,6 +157,7 @@ class ProvedRules(Sequence[ProvedRule]):
     most_covered: int
     undecided: int
     seconds: float
+    reading: str = CHECKED
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -155,6 +173,21 @@ class ProvedRules(Sequence[ProvedRule]):
         """Share of the rows of the table that meet some rule."""
         return self.n_covered / self.n_rows
 
+    def _outlined(self) -> dict[str, Any]:
+        ends = [end for rule in self.rules for end in (rule.region.low, rule.region.high)]
+        outline = Outline.of(self.model, list(np.array(ends).reshape(-1, len(self.model.grid.columns)).T))
+        rules = (
+            rule._with(outline, outline.cells_here(rule.region.low), outline.cells_here(rule.region.high))
+            for rule in self.rules
+        )
+        return {"model": outline, "rules": tuple(rules)}
+
+    def _joined(self, whole: Explained, outline: Outline) -> ProvedRules:
+        rules = (
+            rule._with(whole, *outline.cells_there(rule.region.low, rule.region.high, whole)) for rule in self.rules
+        )
+        return replace(self, model=whole, rules=tuple(rules))
+
     def rule_of(self, X: Any) -> IntArray:
         """(n_rows,) index of the first rule that each row meets, -1 where it meets none.
 
@@ -162,7 +195,10 @@ class ProvedRules(Sequence[ProvedRule]):
         ----------
         X : rows as the model takes them
         """
-        met = self._met(self.model.read(X))
+        return self._rule_of(model_of(self.model, None).read(X))
+
+    def _rule_of(self, rows: FloatArray) -> IntArray:
+        met = self._met(rows)
         return np.where(met.any(axis=0), met.argmax(axis=0), -1) if len(met) else np.full(met.shape[1], -1)
 
     def predict(self, X: Any, *, otherwise: Any = None) -> npt.NDArray[Any]:
@@ -179,15 +215,15 @@ class ProvedRules(Sequence[ProvedRule]):
             Of objects, with None where no rule speaks; with ``"model"`` as the model itself gives classes.
         """
         arguments.choice(otherwise, "otherwise", (None, "model"))
-        rows = self.model.read(X)
-        rule = self.rule_of(X)
+        admitted = model_of(self.model, None).admit(X)
+        rule = self._rule_of(admitted.values)
         labels = np.array([one.region.label for one in self.rules] + [-1], dtype=np.int64)[rule]
         if otherwise is None:
             classes = np.append(self.model.classes.astype(object), [None])
             return np.asarray(classes[labels])
         silent = labels < 0
         if silent.any():
-            labels[silent] = self.model.predict_codes(rows[silent])
+            labels[silent] = admitted.codes[silent]
         return np.asarray(self.model.classes[labels])
 
     def _met(self, rows: FloatArray) -> BoolArray:
@@ -212,15 +248,13 @@ class ProvedRules(Sequence[ProvedRule]):
         ----------
         time_limit : seconds for all rules
         """
-        limit = arguments.seconds(time_limit)
-        end = None if limit is None else time.monotonic() + limit
-        oracle = CheckedOracle(self.model.scores)
+        clock = Clock.of(arguments.seconds(time_limit))
+        oracle = CheckedOracle(model_of(self.model, None).scores)
         for number, rule in enumerate(self.rules):
-            left = None if end is None else end - time.monotonic()
-            if left is not None and left <= 0:
+            if clock.over:
                 return CheckedRules(len(self), number)
             region = rule.region
-            answer = ask_region(oracle, region.low, region.high, region.label, seconds=left)
+            answer = ask_region(oracle, region.low, region.high, region.label, clock=clock)
             if answer.witness is not None:
                 row = self.model.row(answer.witness, like=np.zeros(len(self.model.inputs)))
                 return CheckedRules(len(self), number, number, row)
@@ -259,6 +293,7 @@ class ProvedRules(Sequence[ProvedRule]):
             "status": self.status,
             "candidates": self.n_candidates,
             "most_covered_by_candidates": self.most_covered,
+            "reading": self.reading,
             "rules": [
                 {
                     "prediction": rule.prediction,
@@ -296,8 +331,9 @@ class ProvedRules(Sequence[ProvedRule]):
 
     def __str__(self) -> str:
         rules = "1 rule" if len(self) == 1 else f"{len(self)} rules"
-        share = f"{self.n_covered} of {self.n_rows} rows ({100 * self.coverage:.1f} %)"
-        return f"{rules} for {share}, obeyed by the model everywhere; {REASONS[self.status]}"
+        share = f"{self.n_covered} of {self.n_rows} rows ({1000 * self.n_covered // self.n_rows / 10:.1f} %)"
+        told = "" if self.reading == CHECKED else f"; reading {self.reading}"
+        return f"{rules} for {share}, obeyed by the model everywhere; {REASONS[self.status]}{told}"
 
 
 def proved_rules(
@@ -307,6 +343,7 @@ def proved_rules(
     max_rules: int = 12,
     coverage: float = 1.0,
     max_conditions: int | None = None,
+    output: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | str | None = None,
     random_state: int = 0,
@@ -323,6 +360,7 @@ def proved_rules(
     max_rules : most rules
     coverage : share of the rows of ``X`` that is wanted: where it is reached, with as few of the candidates as can be
     max_conditions : most conditions of a rule; any number by default. Rules with fewer cover less
+    output : of a model that predicts several targets (outputs, labels) at once: which of them, counted from 0
     time_limit : seconds, None for no limit; the rules found by then are proved all the same
     memory_limit : bytes that the search may add to the memory of the process, or a text such as "4GB"
     random_state : of the choice of rows at which rules begin
@@ -357,8 +395,7 @@ def proved_rules(
     >>> len(rules), rules.check().ok
     (4, True)
     """
-    began = time.monotonic()
-    seconds = arguments.seconds(time_limit)
+    clock = Clock.of(arguments.seconds(time_limit))
     wanted_rules = arguments.count(max_rules, "max_rules", least=1)
     max_conditions = arguments.count(max_conditions, "max_conditions", least=1)
     if wanted_rules is None:
@@ -366,20 +403,20 @@ def proved_rules(
     share = arguments.weight(coverage, "coverage")
     if not 0 < share <= 1:
         raise ValueError(f"coverage={coverage!r}: expected a share of the rows above 0, up to 1")
-    read = _read(model, X)
-    rows = read.read(X)
+    read = _read(model, X, output).with_types_of(X)
+    admitted = read.admit(X)
+    rows = admitted.values
     if not len(rows):
         raise ValueError("X has no rows: expected the table that the rules are to speak of")
     read = read.with_gaps_of(rows)
-    end = None if seconds is None else began + seconds
     with memory.within(memory_limit):
-        cells, back, weight = np.unique(read.cells_of(rows), axis=0, return_inverse=True, return_counts=True)
-        codes = np.zeros(len(cells), dtype=np.int64)
-        codes[back.ravel()] = read.predict_codes(rows)
-        sums = np.sort(read.sums_of(cells), axis=1)
-        lead = sums[:, -1] - sums[:, -2] if sums.shape[1] > 1 else sums[:, -1]
+        cells, codes, weight = read.cells_of(rows), admitted.codes, np.ones(len(rows), dtype=np.int64)
+        lead = weight
+        if not clock.over:  # else nothing is searched, and equal rows may stay apart
+            cells, first, weight = np.unique(cells, axis=0, return_index=True, return_counts=True)
+            codes, lead = codes[first], _lead(read.sums_of(cells))
         wanted = Wanted(int(np.ceil(share * len(rows) - 1e-9)), wanted_rules, max_conditions, random_state)
-        found = covering_regions(make_oracle("auto", read.scores), cells, codes, weight, lead, wanted, end)
+        found = covering_regions(make_oracle("auto", read.scores), cells, codes, weight, lead, wanted, clock)
     rules, done = [], np.zeros(len(cells), dtype=bool)
     for region in found.regions:
         new = region.covers & ~done
@@ -394,16 +431,24 @@ def proved_rules(
         n_candidates=found.n_candidates,
         most_covered=found.chosen.upper_bound,
         undecided=found.undecided,
-        seconds=time.monotonic() - began,
+        seconds=clock.seconds,
+        reading=admitted.reading,
     )
 
 
-def _read(model: Any, X: Any) -> Explained:
+def _lead(sums: IntArray) -> IntArray:
+    """(n_rows,) by how much the greatest sum of a row is above the second."""
+    ordered = np.sort(sums, axis=1)
+    return np.asarray(ordered[:, -1] - ordered[:, -2] if sums.shape[1] > 1 else ordered[:, -1])
+
+
+def _read(model: Any, X: Any, output: int | None) -> Explained:
     """The model as a conversion whose classes are the same for all rows."""
     if isinstance(model, Explainer | Explained):
+        arguments.unstated(output=output)
         read = model.model if isinstance(model, Explainer) else model
     else:
-        read = explained(model, X=X)
+        read = explained(model, X=X, output=output, compared=False)
     if isinstance(read.outcome, Within):
         raise ValueError(
             "target=('within', ...) is about the prediction of one row, and the rules are about many: expected a "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,13 @@ import numpy as np
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
 from proofwood.explain import decimals
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.regions import group_values
+from proofwood.explain.decimals import DIGITS
+from proofwood.explain.model.outline import Space
+from proofwood.explain.model.regions import box_and_clauses, group_values
 from proofwood.explain.model.space import Input
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.printable import printable
 
-DIGITS = 6
-"""Significant digits of thresholds in a rule, unless all are asked for."""
 FEW_LEVELS = 6
 """Categories with an order that a rule lists one by one; of more it names the ends."""
 READ_AS_MISSING = " (read as missing)"
@@ -30,6 +29,10 @@ _BELOW_ZERO = math.nextafter(0.0, -math.inf)
 
 Plain = bool | int | float | str | None
 """A value as JSON knows it: None where it is missing."""
+Limits = tuple[float, float] | frozenset[int]
+"""Least and greatest number, or codes of categories."""
+Within = Mapping[int, Limits]
+"""What a region permits, by input."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class Condition:
     inside : the number of the explained row, which no text leaves out; nan without one
     treated_as : where the row lacks the value, and a step of a pipeline fills it: the text of what it fills in
     for_missing : the number that the model takes for a missing value, if it is all that is permitted; nan else
+    own_numbers : whether the ends are shown to the digit, whatever ``digits`` is asked for, as the model shows them
+    zone : time zone of moments that have one; they are shown in it
     """
 
     feature: int
@@ -65,6 +70,8 @@ class Condition:
     inside: float = math.nan
     treated_as: str | None = None
     for_missing: float = math.nan
+    own_numbers: bool = False
+    zone: str | None = None
 
     def text(self, digits: int | None = DIGITS) -> str:
         """In words.
@@ -75,7 +82,7 @@ class Condition:
             is rounded inwards, so that the text says no more than the condition, and still of the explained row.
             None for the float64 numbers themselves
         """
-        text = self._text(digits)
+        text = self._text(None if self.own_numbers else digits)
         if self.treated_as is not None:
             text += f" ({self.name}: {imputed_text(self.treated_as)})"
         return printable(text)
@@ -107,7 +114,7 @@ class Condition:
 
     def _range(self, digits: int | None) -> str:
         if self.low == self.high:
-            return f"{self.name} = {number_text(self.low, digits, self.shown_as)}"
+            return f"{self.name} = {number_text(self.low, self.shown_as, self.zone)}"
         (low, above), (high, below) = self._lower(digits), self._upper(digits)
         if math.isfinite(self.low) and math.isfinite(self.high):
             return f"{low} {'<' if above else '<='} {self.name} {'<' if below else '<='} {high}"
@@ -117,20 +124,21 @@ class Condition:
 
     def ends(self, digits: int | None = DIGITS) -> tuple[str | None, str | None]:
         """Texts of the two ends of an interval of numbers; None where there is no end."""
+        digits = None if self.own_numbers else digits
         low = self._lower(digits)[0] if math.isfinite(self.low) else None
         return low, self._upper(digits)[0] if math.isfinite(self.high) else None
 
     def _lower(self, digits: int | None) -> tuple[str, bool]:
         """The text of the lower end, and whether it is meant with ``>``."""
-        if not math.isfinite(self.low) or self.shown_as in MOMENTS or not self.low_open:
-            return number_text(self.low, None, self.shown_as), self.low_open or self._between(self.low)
-        return decimals.lower_end(self.low, digits, self.inside)
+        if digits is None or not math.isfinite(self.low) or self.shown_as in MOMENTS:
+            return number_text(self.low, self.shown_as, self.zone), self.low_open or self._between(self.low)
+        return decimals.inward(self.low, True, digits, self.inside, is_open=self.low_open)
 
     def _upper(self, digits: int | None) -> tuple[str, bool]:
         """The text of the upper end, and whether it is meant with ``<``."""
-        if not math.isfinite(self.high) or self.shown_as in MOMENTS or self.high_open:
-            return number_text(self.high, None, self.shown_as), self.high_open and not self._between(self.high)
-        return decimals.upper_end(self.high, digits, self.inside)
+        if digits is None or not math.isfinite(self.high) or self.shown_as in MOMENTS:
+            return number_text(self.high, self.shown_as, self.zone), self.high_open and not self._between(self.high)
+        return decimals.inward(self.high, False, digits, self.inside, is_open=self.high_open)
 
     @property
     def operator(self) -> str:
@@ -214,20 +222,18 @@ class Condition:
     def _end(self, end: float) -> float | str | None:
         if not math.isfinite(end):
             return None
-        return text_of(end, self.shown_as) if self.shown_as in MOMENTS else float(end)
+        return text_of(end, self.shown_as, self.zone) if self.shown_as in MOMENTS else float(end)
 
 
-def number_text(value: float, digits: int | None = DIGITS, shown_as: Kind | None = None) -> str:
-    """A number with few digits, or with as many as tell it from all others; what it is shown as."""
+def number_text(value: float, shown_as: Kind | None = None, zone: str | None = None) -> str:
+    """A number with as many digits as tell it from all others; what it is shown as, in its zone."""
     if math.isnan(value):
         return "missing"
     if shown_as in MOMENTS:
-        return text_of(value, shown_as)
+        return text_of(value, shown_as, zone)
     if shown_as is Kind.BOOLEAN and value in (0, 1):
         return "true" if value else "false"
-    if digits is None or not math.isfinite(value):
-        return decimals.short(value)
-    return decimals.value_text(value, digits, np.empty(0), lambda other: True)
+    return decimals.short(value)
 
 
 def imputed_text(treated_as: str) -> str:
@@ -236,7 +242,7 @@ def imputed_text(treated_as: str) -> str:
 
 
 def conditions(
-    model: Explained,
+    model: Space,
     low: IntArray,
     high: IntArray,
     features: Iterable[int],
@@ -248,7 +254,7 @@ def conditions(
 
     Parameters
     ----------
-    model : Explained
+    model : Space
     low, high : (n_columns,) least and greatest cell of each column
     features : which features
     row : (n_inputs,) a row of the box that no text leaves out
@@ -270,58 +276,75 @@ def shown_as(given: Input) -> Kind | None:
 
 
 def value_text(
-    model: Explained, row: FloatArray, feature: int, digits: int | None = DIGITS, *, filled: Collection[int] = ()
+    model: Space,
+    row: FloatArray,
+    feature: int,
+    digits: int | None = DIGITS,
+    *,
+    filled: Collection[int] = (),
+    within: Within | None = None,
 ) -> str:
     """The value of a feature in a row: as short as it can be without a change of side at any threshold of the model.
 
     Parameters
     ----------
-    model : Explained
+    model : Space
     row : (n_inputs,)
     feature : index of the feature
     digits : significant digits, at least; None for the float64 numbers themselves
     filled : inputs in which the row lacks a value that a step of a pipeline fills in, which the text then says
+    within : from inputs to limits that the value shown keeps, too
     """
     columns = model.inputs_of(feature)
     if model.is_choice(feature):
         return _chosen(model, row, feature) or "none"
     texts = []
     for j in columns:
-        text = input_text(model, j, float(row[j]), digits)
+        text = input_text(model, j, float(row[j]), digits, (within or {}).get(j))
         text = imputed_text(text) if j in filled else text
         texts.append(text if len(columns) == 1 else f"{model.inputs[j].name} {text}")
     return ", ".join(texts)
 
 
-def input_text(model: Explained, j: int, value: float, digits: int | None = DIGITS) -> str:
+def row_text(model: Space, row: FloatArray, within: Within, *, without: Collection[int] = ()) -> str:
+    """All values of a row, ``age = 35, job = clerk``, but of some features, and of categories that no tree tests."""
+    return ", ".join(
+        f"{name} = {value_text(model, row, feature, within=within)}"
+        for feature, name in enumerate(model.feature_names)
+        if feature not in without and model.inputs_of(feature)
+    )
+
+
+def input_text(model: Space, j: int, value: float, digits: int | None = DIGITS, limits: Limits | None = None) -> str:
     """The value of a column of the table, as :func:`value_text` has it."""
     given = model.inputs[j]
-    text = _input_text(model, j, value, digits)
+    text = _input_text(model, j, value, digits, limits)
     if given.for_missing is not None and given.for_missing[0] < value <= given.for_missing[1]:
         text += READ_AS_MISSING
     return text
 
 
-def _input_text(model: Explained, j: int, value: float, digits: int | None) -> str:
+def _input_text(model: Space, j: int, value: float, digits: int | None, limits: Limits | None) -> str:
     given = model.inputs[j]
     if given.levels and not math.isnan(value):
         return given.levels[int(value)] if 0 <= value < len(given.levels) else UNKNOWN
     kind = shown_as(given)
     if kind is not None or math.isnan(value) or given.whole or digits is None:
-        return number_text(value, None, kind)
+        return number_text(value, kind, given.zone)
     mine = [g for g in model.grid.of_input[j] if model.grid.columns[g].role != "missing"]
     tables = [model.grid.columns[g].thresholds for g in mine]
     cuts = np.unique(np.concatenate([np.empty(0), *tables]))
     cell = int(np.searchsorted(cuts, value))
+    least, greatest = (given.low, given.high) if limits is None or isinstance(limits, frozenset) else limits
 
     def same(other: float) -> bool:
-        return given.low <= other <= given.high and int(np.searchsorted(cuts, other)) == cell
+        return least <= other <= greatest and int(np.searchsorted(cuts, other)) == cell
 
-    return decimals.value_text(value, digits, cuts, same)
+    return decimals.value_text(value, digits, same)
 
 
 def plain_value(
-    model: Explained, row: FloatArray, feature: int, *, filled: Collection[int] = ()
+    model: Space, row: FloatArray, feature: int, *, filled: Collection[int] = ()
 ) -> Plain | dict[str, Plain]:
     """The value of a feature in a row as JSON knows it; of several columns, a mapping from their names.
 
@@ -334,7 +357,7 @@ def plain_value(
     return next(iter(found.values())) if len(found) == 1 else found
 
 
-def _plain_input(model: Explained, j: int, row: FloatArray, filled: Collection[int]) -> Plain:
+def _plain_input(model: Space, j: int, row: FloatArray, filled: Collection[int]) -> Plain:
     given, value = model.inputs[j], float(row[j])
     if math.isnan(value) or j in filled:
         return None
@@ -346,7 +369,7 @@ def _plain_input(model: Explained, j: int, row: FloatArray, filled: Collection[i
     return int(value) if given.whole else value
 
 
-def treated_text(model: Explained, row: FloatArray, feature: int, filled: Collection[int]) -> str | None:
+def treated_text(model: Space, row: FloatArray, feature: int, filled: Collection[int]) -> str | None:
     """What a step of a pipeline fills in for a value that the row lacks, as text; None where it has one."""
     columns = [j for j in model.inputs_of(feature) if j in filled]
     if not columns:
@@ -359,13 +382,13 @@ def treated_text(model: Explained, row: FloatArray, feature: int, filled: Collec
     )
 
 
-def _chosen(model: Explained, row: FloatArray, feature: int) -> str | None:
+def _chosen(model: Space, row: FloatArray, feature: int) -> str | None:
     """The category whose 0/1 column is 1."""
     ones = [j for j in model.inputs_of(feature) if row[j] == 1]
     return _short(model.feature_names[feature], model.inputs[ones[0]].name) if ones else None
 
 
-def _choice(model: Explained, low: IntArray, high: IntArray, feature: int) -> list[Condition]:
+def _choice(model: Space, low: IntArray, high: IntArray, feature: int) -> list[Condition]:
     """Permitted columns of a group of which at most one is 1."""
     columns = list(model.scores.features[feature])
     name = model.feature_names[feature]
@@ -389,7 +412,7 @@ def _short(group: str, column: str) -> str:
 
 
 def _of_input(
-    model: Explained,
+    model: Space,
     low: IntArray,
     high: IntArray,
     feature: int,
@@ -424,7 +447,9 @@ def _of_input(
         ends[:2] = after, False  # one value is left, or what is known asks for 0 and more
     if ends[2] == _BELOW_ZERO and not ends[3]:
         ends[2:] = 0.0, True
-    missing = any(high[g] == 1 for g in flags)  # the cells of numbers are about rows that have one
+    if given.shown_as in MOMENTS and not ends[1] and ends[0] < ends[2]:
+        ends[:2] = ends[0] - 1, True  # after a day or a time, rather than a microsecond later
+    missing = any(high[g] == 1 and _gap_comes(model, low, high, g) for g in flags)
     unlimited = not math.isfinite(ends[0]) and not math.isfinite(ends[2])
     if unlimited and (missing or not flags):
         return []
@@ -443,8 +468,19 @@ def _of_input(
             inside=inside,
             treated_as=treated_as,
             for_missing=_for_missing(given, ends[0], ends[2]),
+            own_numbers=given.own_numbers,
+            zone=given.zone,
         )
     ]
+
+
+def _gap_comes(model: Space, low: IntArray, high: IntArray, flag: int) -> bool:
+    """Whether what is known of rows leaves one in a region that lacks a value."""
+    if not model.knowledge:
+        return True
+    box_low, box_high, clauses = box_and_clauses(model.scores, low, high)
+    box_low[flag] = 1
+    return model.grid.has_rows(box_low, box_high, clauses)
 
 
 def _for_missing(given: Input, low: float, high: float) -> float:
@@ -455,7 +491,7 @@ def _for_missing(given: Input, low: float, high: float) -> float:
     return number if below <= low and high <= last else math.nan
 
 
-def _categories(model: Explained, low: IntArray, high: IntArray, mine: Collection[int]) -> list[str]:
+def _categories(model: Space, low: IntArray, high: IntArray, mine: Collection[int]) -> list[str]:
     """Texts of the categories of a column that a box permits."""
     texts: list[str] = []
     for g in mine:

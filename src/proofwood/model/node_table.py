@@ -215,6 +215,39 @@ class NodeTable:
             last = max(last, int(self.normals.indices.max(initial=LEAF)))
         return last + 1
 
+    @cached_property
+    def gap_comes(self) -> BoolArray:
+        """(n_nodes,) whether a row can come to a node that lacks a value which the node tests.
+
+        It cannot where the tests before it send every such row elsewhere. Whether a column may have gaps at all is not
+        looked at.
+        """
+        lacking = [0] * self.n_nodes  # the columns that may be missing, as bits, in some row that comes there
+        lacking[0] = -1
+        comes = np.zeros(self.n_nodes, dtype=np.bool_)
+        low, high, missing_low = self.low.tolist(), self.high.tolist(), self.missing_low.tolist()
+        for node in self.splits():
+            tested = self.tested(node)
+            mine = sum(1 << column for column in tested)
+            comes[node] = bool(lacking[node] & mine)
+            low_goes, high_goes = (lacking[node],) * 2
+            if missing_low[node]:
+                high_goes &= ~mine
+            else:
+                low_goes &= ~mine
+            lacking[low[node]] |= low_goes
+            lacking[high[node]] |= high_goes
+        return comes
+
+    def tested(self, node: int) -> list[int]:
+        """The columns that an inner node tests."""
+        column = int(self.feature[node])
+        if column != OBLIQUE:
+            return [column]
+        assert self.normals is not None
+        columns: list[int] = self.normals.row(node)[0].tolist()
+        return columns
+
     def splits(self) -> Iterator[int]:
         """Inner nodes, parents before children."""
         return iter(np.flatnonzero(self.feature != LEAF).tolist())
@@ -299,7 +332,7 @@ _KINDS: dict[str, type] = {
     "missing_low": np.bool_,
 }
 _COUNTED = frozenset({"label", "weight", "rows"})
-_OF_TESTS = frozenset({"by_levels", "walker", "depth", "node_depths", "is_tree", "n_columns"})
+_OF_TESTS = frozenset({"by_levels", "walker", "depth", "node_depths", "is_tree", "n_columns", "gap_comes"})
 """Cached properties that no label and no count changes."""
 
 

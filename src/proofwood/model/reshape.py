@@ -1,4 +1,4 @@
-"""Rebuild node tables: renumber, prune, merge equal nodes, unroll diagrams, recount rows, move thresholds.
+"""Rebuild node tables: renumber, prune, merge equal nodes, unroll diagrams, recount rows.
 
 Every function returns a new table; nodes come out numbered by :func:`preorder`. Unless its docstring says otherwise, a
 function changes no prediction, for any row.
@@ -11,7 +11,7 @@ from collections.abc import Hashable
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.model.evaluate import check_rows, neighbours, visited
+from proofwood.model.evaluate import check_rows, visited
 from proofwood.model.node_table import LEAF, OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable, Normals
 from proofwood.model.sums import sums_by_digits
 
@@ -83,7 +83,7 @@ def reduce(table: NodeTable) -> NodeTable:
             if low[node] == high[node]:
                 stands_for[node] = low[node]
                 continue
-            key = (*_test(table, node), int(low[node]), int(high[node]))
+            key = (*test_of(table, node), int(low[node]), int(high[node]))
         stands_for[node] = known.setdefault(key, node)
     # A row never visits two nodes that are merged: equal nodes have equally many tests below them, and a walk leaves
     # one test behind at every step. Dropped tests are the exception, and are not counted.
@@ -184,21 +184,6 @@ def refresh(
     return table.changed(label=np.where(rows > 0, weight.argmax(axis=1), table.label), weight=weight, rows=rows)
 
 
-def canonical_thresholds(table: NodeTable, X: npt.ArrayLike) -> NodeTable:
-    """Put each threshold half way between the two neighbouring values that it separates.
-
-    For the test ``x <= t``, these are the largest value ``a <= t`` and the smallest value ``b > t`` among the rows of
-    ``X`` that reach the node. A test with no row on one side keeps its threshold, as do oblique and level tests. No
-    prediction for a row of ``X`` changes; predictions for other rows may.
-    """
-    X = check_rows(table, X)
-    below, above = neighbours(table, X)
-    between = ~np.isnan(below) & ~np.isnan(above)
-    threshold = table.threshold.copy()
-    threshold[between] = midpoints(below[between], above[between])
-    return preorder(with_threshold(table, threshold))
-
-
 def with_absent_levels(table: NodeTable, X: npt.ArrayLike, weights: npt.ArrayLike) -> NodeTable:
     """Put levels that no row of a node has, while other rows of ``X`` do, on the side of the node's larger weight.
 
@@ -222,28 +207,8 @@ def with_absent_levels(table: NodeTable, X: npt.ArrayLike, weights: npt.ArrayLik
     return table.changed(levels=tuple(levels))
 
 
-def midpoints(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
-    """Thresholds half way between ``a < b`` that separate them in float64: ``a <= t < b``.
-
-    ``(a + b) / 2`` correctly rounded, also where ``a + b`` overflows; ``a`` where that rounds to ``b``.
-    """
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        middle = (a + b) / 2
-        middle = np.where(np.isfinite(middle), middle, a / 2 + b / 2)
-    return np.where((a <= middle) & (middle < b), middle, a)
-
-
-def with_threshold(table: NodeTable, threshold: FloatArray) -> NodeTable:
-    """``table`` with other thresholds at its nodes."""
-    return table.changed(threshold=threshold)
-
-
-# -------------------------------------------------------------- internals
-
-
-def _test(table: NodeTable, node: int) -> tuple[Hashable, ...]:
-    """What the inner node asks, as a value that is equal for equal tests."""
+def test_of(table: NodeTable, node: int) -> tuple[Hashable, ...]:
+    """What the inner node asks, gaps included, as a value that is equal for equal tests; the column comes first."""
     feature, missing = int(table.feature[node]), bool(table.missing_low[node])
     if table.levels is not None and table.levels[node] is not None:
         return feature, missing, table.levels[node]
@@ -252,6 +217,9 @@ def _test(table: NodeTable, node: int) -> tuple[Hashable, ...]:
         columns, values = table.normals.row(node)
         return feature, missing, float(table.threshold[node]), tuple(columns.tolist()), tuple(values.tolist())
     return feature, missing, float(table.threshold[node])
+
+
+# -------------------------------------------------------------- internals
 
 
 def depth_first(low: IntArray, high: IntArray, root: int = 0) -> IntArray:

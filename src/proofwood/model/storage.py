@@ -18,15 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.files import read_bounded, write_whole
+from proofwood.files import allowing, beyond, bytes_of_json, read_permitted, write_whole
 from proofwood.model.node_table import IntArray, NodeTable, Normals
 
 FORMAT = "proofwood-model"
 SCHEMA = 1
 """Version of the schema that is written, and the highest that is read."""
 
-MAX_BYTES = 2**29
-"""Most bytes of a model file that is read; a larger one is refused before it fills the memory."""
 MOST_FEATURES = 2**24
 """Most columns that a model of a file may say it has."""
 MAX_NESTING = 64
@@ -58,6 +56,7 @@ class SavedResult:
     trace : (seconds, objective, lower_bound) at each improvement
     parts : (unit, objective, lower_bound, status) of each quantity, where the answer is best in several
     proved_by : what closed the gap, where the engine tells
+    scope : what limited the search beyond the model and the table, in words; None if the file does not tell
     """
 
     status: str
@@ -71,6 +70,7 @@ class SavedResult:
     trace: tuple[tuple[float, float, float], ...] = ()
     parts: tuple[tuple[str, float, float, str], ...] = ()
     proved_by: str | None = None
+    scope: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -157,7 +157,7 @@ def save(model: SavedModel, path: str | os.PathLike[str]) -> None:
     write_whole(path, to_json(model).encode("utf-8"))
 
 
-def load(path: str | os.PathLike[str], *, check: bool = True) -> SavedModel:
+def load(path: str | os.PathLike[str], *, check: bool = True, max_bytes: int | None = None) -> SavedModel:
     """Read a model from ``path``.
 
     Parameters
@@ -165,18 +165,22 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> SavedModel:
     path : file written by :func:`save`
     check : bool
         Refuse a file whose model part was changed after it was written. With False, any consistent file is read.
+    max_bytes : int or None
+        Bytes that the model may take in memory, by an estimate; 4 GiB by default.
 
     Raises
     ------
     ModelFileError
-        If the file is no model, cut off, inconsistent, changed, or of a later schema version.
+        If the file is no model, too large, cut off, inconsistent, changed, or of a later schema version.
     OSError
         If the file cannot be read.
     """
     name = os.fspath(path)
-    content = read_bounded(path, MAX_BYTES)
-    if content is None:
-        raise ModelFileError(f"{name!r} has more than {MAX_BYTES:,} bytes: no model file of proofwood is that large.")
+    with allowing(max_bytes):
+        content, refusal = read_permitted(path)
+        refusal = refusal or beyond(path, bytes_of_json(content), len(content))
+    if refusal is not None:
+        raise ModelFileError(refusal)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -342,6 +346,7 @@ def _result_out(result: SavedResult) -> dict[str, Any]:
             for unit, objective, bound, status in result.parts
         ],
         **({} if result.proved_by is None else {"proved_by": result.proved_by}),
+        **({} if result.scope is None else {"scope": list(result.scope)}),
     }
 
 
@@ -527,6 +532,7 @@ def _result_in(result: dict[str, Any]) -> SavedResult:
         trace=tuple(trace),
         parts=_parts_in(result.get("parts", []), f"{where}.parts"),
         proved_by=None if result.get("proved_by") is None else _word(result, "proved_by", where),
+        scope=None if "scope" not in result else _scope_in(result["scope"], f"{where}.scope"),
     )
 
 
@@ -536,6 +542,13 @@ def _word(mapping: dict[str, Any], key: str, where: str) -> str:
     if not text.isprintable() or len(text) > 200:
         raise ValueError(f"{where}.{key} is {_short(text)}, expected at most 200 printable characters")
     return text
+
+
+def _scope_in(scope: object, where: str) -> tuple[str, ...]:
+    """``result.scope``, texts that are shown as they are."""
+    if not isinstance(scope, list) or not all(isinstance(text, str) and text.isprintable() for text in scope):
+        raise ValueError(f"{where} is {_short(scope)}, expected a list of printable strings")
+    return tuple(scope)
 
 
 def _parts_in(parts: object, where: str) -> tuple[tuple[str, float, float, str], ...]:

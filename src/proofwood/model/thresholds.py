@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from proofwood.model.evaluate import check_rows, neighbours
 from proofwood.model.node_table import LEAF, IntArray, NodeTable
-from proofwood.model.reshape import depth_first, with_threshold
+from proofwood.model.reshape import depth_first
 
 
 class PrecisionError(ValueError):
@@ -51,7 +51,7 @@ def separating_in_float32(table: NodeTable, X: npt.ArrayLike, names: Sequence[st
     moved = (low > threshold) | (high <= threshold)
     last = np.nextafter(high.astype(np.float32), np.float32(-np.inf)).astype(np.float64)
     threshold[moved] = np.where(np.isnan(low), last, low)[moved]
-    return with_threshold(table, threshold)
+    return table.changed(threshold=threshold)
 
 
 def require_levels_of_float32(

@@ -13,6 +13,7 @@ NB_MODULE(_native, module) {
   proofwood::bind_subset(module);
   proofwood::bind_topology(module);
   proofwood::bind_votes(module);
+  proofwood::bind_cells(module);
   proofwood::bind_prices(module);
   proofwood::bind_radius(module);
   proofwood::bind_hitting(module);

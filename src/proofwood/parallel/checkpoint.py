@@ -16,10 +16,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from proofwood.exceptions import CheckpointWarning
 from proofwood.files import is_regular, require_writable, write_whole
 
 VERSION = 2
@@ -58,6 +60,7 @@ class RecordFile:
         self._head = _digest(self.header)
         self._file: BinaryIO | None = None
         self._kept = 0  # bytes of the file that are whole lines
+        self._full = False  # whether the file could not be written any more
 
     def _read(self, path: Path) -> list[Record]:
         """The records of the file that is there."""
@@ -92,6 +95,27 @@ class RecordFile:
             view = view[self._file.write(view) :]
         self._written(self._file)
         self._kept += len(content)
+
+    def _append_if_possible(self, values: Iterable[Record], goes_on: str) -> None:
+        """Write records; where that fails, as on a full disk, warn once and write no more: the work is worth more.
+
+        Parameters
+        ----------
+        goes_on : what becomes of the work, for the warning
+        """
+        if self._full:
+            return
+        try:
+            self._append(values)
+        except OSError as error:
+            self._full = True
+            self.close()
+            warnings.warn(
+                f"{self.path} cannot be written any more ({error.strerror or error}): {goes_on}. What was written "
+                "before is whole, and a later run with the same path continues it",
+                CheckpointWarning,
+                stacklevel=4,
+            )
 
     def _written(self, file: BinaryIO) -> None:
         """What follows each time that something was written."""
@@ -160,13 +184,16 @@ class Checkpoint(RecordFile):
             self._keep(record)
         # not before the first record: a run with a wrong option leaves the file alone
         if self.path is not None and new and is_regular(self.path):
-            self._append(new)
+            self._append_if_possible(new, "the explanations go on, and are kept in memory")
         return len(new)
 
     def finish(self) -> None:
-        """Close the file; if all records are there, put them in order first."""
+        """Close the file; if all records are there, put them in order first.
+
+        A file that could not be written any more stays as it is: it is continued where there is room again.
+        """
         self.close()
-        if self.path is None or not self.complete:
+        if self.path is None or not self.complete or self._full:
             return
         lines = [_line(self.header), *(self._signed(self.records[row]) for row in range(self.total))]
         write_whole(self.path, "".join(lines).encode())

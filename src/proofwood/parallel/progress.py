@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+REFRESH_SECONDS = 0.1
+"""Seconds between two pictures of the bar."""
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -55,6 +58,7 @@ class Reporter:
         self._verbose, self._callback = verbose > 0, callback
         self._begin = time.monotonic()
         self._bar: Bar | None = None
+        self._drawn = -REFRESH_SECONDS
         self._task: TaskID | None = None
 
     def __enter__(self) -> Self:
@@ -64,7 +68,10 @@ class Reporter:
             from rich.progress import Progress as Bar
 
             columns = Bar.get_default_columns()[:2]
-            self._bar = Bar(*columns, MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True))
+            # Refreshed as results come: a thread of its own might outlive what it draws on when the interpreter ends.
+            self._bar = Bar(
+                *columns, MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True), auto_refresh=False
+            )
             self._bar.start()
             self._task = self._bar.add_task(self.what, total=self.total, completed=self.done)
         return self
@@ -79,7 +86,10 @@ class Reporter:
         """Report ``count`` more results."""
         before, self.done = self.done, self.done + count
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=self.done)
+            now = time.monotonic()
+            fresh = now - self._drawn >= REFRESH_SECONDS or self.done == self.total
+            self._drawn = now if fresh else self._drawn
+            self._bar.update(self._task, completed=self.done, refresh=fresh)
         elif self._verbose and (10 * self.done) // max(1, self.total) > (10 * before) // max(1, self.total):
             logger.info("%s: %d of %d", self.what, self.done, self.total)
         if self._callback is not None:

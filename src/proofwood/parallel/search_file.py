@@ -86,10 +86,10 @@ class SearchFile(RecordFile):
         return self._known.get(search, [])
 
     def add(self, search: str, records: Iterable[Record]) -> None:
-        """Append records of a search; they are on the disk when this returns."""
+        """Append records of a search; they are on the disk when this returns, unless the file cannot be written."""
         new = [{**record, "of": search} for record in records]
         if new:
-            self._append(new)
+            self._append_if_possible(new, "the search goes on, and what it proves from here on is not kept")
 
     def _written(self, file: BinaryIO) -> None:
         os.fsync(file.fileno())

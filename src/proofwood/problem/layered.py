@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from proofwood.model.sums import rounded_down, rounded_up
 from proofwood.problem.objectives import LARGEST_TOTAL, Prices, Rounding, integer_prices, share_of
 from proofwood.problem.ranked import RankedRows
 
+Norm: TypeAlias = Literal["box", "l1"]
+"""What limits the hyperplanes of oblique splits, over columns scaled to [0, 1]: every coefficient and the offset are in
+[-1, 1], as in the paper ("box"), or the absolute coefficients add up to at most 1, as in the authors' code ("l1")."""
 LARGEST_SUM = 2**62
 """Sums of fairness constraints stay below this in absolute value."""
 MOST_NODES = 4096
@@ -233,6 +237,7 @@ class LayeredProblem:
     widths : nodes per layer, ``widths[0] == 1``
     cost : prices of eq. 18
     columns : (n_rows, n_features) columns scaled to [0, 1] if splits are weighted sums of them (oblique), else None
+    norm : what limits these splits
     tree : whether no node may have two parents
     max_splits : most inner nodes; the root counts
     min_weight : integer weight that must reach every inner node (eq. 20)
@@ -244,6 +249,7 @@ class LayeredProblem:
     widths: tuple[int, ...]
     cost: LayeredCost
     columns: FloatArray | None = None
+    norm: Norm = "box"
     tree: bool = False
     max_splits: int = MOST_NODES
     min_weight: int = 0

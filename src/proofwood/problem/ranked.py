@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood import memory
-from proofwood.data.binarize import Binarizer, BitArray, midpoints, nearest_to_equal_shares, tested_levels
+from proofwood.data.binarize import Binarizer, BitArray, nearest_to_equal_shares, tested_levels
+from proofwood.data.thresholds import midpoints
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
@@ -137,9 +138,13 @@ class RankedRows:
         parts: list[FloatArray | list[int]] = []
         places: list[tuple[IntArray, int]] = []  # ranks of a column; or level of each row, and how many have a test
         tests_of: list[int] = []
+        thinned = set()
+        sorted_in = 0.0  # seconds that the column before took, as the next one will
         for j in range(values.shape[1]):
-            require_time(deadline)
+            require_time(deadline, sorted_in)
+            begun = time.monotonic()
             distinct, place, counts = np.unique(values[:, j], return_inverse=True, return_counts=True)
+            sorted_in = time.monotonic() - begun
             if j in nominal:
                 tested = tested_levels(distinct)
                 parts.append(tested)
@@ -150,6 +155,8 @@ class RankedRows:
             cuts = midpoints(distinct[:-1], distinct[1:])
             if max_thresholds is not None:
                 chosen = nearest_to_equal_shares(counts, max_thresholds)
+                if chosen.size < cuts.size:
+                    thinned.add(j)
                 cuts = cuts[chosen]
                 place = np.searchsorted(chosen, np.arange(distinct.size), side="left")[place]
             parts.append(cuts)
@@ -171,7 +178,7 @@ class RankedRows:
                     joined[some, start : start + n_levels] = place[some, np.newaxis] != np.arange(n_levels)
                 start += max(1, n_levels)
         require_time(deadline)
-        binarizer = Binarizer.from_parts(parts)
+        binarizer = Binarizer.from_parts(parts, thinned=thinned)
         require_time(deadline)
         labels = np.asarray(codes, dtype=np.int64)
         rows = cls(
@@ -318,7 +325,9 @@ class RankedRows:
                     break
             index = index * (tests + 1) + self.ranks[:, j]
             size, dense = size * (tests + 1), False
-        if not dense:
+        if not dense and size <= self.n_rows:  # counting is ten times as fast as sorting
+            index = (np.cumsum(np.bincount(index, minlength=size) > 0) - 1)[index]
+        elif not dense:
             require_time(deadline)
             index = np.unique(index, return_inverse=True)[1]
         self._index.append(np.asarray(index.reshape(-1), dtype=np.int64))
@@ -359,6 +368,8 @@ class RankedRows:
 
     def select(self, tests: npt.ArrayLike) -> RankedRows:
         """The same rows over the given tests only, each a 0/1 column of its own."""
+        if np.all(self.tests_of == 1) and np.array_equal(tests, np.arange(self.n_tests)):
+            return self  # with the groups, if they are known
         bits = np.ascontiguousarray(self.bits(tests), dtype=np.int32)
         return replace(self, ranks=bits, tests_of=np.ones(bits.shape[1], dtype=np.int32))
 
@@ -450,9 +461,12 @@ class OutOfTime(Exception):
     """The deadline came before the rows were prepared."""
 
 
-def require_time(deadline: float | None) -> None:
-    """Raise OutOfTime at the deadline, a moment of ``time.monotonic()``; None is never."""
-    if deadline is not None and time.monotonic() >= deadline:
+def require_time(deadline: float | None, ahead: float = 0.0) -> None:
+    """Raise OutOfTime at the deadline, a moment of ``time.monotonic()``, or if it is less than ``ahead`` seconds away.
+
+    None is never. ``ahead`` is what the next step takes, which does not look at the clock.
+    """
+    if deadline is not None and time.monotonic() + ahead >= deadline:
         raise OutOfTime
 
 

@@ -19,8 +19,8 @@ from proofwood.report.explanations import explained_rows
 from proofwood.report.measures import Measured, measured
 from proofwood.report.rows import MOST_ROWS, default_rows, row_data, tested_columns
 from proofwood.report.words import Words, count, share
-from proofwood.result import Result, Status
-from proofwood.show.labels import FEW_DIGITS, number_texts, wrong_weight
+from proofwood.result import Figures, ProgressEvent, Result, Status
+from proofwood.show.labels import wrong_weight
 from proofwood.show.palette import Palette, class_colours, hexadecimal
 from proofwood.show.svg import model_svg
 from proofwood.show.trace import finite, status_text
@@ -72,8 +72,7 @@ def content(
     seconds : limit of the explanations
     """
     table, labels = model.model_, model._names()
-    numbers = number_texts(table, digits=FEW_DIGITS, X=training.X, whole=labels.whole)
-    words = Words(table, labels, numbers)
+    words = Words(table, labels)
     colours = [hexadecimal(colour) for colour in class_colours(table.n_classes, palette, labels.classes)]
     seen = measured(table, training.X, training.codes)
     fresh = None if validation is None else measured(table, validation.X, validation.codes)
@@ -83,7 +82,6 @@ def content(
     picture = model_svg(
         table,
         labels,
-        X=training.X,
         palette=palette,
         dashed=model._dashed,
         name=f"The {kind}: {table.n_nodes} nodes. Arrow keys walk, Enter folds.",
@@ -187,7 +185,7 @@ def _node_data(table: NodeTable, words: Words, node: int) -> dict[str, Any]:
 
 
 def _rules(table: NodeTable, words: Words) -> dict[str, Any]:
-    found = words.rules()
+    found = words.rules(MOST_RULES)
     return {
         "shown": [
             {
@@ -198,9 +196,9 @@ def _rules(table: NodeTable, words: Words) -> dict[str, Any]:
                 "wrong": count(wrong_weight(table, node)),
                 "node": node,
             }
-            for conditions, node in found[:MOST_RULES]
+            for conditions, node in found
         ],
-        "more": max(0, len(found) - MOST_RULES),
+        "more": table.n_leaves - len(found),
     }
 
 
@@ -212,32 +210,35 @@ def _proof(model: ProvedClassifier, training: Rows) -> dict[str, Any]:
     recounted, agrees = training.recounted, None
     if isinstance(recounted, float):
         agrees = recounted == result.objective
-    costs = f"{count(result.objective)} {result.unit}"
+    figures = Figures.of(result)
+    costs = f"{figures.objective} {result.unit}"
     meaning = {
         Status.OPTIMAL: f"Proved: {proof.claim}.",
-        Status.WITHIN_GAP: f"Proved up to the gap: {proof.claim} by more than {count(result.gap)} {result.unit}.",
+        Status.WITHIN_GAP: f"Proved up to the gap: {proof.claim} by more than {figures.gap} {result.unit}.",
     }.get(
         result.status,
         f"Not proved. The model costs {costs}; the search has proved that none costs less than "
-        f"{count(result.lower_bound)}. A better one may exist.",
+        f"{figures.lower_bound}{result.within}. A better one may exist.",
     )
     return {
         "status": str(result.status),
         "headline": status_text(result),
         "meaning": meaning,
         "line": model._describe_proof(),
-        "objective": count(result.objective),
-        "bound": count(result.lower_bound),
-        "gap": count(result.gap),
+        "objective": figures.objective,
+        "bound": figures.lower_bound,
+        "gap": figures.gap,
         "unit": result.unit,
+        "scope": result.scope,
         "parts": [
-            (part.unit, count(part.objective), count(part.lower_bound), str(part.status)) for part in proof.parts
+            (part.unit, said.objective, said.lower_bound, str(part.status))
+            for part, said in ((part, Figures.of(part)) for part in proof.parts)
         ],
         "facts": proof.facts,
         "engine": result.stats.engine,
         "seconds": f"{result.stats.seconds:.2f}",
         "stopped_by": result.stats.stopped_by,
-        "recounted": count(recounted) if isinstance(recounted, float) else recounted,
+        "recounted": (figures.objective if agrees else count(recounted)) if isinstance(recounted, float) else recounted,
         "agrees": agrees,
         "call": _call(model),
         "class": type(model).__name__,
@@ -281,8 +282,14 @@ def _trace(result: Result) -> dict[str, Any]:
     events = finite(result.trace)
     return {
         "svg": trace_svg([(e.seconds, e.objective, e.lower_bound) for e in events], unit=result.unit),
-        "rows": [(f"{e.seconds:.3f}", count(e.objective), count(e.lower_bound)) for e in _thinned(events)],
+        "rows": [(f"{e.seconds:.3f}", *_said(e)) for e in _thinned(events)],
     }
+
+
+def _said(event: ProgressEvent) -> tuple[str, str]:
+    """Objective and lower bound of a moment of the search."""
+    figures = Figures.of(event)
+    return figures.objective, figures.lower_bound
 
 
 def _thinned(events: Sequence[Any], most: int = 20) -> list[Any]:

@@ -122,6 +122,7 @@ def _formal(told: ExplainedRow, explainer: Explainer, words: Words, x: FloatArra
                 "confirmed": "confirmed by a second engine",
                 "refuted": "NOT confirmed by a second engine",
                 "undecided": "not decided by a second engine within the time limit",
+                "not checked": "not checked by a second engine",
             }[second.status]
     if near.status == "none":
         told.changes = []

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
+from proofwood.explain import decimals
 from proofwood.explain.rule import Condition
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.printable import printable
 from proofwood.show.labels import (
     Labels,
-    Numbers,
     asks_false,
     asks_missing,
-    exact_text,
     question,
     rows_texts,
     shorten,
+    tells_gap,
     tells_missing,
-    tidy_text,
 )
 
 LONGEST = 60
@@ -38,11 +38,10 @@ class Words:
     ----------
     table : NodeTable
     labels : its names
-    numbers : texts of its thresholds, as :func:`proofwood.show.labels.number_texts` gives them
     """
 
-    def __init__(self, table: NodeTable, labels: Labels, numbers: Sequence[Numbers]) -> None:
-        self.table, self.labels, self.numbers = table, labels, numbers
+    def __init__(self, table: NodeTable, labels: Labels) -> None:
+        self.table, self.labels = table, labels
         self._tell = tells_missing(table)
 
     def name(self, column: int) -> str:
@@ -53,21 +52,16 @@ class Words:
         """A class."""
         return self.labels.class_name(code, LONGEST)
 
-    def asks(self, node: int) -> str:
+    def asks(self, node: int, at_most: str = "≤") -> str:
         """The question of an inner node, or the class of a leaf."""
         if self.table.feature[node] == LEAF:
             return self.class_name(int(self.table.label[node]))
-        return question(
-            self.table, node, self.labels, self.numbers[node], width=LONGEST, at_most="≤", missing=self._tell, terms=6
-        )
+        return question(self.table, node, self.labels, width=LONGEST, at_most=at_most, missing=self._tell, terms=6)
 
     def answer(self, node: int, low: bool) -> str:
         """What is so where the answer is yes (``low``), or no."""
         table, column = self.table, int(self.table.feature[node])
-        if column == OBLIQUE:
-            asked = self.asks(node)
-            return asked if low else asked.replace(" ≤ ", " > ", 1)
-        name = self.name(column)
+        name = "" if column == OBLIQUE else self.name(column)
         if asks_missing(table, node):
             return f"{name} is {'' if low else 'not '}missing"
         codes = None if table.levels is None else table.levels[node]
@@ -77,14 +71,12 @@ class Words:
         elif asks_false(table, node, self.labels):
             found = f"not {name}" if low else name
         else:
-            found = self.asks(node).removesuffix(" or missing")
-            found = found if low else found.replace(" ≤ ", " > ", 1)
+            found = self.asks(node, "≤" if low else ">").removesuffix(" or missing")
         return f"{found} or missing" if self._gaps_go(node, low) else found
 
     def _gaps_go(self, node: int, low: bool) -> bool:
         """Whether missing values that are worth words go this way."""
-        known = self.labels.gaps
-        worded = self._tell if known is None else int(self.table.feature[node]) in known
+        worded = tells_gap(self.table, node, self.labels, missing=self._tell)
         return worded and bool(self.table.missing_low[node]) == low
 
     def node(self, node: int) -> str:
@@ -95,35 +87,32 @@ class Words:
             return f"Node {node}: predicts {self.asks(node)}; {counts}"
         return f"Node {node}: {self.asks(node)}? {counts}; yes: node {table.low[node]}, no: node {table.high[node]}"
 
-    def rules(self) -> list[tuple[list[str], int]]:
-        """Of a tree: for each leaf, from left to right, the conditions on its path and its node.
+    def rules(self, most: int) -> list[tuple[list[str], int]]:
+        """Of a tree: for each of the first ``most`` leaves from the left, the conditions on its path and its node.
 
         A condition that a later one of the same column and direction makes stricter is left out.
         """
         found: list[tuple[list[str], int]] = []
         pending: list[tuple[int, list[tuple[int, bool]]]] = [(0, [])]
-        while pending:
+        said = cache(self.answer)
+        kind = cache(self._kind)
+        while pending and len(found) < most:
             node, steps = pending.pop()
             if self.table.feature[node] == LEAF:
-                found.append(([self.answer(*step) for step in self._needed(steps)], node))
+                last = {kind(*step): place for place, step in enumerate(steps)}
+                needed = [step for place, step in enumerate(steps) if last[kind(*step)] == place]
+                found.append(([said(*step) for step in needed], node))
                 continue
             pending.append((int(self.table.high[node]), [*steps, (node, False)]))
             pending.append((int(self.table.low[node]), [*steps, (node, True)]))
         return found
 
-    def _needed(self, steps: Sequence[tuple[int, bool]]) -> list[tuple[int, bool]]:
-        table = self.table
-        last: dict[tuple[int, bool, bool], int] = {}
-        for place, (node, low) in enumerate(steps):
-            plain = table.feature[node] >= 0 and math.isfinite(table.threshold[node])
-            if plain:
-                last[int(table.feature[node]), low, self._gaps_go(node, low)] = place
-        return [
-            (node, low)
-            for place, (node, low) in enumerate(steps)
-            if last.get((int(table.feature[node]), low, self._gaps_go(node, low)), place) == place
-            or not math.isfinite(table.threshold[node])
-        ]
+    def _kind(self, node: int, low: bool) -> tuple[int, ...]:
+        """The same of the answers of which the last one on a path is the strictest."""
+        column = int(self.table.feature[node])
+        if column < 0 or not math.isfinite(self.table.threshold[node]):
+            return (node,)
+        return column, low, self._gaps_go(node, low)
 
     def value(self, column: int, value: float) -> str:
         """A value of a column."""
@@ -134,10 +123,11 @@ class Words:
             return self.labels.level(column, int(value), LONGEST) if known else "another level"
         kind = self.labels.kinds.get(column)
         if kind in MOMENTS:
-            return text_of(value, kind)
+            return text_of(value, kind, self.labels.zones.get(column))
         if kind is Kind.BOOLEAN and value in (0.0, 1.0):
             return "yes" if value else "no"
-        return shorten(_number(value), LONGEST)
+        exact, most = decimals.short(value), decimals.WRITTEN
+        return exact if decimals.n_digits(exact) <= most else decimals.next_to(value, most) or exact
 
     def condition(self, condition: Condition) -> str:
         """What an explanation asks of a column, with booleans by name and dates as dates."""
@@ -162,28 +152,17 @@ class Words:
         return f"{name} {' and '.join(ends) or 'is not missing'}{end}"
 
     def _between(self, column: int, value: float) -> bool:
-        """Whether a number lies between two values that a column of whole numbers can have."""
-        return self.labels.kinds.get(column) in (*MOMENTS, Kind.INTEGER) and value != math.floor(value)
+        """Whether a number lies between two moments."""
+        return self.labels.kinds.get(column) in MOMENTS and value != math.floor(value)
 
     def _end(self, column: int, value: float) -> str:
-        """The end of a range; between whole numbers, the lower one."""
+        """The end of a range; between moments, the earlier one."""
         kind = self.labels.kinds.get(column)
         if kind in MOMENTS:
-            return text_of(value, kind)
+            return text_of(value, kind, self.labels.zones.get(column))
         if column in self.labels.levels:
             return self.value(column, math.floor(value))
-        return tidy_text(math.floor(value) if self._between(column, value) else value)
-
-
-def _number(value: float) -> str:
-    """A number that reads back; the neighbours of a short number are said to be that."""
-    text = exact_text(value)
-    if len(text) < 15 or abs(value) > 1e300:
-        return text
-    near = tidy_text(value)
-    if len(near) > 12:
-        return text
-    return near if float(near) == value else f"just {'above' if value > float(near) else 'below'} {near}"
+        return decimals.short(value)
 
 
 def count(value: float) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 EXPLAIN_SECONDS = 2.0
-MOST_NODES, MOST_CLASSES = 5_000, 1_000
+MOST_NODES, MOST_CLASSES, MOST_DEPTH = 5_000, 1_000, 500
 """Largest model of which there is a report."""
 
 
@@ -114,10 +114,11 @@ def render(facts: dict[str, Any]) -> str:
 def _require_small(model: ProvedClassifier) -> None:
     """Refuse a model that no page can show."""
     table = model.model_
-    if table.n_nodes > MOST_NODES or table.n_classes > MOST_CLASSES:
+    if table.n_nodes > MOST_NODES or table.n_classes > MOST_CLASSES or table.depth > MOST_DEPTH:
         raise ValueError(
-            f"the model has {table.n_nodes:,} nodes and {table.n_classes:,} classes: a report shows at most "
-            f"{MOST_NODES:,} nodes and {MOST_CLASSES:,} classes. Use export_text()"
+            f"the model has {table.n_nodes:,} nodes, {table.n_classes:,} classes and a depth of {table.depth:,}: a "
+            f"report shows at most {MOST_NODES:,} nodes, {MOST_CLASSES:,} classes and a depth of {MOST_DEPTH}. Use "
+            "export_text() or export_graphviz()"
         )
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import numpy.typing as npt
-
 from proofwood.model.evaluate import node_probabilities
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.show.labels import (
-    FEW_DIGITS,
     NO_LABELS,
     Labels,
-    number_texts,
     question,
     rows_texts,
     tells_missing,
@@ -22,8 +18,6 @@ def export_graphviz(
     table: NodeTable,
     labels: Labels = NO_LABELS,
     *,
-    digits: int | None = FEW_DIGITS,
-    X: npt.ArrayLike | None = None,
     max_name: int | None = 32,
     dashed: bool | None = None,
     palette: Palette | None = None,
@@ -37,7 +31,6 @@ def export_graphviz(
     ----------
     table : NodeTable
     labels : Labels
-    digits, X : as in :func:`proofwood.show.text.export_text`
     max_name : longest name of a column or class before it is shortened with an ellipsis, or None
     dashed : whether the edges of tests that hold (the 0-edges of a diagram) are dashed; by default in diagrams
     palette : as in :func:`proofwood.show.palette.class_colours`
@@ -48,7 +41,6 @@ def export_graphviz(
         Text ending in a newline.
     """
     labels.check(table)
-    numbers = number_texts(table, digits=digits, X=X, whole=labels.whole)
     colours = class_colours(table.n_classes, palette, labels.classes)
     shares = node_probabilities(table)
     tell = tells_missing(table)
@@ -64,7 +56,7 @@ def export_graphviz(
             parts = [labels.class_name(label, max_name), *rows_texts(table, node)]
             fill = f', fillcolor="{hexadecimal(tint(colours[label], 0.12 + 0.38 * float(shares[node, label])))}"'
         else:
-            asks = question(table, node, labels, numbers[node], width=max_name, at_most="≤", missing=tell)
+            asks = question(table, node, labels, width=max_name, at_most="≤", missing=tell)
             parts, fill = [asks, *rows_texts(table, node)], ""
         text = "\\n".join(_escaped(part) for part in parts)
         lines.append(f'  {node} [label="{text}"{fill}];')

@@ -8,8 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from proofwood.model.node_table import LEAF, FloatArray, NodeTable
+from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 
+MOST_PLACES = 20_000
+"""Boxes of a picture, and layers that edges of a diagram pass: each of these needs room."""
 LANE = 0.25
 """Width kept free where an edge of a diagram passes a layer, in the unit of the widths."""
 
@@ -44,8 +46,33 @@ def arrange(
     gap : least distance between boxes of one layer
     lanes : for (node, 0) its low and (node, 1) its high edge, the width it needs where it passes layers of a diagram,
         where that is more than ``LANE``
+
+    Raises
+    ------
+    ValueError
+        If that is more than ``MOST_PLACES`` boxes, and layers that edges of a diagram pass.
     """
+    if places(table) > MOST_PLACES:
+        raise ValueError(
+            f"the model has {table.n_nodes:,} nodes and is {table.depth:,} tests deep, for which a picture needs "
+            f"{places(table):,} places, and pictures have at most {MOST_PLACES:,}: use export_text() or "
+            "export_graphviz()"
+        )
     return _tree(table, widths, gap) if table.is_tree else _diagram(table, widths, gap, lanes or {})
+
+
+def places(table: NodeTable) -> int:
+    """Boxes of the picture of a model, and layers that edges of a diagram pass between their ends, counted by edge."""
+    if table.is_tree:
+        return table.n_nodes
+    layer, inner = _layers(table), table.feature != LEAF
+    passed = [layer[child[inner]] - layer[inner] - 1 for child in (table.low, table.high)]
+    return table.n_nodes + int(np.sum(passed))
+
+
+def _layers(table: NodeTable) -> IntArray:
+    """(n_nodes,) layer of each node of a diagram, by its longest path; sinks share the bottom."""
+    return np.where(table.feature == LEAF, table.depth, table.node_depths)
 
 
 def _tree(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
@@ -81,10 +108,8 @@ def _tree(table: NodeTable, widths: FloatArray, gap: float) -> Layout:
 
 def _diagram(table: NodeTable, widths: FloatArray, gap: float, lanes: Mapping[tuple[int, int], float]) -> Layout:
     """Layers by longest path; edges that skip layers get lanes; order by barycentres (Sugiyama et al. 1981)."""
-    layer_of = table.node_depths.copy()
-    layer_of[table.feature == LEAF] = table.depth  # sinks share the bottom
     size = [float(width) for width in widths]
-    layer = layer_of.tolist()
+    layer = _layers(table).tolist()
     up: list[list[int]] = [[] for _ in range(table.n_nodes)]
     down: list[list[int]] = [[] for _ in range(table.n_nodes)]
     chains: dict[tuple[int, int], list[int]] = {}
@@ -102,7 +127,9 @@ def _diagram(table: NodeTable, widths: FloatArray, gap: float, lanes: Mapping[tu
                 down[one].append(other)
                 up[other].append(one)
             chains[node, side] = chain
-    layers = [[i for i in range(len(size)) if layer[i] == depth] for depth in range(table.depth + 1)]
+    layers: list[list[int]] = [[] for _ in range(table.depth + 1)]
+    for i, depth in enumerate(layer):
+        layers[depth].append(i)
     x = [0.0] * len(size)
     for items in layers:
         _spread(items, x, size, gap)
@@ -111,7 +138,8 @@ def _diagram(table: NodeTable, widths: FloatArray, gap: float, lanes: Mapping[tu
         towards, sign, order = (up, 1, layers[1:]) if sweep % 2 == 0 else (down, -1, layers[-2::-1])
         for items in order:
             wish = {
-                i: float(np.mean([x[j] + sign * port.get((j, i) if sign > 0 else (i, j), 0.0) for j in towards[i]]))
+                i: sum(x[j] + sign * port.get((j, i) if sign > 0 else (i, j), 0.0) for j in towards[i])
+                / len(towards[i])
                 if towards[i]
                 else x[i]
                 for i in items

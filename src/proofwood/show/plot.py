@@ -9,16 +9,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from proofwood.model.evaluate import node_probabilities
 from proofwood.model.node_table import LEAF, FloatArray, NodeTable
 from proofwood.printable import printable
 from proofwood.show.labels import (
-    FEW_DIGITS,
     NO_LABELS,
     Labels,
-    number_texts,
     question,
     rows_texts,
     tells_missing,
@@ -28,7 +25,12 @@ from proofwood.show.palette import Colour, Palette, class_colours, tint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
+MOST_BOXES = 500
+"""Nodes that matplotlib draws: each takes some 20 ms, and text of a picture of more cannot be read on any page."""
+MOST_SIDE, MOST_PIXELS = 65_535, 200_000_000
+"""Pixels of a side of a picture, which is matplotlib's limit, and of the whole, of which each takes four bytes."""
 FONT = 9.0  # points, in a picture of the default size
 LINE = 1.35 * FONT / 72  # inches from one line of text to the next
 PAD = 0.07  # inches around the text of a box
@@ -92,8 +94,6 @@ def plot_tree(
     labels: Labels = NO_LABELS,
     ax: Axes | None = None,
     *,
-    digits: int | None = FEW_DIGITS,
-    X: npt.ArrayLike | None = None,
     max_name: int | None = 22,
     legend: bool = True,
     dashed: bool | None = None,
@@ -114,7 +114,6 @@ def plot_tree(
     labels : Labels
     ax : Axes or None
         Where to draw; text shrinks to fit. None makes a figure through pyplot.
-    digits, X : as in :func:`proofwood.show.text.export_text`, with few digits by default
     max_name : longest name of a column or class before it is shortened with an ellipsis, or None
     legend : whether to name the colours below the picture: of at most ten classes, those that leaves predict first
     dashed : whether the edges of tests that hold (the 0-edges of a diagram) are dashed; by default in diagrams
@@ -133,12 +132,13 @@ def plot_tree(
     ImportError
         If matplotlib is not installed.
     ValueError
-        If names, colours or sizes do not fit the model.
+        If names, colours or sizes do not fit the model, or it has more than ``MOST_BOXES`` nodes.
     """
     need_matplotlib()
+    require_few_boxes(table)
     labels.check(table)
     colours = class_colours(table.n_classes, palette, labels.classes)
-    picture = compose(table, labels, digits, X, max_name, legend, title=title, note=note)
+    picture = compose(table, labels, max_name, legend, title=title, note=note)
     ax = new_axes(ax, figsize, picture.size)
     _draw(table, ax, picture, colours, not table.is_tree if dashed is None else dashed)
     return ax
@@ -175,8 +175,6 @@ def save_plot(
     *,
     dpi: float = 150,
     format: str | None = None,  # noqa: A002 - matplotlib's name
-    digits: int | None = FEW_DIGITS,
-    X: npt.ArrayLike | None = None,
     max_name: int | None = 22,
     legend: bool = True,
     dashed: bool | None = None,
@@ -191,20 +189,24 @@ def save_plot(
     ----------
     path : file; its ending says the format, such as ``.png``, ``.svg`` or ``.pdf``, unless ``format`` does
     dpi : pixels per inch, of formats made of pixels
-    digits, X, max_name, legend, dashed, figsize, title, note, palette : as in :func:`plot_tree`
+    max_name, legend, dashed, figsize, title, note, palette : as in :func:`plot_tree`
 
     Raises
     ------
     ImportError
         If matplotlib is not installed.
+    ValueError
+        As :func:`plot_tree`; if a picture made of pixels would have more than ``MOST_SIDE`` on a side, or more than
+        ``MOST_PIXELS``.
     """
     need_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
+    require_few_boxes(table)
     labels.check(table)
     colours = class_colours(table.n_classes, palette, labels.classes)
-    picture = compose(table, labels, digits, X, max_name, legend, title=title, note=note)
+    picture = compose(table, labels, max_name, legend, title=title, note=note)
     figure = Figure(figsize=checked_size(figsize) or picture.size)
     _draw(
         table,
@@ -214,9 +216,36 @@ def save_plot(
         not table.is_tree if dashed is None else dashed,
     )
     kind = (format or os.fspath(path).rpartition(".")[2]).lower()
+    if kind not in ("svg", "pdf", "ps", "eps"):
+        require_few_pixels(figure, dpi)
     # Equal models give equal files: no date, and identifiers that do not depend on chance.
     with rc_context({"svg.hashsalt": "proofwood", "svg.fonttype": "none"}):
         figure.savefig(path, dpi=dpi, format=kind, metadata={"Date": None} if kind == "svg" else None)
+
+
+def most_dpi(figure: Figure) -> int:
+    """Most pixels per inch of a figure, with an inch more for what is cut off or added around it."""
+    width, height = (float(side) + 1.0 for side in figure.get_size_inches())
+    return int(min(MOST_SIDE / max(width, height), (MOST_PIXELS / (width * height)) ** 0.5))
+
+
+def require_few_pixels(figure: Figure, dpi: float) -> None:
+    """Refuse pixels of which a picture would have more than fit."""
+    if dpi > most_dpi(figure):
+        width, height = figure.get_size_inches()
+        raise ValueError(
+            f"the picture is {width:.0f} by {height:.0f} inches large: at {dpi:g} pixels per inch it has more than "
+            f"{MOST_SIDE:,} on a side, or {MOST_PIXELS:,} in all; write SVG or PDF, or at most dpi={most_dpi(figure)}"
+        )
+
+
+def require_few_boxes(table: NodeTable) -> None:
+    """Refuse a model of more nodes than matplotlib draws in some seconds."""
+    if table.n_nodes > MOST_BOXES:
+        raise ValueError(
+            f"the model has {table.n_nodes:,} nodes and is {table.depth:,} tests deep, and a picture has at most "
+            f"{MOST_BOXES:,} boxes: use export_text() or export_graphviz() (show --format dot), or a smaller model"
+        )
 
 
 def need_matplotlib() -> None:
@@ -253,8 +282,6 @@ def axes_for(ax: Axes | None, figsize: Any, default: tuple[float, float]) -> Axe
 def compose(
     table: NodeTable,
     labels: Labels,
-    digits: int | None,
-    X: npt.ArrayLike | None,
     max_name: int | None,
     legend: bool,
     *,
@@ -269,14 +296,13 @@ def compose(
 
     Parameters
     ----------
-    table, labels, digits, X, max_name, legend, title, note : as in :func:`plot_tree`
+    table, labels, max_name, legend, title, note : as in :func:`plot_tree`
     measure : how wide texts are; by default as matplotlib draws them
     layer : inches between layers of boxes
     least : least width of the boxes of some nodes, in inches
     lanes : as in :func:`proofwood.show.layout.arrange`
     """
     measure = measure or _text_width
-    numbers = number_texts(table, digits=digits, X=X, whole=labels.whole)
     tell = tells_missing(table)
     texts, widths = [], np.zeros(table.n_nodes)
     for node in range(table.n_nodes):
@@ -284,9 +310,7 @@ def compose(
         if leaf:
             head = [labels.class_name(int(table.label[node]), max_name)]
         else:
-            head = _wrapped(
-                question(table, node, labels, numbers[node], width=max_name, at_most="≤", missing=tell, terms=TERMS)
-            )
+            head = _wrapped(question(table, node, labels, width=max_name, at_most="≤", missing=tell, terms=TERMS))
         lines = [*head, *rows_texts(table, node)]
         widths[node] = max(measure(line, leaf and k == 0) for k, line in enumerate(lines)) + 2 * PAD
         texts.append(lines)

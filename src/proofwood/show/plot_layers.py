@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import numpy.typing as npt
-
 from proofwood.model.node_table import LEAF, FloatArray, NodeTable
-from proofwood.show.labels import FEW_DIGITS, NO_LABELS, Labels
+from proofwood.show.labels import NO_LABELS, Labels
 from proofwood.show.palette import Colour, Palette, class_colours, tint
-from proofwood.show.plot import FONT, Pen, Picture, compose, draw_nodes, need_matplotlib, new_axes
+from proofwood.show.plot import FONT, Pen, Picture, compose, draw_nodes, need_matplotlib, new_axes, require_few_boxes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +30,6 @@ def plot_layers(
     ax: Axes | None = None,
     *,
     flow: FloatArray | None = None,
-    digits: int | None = FEW_DIGITS,
-    X: npt.ArrayLike | None = None,
     max_name: int | None = 22,
     legend: bool = True,
     figsize: tuple[float, float] | None = None,
@@ -53,7 +49,6 @@ def plot_layers(
         Where to draw; text shrinks to fit. None makes a figure in which text has 9 points, through pyplot.
     flow : (n_nodes, 2) weight that takes the low and the high edge of each node, as
         :func:`proofwood.model.evaluate.edge_weights` counts it; None draws all edges thin
-    digits, X : as in :func:`proofwood.show.text.export_text`, with few digits by default
     max_name : longest name of a column or class before it is shortened with an ellipsis, or None
     legend, figsize, title, note, palette : as in :func:`proofwood.show.plot.plot_tree`
 
@@ -66,17 +61,16 @@ def plot_layers(
     ImportError
         If matplotlib is not installed.
     ValueError
-        If ``flow`` does not belong to ``table``.
+        If ``flow`` does not belong to ``table``, or it has more than ``MOST_BOXES`` nodes.
     """
     need_matplotlib()
+    require_few_boxes(table)
     labels.check(table)
     wide = _widths(table, flow)
     colours = class_colours(table.n_classes, palette, labels.classes)
     picture = compose(
         table,
         labels,
-        digits,
-        X,
         max_name,
         legend,
         title=title,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from proofwood.markup import escaped
 from proofwood.model.evaluate import node_probabilities
 from proofwood.model.node_table import LEAF, NodeTable
-from proofwood.show.labels import FEW_DIGITS, NO_LABELS, Labels, rows_texts
+from proofwood.show.labels import NO_LABELS, Labels, rows_texts
 from proofwood.show.palette import Colour, Palette, class_colours, hexadecimal
 from proofwood.show.plot import BAR, FONT, GAP, LINE, NOTE, PAD, STUB, TITLE, Picture, compose
 
@@ -30,8 +30,6 @@ def model_svg(
     table: NodeTable,
     labels: Labels = NO_LABELS,
     *,
-    digits: int | None = FEW_DIGITS,
-    X: npt.ArrayLike | None = None,
     max_name: int | None = 22,
     legend: bool = True,
     dashed: bool | None = None,
@@ -45,7 +43,7 @@ def model_svg(
 
     Parameters
     ----------
-    table, labels, digits, X, max_name, legend, dashed, title, note, palette : as in ``plot_tree``
+    table, labels, max_name, legend, dashed, title, note, palette : as in ``plot_tree``
     name : what the picture is called by a screen reader
     asked : for a page with a script: what a screen reader says of each node. Nodes are buttons then
 
@@ -57,7 +55,7 @@ def model_svg(
     """
     labels.check(table)
     colours = class_colours(table.n_classes, palette, labels.classes)
-    picture = compose(table, labels, digits, X, max_name, legend, title=title, note=note, measure=text_width)
+    picture = compose(table, labels, max_name, legend, title=title, note=note, measure=text_width)
     width, height = (_PIXELS * side for side in picture.size)
     shift = (picture.size[0] - 2 * GAP - picture.layout.width) / 2
     role = "img" if asked is None else "group"

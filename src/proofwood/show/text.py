@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 import numpy as np
@@ -13,20 +12,20 @@ from proofwood.data.moments import text_of
 from proofwood.model.evaluate import path
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.show.labels import (
-    FEW_DIGITS,
     NO_LABELS,
     Labels,
-    Numbers,
     amount,
     asks_false,
     asks_missing,
     exact_text,
-    number_texts,
     question,
     rows_texts,
     tells_missing,
+    threshold_text,
 )
 
+MOST_CHARACTERS = 50_000_000
+"""Of the text of a model: each line is indented by its depth, so that a deep tree takes the square of its depth."""
 _LINES = {False: ("├─ ", "└─ ", "│  ", "   "), True: ("|- ", "`- ", "|  ", "   ")}
 
 
@@ -34,8 +33,6 @@ def export_text(
     table: NodeTable,
     labels: Labels = NO_LABELS,
     *,
-    digits: int | None = None,
-    X: npt.ArrayLike | None = None,
     missing: bool | None = None,
     ascii_only: bool = False,
 ) -> str:
@@ -43,16 +40,12 @@ def export_text(
 
     ``yes`` follows the test, ``no`` its contrary. A line of a leaf ends in the training rows that reach it and how many
     of them are of another class. A node that a diagram shares is written out once and named ``#node``.
+    Numbers are those of the model: they read back as the same float64.
 
     Parameters
     ----------
     table : NodeTable
     labels : Labels
-    digits : int or None
-        None writes thresholds that read back as the same float64, freed of rounding noise. A number gives at least so
-        many significant digits and as many more as keep the thresholds of a column apart; see
-        :func:`proofwood.show.labels.threshold_texts`.
-    X : rows, usually of training; thresholds then are the shortest numbers that separate these rows as the model does
     missing : say at each test whether a missing value counts as yes; by default if some do not
     ascii_only : draw with ASCII characters only
 
@@ -60,17 +53,25 @@ def export_text(
     -------
     str
         Lines without a newline at the end.
+
+    Raises
+    ------
+    ValueError
+        If these have more than ``MOST_CHARACTERS``.
     """
     labels.check(table)
-    numbers = number_texts(table, digits=digits, X=X, whole=labels.whole)
     tell = tells_missing(table) if missing is None else missing
     shared = _shared(table)
     fork, last, bar, blank = _LINES[ascii_only]
     lines: list[tuple[str, str]] = []
     written: set[int] = set()
     pending = [(0, "", "")]
+    length = 0
     while pending:
         node, lead, indent = pending.pop()
+        length += len(lead)
+        if length > MOST_CHARACTERS:
+            raise _too_long(table)
         mark = f"#{node} " if node in shared else ""
         if node in written:
             known = f" {labels.class_name(int(table.label[node]))}" if table.feature[node] == LEAF else ""
@@ -82,11 +83,21 @@ def export_text(
                 (f"{lead}{mark}{labels.class_name(int(table.label[node]))}", ", ".join(rows_texts(table, node)))
             )
             continue
-        lines.append((f"{lead}{mark}{question(table, node, labels, numbers[node], missing=tell)}", ""))
+        lines.append((f"{lead}{mark}{question(table, node, labels, missing=tell)}", ""))
         pending.append((int(table.high[node]), f"{indent}{last}no: ", indent + blank))
         pending.append((int(table.low[node]), f"{indent}{fork}yes: ", indent + bar))
     width = max((len(text) for text, note in lines if note), default=0)
+    if sum(width + len(note) if note else len(text) for text, note in lines) > MOST_CHARACTERS:
+        raise _too_long(table)
     return "\n".join(f"{text:<{width}}  {note}" if note else text for text, note in lines)
+
+
+def _too_long(table: NodeTable) -> ValueError:
+    return ValueError(
+        f"the model has {table.n_nodes:,} nodes and is {table.depth:,} tests deep: its text, with each line indented "
+        f"by its depth, has more than {MOST_CHARACTERS:,} characters; use export_graphviz() (show --format "
+        "dot), or rules() of a classifier"
+    )
 
 
 def explain_path(table: NodeTable, x: npt.ArrayLike, labels: Labels = NO_LABELS) -> str:
@@ -106,52 +117,42 @@ def explain_path(table: NodeTable, x: npt.ArrayLike, labels: Labels = NO_LABELS)
     labels.check(table)
     row = np.asarray(x, dtype=np.float64)
     nodes = path(table, row)
-    short = number_texts(table, digits=FEW_DIGITS, whole=labels.whole)
-    if table.normals is not None:  # a weighted sum in few digits must still send this row its way
-        sums = number_texts(table, digits=FEW_DIGITS, X=row[np.newaxis])
-        short = [sums[node] if table.feature[node] == OBLIQUE else short[node] for node in range(table.n_nodes)]
     leaf = nodes[-1]
     name = labels.class_name(int(table.label[leaf]))
     lines: list[str] = []
     for node, after in pairwise(nodes):
         low = after == table.low[node]
-        lines.append(f"{len(lines) + 1}. {_step(table, node, row, low, labels, short[node])}")
+        lines.append(f"{len(lines) + 1}. {_step(table, node, row, low, labels)}")
     head = [f"Predicted: {name}."] if not lines else [f"Predicted: {name}, because"]
     return "\n".join([*head, *(f"  {line}" for line in lines), _company(table, leaf, labels)])
 
 
-def _step(
-    table: NodeTable, node: int, row: npt.NDArray[np.float64], low: bool, labels: Labels, numbers: Numbers
-) -> str:
+def _step(table: NodeTable, node: int, row: npt.NDArray[np.float64], low: bool, labels: Labels) -> str:
     column = int(table.feature[node])
     side = "low" if low else "high"
     if column == OBLIQUE:
-        return f"{question(table, node, labels, numbers)} is {'true' if low else 'false'}"
-    name, value, short = labels.feature(column), float(row[column]), numbers.threshold
-    kind = labels.kinds.get(column)
-    if kind in MOMENTS:
-        short = text_of(float(table.threshold[node]), kind)
+        return f"{question(table, node, labels)} is {'true' if low else 'false'}"
+    name, value, kind = labels.feature(column), float(row[column]), labels.kinds.get(column)
     if asks_missing(table, node):
         return f"{name} is {'' if np.isnan(value) else 'not '}missing"
     if asks_false(table, node, labels):
         if np.isnan(value):
             return f"{name} is missing, which counts as {'not ' if low else ''}{name}"
         return f"{'not ' if low else ''}{name}"
-    if np.isnan(value):
-        if table.levels is not None and table.levels[node] is not None:
-            return f"{name} is missing, which counts as {'' if low else 'not '}in the set"
-        return f"{name} is missing, which counts as {side}: {name} {'<=' if low else '>'} {short}"
     if table.levels is not None and (codes := table.levels[node]) is not None:
+        if np.isnan(value):
+            return f"{name} is missing, which counts as {'' if low else 'not '}in the set"
         shown = labels.level(column, int(value)) if value == int(value) and value >= 0 else exact_text(value)
         levels = ", ".join(labels.level(column, code) for code in sorted(codes))
         return f"{name} = {shown}, {'one' if low else 'none'} of {{{levels}}}"
+    end = f"{'<=' if low else '>'} {threshold_text(table, node, labels)}"
+    if np.isnan(value):
+        return f"{name} is missing, which counts as {side}: {name} {end}"
     if column in labels.levels and value == int(value) and value >= 0:
-        highest = labels.level(column, math.floor(table.threshold[node]))
-        return f"{name} = {labels.level(column, int(value))} {'<=' if low else '>'} {highest}"
-    if kind in MOMENTS:
-        return f"{name} = {text_of(value, kind)} {'<=' if low else '>'} {short}"
-    text = short if (value <= float(short)) == low else exact_text(table.threshold[node])
-    return f"{name} = {exact_text(value)} {'<=' if low else '>'} {text}"
+        shown = labels.level(column, int(value))
+    else:
+        shown = text_of(value, kind, labels.zones.get(column)) if kind in MOMENTS else exact_text(value)
+    return f"{name} = {shown} {end}"
 
 
 def _company(table: NodeTable, leaf: int, labels: Labels) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from proofwood.printable import printable
-from proofwood.result import ProgressEvent, Result, Status
+from proofwood.result import Figures, ProgressEvent, Result, Status
 from proofwood.show.palette import class_colours, tint
 from proofwood.show.plot import GREY, axes_for, need_matplotlib
 
@@ -78,16 +78,14 @@ def finite(trace: Sequence[ProgressEvent]) -> list[ProgressEvent]:
 
 
 def status_text(result: Result) -> str:
-    """What is proved, in a few words."""
-    found = f"{_number(result.objective)} {result.unit}"
+    """What is proved, in a few words; what these tests are is in the scope of the result."""
+    tests = " for these tests" if result.scope else ""
+    figures = Figures.of(result)
+    found = f"{figures.objective} {result.unit}"
     return {
-        Status.OPTIMAL: f"proved optimal: {found}",
-        Status.WITHIN_GAP: f"proved within {_number(result.gap)} of the optimum: {found}",
-        Status.FEASIBLE: f"not proved: {found}, at least {_number(result.lower_bound)}",
-        Status.INFEASIBLE: "proved: no model meets the constraints",
+        Status.OPTIMAL: f"proved optimal{tests}: {found}",
+        Status.WITHIN_GAP: f"proved within {figures.gap} of the optimum{tests}: {found}",
+        Status.FEASIBLE: f"not proved: {found}, at least {figures.lower_bound}{tests}",
+        Status.INFEASIBLE: f"proved: no model meets the constraints{tests}",
         Status.UNKNOWN: "stopped before the first model",
     }[result.status]
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"

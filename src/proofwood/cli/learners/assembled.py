@@ -68,8 +68,10 @@ class LearnersCommand(Command):
                 forms[parameter.name] = shown[0]
             else:
                 lists["Arguments" if parameter.param_type_name == "argument" else "Options"].append(shown)
-        asked = ctx.params.get("model")
-        for name in [asked] if asked in OPTIONS else OPTIONS:
+        # click before 8.1.8 knows the default already when it shows the help.
+        source = ctx.get_parameter_source("model")
+        asked = str(ctx.params.get("model")) if source is not None and source.name != "DEFAULT" else ""
+        for name in [asked] if asked in OPTIONS else list(OPTIONS):
             lists[f"Options of --model {name}"] = [(forms[it.name], it.help) for it in OPTIONS[name].options]
         for title, rows in lists.items():
             with formatter.section(title):

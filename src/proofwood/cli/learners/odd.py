@@ -131,6 +131,7 @@ ODD = LearnerOptions(
         Option("widths", str, "Most splits of each layer, such as 1,2,4,4.", "N,N,...", read=widths),
         Option("alpha", float, "Price per node, as a share of all nodes; 0.1 by default."),
         Option("splits", str, "univariate or oblique.", values=("univariate", "oblique")),
+        Option("norm", str, "Of oblique splits: box (as in the paper) or l1.", values=("box", "l1")),
         Option("topology", str, "diagram or tree.", values=("diagram", "tree")),
         Option("max_thresholds", int, "At most so many thresholds per column."),
         Option(

@@ -31,6 +31,10 @@ SIDES = (0.3, 60.0)
 """Time for the exact search over all ways in which hyperplanes part the rows."""
 BOUNDS = (0.1, 5.0)
 """Time for bounds: a share of what is left, and the most seconds."""
+LAST = (0.5, 0.8)
+"""Of the time that is left in the end, the share of bounds, and of what they leave that of the search."""
+SOLVER = (0.5, 1e9)
+"""Time for a solver, which proves nothing, where the best engine is to be found."""
 ONE_SPLIT = (0.1, 10.0)
 """Time for the errors of a single split, counted over all hyperplanes."""
 ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
@@ -69,34 +73,32 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
     _anneal(run, random_state, run.clock.share(*ANNEALED))
     _start(run, random_state)
     _anneal(run, random_state + 1, run.clock.share(*ANNEALED))
-    if not run.done:  # what is known now leaves fewer nodes to look at
-        _bounds(run, one_split)
+    _bounds(run, one_split)  # what is known now leaves fewer nodes to look at
     if engine == "auto":
         search_sides(run, random_state)
     if run.done:
         return None
     if engine == "auto" and layers_of(problem):  # no solver finds more in the time that is left
-        left = run.clock.seconds_left
-        _anneal(run, random_state + 2, WITHOUT_LIMIT if left is None else left)
+        _to_the_end(run, one_split, random_state + 2)
         return None
     if engine == "heuristic":
         _improve(run, random_state + 1, run.clock.share(1.0, 30.0))
         return None
     solver = SOLVER_OF_ENGINE.get(engine) or _installed(problem)
     if solver is None:
-        _improve(run, random_state + 1, run.clock.share(1.0, 30.0))
+        _to_the_end(run, one_split, random_state + 1)
         return None
     if engine == "auto" and problem.rows.n_rows * problem.n_slots > SMALL:
         _improve(run, random_state + 1, run.clock.share(*LARGE))
-    seconds = run.clock.seconds_left if engine == "auto" else before_proof(run)
+    seconds = run.clock.share(*SOLVER) if engine == "auto" and run.clock.limits.seconds else before_proof(run)
     threads, options = run.clock.limits.threads, milp.options_of(engine)
     stopped_by = milp.solve(problem, run, solver=solver, seconds=seconds, threads=threads, options=options)
     if stopped_by == "interrupt" or run.done:
         return stopped_by
     if engine != "auto":
         search_sides(run, random_state, share=1.0)
-    elif stopped_by == "time_limit":  # the program may have been too large to begin with
-        _improve(run, random_state + 2, run.clock.share(1.0, 120.0))
+    else:  # nothing of what a solver says is a bound, and its program may have been too large to begin with
+        _to_the_end(run, one_split, random_state + 2)
     return milp.confirmed(run, stopped_by)
 
 
@@ -154,13 +156,30 @@ def _one_split(run: LayeredRun) -> int | None:
     return errors_of_one_split(run.problem, seconds=run.clock.share(*ONE_SPLIT))
 
 
-def _bounds(run: LayeredRun, one_split: int | None) -> None:
+def _to_the_end(run: LayeredRun, one_split: int | None, random_state: int) -> None:
+    """Bounds and search with all the time that is left; bounds have the last word.
+
+    A fit without a limit searches for a while: nothing but a proof would end it.
+    """
+    left = run.clock.seconds_left
+    if left is not None:
+        _bounds(run, one_split, left * LAST[0])
+    upper, seconds = run.upper, WITHOUT_LIMIT if left is None else run.clock.share(LAST[1], left)
+    if layers_of(run.problem):
+        _anneal(run, random_state, seconds)
+    else:
+        _improve(run, random_state, seconds)
+    if run.upper < upper or left is not None:
+        _bounds(run, one_split, run.clock.share(1.0, BOUNDS[1]) if left is None else run.clock.seconds_left)
+
+
+def _bounds(run: LayeredRun, one_split: int | None, seconds: float | None = None) -> None:
     """Bounds by number of nodes; the short chains that a closed bound comes from are offered."""
-    if run.clock.over:
+    if run.done or run.clock.over:
         return
     errors = lower_bounds(
         run.problem,
-        seconds=run.clock.share(*BOUNDS),
+        seconds=run.clock.share(*BOUNDS) if seconds is None else seconds,
         upper=run.upper,
         on_diagram=lambda diagram: _offer(run, diagram, "bounds"),
         counters=run.counters,

@@ -10,6 +10,8 @@ from proofwood.result import Limits, Progress, Result, Stats, Status
 
 COSTS_NOTHING = "cost 0"
 """What proves a diagram without cost, if no bound was raised at all."""
+LEAVES_ONLY = "leaves only"
+"""What proves that nothing is better, or meets the constraints, where no split is permitted."""
 
 
 class LayeredRun(BoundedRun):

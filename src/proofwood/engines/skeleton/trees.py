@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
-
-import numpy as np
 
 from proofwood.engines.interrupts import raise_ended
 from proofwood.engines.skeleton.run import LayeredRun
 from proofwood.engines.skeleton.shape import Diagram, without_unreached
+from proofwood.engines.trees.over_ranks import over_tests, tree_problem
 from proofwood.engines.trees.solve import solve
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.layered import LayeredProblem
-from proofwood.problem.objectives import TreeCost
-from proofwood.problem.problem import TreeProblem
 from proofwood.result import Limits, Result
 
 
@@ -74,37 +70,17 @@ def as_diagram(problem: LayeredProblem, table: NodeTable) -> Diagram | None:
 def _best_tree(
     problem: LayeredProblem, run: LayeredRun, *, error_price: int, leaf_price: int, depth: int, seconds: float | None
 ) -> Result:
-    tree = tree_problem(problem, error_price=error_price, leaf_price=leaf_price, depth=depth)
+    tree = tree_problem(problem.rows, error_price=error_price, leaf_price=leaf_price, depth=depth)
     result = solve(tree, limits=Limits(seconds, run.clock.limits.threads))
     raise_ended(result.stats.stopped_by)
     return result
-
-
-def tree_problem(problem: LayeredProblem, *, error_price: int, leaf_price: int, depth: int) -> TreeProblem:
-    """Trees of up to ``depth`` over the ranks of the rows; results count integer weight."""
-    rows = problem.rows
-    return TreeProblem(
-        X=rows.ranks.astype(np.float64),
-        codes=rows.codes,
-        weights=rows.weights,
-        n_classes=rows.n_classes,
-        cost=TreeCost(total=rows.total, unit=Fraction(1), error_price=error_price, leaf_price=leaf_price),
-        max_depth=depth,
-        kept=np.arange(rows.n_rows),
-    )
 
 
 def offer_tree(problem: LayeredProblem, run: LayeredRun, table: NodeTable | None) -> None:
     """Offer a tree over the ranks, thresholds between them, as a diagram."""
     if table is None:
         return
-    inner = table.feature != LEAF
-    offsets = problem.rows.offsets
-    tests = np.where(inner, offsets[np.maximum(table.feature, 0)] + np.floor(np.nan_to_num(table.threshold)), LEAF)
-    over_tests = replace(
-        table, feature=tests.astype(np.int64), threshold=np.where(inner, 0.5, np.nan), missing_low=table.missing_low
-    )
-    diagram = as_diagram(problem, over_tests)
+    diagram = as_diagram(problem, over_tests(problem.rows, table))
     if diagram is not None:
         run.offer(diagram, by="trees")
 

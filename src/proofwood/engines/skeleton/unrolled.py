@@ -17,7 +17,8 @@ import numpy as np
 from proofwood.engines.interrupts import raise_ended
 from proofwood.engines.skeleton.run import LayeredRun
 from proofwood.engines.skeleton.sets import SetSearch
-from proofwood.engines.skeleton.trees import offer_tree, tree_problem
+from proofwood.engines.skeleton.trees import offer_tree
+from proofwood.engines.trees.over_ranks import tree_problem
 from proofwood.engines.trees.sized import MOST_SPLITS, bound_errors
 from proofwood.engines.trees.solve import bound
 from proofwood.model.node_table import LEAF
@@ -225,7 +226,7 @@ class Unroller:
         """Search for a cheap tree, and raise the bounds of all kinds that unroll to trees of that depth."""
         problem = self.problem
         node_price = problem.cost.node_price * question.price
-        tree = tree_problem(problem, error_price=self.scale, leaf_price=node_price, depth=question.depth)
+        tree = tree_problem(problem.rows, error_price=self.scale, leaf_price=node_price, depth=question.depth)
         found = bound(tree, below=question.below, limits=Limits(seconds, self.run.clock.limits.threads))
         raise_ended(found.stopped_by)
         if found.stopped_by is None:
@@ -246,7 +247,7 @@ class Unroller:
 
     def ask_sized(self, question: Sized, *, seconds: float) -> None:
         """Search for a tree of few splits, and raise the bounds of all kinds that unroll to such trees."""
-        tree = tree_problem(self.problem, error_price=1, leaf_price=0, depth=question.depth)
+        tree = tree_problem(self.problem.rows, error_price=1, leaf_price=0, depth=question.depth)
         limits = Limits(seconds, self.run.clock.limits.threads)
         found = bound_errors(tree, question.splits, below=question.below, limits=limits)
         raise_ended(found.stopped_by)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
+from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, completed, ended_by, ends_all
 from proofwood.engines.recorded import Recorded
 from proofwood.engines.switches import switches
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable
-from proofwood.model.reshape import canonical_thresholds, refresh, with_absent_levels
+from proofwood.model.reshape import preorder, refresh, with_absent_levels
 from proofwood.model.sums import rounded_up
 from proofwood.parallel.search_file import SearchFile, digest
 from proofwood.problem.objectives import TreeCost, proof
@@ -323,4 +324,4 @@ def _table(nodes: list[tuple[int, float, int, int, list[float]]], problem: TreeP
     )
     if table.levels is not None:
         table = with_absent_levels(table, problem.X, problem.weights)
-    return canonical_thresholds(table, problem.X)
+    return preorder(placed(table, problem.X, rule=ThresholdRule.MIDPOINT))

@@ -115,7 +115,7 @@ def _least_size(case: Case, keep: Iterable[int], free: Iterable[int]) -> int:
     """Least number of features that meet the changes known so far which the model itself shows."""
     q = case.questions
     allowed = q.all & ~mask_of(free)
-    hitting = HittingSets(q.n, q.deadline)
+    hitting = HittingSets(q.n, q.clock)
     for feature in keep:
         hitting.add(1 << feature)
     for changed, cells in q.changing.items():
@@ -161,5 +161,5 @@ def _are_widest(case: Case, features: Iterable[int], region: Inflated) -> bool:
 def _sure_in(case: Case, low: IntArray, high: IntArray) -> bool:
     """Whether a row of a region is found that has another class in the model itself."""
     q = case.questions
-    found = ask_region(case.session.sure, low, high, case.label, targets=q.targets, seconds=q.seconds_left)
+    found = ask_region(case.session.sure, low, high, case.label, targets=q.targets, clock=q.clock)
     return found.witness is not None and case.is_real(found.witness)

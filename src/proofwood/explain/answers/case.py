@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from proofwood.engines.run import Clock
 from proofwood.explain import arguments
 from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.answers.session import Session
@@ -33,38 +33,30 @@ class Case:
     ----------
     session : the model and its engines
     row : what is asked about
-    begin : time of ``time.monotonic()`` from which on the limit counts: reading the row and building the engine are in
-        it
+    clock : of the question: reading the row and building the engine are in it
     target : a class or list of classes that matter, None for all others
-    limit : seconds, None for no limit
 
     Attributes
     ----------
     questions : what is known about the row; they end when the limit is reached
+    asked : ``weights`` and ``within``, where these are part of the question
     """
 
-    def __init__(
-        self, session: Session, row: ReadRow, begin: float, *, target: Any = None, limit: float | None = None
-    ) -> None:
+    def __init__(self, session: Session, row: ReadRow, clock: Clock, *, target: Any = None) -> None:
         self.session, self.model, self.scores = session, session.model, session.model.scores
         self.row, self.cells, self.label = row.row, row.cells, row.label
-        self.filled = row.filled
-        self._until = None if limit is None else begin + limit
-        self._since = begin
+        self.filled, self.reading = row.filled, row.reading
+        self.clock = self._since = clock
         self._turns = SURE_TURNS
+        self.asked: Mapping[str, Any] = {}
         self.questions: Questions = session.questions(row, target)
-        self.questions.limit(self.left)
+        self.questions.clock = clock
         self._calls = self.questions.calls
-
-    @property
-    def left(self) -> float | None:
-        """What is left of the limit in seconds, None without one."""
-        return None if self._until is None else max(0.0, self._until - time.monotonic())
 
     @property
     def seconds(self) -> float:
         """Seconds since the beginning, or since :meth:`restart`."""
-        return time.monotonic() - self._since
+        return self._since.seconds
 
     @property
     def calls(self) -> int:
@@ -73,7 +65,7 @@ class Case:
 
     def restart(self) -> None:
         """Count seconds and calls from here on: for the next answer of a list."""
-        self._since, self._calls = time.monotonic(), self.questions.calls
+        self._since, self._calls = Clock(), self.questions.calls
 
     def features(self, keys: Iterable[Key], what: str) -> list[int]:
         """Indices of features given by name or index; ``what`` is named in the error."""
@@ -122,6 +114,8 @@ class Case:
             witness_cells=dict(sorted(witnesses.items())),
             targets=self.questions.targets,
             filled=self.filled,
+            reading=self.reading,
+            asked=self.asked,
             **{**more, "keep": tuple(more.get("keep", ()))},
         )
 
@@ -196,7 +190,7 @@ class Case:
         """
         q = self.questions
         asked = self.session.sure.ask(
-            self.cells, self.label, list(fixed), targets=q.targets, seconds=q.seconds_left, turns=self._turns
+            self.cells, self.label, list(fixed), targets=q.targets, seconds=q.clock.seconds_left, turns=self._turns
         )
         if asked.changes is None:
             self._turns = SURE_TURNS_LATER

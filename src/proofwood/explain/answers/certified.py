@@ -29,7 +29,7 @@ def certifier(maker: type[Maker], case: Case, known: Iterable[IntArray]) -> Make
         model=case.model,
         x=case.row,
         known=known,
-        seconds=case.left,
+        clock=case.clock,
         targets=case.questions.targets,
     )
 

@@ -160,7 +160,7 @@ def _task(
         find=_finder(case, metric),
         made=made,
         holds=holds,
-        stopped=lambda: q.out_of_time,
+        clock=q.clock,
     )
 
 

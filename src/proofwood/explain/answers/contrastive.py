@@ -103,9 +103,10 @@ def counterfactual(
     """
     arguments.choice(metric, "metric", get_args(Metric))
     linear = read_constraints(constraints, case.model.inputs)
+    case.asked = {"weights": weights, "within": within}
     arguments.flags(certificate=certificate)
-    if certificate and case.left is not None:
-        case.questions.limit(case.left / 2)
+    if certificate and (left := case.clock.seconds_left) is not None:
+        case.questions.clock = case.clock.within(left / 2)
     counts = count_prices(case.model, case.cells) if metric == "changes" else None
     prices, tariff = cell_prices(case.model, case.row, case.cells, weights, metric)
     if certificate:
@@ -150,15 +151,16 @@ def _found(
 ) -> Explanation:
     """What a search found, as an explanation."""
     lower = length_of(best.lower_bound, metric)
+    stated = {"prices": tuple(prices), "metric": metric, "immutable": tuple(fixed)}
     if best.cells is None:
-        return case.explanation("counterfactual", (), best.status, {}, lower_bound=lower, metric=metric)
+        return case.explanation("counterfactual", (), best.status, {}, lower_bound=lower, **stated)
     changed = case.questions.learn_witness(best.cells)
     features = [feature for feature in range(case.questions.n) if changed >> feature & 1]
     row = cheapest_row(case.model, case.row, best.cells, tariff, permitted)
     found = row if tariff.codes or permitted else None
     length = float(len(features)) if metric == "changes" else distance(case.model, case.row, row, tariff, metric)
     status: str = best.status
-    if length > lower + TOLERANCE * max(1.0, length):  # prices too small for float64 to tell apart
+    if length - lower > TOLERANCE * length:  # prices too small for float64 to tell apart
         status = "feasible"
     return case.explanation(
         "counterfactual",
@@ -167,10 +169,8 @@ def _found(
         dict.fromkeys(features, best.cells),
         distance=length,
         lower_bound=min(length, lower),
-        prices=tuple(prices),
-        metric=metric,
-        immutable=tuple(fixed),
         found_row=found,
+        **stated,
     )
 
 

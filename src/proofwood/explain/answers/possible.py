@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,22 +10,22 @@ from typing import Any
 import numpy as np
 
 from proofwood.data.kinds import Kind
+from proofwood.engines.run import Clock
 from proofwood.explain import arguments
 from proofwood.explain.answers.certified import uncertified
 from proofwood.explain.answers.session import Session
 from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.kept import Kept
+from proofwood.explain.model.outline import outline_of_rows
 from proofwood.explain.model.space import Key, position
 from proofwood.explain.proofs.possible import possible_certificate
 from proofwood.explain.proofs.refute import NoCertificateError
-from proofwood.explain.rule import value_text
+from proofwood.explain.rule import Limits, Within, row_text
 from proofwood.model.node_table import FloatArray, IntArray
-
-Limits = tuple[float, float] | frozenset[int]
-"""Least and greatest number, or codes of categories."""
 
 
 @dataclass(frozen=True, eq=False)
-class Possible:
+class Possible(Kept):
     """Which classes rows of a region can have.
 
     Parameters
@@ -35,8 +34,9 @@ class Possible:
         rounding might allow it
     rows : for classes a row (n_inputs,) of the region that the model gives it, as ``model.read`` gives rows
     seconds : taken
-    model : what the region is one of
+    model : what the region is one of; its outline, where this was pickled
     certificate : the proof, if asked for, for :func:`~proofwood.explain.proofs.certificate.write_certificate`
+    limits : what the region permits of columns, by index
     """
 
     classes: Mapping[Any, bool | None]
@@ -44,6 +44,7 @@ class Possible:
     seconds: float
     model: Explained = field(repr=False)
     certificate: Mapping[str, Any] | None = field(default=None, repr=False)
+    limits: Within = field(default_factory=dict, repr=False)
 
     @property
     def constant(self) -> bool | None:
@@ -53,16 +54,16 @@ class Possible:
             return False
         return None if None in self.classes.values() else True
 
+    def _outlined(self) -> dict[str, Any]:
+        return {"model": outline_of_rows(self.model, list(self.rows.values()))}
+
     def __str__(self) -> str:
         words = {True: "possible", False: "impossible", None: "unknown"}
         lines = []
         for label, answer in self.classes.items():
             line = f"{label}: {words[answer]}"
             if label in self.rows:
-                row, names = self.rows[label], self.model.feature_names
-                line += ", " + ", ".join(
-                    f"{name} = {value_text(self.model, row, feature)}" for feature, name in enumerate(names)
-                )
+                line += f", {row_text(self.model, self.rows[label], self.limits)}"
             lines.append(line)
         return "\n".join(lines)
 
@@ -136,12 +137,13 @@ class Region:
                 if math.isfinite(end):
                     cells[g] = int(np.searchsorted(column.thresholds, end, side="left"))
 
-    def row(self, cells: IntArray) -> FloatArray:
-        """A row of the region in these cells."""
-        like = np.zeros(len(self.model.inputs))
-        for j, given in enumerate(self.model.inputs):
-            limits = self.limits.get(j, (given.low, given.high))
-            like[j] = min(limits) if isinstance(limits, frozenset) else min(max(0.0, limits[0]), limits[1])
+    def row(self, cells: IntArray, like: FloatArray | None = None) -> FloatArray:
+        """A row of the region in these cells, its values as near to those of another row of it as can be."""
+        if like is None:
+            like = np.zeros(len(self.model.inputs))
+            for j, given in enumerate(self.model.inputs):
+                limits = self.limits.get(j, (given.low, given.high))
+                like[j] = min(limits) if isinstance(limits, frozenset) else min(max(0.0, limits[0]), limits[1])
         row = self.model.row(cells, like=like)
         for j, limits in self.limits.items():  # of categories that the model treats alike, one that is permitted
             if isinstance(limits, frozenset) and row[j] not in limits:
@@ -154,9 +156,7 @@ class Region:
         return row
 
 
-def possible(
-    session: Session, where: Mapping[Key, object], seconds: float | None, *, certificate: bool = False
-) -> Possible:
+def possible(session: Session, where: Mapping[Key, object], clock: Clock, *, certificate: bool = False) -> Possible:
     """The answer, with the options of :meth:`proofwood.Explainer.possible`.
 
     Of a limit of time, the search has half where a certificate is asked for.
@@ -164,39 +164,37 @@ def possible(
     arguments.flags(certificate=certificate)
     if certificate:
         uncertified(session.model)
-    begin = time.monotonic()
     model = session.model
     region = Region(model, where)
     codes = range(len(model.classes))
-    until = None if seconds is None else begin + (seconds / 2 if certificate else seconds)
+    left = clock.seconds_left
+    asking = clock.within(left / 2) if certificate and left is not None else clock
     answers: dict[int, bool | None] = {}
     rows: dict[int, FloatArray] = {}
     for code in codes:
-        answers[code], row = _answer(session, region, code, until)
+        answers[code], row = _answer(session, region, code, asking)
         if row is not None:
             rows[code] = row
     labels = model.classes.tolist()
     by_label = {labels[code]: answers[code] for code in codes}, {labels[code]: row for code, row in rows.items()}
-    found = Possible(*by_label, time.monotonic() - begin, model)
+    found = Possible(*by_label, clock.seconds, model, limits=region.limits)
     if not certificate:
         return found
-    last = None if seconds is None else begin + seconds
     try:
-        content = possible_certificate(model, region.low, region.high, answers, rows, last)
+        content = possible_certificate(model, region.low, region.high, answers, rows, clock)
     except NoCertificateError as error:
         error.found = found
         raise
-    return replace(found, certificate=content, seconds=time.monotonic() - begin)
+    return replace(found, certificate=content, seconds=clock.seconds)
 
 
-def _answer(session: Session, region: Region, code: int, until: float | None) -> tuple[bool | None, FloatArray | None]:
+def _answer(session: Session, region: Region, code: int, clock: Clock) -> tuple[bool | None, FloatArray | None]:
     """Whether a class is possible in a region, with a row that the model gives it."""
     model = session.model
     for oracle in (session.oracle, session.sure):
-        left = None if until is None else until - time.monotonic()
-        if left is not None and left <= 0:
+        if clock.over:
             return None, None
-        asked = oracle.ask_box(region.low, region.high, 0 if code else 1, targets=[code], seconds=left)
+        asked = oracle.ask_box(region.low, region.high, 0 if code else 1, targets=[code], seconds=clock.seconds_left)
         if asked.changes is False:
             return (False if oracle is session.oracle else None), None
         if asked.witness is None:

@@ -67,9 +67,10 @@ class Robustness:
         stays = f"the class stays {self.nearest.prediction}"
         if self.status == "constant":
             return f"{stays} wherever the values are  [robustness, constant]"
-        text = f"{stays} within {self.radius:.6g} ({self.metric})"
+        radius, upper = self.nearest.bounds_text
+        text = f"{stays} within less than {'0' if radius == 'nan' else radius} ({self.metric})"
         if self.nearest.witness_cells:
-            text += f"; at {self.upper:.6g}: {self.nearest.rule()}"
+            text += f"; at {upper}: {self.nearest.rule()}"
         return f"{text}  [robustness, {self.status}]"
 
     def to_dict(self) -> dict[str, Any]:

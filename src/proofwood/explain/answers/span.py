@@ -7,28 +7,30 @@ leaves, with a question for each half.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from proofwood.engines.run import Clock
 from proofwood.explain.answers.possible import Region
 from proofwood.explain.answers.session import Session
+from proofwood.explain.decimals import at_least, at_most, short
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.integers import integer_scores
+from proofwood.explain.model.kept import Kept
 from proofwood.explain.model.leaves import score_model
+from proofwood.explain.model.outline import outline_of_rows
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.model.space import Key
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
-from proofwood.explain.rule import value_text
+from proofwood.explain.rule import Within, row_text
 from proofwood.model.node_table import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Range:
+class Range(Kept):
     """What rows of a region get from a regressor, or which probability of a class from a classifier.
 
     Parameters
@@ -38,7 +40,8 @@ class Range:
     exact : whether rows and proofs meet, but for rounding
     low_row, high_row : (n_inputs,) the rows, as ``model.read`` gives rows
     seconds : taken
-    model : what the region is one of
+    model : what the region is one of; its outline, where this was pickled
+    limits : what the region permits of columns, by index
     """
 
     low: float
@@ -50,19 +53,24 @@ class Range:
     high_row: FloatArray = field(repr=False)
     seconds: float
     model: Explained = field(repr=False)
+    limits: Within = field(default_factory=dict, repr=False)
+
+    def _outlined(self) -> dict[str, Any]:
+        return {"model": outline_of_rows(self.model, [self.low_row, self.high_row])}
 
     def __str__(self) -> str:
         if self.exact:
-            head = f"from {self.low:.6g} to {self.high:.6g}"
+            low, high = at_most(self.low), at_least(self.high)
+            head = f"from {low} to {high}"
+            if float(low) > self.least or float(high) < self.greatest:
+                head += f", up to rounding: at most from {short(self.least)} to {short(self.greatest)}"
         else:
             head = (
-                f"at least from {self.low:.6g} to {self.high:.6g}, at most from {self.least:.6g} to {self.greatest:.6g}"
+                f"at least from {at_least(self.low)} to {at_most(self.high)}, "
+                f"at most from {at_most(self.least)} to {at_least(self.greatest)}"
             )
-        return "\n".join([head, f"low: {self._text(self.low_row)}", f"high: {self._text(self.high_row)}"])
-
-    def _text(self, row: FloatArray) -> str:
-        names = self.model.feature_names
-        return ", ".join(f"{name} = {value_text(self.model, row, feature)}" for feature, name in enumerate(names))
+        rows = (row_text(self.model, row, self.limits) for row in (self.low_row, self.high_row))
+        return "\n".join([head, *(f"{name}: {text}" for name, text in zip(("low", "high"), rows, strict=True))])
 
 
 class Sum:
@@ -114,31 +122,22 @@ class Sum:
         """The number that no sum of at most, or at least, a total exceeds, whatever rounding does."""
         exact = total / self.scale
         exact += (self.slack + abs(exact) * 2**-50) * (1 if up else -1)
-        link = self.link
-        if link.kind == "mean":
-            number = exact / link.divisor
-            slop = 4 * (2**-53 + link.unit) * abs(number)
-        elif link.kind == "log":
-            number = math.exp(min(exact / link.divisor, 709.0))
-            slop = 32 * link.unit * number
-        else:
-            number = 1 / (1 + math.exp(-max(-700.0, min(700.0, exact / link.divisor))))
-            slop = 32 * link.unit
+        number, slop = self.link.number(exact)
         number += slop if up else -slop
         return number if self.label is None else min(max(number, 0.0), 1.0)
 
-    def greatest(self, region: Region, sign: int, until: float | None) -> tuple[IntArray, int, int]:
+    def greatest(self, region: Region, sign: int, clock: Clock) -> tuple[IntArray, int, int]:
         """Cells of a row, its sum times the sign, and what no such sum of the region exceeds.
 
         Parameters
         ----------
         region : which rows
         sign : 1 for the greatest sum, -1 for the least
-        until : time of ``time.monotonic()`` to stop at
+        clock : of the search
         """
         winner = 1 if sign == 1 else 0
         least, most = self._box_bounds(region, sign)
-        found = self._ask(region, winner, least, None, until)
+        found = self._ask(region, winner, least, None, clock)
         if found is None:
             raise _NoRowError
         cells, best = found, self._lead(found, sign)
@@ -148,7 +147,7 @@ class Sum:
             goal = best + 1 if step % 3 == 2 else best + (most - best + 1) // 2
             step += 1
             try:
-                found = self._ask(region, winner, goal, near, until)
+                found = self._ask(region, winner, goal, near, clock)
             except TimeoutError:
                 break
             if found is None:
@@ -162,13 +161,11 @@ class Sum:
         sums = self.scores.sums(cells)
         return sign * int(sums[1] - sums[0])
 
-    def _ask(
-        self, region: Region, winner: int, least: int, near: IntArray | None, until: float | None
-    ) -> IntArray | None:
+    def _ask(self, region: Region, winner: int, least: int, near: IntArray | None, clock: Clock) -> IntArray | None:
         """Cells of a row of the region with at least that lead; None if there is none. TimeoutError at the limit."""
-        left = None if until is None else until - time.monotonic()
-        if left is not None and left <= 0:
+        if clock.over:
             raise TimeoutError
+        left = clock.seconds_left
         answer = self.oracle.ask_lead(region.low, region.high, winner, 1 - winner, least, seconds=left, near=near)
         if answer.changes is None:
             raise TimeoutError
@@ -210,20 +207,18 @@ def _code(model: Explained, target: Any) -> int | None:
     return int(classes.index(target))
 
 
-def span(session: Session, where: Mapping[Key, object], target: Any, seconds: float | None) -> Range:
+def span(session: Session, where: Mapping[Key, object], target: Any, clock: Clock) -> Range:
     """The answer, with the options of :meth:`proofwood.Explainer.range`."""
-    begin = time.monotonic()
-    until = None if seconds is None else begin + seconds
     model = session.model
     model.of_every_row("a range")
     region = Region(model, where)
     total = Sum(model, _code(model, target))
     try:
-        ends = {sign: total.greatest(region, sign, until) for sign in (-1, 1)}
+        ends = {sign: total.greatest(region, sign, clock) for sign in (-1, 1)}
     except _NoRowError:
         raise ValueError(f"where={dict(where)!r}: no row of the space is in this region") from None
     except TimeoutError:
-        raise TimeoutError(f"time_limit={seconds:g}: no row of the region was found by then") from None
+        raise TimeoutError(f"time_limit={clock.limits.seconds:g}: no row of the region was found by then") from None
     low_row, high_row = (region.row(ends[sign][0]) for sign in (-1, 1))
     return Range(
         low=total.number(low_row),
@@ -233,6 +228,7 @@ def span(session: Session, where: Mapping[Key, object], target: Any, seconds: fl
         exact=all(best == most for _, best, most in ends.values()),
         low_row=low_row,
         high_row=high_row,
-        seconds=time.monotonic() - begin,
+        seconds=clock.seconds,
         model=model,
+        limits=region.limits,
     )

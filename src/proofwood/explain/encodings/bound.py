@@ -17,7 +17,6 @@ References
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.model.node_table import BoolArray, IntArray
 
@@ -124,7 +124,7 @@ def bound_formula(
     width: int,
     max_clauses: int,
     also: Iterable[int] = (),
-    deadline: float | None = None,
+    clock: Clock = ENDLESS,
     limits: Iterable[Iterable[int]] = (),
 ) -> BoundFormula:
     """Clauses satisfied by every row of a box that has ``against`` before ``label``.
@@ -138,7 +138,7 @@ def bound_formula(
     width : most counters per part; with fewer than there are sums, sums are rounded towards the class ``against``
     max_clauses : TooLargeError beyond
     also : order variables that further clauses are going to be about
-    deadline : time of ``time.monotonic()``; OutOfTimeError if it passes
+    clock : OutOfTimeError once it is over
     limits : clauses that limit the rows beside the box, literals as the model has them
 
     Returns
@@ -157,7 +157,7 @@ def bound_formula(
     formula.clauses += [[_literal(coded) for coded in clause] for clause in (*scores.clauses, *limits)]
     parts = []
     for place, tree in enumerate(order):
-        maker = _TreeClauses(scores, boxes, leaves[tree], leads[leaves[tree]], low, high, deadline)
+        maker = _TreeClauses(scores, boxes, leaves[tree], leads[leaves[tree]], low, high, clock)
         parts.append(maker.add(formula, place, width))
         _stop_above(formula, max_clauses)
     used = {abs(literal) for clause in formula.clauses for literal in clause if abs(literal) <= int(scores.first[-1])}
@@ -167,7 +167,7 @@ def bound_formula(
         formula.clauses += [[-higher, lower] for lower, higher in pairwise(chain)]
 
     goal = least_lead(scores, label, against)
-    _totalize(formula, parts, goal, width, max_clauses, deadline)
+    _totalize(formula, parts, goal, width, max_clauses, clock)
     return formula
 
 
@@ -187,8 +187,8 @@ def _stop_above(formula: BoundFormula, max_clauses: int) -> None:
         raise TooLargeError
 
 
-def _stop_after(deadline: float | None) -> None:
-    if deadline is not None and time.monotonic() >= deadline:
+def _stop_after(clock: Clock) -> None:
+    if clock.over:
         raise OutOfTimeError
 
 
@@ -212,13 +212,13 @@ class _TreeClauses:
         leads: IntArray,
         low: IntArray,
         high: IntArray,
-        deadline: float | None,
+        clock: Clock,
     ) -> None:
-        self.deadline = deadline
+        self.clock = clock
         self.low, self.high, self.leads = boxes.low[leaves], boxes.high[leaves], leads
         self.needs = []
         for leaf in leaves.tolist():
-            _stop_after(deadline)
+            _stop_after(clock)
             span = scores.needs[scores.needs_of[leaf] : scores.needs_of[leaf + 1]]
             column, threshold, above = split_literals(scores, span)
             given = np.where(above, low[column] > threshold, high[column] <= threshold)  # all over the box
@@ -250,7 +250,7 @@ class _TreeClauses:
         low, high = self.low[worse], self.high[worse]
         regions = set()
         for leaf in np.flatnonzero(self.leads >= total).tolist():
-            _stop_after(self.deadline)
+            _stop_after(self.clock)
             needs = np.array(self.needs[leaf], dtype=np.int64)
             column, threshold, above = split_literals(self._scores, needs)
             keeps_off = np.where(above, high[:, column] <= threshold, low[:, column] > threshold)  # (worse, needs)
@@ -265,9 +265,7 @@ class _TreeClauses:
         return regions
 
 
-def _totalize(
-    formula: BoundFormula, parts: list[_Part], goal: int, width: int, max_clauses: int, deadline: float | None
-) -> None:
+def _totalize(formula: BoundFormula, parts: list[_Part], goal: int, width: int, max_clauses: int, clock: Clock) -> None:
     """Join neighbours until one part is left; leads that reach ``goal`` whatever the others do are denied."""
     total_least, total_most = sum(part.least for part in parts), sum(part.most for part in parts)
     if total_least >= goal:
@@ -278,7 +276,7 @@ def _totalize(
         formula.clauses += [[-variable] for total, variable in part.counters if total >= enough]
     moving = [part for part in parts if part.counters]
     while len(moving) > 1:
-        _stop_after(deadline)
+        _stop_after(clock)
         joined = [
             _join(formula, moving[i], moving[i + 1], goal, total_least, total_most, width)
             for i in range(0, len(moving) - 1, 2)

@@ -20,7 +20,7 @@ All grid columns of one table column, or of a group of them, are one feature. A 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,16 +28,17 @@ import numpy as np
 from pysat.solvers import Solver  # type: ignore[import-untyped]
 
 from proofwood.data.kinds import Kind
-from proofwood.explain.model.forest import OTHER, Codes, ScoredTree, codes_in
+from proofwood.explain.model.forest import OTHER, Codes, ScoredTree, Stack, codes_in
 from proofwood.explain.model.knowledge import Atom, Clause, Knowledge, negated, together
 from proofwood.explain.model.scores import NUMBERS, SET
 from proofwood.explain.model.sources import Source
 from proofwood.explain.model.space import GroupKind, Input
-from proofwood.model.node_table import LEAF, FloatArray, IntArray
+from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
 
 ALWAYS, NEVER = -2, -3
 """Tests that every row of the space answers alike, in place of a literal."""
 
+Side = Literal["low", "high"]
 Role = Literal["value", "value_missing_high", "missing", "codes"]
 
 
@@ -114,14 +115,20 @@ class Grid:
                 )
         return cells
 
-    def has_rows(self) -> bool:
-        """Whether some cells satisfy all clauses."""
+    def has_rows(
+        self, low: IntArray | None = None, high: IntArray | None = None, also: Iterable[tuple[int, ...]] = ()
+    ) -> bool:
+        """Whether some cells satisfy all clauses, and further ones, in a box if one is given."""
         with Solver(name="minisat22") as solver:
             for column in range(len(self.columns)):
                 start, end = int(self.first[column]) + 1, int(self.first[column + 1]) + 1
                 for variable in range(start, end - 1):
                     solver.add_clause([variable, -(variable + 1)])
-            for clause in self.clauses:
+                if low is not None and low[column] > 0:
+                    solver.add_clause([start + int(low[column]) - 1])
+                if high is not None and start + int(high[column]) < end:
+                    solver.add_clause([-(start + int(high[column]))])
+            for clause in (*self.clauses, *also):
                 solver.add_clause([-(literal // 2 + 1) if literal & 1 else literal // 2 + 1 for literal in clause])
             return bool(solver.solve())
 
@@ -141,10 +148,10 @@ class Grid:
         return low, low_open, high, not math.isfinite(high)
 
     def ends(self, column: int) -> tuple[FloatArray, FloatArray]:
-        """(n_cells,) least and greatest value of each cell of a column of numbers, as :meth:`interval` says."""
+        """(n_cells,) least and greatest float64 of each cell of a column of numbers; infinite where it has no end."""
         grid = self.columns[column]
         given = self.inputs[grid.column]
-        above = grid.thresholds + 1 if given.whole else grid.thresholds
+        above = grid.thresholds + 1 if given.whole else np.nextafter(grid.thresholds, math.inf)
         return np.concatenate([[given.low], above]), np.concatenate([grid.thresholds, [given.high]])
 
     def row(self, cells: IntArray, like: FloatArray) -> FloatArray:
@@ -186,7 +193,7 @@ class Grid:
             if self.columns[g].role == "missing":
                 continue
             a, a_open, b, _ = self.interval(g, int(cells[g]), int(cells[g]))
-            if a > low:
+            if a > low or (a == low and a_open):
                 low, low_open = a, a_open
             high = min(high, b)
         if low_open and math.isfinite(low):
@@ -223,36 +230,63 @@ class Grid:
         return 2 * int(self.first[column] + threshold)
 
 
-@dataclass(frozen=True)
-class _Test:
-    """A test of a model column, and what it asks of the input.
+@dataclass(frozen=True, eq=False)
+class _Tests:
+    """The threshold tests of a model column of numbers, and what they ask of the input; equal ones once.
 
     Parameters
     ----------
     column : index of the input
-    threshold : of the model; NaN where it tests codes itself
-    missing_low : whether it sends a missing value low
-    what : threshold of the input, or the codes that go low
-    gap_low : whether a missing value of the input is with the numbers up to the threshold
+    thresholds : (n,) of the model, ascending, each once
+    at : (n_tests,) which of them a test has; tests are ordered by threshold
+    missing_low : (n_tests,) whether it sends a missing value low
+    cuts : (n_tests,) threshold of the input
+    gap_low : (n_tests,) whether a missing value of the input is with the numbers up to the threshold
     falls : whether these numbers go high
     """
 
     column: int
-    threshold: float
-    missing_low: bool
-    what: float | Codes
-    gap_low: bool = False
-    falls: bool = False
+    thresholds: FloatArray
+    at: IntArray
+    missing_low: BoolArray
+    cuts: FloatArray
+    gap_low: BoolArray
+    falls: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """The threshold tests of a model column of numbers that stand for categories, as :class:`_Tests`."""
+
+    column: int
+    thresholds: FloatArray
+    at: IntArray
+    missing_low: BoolArray
+    sets: tuple[Codes, ...]
+
+
+NONE: FloatArray = np.zeros(0)
 
 
 @dataclass(eq=False)
 class _Asked:
     """What the trees ask of one input."""
 
-    low: set[float] = field(default_factory=set)  # thresholds of tests that send missing low
-    high: set[float] = field(default_factory=set)
+    low: FloatArray = field(default_factory=lambda: NONE)  # thresholds of tests that send missing low, ascending
+    high: FloatArray = field(default_factory=lambda: NONE)
     sets: set[Codes] = field(default_factory=set)
     gap: bool = False  # whether the missing value is told from numbers even where no tree tests the column
+
+    def add(self, side: Side, cuts: FloatArray) -> None:
+        """More thresholds."""
+        setattr(self, side, np.union1d(getattr(self, side), cuts))
+
+    @property
+    def width(self) -> float:
+        """From the least to the greatest threshold."""
+        cuts = np.concatenate([self.low, self.high])
+        cuts = cuts[np.isfinite(cuts)]
+        return float(cuts.max() - cuts.min()) if cuts.size else 0.0
 
 
 class GridBuilder:
@@ -266,60 +300,72 @@ class GridBuilder:
         knowledge: Knowledge | None = None,
         own: int | None = None,
     ) -> None:
-        self.trees, self.sources = tuple(trees), tuple(sources)
+        self.sources = tuple(sources)
         self.knowledge = knowledge or Knowledge()
         self.grid = Grid(tuple(inputs))
-        self._tests = self._distinct_tests()
+        self._stack = Stack.of(trees, scores=False)
+        self._nodes_of: dict[int, tuple[IntArray, IntArray]] = {}  # nodes that test thresholds, and which of these
         self._asked = [_Asked() for _ in inputs]
+        self._chains: dict[tuple[int, Side], int] = {}  # grid column of the thresholds of an input
+        self._literal_of: dict[tuple[int, Codes], int] = {}
+        self._tests = self._distinct_tests()
+        self._sets = self._distinct_sets()
         explained = range(len(self.sources) if own is None else own)  # columns of the model that is explained
         for which in (True, False):
-            for test in (test for m, tests in self._tests.items() if (m in explained) is which for test in tests):
-                self._ask(test)
+            for m, tests in self._tests.items():
+                if (m in explained) is which:
+                    self._ask(tests)
+            for m, chosen in self._sets.items():
+                if (m in explained) is which:
+                    self._asked[self.sources[m].column].sets |= chosen
             if which:
-                self.grid.widths = [_width(asked) for asked in self._asked]
+                self.grid.widths = [asked.width for asked in self._asked]
         for atom in self.knowledge.atoms():
             self._ask_atom(atom)
-        self._literal_of: dict[tuple[int, str, float | Codes], int] = {}
 
-    def _distinct_tests(self) -> dict[int, list[_Test]]:
-        """Per model column its tests."""
-        found: dict[int, set[tuple[float, bool]]] = {}
-        sets: dict[int, set[Codes]] = {}
-        for tree in self.trees:
-            inner = np.flatnonzero(tree.feature != LEAF)
-            if tree.levels is not None:
-                for node in inner.tolist():
-                    codes = tree.levels[node]
-                    if codes is not None:
-                        sets.setdefault(int(tree.feature[node]), set()).add(codes)
-                inner = inner[[tree.levels[node] is None for node in inner.tolist()]]
-            keys = np.stack([tree.feature[inner], tree.missing_low[inner]], axis=1).astype(np.float64)
-            distinct = np.unique(np.column_stack([keys, tree.threshold[inner]]), axis=0)
-            for feature, missing, threshold in distinct.tolist():
-                found.setdefault(int(feature), set()).add((threshold, bool(missing)))
-        tests: dict[int, list[_Test]] = {}
-        for m, pairs in found.items():
-            ordered = sorted(pairs)
-            source = self.sources[m]
-            if source.table is None and self.grid.inputs[source.column].kind is Kind.NOMINAL:
-                raise TypeError(
-                    f"the model tests thresholds of the column {self.grid.inputs[source.column].name!r}, which holds "
-                    "categories without an order: expected tests for sets of categories only"
-                )
-            thresholds = np.array([threshold for threshold, _ in ordered])
-            if source.table is None:
-                back, falls = source.pulled_back(thresholds)
-                back, gap = self._clean(source.column, back), source.gap
-                for (t, low), b in zip(ordered, back.tolist(), strict=True):
-                    gap_low = (low if math.isnan(gap) else gap <= t) != falls
-                    tests.setdefault(m, []).append(_Test(source.column, t, low, b, gap_low, falls))
-            else:
-                tests[m] = [_Test(source.column, t, low, self._codes_low(source, t, low)) for t, low in ordered]
-        for m, chosen in sets.items():
-            column = self.sources[m].column
-            entries = [_Test(column, math.nan, False, codes) for codes in sorted(chosen, key=sorted)]
-            tests.setdefault(m, []).extend(entries)
+    def _distinct_sets(self) -> dict[int, set[Codes]]:
+        """Per model column the sets of codes that it is tested for."""
+        found: dict[int, set[Codes]] = {}
+        for node, codes in self._stack.levels.items():
+            if self._stack.feature[node] != LEAF:
+                found.setdefault(int(self._stack.feature[node]), set()).add(codes)
+        return found
+
+    def _distinct_tests(self) -> dict[int, _Tests | _Coded]:
+        """Per model column its tests of thresholds."""
+        stack, tests = self._stack, {}
+        plain = stack.feature != LEAF
+        plain[list(stack.levels)] = False
+        nodes = np.flatnonzero(plain)
+        nodes = nodes[np.argsort(stack.feature[nodes], kind="stable")]
+        features, begins = np.unique(stack.feature[nodes], return_index=True)
+        for m, mine in zip(features.tolist(), np.split(nodes, begins[1:]), strict=False):
+            thresholds, of_node = np.unique(stack.threshold[mine], return_inverse=True)
+            self._nodes_of[m] = mine, of_node
+            present = np.zeros((thresholds.size, 2), dtype=bool)
+            present[of_node, stack.missing_low[mine].astype(np.int64)] = True
+            at, side = np.nonzero(present)
+            tests[m] = self._asks(m, thresholds, at, side.astype(bool))
         return tests
+
+    def _asks(self, m: int, thresholds: FloatArray, at: IntArray, missing_low: BoolArray) -> _Tests | _Coded:
+        """What the tests of a model column ask of its input."""
+        source = self.sources[m]
+        if source.table is not None:
+            pairs = zip(thresholds[at].tolist(), missing_low.tolist(), strict=True)
+            sets = tuple(self._codes_low(source, threshold, low) for threshold, low in pairs)
+            return _Coded(source.column, thresholds, at, missing_low, sets)
+        if self.grid.inputs[source.column].kind is Kind.NOMINAL:
+            raise TypeError(
+                f"the model tests thresholds of the column {self.grid.inputs[source.column].name!r}, which holds "
+                "categories without an order: expected tests for sets of categories only"
+            )
+        back, falls = source.pulled_back(thresholds[at])
+        gap = source.gap
+        gap_low = missing_low if math.isnan(gap) else gap <= thresholds[at]
+        return _Tests(
+            source.column, thresholds, at, missing_low, self._clean(source.column, back), gap_low ^ falls, falls
+        )
 
     def _clean(self, column: int, thresholds: FloatArray) -> FloatArray:
         """Thresholds of an input; -inf and inf where all present values of the space are on one side."""
@@ -339,14 +385,19 @@ class GridBuilder:
             chosen |= {OTHER}
         return chosen
 
-    def _ask(self, test: _Test) -> None:
-        asked, what = self._asked[test.column], test.what
-        if isinstance(what, frozenset):
-            asked.sets.add(what)
-        elif not self.grid.inputs[test.column].missing or test.gap_low:
-            asked.low.add(what)
-        else:
-            asked.high.add(what)
+    def _ask(self, tests: _Tests | _Coded) -> None:
+        asked = self._asked[tests.column]
+        if isinstance(tests, _Coded):
+            asked.sets.update(tests.sets)
+            return
+        for side, mine in self._sides(tests):
+            asked.add(side, tests.cuts[mine])
+
+    def _sides(self, tests: _Tests) -> list[tuple[Side, IntArray]]:
+        """Which tests are in the chain of thresholds in which a missing value is low, and which in the other."""
+        low = tests.gap_low if self.grid.inputs[tests.column].missing else np.ones(tests.cuts.size, dtype=bool)
+        sides: list[tuple[Side, IntArray]] = [("low", np.flatnonzero(low)), ("high", np.flatnonzero(~low))]
+        return [(side, mine) for side, mine in sides if mine.size]
 
     def _ask_atom(self, atom: Atom) -> None:
         """Let the grid tell apart what a condition tells apart."""
@@ -355,10 +406,8 @@ class GridBuilder:
             asked.sets.add(atom.codes)
         elif atom.asks_for_gap or not math.isfinite(cut := self._cut(atom)):
             asked.gap = True
-        elif given.missing and asked.high and not asked.low:  # one chain of thresholds is enough
-            asked.high.add(cut)
-        else:
-            asked.low.add(cut)
+        else:  # one chain of thresholds is enough
+            asked.add("high" if given.missing and asked.high.size and not asked.low.size else "low", np.array([cut]))
 
     def _cut(self, atom: Atom) -> float:
         return float(self._clean(atom.column, np.array([atom.threshold]))[0])
@@ -377,7 +426,7 @@ class GridBuilder:
                     grid.ranges.append((tuple(range(start, len(grid.columns))), SET))
             else:
                 if j in exclusive and given.low < given.high:
-                    self._asked[j].low.add(0.0)  # the clauses of the group speak of every column of it
+                    self._asked[j].add("low", np.zeros(1))  # the clauses of the group speak of every column of it
                 self._lay_numbers(j)
                 if j not in exclusive:
                     mine = range(start, len(grid.columns))
@@ -415,28 +464,20 @@ class GridBuilder:
 
     def _lay_numbers(self, j: int) -> None:
         grid, asked, given = self.grid, self._asked[j], self.grid.inputs[j]
-        lows, highs = (np.array(sorted(t for t in some if math.isfinite(t))) for some in (asked.low, asked.high))
+        lows, highs = asked.low[np.isfinite(asked.low)], asked.high[np.isfinite(asked.high)]
         both = lows.size > 0 and highs.size > 0
         if both:  # the first chain has all, so that its cells alone say what a value costs
             lows = np.union1d(lows, highs)
         main_is_high = lows.size == 0 and highs.size > 0
         main = grid._add(GridColumn(j, "value", highs if main_is_high else lows, highs.size if main_is_high else 0))
-        for t in asked.low | asked.high:
-            if math.isinf(t) and not given.missing:
-                self._literal_of[j, "low", t] = ALWAYS if t > 0 else NEVER
-        self._name_chain(j, main, "high" if main_is_high else "low")
-        if not given.missing or not (asked.low or asked.high or asked.gap):
+        self._chains[j, "high" if main_is_high else "low"] = main
+        if not given.missing or not (asked.low.size or asked.high.size or asked.gap):
             return
         second = None
         if both:
             second = grid._add(GridColumn(j, "value_missing_high", highs, highs.size))
-            self._name_chain(j, second, "high")
-        flag = grid._add(GridColumn(j, "missing", np.array([0.5])))
-        missing = grid.above(flag, 0)
-        self._literal_of[j, "low", math.inf] = ALWAYS
-        self._literal_of[j, "low", -math.inf] = missing
-        self._literal_of[j, "high", math.inf] = missing ^ 1
-        self._literal_of[j, "high", -math.inf] = NEVER
+            self._chains[j, "high"] = second
+        missing = grid.above(grid._add(GridColumn(j, "missing", np.array([0.5]))), 0)
         for chain, size, at_top in (
             (main, len(grid.columns[main].thresholds), main_is_high),
             (second, highs.size, True),
@@ -446,10 +487,6 @@ class GridBuilder:
                 grid.clauses.append((missing ^ 1, edge))
         if second is not None:
             self._link(main, second, missing)
-
-    def _name_chain(self, j: int, column: int, side: str) -> None:
-        for i, t in enumerate(self.grid.columns[column].thresholds.tolist()):
-            self._literal_of[j, side, t] = self.grid.above(column, i) ^ 1
 
     def _link(self, lows: int, highs: int, missing: int) -> None:
         """Present values are in cells of the two chains that overlap."""
@@ -476,7 +513,7 @@ class GridBuilder:
         if len(classes) == 1:
             (answers,) = classes
             for chosen, answer in zip(sets, answers, strict=True):
-                self._literal_of[j, "set", chosen] = ALWAYS if answer else NEVER
+                self._literal_of[j, chosen] = ALWAYS if answer else NEVER
             return
         singles = {
             answers: grid.above(grid._add(GridColumn(j, "codes", np.array([0.5]), codes=frozenset(codes))), 0)
@@ -503,7 +540,7 @@ class GridBuilder:
                     grid.clauses.extend((one ^ 1, known[real]) for one in inside)
                     grid.clauses.extend((one ^ 1, known[real] ^ 1) for one in outside)
                 literal = known[real]
-            self._literal_of[j, "set", chosen] = literal
+            self._literal_of[j, chosen] = literal
 
     # ---------------------------------------------------------------------------------------------------- what is known
 
@@ -528,7 +565,7 @@ class GridBuilder:
         """A comparison of a condition as clauses of literals."""
         given = self.grid.inputs[atom.column]
         if atom.codes is not None:
-            return _as_clauses(self._literal_of[atom.column, "set", atom.codes])
+            return _as_clauses(self._literal_of[atom.column, atom.codes])
         gap = self._gap_of(atom.column)
         if atom.asks_for_gap:
             return _as_clauses(gap)
@@ -536,8 +573,8 @@ class GridBuilder:
         if math.isinf(cut):
             low = ALWAYS if cut > 0 else NEVER
         else:
-            side = "low" if cut in self._asked[atom.column].low or not given.missing else "high"
-            low = self._literal_of[atom.column, side, cut]
+            side: Side = "low" if cut in self._asked[atom.column].low or not given.missing else "high"
+            low = int(self._literals_up_to(atom.column, side, np.array([cut]))[0])
         return together([_as_clauses(low), negated(_as_clauses(gap))])
 
     def _gap_of(self, j: int) -> int:
@@ -547,48 +584,43 @@ class GridBuilder:
 
     # -------------------------------------------------------------------------------------------------- translating
 
+    def _literals_up_to(self, j: int, side: Side, cuts: FloatArray) -> IntArray:
+        """(n,) the literals that say that the number is at most each cut, which the trees or what is known ask for."""
+        literals = np.where(cuts > 0, ALWAYS, NEVER)
+        finite = np.isfinite(cuts)
+        if finite.any():
+            column = self._chains[j, side]
+            at = np.searchsorted(self.grid.columns[column].thresholds, cuts[finite])
+            literals[finite] = 2 * (self.grid.first[column] + at) + 1
+        gap = self._gap_of(j)
+        if gap != NEVER:  # a missing value is below all numbers, or above
+            literals[np.isneginf(cuts) if side == "low" else np.isposinf(cuts)] = gap if side == "low" else gap ^ 1
+        return literals
+
+    def _literals_of(self, tests: _Tests | _Coded) -> IntArray:
+        """(n_tests,) the literals with which they go low."""
+        if isinstance(tests, _Coded):
+            return np.array([self._literal_of[tests.column, codes] for codes in tests.sets], dtype=np.int64)
+        literals = np.zeros(tests.cuts.size, dtype=np.int64)
+        for side, mine in self._sides(tests):
+            literals[mine] = self._literals_up_to(tests.column, side, tests.cuts[mine])
+        if tests.falls:
+            literals = np.where(literals >= 0, literals ^ 1, ALWAYS + NEVER - literals)
+        return literals
+
     def literals(self) -> tuple[IntArray, ...]:
         """Per tree, the literal with which each node goes low; undefined at leaves."""
-        of_test: dict[int, tuple[FloatArray, IntArray]] = {}
-        of_set: dict[tuple[int, Codes], int] = {}
+        stack = self._stack
+        literals = np.full(stack.feature.size, NEVER)
         for m, tests in self._tests.items():
-            keys: dict[float, list[int]] = {}
-            for test in tests:
-                if isinstance(test.what, frozenset):
-                    literal = self._literal_of[test.column, "set", test.what]
-                    if math.isnan(test.threshold):
-                        of_set[m, test.what] = literal
-                        continue
-                else:
-                    side = "low" if test.gap_low or not self.grid.inputs[test.column].missing else "high"
-                    literal = self._literal_of[test.column, side, test.what]
-                    if test.falls:
-                        literal = {ALWAYS: NEVER, NEVER: ALWAYS}.get(literal, literal ^ 1)
-                keys.setdefault(test.threshold, [NEVER, NEVER])[int(test.missing_low)] = literal
-            ordered = sorted(keys)
-            of_test[m] = (np.array(ordered), np.array([keys[t] for t in ordered], dtype=np.int64).reshape(-1, 2))
-        result = []
-        for tree in self.trees:
-            literals = np.full(tree.feature.size, NEVER)
-            by_level = np.zeros(tree.feature.size, dtype=bool)
-            if tree.levels is not None:
-                for node, codes in enumerate(tree.levels):
-                    if codes is not None and tree.feature[node] != LEAF:
-                        by_level[node] = True
-                        literals[node] = of_set[int(tree.feature[node]), codes]
-            plain = (tree.feature != LEAF) & ~by_level
-            for m in np.unique(tree.feature[plain]).tolist():
-                nodes = np.flatnonzero(plain & (tree.feature == m))
-                thresholds, table = of_test[m]
-                at = np.searchsorted(thresholds, tree.threshold[nodes])
-                literals[nodes] = table[at, tree.missing_low[nodes].astype(np.int64)]
-            result.append(literals)
-        return tuple(result)
-
-
-def _width(asked: _Asked) -> float:
-    finite = [t for t in asked.low | asked.high if math.isfinite(t)]
-    return max(finite) - min(finite) if finite else 0.0
+            table = np.full((tests.thresholds.size, 2), NEVER)
+            table[tests.at, tests.missing_low.astype(np.int64)] = self._literals_of(tests)
+            nodes, at = self._nodes_of[m]
+            literals[nodes] = table[at, stack.missing_low[nodes].astype(np.int64)]
+        for node, codes in stack.levels.items():
+            if stack.feature[node] != LEAF:
+                literals[node] = self._literal_of[self.sources[int(stack.feature[node])].column, codes]
+        return tuple(np.split(literals, stack.begins[1:-1]))
 
 
 def _as_clauses(literal: int) -> list[Clause]:

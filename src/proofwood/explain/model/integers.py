@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from proofwood.explain.model.forest import Forest, common_bits
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.explain.model.forest import Forest, Stack, common_bits
+from proofwood.model.node_table import LEAF, IntArray
 
 SCORE_BITS = 40
 """A leaf score is below ``2**SCORE_BITS``: a million trees stay below ``2**60``."""
@@ -20,14 +20,14 @@ class IntegerScores:
 
     Parameters
     ----------
-    values : per tree, (n_nodes, n_classes) int64, used at leaves
+    values : (n_nodes, n_classes) int64 of the nodes of all trees, one tree after the other; used at leaves
     base : (n_classes,) int64
     margin : rounding, in the model and here, changes no difference of two class sums by more
     error : rounding here changes no sum by more, in integer units
     scale : integer units per unit of the model's scores, a power of two
     """
 
-    values: tuple[IntArray, ...]
+    values: IntArray
     base: IntArray
     margin: int
     error: float
@@ -49,8 +49,10 @@ def integer_scores(forest: Forest) -> IntegerScores:
     ValueError
         If a score is not finite.
     """
-    tables = [tree.value[tree.leaves] for tree in forest.trees]
-    numbers = np.concatenate([forest.base, *(table.ravel() for table in tables)])
+    stack = Stack.of(forest.trees)
+    leaf = stack.feature == LEAF
+    table = stack.value[leaf]
+    numbers = np.concatenate([forest.base, table.ravel()])
     if not np.all(np.isfinite(numbers)):
         raise ValueError(
             "a leaf of the model has a score that is not a finite number: its predictions cannot be explained"
@@ -60,21 +62,14 @@ def integer_scores(forest: Forest) -> IntegerScores:
     exact = common_bits(numbers)
     if exact is not None and exact <= exponent:
         exponent = exact
-    residual = error = 0.0
-    for table in (forest.base[np.newaxis], *tables):
-        scaled = np.ldexp(table, exponent)
-        off = scaled - np.rint(scaled)
-        residual += float((off.max(axis=1) - off.min(axis=1)).max(initial=0.0))
-        error += float(np.abs(off).max(initial=0.0))
+    base, rounded = np.rint(np.ldexp(forest.base, exponent)), np.rint(np.ldexp(table, exponent))
+    of_base, of_leaves = np.ldexp(forest.base, exponent) - base, np.ldexp(table, exponent) - rounded
+    residual, error = float(of_base.max() - of_base.min()), float(np.abs(of_base).max())
+    spread = stack.largest(of_leaves.max(axis=1) - of_leaves.min(axis=1))
+    for mine, off in zip(spread.tolist(), stack.largest(np.abs(of_leaves).max(axis=1)).tolist(), strict=True):
+        residual += mine
+        error += off
     margin = math.ceil(residual * (1 + 2.0**-40) + math.ldexp(forest.noise, exponent))
-    values = []
-    for tree in forest.trees:
-        rounded = np.zeros(tree.value.shape, dtype=np.int64)
-        leaves = tree.leaves
-        rounded[leaves] = _rounded(tree.value[leaves], exponent)
-        values.append(rounded)
-    return IntegerScores(tuple(values), _rounded(forest.base, exponent), margin, error, math.ldexp(1.0, exponent))
-
-
-def _rounded(values: FloatArray, exponent: int) -> IntArray:
-    return np.asarray(np.rint(np.ldexp(values, exponent)), dtype=np.int64)
+    values = np.zeros(stack.value.shape, dtype=np.int64)
+    values[leaf] = rounded
+    return IntegerScores(values, base.astype(np.int64), margin, error, math.ldexp(1.0, exponent))

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
-from proofwood.data.moments import numbers_of
+from proofwood.data.moments import numbers_of, require_zone, zone_of
 from proofwood.exceptions import DataError
 from proofwood.explain import arguments
 from proofwood.explain.model.forest import OTHER, Codes, codes_in
@@ -399,7 +399,7 @@ class _Reader(Text):
         given = self.inputs[j]
         if given.kind is not Kind.NOMINAL:
             return Atom(j)
-        return Atom(j, frozenset({OTHER if given.gap_level is None else given.gap_level}))
+        return Atom(j, frozenset(given.gap_levels or (OTHER,)))
 
     def _is_boolean(self, j: int) -> bool:
         return Kind.BOOLEAN in (self.inputs[j].kind, self.inputs[j].shown_as)
@@ -419,7 +419,10 @@ class _Reader(Text):
         kind = given.shown_as if given.shown_as in MOMENTS else given.kind
         if kind in MOMENTS:
             try:
-                return float(numbers_of([value], kind, given.name)[0])
+                number = float(numbers_of([value], kind, given.name)[0])
+                if kind is Kind.MOMENT:
+                    require_zone(zone_of([value], given.name), given.zone, given.name)
+                return number
             except DataError as error:
                 raise self.error(str(error).removesuffix(", as in training")) from None
         if (isinstance(value, bool) and not self._is_boolean(j)) or not isinstance(value, int | float):

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.explain.model.adapters.reading import Adapted
-from proofwood.explain.model.forest import DOUBLE, Link, ScoredTree, merged
+from proofwood.explain.model.forest import DOUBLE, Link, ScoredTree, cut_of, merged
 from proofwood.model.node_table import FloatArray, IntArray
 
 UNSURE = "unsure"
@@ -168,7 +168,11 @@ def read_outcome(adapted: Adapted, target: Any, confidence: Any) -> Outcome:
             raise TypeError("confidence is for classifiers, and this model predicts numbers")
         if target is None:
             raise TypeError(f"this model predicts numbers: say what to explain of them by target, one of {EXPECTED}")
-        return read_target(target)
+        outcome = read_target(target)
+        if isinstance(outcome, Bands) and adapted.forest.link is not None:
+            for cut in outcome.cuts:
+                adapted.forest.link.cut(cut)  # ValueError where no number gets there
+        return outcome
     if target is not None:
         raise TypeError(
             "target is for models that predict numbers, and this one predicts classes: pass the class to the question, "
@@ -203,7 +207,7 @@ def banded(adapted: Adapted, bands: Bands) -> Adapted:
     link, output = forest.link, adapted.output
     if link is None or output is None or forest.base.size != 1:
         raise AssertionError("a forest of one number with a link is expected")
-    cuts = [link.cut(value) for value in bands.cuts]
+    cuts = [cut_of(forest, link, value, reached=up) for value, up in zip(bands.cuts, bands.above, strict=True)]
     middle = len(cuts) // 2
     below = [Fraction(0)]
     for cut, _ in cuts:
@@ -223,7 +227,8 @@ def banded(adapted: Adapted, bands: Bands) -> Adapted:
     made = replace(
         forest, trees=trees, base=base, classes=bands.classes, noise=noise, ties_low=bands.ties_low, predict=predict
     )
-    return replace(adapted, forest=made, predict=predict)
+    ask = None if adapted.ask_output is None else partial(_banded, bands, adapted.ask_output)
+    return replace(adapted, forest=made, predict=predict, ask=ask)
 
 
 def _coded(tree: ScoredTree, bands: Bands) -> ScoredTree:
@@ -262,7 +267,7 @@ def confident(adapted: Adapted, level: float) -> Adapted:
         raise ValueError(f"confidence={level!r}: expected a probability above {least:g} and up to 1")
     if link.kind == "logistic" and level == 1:
         raise ValueError("confidence=1: the probabilities of this model never get there; expected less than 1")
-    cut, slop = link.cut(float(level))
+    cut, slop = cut_of(forest, link, float(level), reached=True)
     if link.kind == "logistic":
         spread = np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]])
     else:
@@ -281,7 +286,8 @@ def confident(adapted: Adapted, level: float) -> Adapted:
         ties_low=True,
         predict=partial(_sure_enough, float(level), output),
     )
-    return replace(adapted, forest=made, predict=made.predict)
+    ask = None if adapted.ask_output is None else partial(_sure_enough, float(level), adapted.ask_output)
+    return replace(adapted, forest=made, predict=made.predict, ask=ask)
 
 
 def _sure_enough(level: float, output: Callable[[FloatArray], FloatArray], X: FloatArray) -> IntArray:

@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.kinds import Kind
+from proofwood.explain.decimals import short
 from proofwood.explain.model.adapters.reading import Adapted
 from proofwood.explain.model.adapters.supported import adapt
 from proofwood.explain.model.forest import ScoredTree
@@ -33,19 +34,15 @@ WHOLE = "give the isolation forest with its own preparation, such as make_pipeli
 
 
 @dataclass(frozen=True, eq=False)
-class Plausible:
-    """An isolation forest over the inputs of a model, and what it takes to be plausible.
+class Inliers:
+    """What it takes to be plausible.
 
     Parameters
     ----------
-    adapted : the isolation forest, class 1 for inliers
-    columns : inputs of the model that are its inputs, in its order
     least : least score of an inlier, as ``score_samples`` gives scores
     stated : whether that is what the user states, and not the isolation forest's own
     """
 
-    adapted: Adapted
-    columns: tuple[int, ...]
     least: float
     stated: bool
 
@@ -53,8 +50,28 @@ class Plausible:
     def text(self) -> str:
         """What is plausible, in words."""
         if self.stated:
-            return f"the isolation forest gives a score of at least {self.least:g}"
+            return f"the isolation forest gives a score of at least {short(self.least)}"
         return "the isolation forest holds them for inliers"
+
+    @property
+    def words(self) -> Inliers:
+        """The same without an isolation forest."""
+        return Inliers(self.least, self.stated)
+
+
+@dataclass(frozen=True, eq=False)
+class Plausible(Inliers):
+    """An isolation forest over the inputs of a model, and what it takes to be plausible.
+
+    Parameters
+    ----------
+    least, stated : see :class:`Inliers`
+    adapted : the isolation forest, class 1 for inliers
+    columns : inputs of the model that are its inputs, in its order
+    """
+
+    adapted: Adapted
+    columns: tuple[int, ...]
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -84,7 +101,12 @@ class Plausible:
 
 
 def read_plausible(
-    stated: Any, model: Any, adapted: Adapted, inputs: Sequence[Input], feature_names: Sequence[str] | None
+    stated: Any,
+    model: Any,
+    adapted: Adapted,
+    inputs: Sequence[Input],
+    feature_names: Sequence[str] | None,
+    X: Any = None,
 ) -> Plausible | None:
     """What a user states of plausible rows; None for nothing.
 
@@ -95,6 +117,7 @@ def read_plausible(
     adapted : its reading
     inputs : its inputs
     feature_names : names of its columns that the user states
+    X : rows for whose types the model was read
 
     Raises
     ------
@@ -132,7 +155,7 @@ def read_plausible(
             own = names
         else:
             raise ValueError(f"plausible: the isolation forest has {n} columns, and the model takes {shown(names)}")
-    read = adapt(whole, "auto", None if own is None else [str(name) for name in own])
+    read = adapt(whole, "auto", None if own is None else [str(name) for name in own], X)
     foreign = [given.name for given in read.inputs if given.name not in names]
     if foreign:
         raise ValueError(
@@ -142,7 +165,7 @@ def read_plausible(
     columns = tuple(names.index(given.name) for given in read.inputs)
     for given, j in zip(read.inputs, columns, strict=True):
         _check_column(given, inputs[j])
-    return Plausible(read, columns, float(last.offset_), least is not None)
+    return Plausible(float(last.offset_), least is not None, read, columns)
 
 
 def _with_preparation(forest: Any, last: IsolationForest, model: Any, adapted: Adapted) -> Any:
@@ -154,7 +177,7 @@ def _with_preparation(forest: Any, last: IsolationForest, model: Any, adapted: A
     if not isinstance(model, Pipeline):
         return last
     names, n = getattr(last, "feature_names_in_", None), int(last.n_features_in_)
-    given, made = int(model.n_features_in_), adapted.forest.n_columns
+    given, made = int(model.n_features_in_), int(getattr(model.steps[-1][1], "n_features_in_", -1))
     if names is not None and set(map(str, names)) <= {column.name for column in adapted.inputs}:
         return last
     if names is None and n == made != given:

@@ -115,7 +115,7 @@ def _prices_of_numbers(model: Explained, tariff: Tariff, g: int, own: int, metri
     low, high = model.grid.ends(g)
     price = np.zeros(low.size)
     if j in tariff.values:
-        nearest = np.concatenate([high[:own], [tariff.row[j]], _inside(model, j, low[own + 1 :])])
+        nearest = np.concatenate([high[:own], [tariff.row[j]], low[own + 1 :]])
         stated = np.array([tariff.of(model, j, value) for value in nearest.tolist()])
         _check_order(model, j, nearest, stated, own)
         price[:] = raised(stated, metric)
@@ -124,7 +124,6 @@ def _prices_of_numbers(model: Explained, tariff: Tariff, g: int, own: int, metri
             (np.s_[own + 1 :], low[own + 1 :] - tariff.row[j], tariff.rate(j, True)),
             (np.s_[:own], tariff.row[j] - high[:own], tariff.rate(j, False)),
         ):
-            # the value is another one in any case, also where it is as near as can be
             price[part] = math.inf if math.isinf(rate) else raised(_times(rate, np.maximum(0.0, away)), metric)
     price[own:] = np.maximum.accumulate(price[own:])
     price[: own + 1] = np.maximum.accumulate(price[: own + 1][::-1])[::-1]
@@ -135,11 +134,6 @@ def _times(rate: float, away: FloatArray) -> FloatArray:
     """Prices of changes of numbers, as large as float64 holds where they are larger."""
     with np.errstate(over="ignore"):
         return np.minimum(rate * np.minimum(away, sys.float_info.max), sys.float_info.max)
-
-
-def _inside(model: Explained, j: int, low: FloatArray) -> FloatArray:
-    """Least values of cells above these ends."""
-    return low if model.inputs[j].whole else np.nextafter(low, np.inf)
 
 
 def _check_order(model: Explained, j: int, values: FloatArray, stated: FloatArray, own: int) -> None:
@@ -271,6 +265,30 @@ def forbid(
         else:
             _forbid_numbers(model, row, j, cells, allowed, prices)
     return permitted
+
+
+def stated_prices(
+    model: Explained,
+    row: FloatArray,
+    cells: IntArray,
+    metric: Metric,
+    weights: Weights | None,
+    within: Mapping[Key, object] | None,
+) -> tuple[FloatArray, ...] | None:
+    """Per column price of each cell by what a user states; None where no prices say how many features change.
+
+    Parameters
+    ----------
+    model, row, cells, metric, weights : as of :func:`cell_prices`
+    within : as of :func:`forbid`
+    """
+    counts = count_prices(model, cells) if metric == "changes" else None
+    if metric == "changes" and counts is None:
+        return None
+    priced, tariff = cell_prices(model, row, cells, weights, metric)
+    prices = counts or priced
+    forbid(model, row, cells, prices, within or {}, None if counts else tariff, metric)
+    return tuple(prices)
 
 
 def permitted_numbers(model: Explained, row: FloatArray, j: int, allowed: object) -> tuple[float, float]:

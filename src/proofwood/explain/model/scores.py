@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from proofwood.model.node_table import IntArray
+from proofwood.model.node_table import BoolArray, IntArray
 
 NUMBERS, SET = -1, -2
 """In place of the column that says that a value is missing, in ``ScoreModel.ranges``."""
@@ -110,6 +110,17 @@ class ScoreModel:
             sums[target] - sums[k] >= self.threshold_of_win(target, k) for k in range(self.n_classes) if k != target
         )
 
+    def may_win(self, sums: IntArray, codes: IntArray) -> BoolArray:
+        """(n_rows,) whether rows with these sums (n_rows, n_classes) may have these classes.
+
+        Rounding is given the benefit of the doubt. A code below 0 is that of no class.
+        """
+        every = np.arange(self.n_classes)
+        least = np.where((codes[:, np.newaxis] < every) == self.ties_low, 0, 1) - self.margin
+        lead = sums[np.arange(len(codes)), codes][:, np.newaxis] - sums
+        wins = ((lead >= least) | (every == codes[:, np.newaxis])).all(axis=1)
+        return np.asarray(wins & (codes >= 0))
+
     def holds(self, literals: IntArray, cells: IntArray) -> IntArray:
         """Whether each literal holds for a row given by its cells (n_columns,)."""
         asked = np.asarray(literals)
@@ -151,7 +162,30 @@ class ScoreModel:
 
     def meets_clauses(self, cells: IntArray) -> bool:
         """Whether a row given by its cells belongs to the space, plausible or not."""
-        return all(bool(self.holds(np.array(clause), cells).any()) for clause in self.clauses)
+        literals, begins = self._flat_clauses
+        if begins.size < len(self.clauses):
+            return False
+        return not begins.size or bool(np.logical_or.reduceat(self.holds(literals, cells), begins).all())
+
+    def clauses_about(self, owner: IntArray) -> tuple[IntArray, IntArray]:
+        """(n_clauses,) least and greatest owner of the columns that each clause speaks of; it must have a literal.
+
+        Parameters
+        ----------
+        owner : (n_columns,) a number for each column
+        """
+        literals, begins = self._flat_clauses
+        if not begins.size:
+            return begins, begins
+        owners = owner[self.column_of[literals >> 1]]
+        return np.minimum.reduceat(owners, begins), np.maximum.reduceat(owners, begins)
+
+    @cached_property
+    def _flat_clauses(self) -> tuple[IntArray, IntArray]:
+        """Literals of all clauses, and where each clause begins that has some: one without asks for the impossible."""
+        sizes = np.array([len(clause) for clause in self.clauses], dtype=np.int64)
+        literals = np.array([literal for clause in self.clauses for literal in clause], dtype=np.int64)
+        return literals, (np.cumsum(sizes) - sizes)[sizes > 0]
 
     def box(self, cells: IntArray, fixed: Iterable[int] = ()) -> tuple[IntArray, IntArray]:
         """Least and greatest cells (n_columns,) of the rows that agree with ``cells`` on the features ``fixed``."""

@@ -14,6 +14,24 @@ _TINY = 1e-300
 _SINGLE = float(np.finfo(np.float32).max)
 
 
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Thresholds of a column of the model as thresholds of the column of the table, found beforehand.
+
+    Parameters
+    ----------
+    thresholds : (n,) of the model, ascending
+    cuts : (n,) for each the last number that is low, or the last one that is high
+    falls : whether numbers up to the cut are high
+    gap : what a missing value becomes; NaN if it stays one
+    """
+
+    thresholds: FloatArray
+    cuts: FloatArray
+    falls: bool
+    gap: float
+
+
 @dataclass(frozen=True)
 class Source:
     """Where a column of the model comes from.
@@ -25,12 +43,14 @@ class Source:
         column that is itself
     other : the number that a code outside the table becomes
     steps : on the way, in order, of the number
+    found : thresholds and where they are in the column, as the steps themselves say; else they are worked out
     """
 
     column: int
     table: tuple[float, ...] | None = None
     other: float = math.nan
     steps: tuple[Step, ...] = ()
+    found: Cuts | None = None
 
     def scaled(self, values: FloatArray) -> FloatArray:
         """What becomes of numbers, missing ones among them."""
@@ -46,6 +66,8 @@ class Source:
     @property
     def gap(self) -> float:
         """What a missing value becomes; NaN if it stays one."""
+        if self.found is not None:
+            return self.found.gap
         return float(self.scaled(np.array([math.nan]))[0])
 
     def takes_missing(self, model_does: bool) -> bool:
@@ -64,7 +86,13 @@ class Source:
 
         ``-inf`` if there is none, ``inf`` if all are. TypeError if that cannot be said for sure.
         """
-        return back(self.steps, np.asarray(thresholds, dtype=np.float64))
+        asked = np.asarray(thresholds, dtype=np.float64)
+        if self.found is None:
+            return back(self.steps, asked)
+        at = np.searchsorted(self.found.thresholds, asked)
+        if not np.array_equal(np.append(self.found.thresholds, math.nan)[at], asked):
+            raise AssertionError("a threshold that the model did not have when its steps were read")
+        return self.found.cuts[at], self.found.falls
 
     @property
     def limits(self) -> tuple[float, float]:

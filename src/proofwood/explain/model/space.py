@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from proofwood.data.kinds import Kind
+from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.exceptions import DataError
 from proofwood.explain import arguments
 from proofwood.model.node_table import FloatArray
@@ -57,7 +57,9 @@ class Input:
     other : whether codes outside ``levels`` are part of the space (nominal columns)
     shown_as : kind of what the numbers stand for: dates, times or durations, true or false; else None
     for_missing : numbers that the model takes for a missing value; None if there are none
-    gap_level : code that stands for a missing value, where that is a category like others
+    gap_levels : codes that stand for missing values, where these are categories like others
+    own_numbers : whether conditions show the thresholds of the model as its texts do, to the digit
+    zone : time zone of moments that have one; they are shown in it
     """
 
     name: str
@@ -69,12 +71,14 @@ class Input:
     other: bool = False
     shown_as: Kind | None = None
     for_missing: Gap | None = None
-    gap_level: int | None = None
+    gap_levels: tuple[int, ...] = ()
+    own_numbers: bool = False
+    zone: str | None = None
 
     @property
     def whole(self) -> bool:
-        """Whether values are integers."""
-        return self.kind is not Kind.NUMERIC
+        """Whether values are integers: dates and times are, which count days or microseconds."""
+        return self.kind is not Kind.NUMERIC or self.shown_as in MOMENTS
 
 
 # --------------------------------------------------------------------------------------------- what the user states
@@ -118,14 +122,16 @@ def with_bounds(inputs: Sequence[Input], bounds: Bounds | None) -> tuple[Input, 
     return tuple(result)
 
 
-def with_integers(inputs: Sequence[Input], integer: Iterable[Key] | None) -> tuple[Input, ...]:
-    """The inputs with the integer columns that the user states."""
+def with_integers(inputs: Sequence[Input], integer: Iterable[Key] | None) -> tuple[tuple[Input, ...], frozenset[int]]:
+    """The inputs with the integer columns that the user states, and those that hold integers without that."""
     result, names = list(inputs), [column.name for column in inputs]
+    loose = {j for j, column in enumerate(inputs) if column.kind is Kind.INTEGER}
     for key in integer or ():
         j = position(key, names, "integer")
+        loose.discard(j)
         if result[j].kind is Kind.NUMERIC:
             result[j] = replace(result[j], kind=Kind.INTEGER)
-    return tuple(result)
+    return tuple(result), frozenset(loose)
 
 
 def resolved_groups(
@@ -201,7 +207,7 @@ def check_rows(X: FloatArray, inputs: Sequence[Input], groups: Mapping[str, tupl
             )
         if column.whole and not np.array_equal(present, np.rint(present)):
             row = int(np.argmax(~missing & (values != np.rint(values))))
-            raise DataError(f"column {column.name!r} is {values[row]!r} in row {row}: expected an integer")
+            raise DataError(f"column {column.name!r} is {float(values[row])!r} in row {row}: expected an integer")
     for name, (columns, kind) in groups.items():
         if kind == "together":
             continue

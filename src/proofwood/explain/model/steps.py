@@ -51,6 +51,10 @@ FUNCTIONS: dict[str, float] = {
 """Monotone functions of NumPy by name, each with a number at which it is finite."""
 
 
+POWER = "a PowerTransformer"
+"""What messages call a step of such a one."""
+
+
 @dataclass(frozen=True)
 class Step:
     """One monotone step, in float64 as its library computes it: ``what`` with ``by``.
@@ -62,7 +66,7 @@ class Step:
     distribution; ``"ranks"`` the share of ``ends`` below the value, which stand for the shares ``shares``, and 0 and 1
     within ``by`` of the first and the last; ``"split"`` the steps ``below`` for numbers below 0, else ``rest``;
     ``"own"`` the function ``call`` of a column. ``"single"`` rounds to float32, in which ``"single_subtract"`` and
-    ``"single_multiply"`` compute.
+    ``"single_multiply"`` compute. ``of`` is the transformer in messages, where the step alone would name another.
     """
 
     what: What
@@ -74,6 +78,7 @@ class Step:
     below: tuple[Step, ...] = ()
     rest: tuple[Step, ...] = ()
     call: Callable[[Any], Any] | None = None
+    of: str = ""
 
     def apply(self, values: FloatArray) -> FloatArray:
         """The values (n,) after this step."""
@@ -87,7 +92,7 @@ class Step:
             return 0 if self.name in EXACT or self.name == "sqrt" else ULPS
         return {"power": ULPS, "boxcox": 2.0**13, "ppf": 64, "own": math.inf}.get(self.what, 0)
 
-    def _ulps_at(self, cut: float) -> float:
+    def ulps_at(self, cut: float) -> float:
         """The same for results up to, or from, a cut; that of a function of which nothing is known does not matter.
 
         Box-Cox is expm1(z) / by with z = by * log(x): an error of z counts |z| + 1 times.
@@ -114,12 +119,13 @@ class Step:
         low, high = _limits(self, self.to if self.what == "own" else inside)
         return (max(low, 5e-324), high) if self.what == "boxcox" else (low, high)  # which is refused for 0
 
-    def back(self, cuts: FloatArray) -> FloatArray:
+    def back(self, cuts: FloatArray, *, check: bool = True) -> FloatArray:
         """For each cut the last float64 that the step takes to at most it, or above it if the step falls.
 
         Parameters
         ----------
         cuts : (n,) finite
+        check : whether what bisection takes for granted is proved; without, the result is a guess
 
         Returns
         -------
@@ -134,9 +140,11 @@ class Step:
         if self.what in ("fill", "whole"):
             return cuts
         if self.what == "split":
-            return self._back_of_split(cuts)
+            return self._back_of_split(cuts, check=check)
         low, high = self.limits
-        found = _bisected(lambda values, at: (self.apply(values) <= cuts[at]) != self.falls, cuts.size, low, high)
+        found = bisected(lambda values, at: (self.apply(values) <= cuts[at]) != self.falls, cuts.size, low, high)
+        if not check:
+            return found
         if self.what == "ranks":
             self._check_pieces(cuts)
         elif self.ulps:
@@ -151,7 +159,7 @@ class Step:
     def _check_around(self, last: float, cut: float) -> None:
         """All float64 up to ``last`` that might be on the wrong side of the cut are asked, and those above it."""
         least, greatest = self.limits
-        margin = 4 * self._ulps_at(cut) * math.ulp(cut)
+        margin = 4 * self.ulps_at(cut) * math.ulp(cut)
         at = int(rank(np.array([last]))[0])
         first, end = (int(r) for r in rank(np.array([least, greatest])))
         width = 16
@@ -190,8 +198,8 @@ class Step:
         knots = np.unique(self.ends)
         border = [knots]
         if self.by > 0:  # the last numbers that count as the first knot, and as none of the last
-            border.append(_bisected(lambda values, _: values - self.by < knots[0], 1, -math.inf, math.inf))
-            border.append(_bisected(lambda values, _: values + self.by <= knots[-1], 1, -math.inf, math.inf))
+            border.append(bisected(lambda values, _: values - self.by < knots[0], 1, -math.inf, math.inf))
+            border.append(bisected(lambda values, _: values + self.by <= knots[-1], 1, -math.inf, math.inf))
         every = np.concatenate(border)
         ends = np.unique(np.concatenate([every, np.nextafter(every, -math.inf), np.nextafter(every, math.inf)]))
         values = self.apply(np.concatenate([[-LARGEST], ends, [LARGEST]]))
@@ -202,16 +210,16 @@ class Step:
                 "quantiles"
             )
 
-    def _back_of_split(self, cuts: FloatArray) -> FloatArray:
+    def _back_of_split(self, cuts: FloatArray, *, check: bool) -> FloatArray:
         """The cuts of the branch with the sign of the cut: results have the sign of the value, and 0 stays 0."""
         last = math.nextafter(0.0, -math.inf)
         rounded = any(step.what == "power" for step in (*self.below, *self.rest))
-        if rounded and (np.abs(cuts) < NEAR_ZERO).any():  # 1 is added and taken away: the sign may get lost
+        if check and rounded and (np.abs(cuts) < NEAR_ZERO).any():  # 1 is added and taken away: the sign may get lost
             raise TypeError(f"the pipeline has {self.title}, and the model has a threshold too near to its 0")
         result = np.empty_like(cuts)
         for branch, mine, sign in ((self.below, cuts < 0, -1), (self.rest, cuts >= 0, 1)):
             if mine.any():
-                found, falls = back(branch, cuts[mine])
+                found, falls = back(branch, cuts[mine], check=check)
                 if falls or (sign > 0 and (found < 0).any()):
                     raise AssertionError(f"{branch} does not keep the sign of numbers")
                 result[mine] = np.minimum(found, last) if sign < 0 else found
@@ -223,7 +231,7 @@ class Step:
         """The step in words, for messages."""
         names = {"function": f"a FunctionTransformer of np.{self.name}", "own": "a FunctionTransformer"}
         names |= {"ranks": "a QuantileTransformer", "ppf": "a QuantileTransformer"}
-        return names.get(self.what, "a PowerTransformer")
+        return self.of or names.get(self.what, POWER)
 
 
 def _own(step: Step, values: FloatArray) -> Any:
@@ -262,12 +270,13 @@ def through(steps: tuple[Step, ...], values: FloatArray) -> FloatArray:
     return values
 
 
-def back(steps: tuple[Step, ...], thresholds: FloatArray) -> tuple[FloatArray, bool]:
+def back(steps: tuple[Step, ...], thresholds: FloatArray, *, check: bool = True) -> tuple[FloatArray, bool]:
     """For each threshold the last float64 that the steps take to at most it; or, with True, to above it.
 
     Parameters
     ----------
     thresholds : (n,) not NaN
+    check : see :meth:`Step.back`
 
     Returns
     -------
@@ -278,26 +287,38 @@ def back(steps: tuple[Step, ...], thresholds: FloatArray) -> tuple[FloatArray, b
     for step in reversed(steps):
         inside = np.isfinite(cuts)
         if inside.any():
-            cuts[inside] = step.back(cuts[inside])
+            cuts[inside] = step.back(cuts[inside], check=check)
         if step.falls:  # what is low was all up to the cut: now it is all above the new one
             falling = not falling
             cuts[~inside] = -cuts[~inside]
     return cuts, falling
 
 
-def rank(values: FloatArray) -> Any:
-    """Places of float64 numbers in their order, as int64; 0 of both zeros."""
-    bits = np.asarray(values, dtype=np.float64).view(np.int64)
-    return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
+_BITS: dict[str, Any] = {"float64": np.int64, "float32": np.int32, "float16": np.int16}
+"""Integers as wide as the floats of a type."""
 
 
-def ranked(ranks: Any) -> FloatArray:
-    """The numbers at places in the order of float64."""
-    bits = np.where(ranks < 0, np.int64(-(2**63)) - ranks, ranks).astype(np.int64)
-    return np.asarray(bits.view(np.float64))
+def rank(values: FloatArray, floats: str = "float64") -> Any:
+    """Places of numbers in the order of all floats of a type, as int64; 0 of both zeros.
+
+    Parameters
+    ----------
+    values : float64 numbers that are of the type
+    floats : "float64", "float32" or "float16"
+    """
+    whole = _BITS[floats]
+    bits = np.asarray(values, dtype=floats).view(whole).astype(np.int64)
+    return np.where(bits < 0, np.int64(np.iinfo(whole).min) - bits, bits)
 
 
-def _bisected(holds: Callable[[FloatArray, Any], BoolArray], n: int, low: float, high: float) -> FloatArray:
+def ranked(ranks: Any, floats: str = "float64") -> FloatArray:
+    """The numbers at places in the order of the floats of a type, as float64."""
+    whole = _BITS[floats]
+    bits = np.where(ranks < 0, np.int64(np.iinfo(whole).min) - ranks, ranks).astype(whole)
+    return np.asarray(bits.view(floats), dtype=np.float64)
+
+
+def bisected(holds: Callable[[FloatArray, Any], BoolArray], n: int, low: float, high: float) -> FloatArray:
     """For each of ``n`` questions the last float64 from ``low`` to ``high`` for which it holds; it holds up to that.
 
     ``-inf`` if it holds for none, ``inf`` if it holds for all.
@@ -319,8 +340,8 @@ def _bisected(holds: Callable[[FloatArray, Any], BoolArray], n: int, low: float,
 @lru_cache(maxsize=256)
 def _limits(step: Step, inside: float) -> tuple[float, float]:
     """The finite numbers around ``inside`` that a step takes to finite ones."""
-    high = _bisected(lambda values, _: np.isfinite(step.apply(values)), 1, inside, LARGEST)[0]
-    low = -_bisected(lambda values, _: np.isfinite(step.apply(-values)), 1, -inside, LARGEST)[0]
+    high = bisected(lambda values, _: np.isfinite(step.apply(values)), 1, inside, LARGEST)[0]
+    low = -bisected(lambda values, _: np.isfinite(step.apply(-values)), 1, -inside, LARGEST)[0]
     return (float(low) if math.isfinite(low) else -LARGEST), (float(high) if math.isfinite(high) else LARGEST)
 
 

@@ -6,7 +6,6 @@ free, even for deep trees, but nothing is learned from one question for the next
 
 from __future__ import annotations
 
-import time
 from functools import cached_property
 
 from proofwood.explain.encodings.bound import (
@@ -45,22 +44,21 @@ class BoundOracle(QuestionOracle):
 
     def answer(self, question: Question) -> Answer:
         """One class after the other; the core is all that was fixed."""
-        deadline = None if question.seconds is None else time.monotonic() + question.seconds
         unknown = False
         for against in question.targets:
-            if deadline is not None and time.monotonic() >= deadline:
+            if question.clock.over:
                 return UNKNOWN
-            answer = self._against(question, against, deadline)
+            answer = self._against(question, against)
             if answer.changes:
                 return answer
             unknown |= answer.changes is None
         return UNKNOWN if unknown else Answer(False, core=frozenset(question.fixed))
 
-    def _against(self, question: Question, against: int, deadline: float | None) -> Answer:
+    def _against(self, question: Question, against: int) -> Answer:
         """Can a row of the box get this class?"""
         low, high, label = question.low, question.high, question.label
         boxes = self._boxes
-        with SatSession(seconds=None if deadline is None else max(0.0, deadline - time.monotonic())) as session:
+        with SatSession(seconds=question.clock.seconds_left) as session:
             try:
                 formula = bound_formula(
                     self.scores,
@@ -71,7 +69,7 @@ class BoundOracle(QuestionOracle):
                     against,
                     width=self.width,
                     max_clauses=self.max_clauses,
-                    deadline=deadline,
+                    clock=question.clock,
                 )
             except (TooLargeError, OutOfTimeError):
                 return UNKNOWN

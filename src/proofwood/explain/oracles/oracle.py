@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from proofwood.engines.run import Clock
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.model.node_table import IntArray
 
@@ -97,7 +98,7 @@ class Question:
     fixed : the features whose columns are limited by that
     label : class to leave
     targets : other classes to look for, in ascending order and without ``label``
-    seconds : limit, None for none
+    clock : of the answer
     strict : whether some other class is no target. A target must then come before all classes; otherwise it is enough
         that it comes before ``label``, as whoever comes first then is a target
     """
@@ -107,7 +108,7 @@ class Question:
     fixed: tuple[int, ...]
     label: int
     targets: tuple[int, ...]
-    seconds: float | None
+    clock: Clock
     strict: bool = False
 
     def literals_of(self, scores: ScoreModel, feature: int) -> list[int]:
@@ -139,7 +140,7 @@ def about_row(
     kept = tuple(sorted({int(feature) for feature in fixed}))
     low, high = scores.box(cells, kept)
     others = _others(scores, label, targets)
-    return Question(low, high, kept, int(label), others, seconds, len(others) < scores.n_classes - 1)
+    return Question(low, high, kept, int(label), others, Clock.of(seconds), len(others) < scores.n_classes - 1)
 
 
 def about_box(
@@ -155,7 +156,7 @@ def about_box(
     limited = (low > 0) | (high < scores.n_thresholds)
     kept = tuple(feature for feature, columns in enumerate(scores.features) if limited[list(columns)].any())
     others = _others(scores, label, targets)
-    return Question(low, high, kept, int(label), others, seconds, len(others) < scores.n_classes - 1)
+    return Question(low, high, kept, int(label), others, Clock.of(seconds), len(others) < scores.n_classes - 1)
 
 
 def _others(scores: ScoreModel, label: int, targets: Sequence[int] | None) -> tuple[int, ...]:
@@ -214,7 +215,7 @@ class QuestionOracle:
             return Answer(False, core=frozenset())
         if (question.low > question.high).any():
             return Answer(False, core=frozenset(question.fixed))
-        if question.seconds is not None and question.seconds <= 0:
+        if question.clock.over:
             return UNKNOWN
         return self.answer(question)
 

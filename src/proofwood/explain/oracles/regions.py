@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.model.regions import box_and_clauses, guarded, in_region
 from proofwood.explain.oracles.oracle import Answer, Oracle
 from proofwood.model.node_table import IntArray
@@ -17,19 +17,17 @@ def ask_region(
     label: int,
     *,
     targets: Sequence[int] | None = None,
-    seconds: float | None = None,
+    clock: Clock = ENDLESS,
 ) -> Answer:
     """What ``ask_box`` says, of a region: the box around it is asked first, and cut only where that is too much."""
     scores = oracle.scores
-    deadline = None if seconds is None else time.monotonic() + seconds
     open_boxes = [(low, high)]
     while open_boxes:
         low_now, high_now = open_boxes.pop()
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
+        if clock.over:
             return Answer(None)
         box_low, box_high, _ = box_and_clauses(scores, low_now, high_now)
-        answer = oracle.ask_box(box_low, box_high, label, targets=targets, seconds=left)
+        answer = oracle.ask_box(box_low, box_high, label, targets=targets, seconds=clock.seconds_left)
         if answer.changes is False:
             continue
         if answer.witness is None or in_region(scores, answer.witness, low_now, high_now):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,14 +76,13 @@ class SatOracle(QuestionOracle):
         KeyboardInterrupt
             At Ctrl-C, which leaves the oracle as it was.
         """
-        deadline = None if question.seconds is None else time.monotonic() + question.seconds
         label, wanted = question.label, set(question.targets)
         if label not in self._built:
             self._built[label] = _Built(self.scores, label, self._solver)
         built = self._built[label]
         feature_of = {selected: f for f in question.fixed for selected in built.limits(question, f)}
         unwanted = [-selector for k, selector in built.encoding.winners.items() if k not in wanted]
-        built.session.allow(None if deadline is None else deadline - time.monotonic())
+        built.session.allow(question.clock.seconds_left)
         answer = built.session.solve([*feature_of, *unwanted])
         while answer and question.strict and self.scores.winner(built.witness()) not in wanted:
             self._deny(built, wanted)

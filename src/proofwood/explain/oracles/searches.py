@@ -26,7 +26,6 @@ References
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
@@ -34,6 +33,7 @@ from itertools import chain
 import numpy as np
 
 from proofwood import _native, memory
+from proofwood.engines.run import Clock
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer
 from proofwood.model.node_table import IntArray
@@ -293,7 +293,7 @@ class SearchOracle:
         """
         if memory.lacked():  # what was learned is gone: to ask on would be to learn it again, and lose it again
             return UNKNOWN
-        until = None if seconds is None else time.perf_counter() + seconds
+        clock = Clock.of(seconds)
         core: set[int] = set()
         order = self._first_target.setdefault(label, [c for c in range(self.scores.n_classes) if c != label])
         asked = order if targets is None else [t for t in order if t in set(targets)]
@@ -315,10 +315,10 @@ class SearchOracle:
         for target, skips, most in efforts:
             if target not in left:
                 continue
-            if until is not None and time.perf_counter() >= until:
+            if clock.over:
                 return UNKNOWN
             how = (skips, most)
-            outcome, witness, literals, stopped = self._about(target, label, assumptions, near, until, any_other, how)
+            outcome, witness, literals, stopped = self._about(target, label, assumptions, near, clock, any_other, how)
             if outcome == STOPPED:
                 if most == LOOK and not stopped:
                     continue
@@ -342,12 +342,12 @@ class SearchOracle:
         label: int,
         assumptions: list[int],
         near: list[int],
-        until: float | None,
+        clock: Clock,
         any_other: bool,
         how: tuple[bool, int],
     ) -> _Reply:
         """Ask about one target: whether it may come before the label or, unless that is enough, before all classes."""
-        left = _rest(until)
+        left = clock.seconds_left
         least = self.scores.threshold_of_win(target, label)
         if any_other and self._joint is None:  # a row in which the label does not come first will do, whoever does
             return self._search.ask(target, [(label, least)], assumptions, near, left, *how)
@@ -363,9 +363,9 @@ class SearchOracle:
                 return easier
         beside = self.scores.beside
         if self._joint is None or beside is None:
-            return self._search.ask(target, rivals, assumptions, near, _rest(until), *how)
+            return self._search.ask(target, rivals, assumptions, near, clock.seconds_left, *how)
         rivals.append((self.scores.n_classes + target, beside.threshold_of_win(1, 0)))
-        return self._joint.ask(target, rivals, assumptions, near, _rest(until), *how)
+        return self._joint.ask(target, rivals, assumptions, near, clock.seconds_left, *how)
 
 
 def _note(stopped: int) -> None:
@@ -396,8 +396,3 @@ class _Proofs:
     def learn(self, target: int, needed: frozenset[int]) -> None:
         """Remember what a proof needed; older proofs are forgotten."""
         self._of[target] = [needed, *self._of.get(target, ())][:KEPT]
-
-
-def _rest(until: float | None) -> float | None:
-    """Seconds until a time of ``time.perf_counter()``, at least 0; None without one."""
-    return None if until is None else max(0.0, until - time.perf_counter())

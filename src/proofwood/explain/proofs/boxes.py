@@ -6,7 +6,6 @@ What they mean, and that they need not be trusted, is said where they are checke
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
@@ -15,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from proofwood import _native
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.searches import CHANGES, INTERRUPT, MEMORY, SAME, SearchOptions, native_model
 from proofwood.explain.search.cheapest import NEVER, PriceOptions
@@ -59,7 +59,7 @@ class BoxProver:
         label: int,
         against: int,
         *,
-        seconds: float | None,
+        clock: Clock = ENDLESS,
         clauses: Sequence[Sequence[int]] = (),
     ) -> dict[str, Any] | Literal[False] | None:
         """A tree of boxes that a class cannot come before the label in a box.
@@ -68,7 +68,7 @@ class BoxProver:
         ----------
         low, high : (n_columns,) least and greatest cells
         label, against : two classes
-        seconds : limit, None for none
+        clock : of the proof
         clauses : of literals of the model, which rows of the region satisfy too
 
         Returns
@@ -87,7 +87,7 @@ class BoxProver:
         least = self.scores.threshold_of_win(against, label)
         limits, near = self.scores.limits(low, high), np.asarray(low).tolist()
         try:
-            outcome, _, _, stopped = search.ask(against, [(label, least)], limits, near, seconds)
+            outcome, _, _, stopped = search.ask(against, [(label, least)], limits, near, clock.seconds_left)
         except ValueError as error:
             raise TooManyBoxesError(str(error)) from error
         if outcome != SAME:
@@ -108,14 +108,14 @@ class BoxProver:
         against: int,
         rivals: Sequence[int],
         *,
-        seconds: float | None,
+        clock: Clock = ENDLESS,
         clauses: Sequence[Sequence[int]] = (),
     ) -> dict[str, Any] | Literal[False] | None:
         """A tree of boxes that a class cannot come before all of some rivals in a box.
 
         Parameters
         ----------
-        low, high, against, seconds, clauses : as of :meth:`against`
+        low, high, against, clock, clauses : as of :meth:`against`
         rivals : other classes
 
         Returns
@@ -125,7 +125,7 @@ class BoxProver:
         """
         nothing = [np.zeros(int(n) + 1, dtype=np.int64) for n in self.scores.n_thresholds]
         found = self.not_below(
-            low, high, [against], rivals, own=np.asarray(low), prices=nothing, bound=1, seconds=seconds, clauses=clauses
+            low, high, [against], rivals, own=np.asarray(low), prices=nothing, bound=1, clock=clock, clauses=clauses
         )
         if found is None:
             return None
@@ -142,14 +142,14 @@ class BoxProver:
         own: IntArray,
         prices: Sequence[IntArray],
         bound: int,
-        seconds: float | None,
+        clock: Clock = ENDLESS,
         clauses: Sequence[Sequence[int]] = (),
     ) -> tuple[list[dict[str, Any]], int] | None:
         """Trees of boxes that no row of a box in which a target comes before all rivals costs less than so much.
 
         Parameters
         ----------
-        low, high, seconds, clauses : as of :meth:`against`
+        low, high, clock, clauses : as of :meth:`against`
         targets, rivals : classes
         own : (n_columns,) a row from whose cells on prices do not fall
         prices : per column the price of each cell, a whole number from 0 on
@@ -162,7 +162,6 @@ class BoxProver:
             asked for, a row costs so much (rounding given the doubt), and where nothing costs anything, nothing is
             proved.
         """
-        until = None if seconds is None else time.monotonic() + seconds
         whole = [np.where(price > bound, NEVER, price).tolist() for price in prices]
         ways = [[self._contest(k, other) for other in rivals] for k in targets]
         model = self._model_within(_hashable(clauses))
@@ -172,7 +171,7 @@ class BoxProver:
         )
         while True:
             try:
-                found = search.run(None if until is None else max(0.0, until - time.monotonic()))
+                found = search.run(clock.seconds_left)
             except ValueError as error:
                 raise TooManyBoxesError(str(error)) from error
             if found["doubtful"] is not None:

@@ -29,6 +29,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.encodings.bound import box_literals
 from proofwood.explain.model.regions import Unit, box_and_clauses, in_region, units
 from proofwood.explain.model.scores import ScoreModel
@@ -40,6 +41,7 @@ from proofwood.explain.proofs.certificate_content import (
     VERSION,
     claim_of,
     digest,
+    kinds_content,
     model_content,
     values_to_json,
 )
@@ -78,7 +80,7 @@ class Certifier:
     model, x : the real model and the row (n_columns,) in its own units: with both, the rows of other classes are such
         rows too and are shown to the model
     known : cells of rows of other classes that may do
-    seconds : limit for all that is asked of the certifier
+    clock : of all that is asked of the certifier
     form : of the proofs about regions
     targets : codes of the classes that the explanation is about, in ascending order; all others by default
 
@@ -103,7 +105,7 @@ class Certifier:
         model: RowModel | None = None,
         x: npt.ArrayLike | None = None,
         known: Iterable[IntArray] = (),
-        seconds: float | None = None,
+        clock: Clock = ENDLESS,
         form: Form = "boxes",
         targets: Sequence[int] | None = None,
     ) -> None:
@@ -120,7 +122,7 @@ class Certifier:
                 "a sum that differs by no more than rounding may"
             )
         self.targets = None if targets is None else [int(k) for k in targets]
-        self.refuter = Refuter(scores, self.label, seconds, form, self.targets)
+        self.refuter = Refuter(scores, self.label, clock, form, self.targets)
         self.names = None if model is None else [str(name) for name in model.feature_names]
 
     # ----------------------------------------------------------------------------------------------------------- kinds
@@ -172,7 +174,7 @@ class Certifier:
         chosen, left_out = sorted(int(feature) for feature in features), sorted(int(feature) for feature in without)
         q = Questions(self.oracle, self.cells, self.label, targets=self.targets) if questions is None else questions
         first = {"proofs": self._sufficient(chosen)} if kind == "abductive" else {"witness": self._changed(chosen)}
-        q.limit(self.refuter.left)
+        q.clock = self.refuter.clock
         best = smallest(q, kind=kind, free=left_out)
         if best is not None and best.lower_bound < len(chosen):
             if best.optimal:
@@ -185,7 +187,7 @@ class Certifier:
         else:
             masks = _least(q.sufficient)
         sets = self._needed([members(mask) for mask in masks], left_out, len(chosen))
-        proof = refuted(hitting_clauses(sets, left_out, len(chosen)), self.refuter.left, f"{NONE}: its size")
+        proof = refuted(hitting_clauses(sets, left_out, len(chosen)), self.refuter.clock, f"{NONE}: its size")
         assert proof is not None
         duals: dict[str, Any] = {}
         if kind == "abductive":
@@ -202,7 +204,7 @@ class Certifier:
         abductive, contrastive : features of each
         """
         kinds = [sorted(sorted(int(f) for f in one) for one in sets) for sets in (abductive, contrastive)]
-        proof = refuted(map_clauses(*kinds), self.refuter.left, f"{NONE}: that these are all")
+        proof = refuted(map_clauses(*kinds), self.refuter.clock, f"{NONE}: that these are all")
         if proof is None:
             raise ValueError("the enumeration is not complete: some set meets all contrastive sets and holds no other")
         changes = [{"features": one, **self._changed(one)} for one in kinds[1]]
@@ -266,7 +268,7 @@ class Certifier:
             high[columns].tolist(),
             [change["value"] for change in changes],
         )
-        proof = refuted(clauses, self.refuter.left, f"{NONE}: that feature {self._name(feature)} has no other value")
+        proof = refuted(clauses, self.refuter.clock, f"{NONE}: that feature {self._name(feature)} has no other value")
         assert proof is not None
         return {"feature": feature, "columns": columns, "changes": changes, "proof": proof}
 
@@ -283,7 +285,7 @@ class Certifier:
         if size == 0:
             return []
         clauses = hitting_clauses(sets, without, size)
-        with SatSession(seconds=self.refuter.left) as session:
+        with SatSession(seconds=self.refuter.clock.seconds_left) as session:
             session.block(max((abs(literal) for clause in clauses for literal in clause), default=0))
             first = session.block(len(sets))
             for number in range(len(sets)):
@@ -321,10 +323,10 @@ class Certifier:
         return self._change(
             low,
             high,
-            lambda left: (
-                self._ask(low, high, left)
+            lambda: (
+                self._ask(low, high)
                 if self.targets is not None
-                else ask(self.cells, self.label, fixed, seconds=left)
+                else ask(self.cells, self.label, fixed, seconds=self.refuter.clock.seconds_left)
             ),
             what,
         )
@@ -335,19 +337,17 @@ class Certifier:
         """A row of another class in the region whose range of a feature holds one value more."""
         low, high = unit.with_value(low, high, value)
         what = f"row beyond the range of feature {self._name(feature)}"
-        change = self._change(low, high, lambda left: self._ask(low, high, left), what)
+        change = self._change(low, high, lambda: self._ask(low, high), what)
         if change is None:
             raise ValueError(f"the explanation is not maximal: the range of feature {self._name(feature)} can grow")
         return change
 
-    def _change(
-        self, low: IntArray, high: IntArray, ask: Callable[[float | None], Answer], what: str
-    ) -> dict[str, Any] | None:
+    def _change(self, low: IntArray, high: IntArray, ask: Callable[[], Answer], what: str) -> dict[str, Any] | None:
         """A row of another class in a region, one that is known or the one that is asked for; None if there is none."""
         for row in self.known:
             if in_region(self.scores, row, low, high) and (change := self._as_change(row)) is not None:
                 return change
-        answer = ask(self.refuter.left)
+        answer = ask()
         if answer.changes is False:
             return None
         if answer.witness is None:
@@ -356,7 +356,7 @@ class Certifier:
         change = self._as_change(answer.witness)
         if change is None and self.scores.margin:
             witness = ask_region(
-                self._sure, low, high, self.label, targets=self.targets, seconds=self.refuter.left
+                self._sure, low, high, self.label, targets=self.targets, clock=self.refuter.clock
             ).witness
             change = None if witness is None else self._as_change(witness)
         if change is None or witness is None:
@@ -364,8 +364,8 @@ class Certifier:
         self.known.append(witness)
         return change
 
-    def _ask(self, low: IntArray, high: IntArray, seconds: float | None) -> Answer:
-        return ask_region(self.oracle, low, high, self.label, targets=self.targets, seconds=seconds)
+    def _ask(self, low: IntArray, high: IntArray) -> Answer:
+        return ask_region(self.oracle, low, high, self.label, targets=self.targets, clock=self.refuter.clock)
 
     @cached_property
     def _sure(self) -> Oracle:
@@ -419,6 +419,7 @@ class Certifier:
             "targets": self.targets,
             "row": self._row(self.cells, given=True),
             "missing": [] if self.model is None else [int(j) for j in getattr(self.model, "missing", ())],
+            "kinds": kinds_content(self.model),
             "model": model_content(self.scores),
             **parts,
         }

@@ -12,10 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 FORMAT = "proofwood-certificate"
-VERSION = 5
-READABLE = (3, 4, 5)
+VERSION = 6
+READABLE = (3, 4, 5, 6)
 """Versions that are read. Up to 3 regions had formulas only; from 4 on they may have trees of boxes, from 5 on these
-may name several rivals, and there are certificates of distances and of possible classes."""
+may name several rivals, and there are certificates of distances and of possible classes. From 6 on the columns are
+named of which whole numbers alone are considered, and the claim says so."""
+TYPES = {"integer": "whole numbers", "boolean": "0 or 1"}
+"""Kinds of columns of which only some numbers are considered, and these in words."""
 SETS = ("abductive", "contrastive")
 """The two lists of an enumeration."""
 
@@ -29,7 +32,23 @@ def digest(content: Mapping[str, Any]) -> str:
 
 def claim_of(content: Mapping[str, Any]) -> str:
     """What a certificate claims, in words; of which rows, if some are known to be impossible."""
-    return _claim(content) + among(content.get("knowledge", ()))
+    return _claim(content) + among(content.get("knowledge", ())) + typed(kinds_of(content))
+
+
+def kinds_of(content: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+    """Columns of which whole numbers, or 0 and 1, alone are considered; up to version 5 no file says which."""
+    found: Mapping[str, Sequence[str]] = content["kinds"] if content["version"] > 5 else {}
+    return found
+
+
+def typed(kinds: Mapping[str, Sequence[str]]) -> str:
+    """Of which rows something is said, where columns hold whole numbers, or 0 and 1, only; else nothing."""
+    told = []
+    for kind, words in TYPES.items():
+        names = kinds.get(kind) or ()
+        if names:
+            told.append(f"{', '.join(names)} {'holds' if len(names) == 1 else 'hold'} {words}")
+    return f"; among rows in which {' and '.join(told)}" if told else ""
 
 
 def among(knowledge: Sequence[str]) -> str:
@@ -157,6 +176,13 @@ def grid_content(model: Any) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def kinds_content(model: Any) -> dict[str, list[str]]:
+    """Columns of the table of which only some numbers are considered, by kind: ``"integer"``, ``"boolean"``."""
+    inputs = getattr(model, "inputs", ())
+    found = {kind: [str(given.name) for given in inputs if given.kind == kind] for kind in TYPES}
+    return {kind: names for kind, names in found.items() if names}
 
 
 def halves_content(model: Any) -> list[int]:

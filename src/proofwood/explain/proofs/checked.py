@@ -6,7 +6,6 @@ certificates accepts (:mod:`proofwood.explain.proofs.recheck_boxes`), which shar
 
 from __future__ import annotations
 
-import time
 from functools import cached_property
 
 from proofwood.explain.model.scores import ScoreModel
@@ -47,32 +46,32 @@ class CheckedOracle(QuestionOracle):
 
     def answer(self, question: Question) -> Answer:
         """A row that the class can change in, or that boxes have none."""
-        until = None if question.seconds is None else time.monotonic() + question.seconds
+        clock = question.clock
         found = self._search.ask_box(
-            question.low, question.high, question.label, targets=question.targets, seconds=question.seconds
+            question.low, question.high, question.label, targets=question.targets, seconds=clock.seconds_left
         )
         if found.changes is not False:
             if found.witness is not None and found.label not in question.reached(self.scores, found.witness):
                 raise AssertionError(f"the row that the search answers with does not get class {found.label}")
             return found
         for against in question.targets:
-            closed = self._closed(question, against, until)
+            closed = self._closed(question, against)
             if closed is None:
                 return UNKNOWN
             if not closed:
                 raise AssertionError(f"a search says that class {against} is not possible, another that it is")
         return Answer(False, core=frozenset(question.fixed))
 
-    def _closed(self, question: Question, against: int, until: float | None) -> bool | None:
+    def _closed(self, question: Question, against: int) -> bool | None:
         """Whether boxes show that a class cannot come before the label, or all rivals; None if that took too long."""
-        low, high = question.low, question.high
+        low, high, clock = question.low, question.high, question.clock
         rivals = [k for k in range(self.scores.n_classes) if k not in question.targets]
         try:
-            if _left(until) == 0:
+            if clock.over:
                 return None
-            part = self._prover.against(low, high, question.label, against, seconds=_left(until))
+            part = self._prover.against(low, high, question.label, against, clock=clock)
             if part is False and question.strict:
-                part = self._prover.never_first(low, high, against, rivals, seconds=_left(until))
+                part = self._prover.never_first(low, high, against, rivals, clock=clock)
         except TooManyBoxesError:
             return None
         if not part:
@@ -84,7 +83,3 @@ class CheckedOracle(QuestionOracle):
         if fault is not None:
             raise AssertionError(f"the checker refuses the boxes against class {against}: {fault}")
         return True
-
-
-def _left(until: float | None) -> float | None:
-    return None if until is None else max(0.0, until - time.monotonic())

@@ -97,7 +97,7 @@ class DistanceCertifier(Certifier):
         else:
             proofs = self._below(measure, told, low, high, found, bound)
         gap = told["distance"] - told["least"]
-        status = "optimal" if gap <= TOLERANCE * max(1.0, told["distance"]) else "feasible"
+        status = "optimal" if gap <= TOLERANCE * told["distance"] else "feasible"
         return self._told(status, told, columns, changed, witness, proofs)
 
     def _told(
@@ -164,7 +164,7 @@ class DistanceCertifier(Certifier):
 
     def _may_change_in(self, low: IntArray, high: IntArray) -> IntArray:
         """A row of a box that may have another class."""
-        answer = self._ask(low, high, self.refuter.left)
+        answer = self._ask(low, high)
         if answer.witness is None:
             if answer.changes is False:
                 raise AssertionError("one search says that another class is possible, another that it is not")
@@ -196,15 +196,14 @@ class DistanceCertifier(Certifier):
         most = sum(int(price[cell]) for price, cell in zip(whole, found.tolist(), strict=True))
         if bound is not None:
             most = min(most, math.floor(total * scale))
-        left = self.refuter.left
         others = [k for k in range(self.scores.n_classes) if (self.targets is None or k in self.targets)]
         others = [k for k in others if k != self.label]
         rivals = [k for k in range(self.scores.n_classes) if k not in others]
         try:
             proved = None
-            if left is None or left > 0:
+            if not self.refuter.clock.over:
                 proved = self.refuter.prover.not_below(
-                    low, high, others, rivals, own=self.cells, prices=whole, bound=most, seconds=left
+                    low, high, others, rivals, own=self.cells, prices=whole, bound=most, clock=self.refuter.clock
                 )
         except TooManyBoxesError as error:
             raise NoCertificateError(f"{NONE}: its boxes are too many: {error}") from None

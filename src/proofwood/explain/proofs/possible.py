@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.certificate_content import (
@@ -16,6 +16,7 @@ from proofwood.explain.proofs.certificate_content import (
     claim_of,
     digest,
     grid_content,
+    kinds_content,
     model_content,
     values_to_json,
 )
@@ -31,7 +32,7 @@ def possible_certificate(
     high: IntArray,
     answers: Mapping[int, bool | None],
     rows: Mapping[int, FloatArray],
-    until: float | None = None,
+    clock: Clock = ENDLESS,
 ) -> dict[str, Any]:
     """A row for each class that is possible in a box, and boxes that each name rivals for those that are not.
 
@@ -41,7 +42,7 @@ def possible_certificate(
     low, high : (n_columns,) its least and greatest cells
     answers : by code of a class, in ascending order, whether it is possible; None: not known
     rows : by code of a class that is, a row (n_inputs,) of the region that has it
-    until : of ``time.monotonic()``, None for no limit
+    clock : of all of it
 
     Returns
     -------
@@ -63,7 +64,7 @@ def possible_certificate(
             row = np.asarray(rows[code])
             one["row"] = {"cells": model.cells(row).tolist(), "values": values_to_json(row)}
         elif answer is False:
-            one["proof"] = _proof(prover, low, high, code, until)
+            one["proof"] = _proof(prover, low, high, code, clock)
         found.append(one)
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -73,6 +74,7 @@ def possible_certificate(
         "names": [str(name) for name in model.feature_names],
         "classes": [str(name) for name in model.classes],
         "missing": [int(j) for j in model.missing],
+        "kinds": kinds_content(model),
         "model": model_content(model.scores),
         "columns": grid_content(model),
         "low": np.asarray(low).tolist(),
@@ -85,12 +87,11 @@ def possible_certificate(
     return {**content, "digest": digest(content)}
 
 
-def _proof(prover: BoxProver, low: IntArray, high: IntArray, code: int, until: float | None) -> dict[str, Any]:
+def _proof(prover: BoxProver, low: IntArray, high: IntArray, code: int, clock: Clock) -> dict[str, Any]:
     what = f"{NONE}: the boxes against class {code}"
     rivals = [k for k in range(prover.scores.n_classes) if k != code]
     try:
-        left = None if until is None else max(0.0, until - time.monotonic())
-        part = prover.never_first(low, high, code, rivals, seconds=left)
+        part = prover.never_first(low, high, code, rivals, clock=clock)
     except TooManyBoxesError as error:
         raise NoCertificateError(f"{what} are too many: {error}") from None
     if part is None:

@@ -7,6 +7,7 @@ What is read here is plain JSON. First its content as such is looked at, then wh
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,11 +18,13 @@ from proofwood.explain.proofs.certificate_content import (
     FORMAT,
     READABLE,
     SETS,
+    TYPES,
     claim_of,
     digest,
     grid_content,
     halves_content,
     keep_of,
+    kinds_of,
     model_content,
     name_of,
     targets_of,
@@ -30,12 +33,10 @@ from proofwood.explain.proofs.certificate_content import (
 from proofwood.explain.proofs.recheck_distance import KINDS as DISTANCE_KINDS
 from proofwood.explain.proofs.recheck_kinds import KINDS as FEATURE_KINDS
 from proofwood.explain.proofs.recheck_kinds import Check, check_of
-from proofwood.explain.proofs.recheck_trees import Trees
-from proofwood.files import read_bounded
+from proofwood.explain.proofs.recheck_trees import Trees, bytes_of_trees
+from proofwood.files import MOST, allowing, beyond, bytes_of_json, read_permitted
 from proofwood.solvers.proof import CertificateError
 
-MAX_BYTES = 2**32
-"""Most bytes of a certificate that is read."""
 STATUSES = {
     "abductive": ("sufficient", "minimal", "smallest"),
     "contrastive": ("changing", "minimal", "smallest"),
@@ -70,13 +71,16 @@ class RealModel(Protocol):
         """(n_rows,) class codes."""
 
 
-def check_certificate(certificate: str | Path | Mapping[str, Any], model: RealModel | None = None) -> list[Check]:
+def check_certificate(
+    certificate: str | Path | Mapping[str, Any], model: RealModel | None = None, *, max_bytes: int | None = None
+) -> list[Check]:
     """Everything that a certificate claims, checked one by one.
 
     Parameters
     ----------
     certificate : path of a JSON file, or its content
     model : the model that was explained, in its vote; without it the claim is about the trees in the certificate
+    max_bytes : that the trees of the certificate may take in memory, by an estimate; 4 GiB by default
 
     Returns
     -------
@@ -86,22 +90,31 @@ def check_certificate(certificate: str | Path | Mapping[str, Any], model: RealMo
     Raises
     ------
     CertificateError
-        If the file is no certificate of this version, or cannot be read as one.
+        If the file is no certificate of this version, is too large, or cannot be read as one.
     """
-    content = _read(certificate)
     if model is not None and not all(hasattr(model, name) for name in ("scores", "cells_of", "predict_codes")):
         raise TypeError(
             f"model is a {type(model).__name__}: expected the model as explained(model) gives it, or explainer.model"
         )
-    try:
-        return list(_checks(content, model))
-    except CertificateError:
-        raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise CertificateError(f"the certificate is incomplete or damaged: {type(error).__name__}: {error}") from error
+    with allowing(max_bytes):
+        content, size = _read(certificate)
+        name = certificate if isinstance(certificate, str | Path) else "the certificate"
+        try:
+            refusal = beyond(name, bytes_of_trees(content["model"]), size)
+            if refusal is not None:
+                raise CertificateError(refusal)
+            return list(_checks(content, model))
+        except CertificateError:
+            raise
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError) as error:
+            raise CertificateError(
+                f"the certificate is incomplete or damaged: {type(error).__name__}: {error}"
+            ) from error
 
 
-def _read(certificate: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
+def _read(certificate: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
+    """The content, and the bytes of its file; of one that is in memory, as many as bear any trees."""
+    size = MOST
     if isinstance(certificate, Mapping):
         content: Any = certificate
     elif not isinstance(certificate, str | Path):
@@ -111,10 +124,14 @@ def _read(certificate: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
         )
     else:
         try:
-            read = read_bounded(certificate, MAX_BYTES)
-            if read is None:
-                raise CertificateError(f"{certificate} has more than {MAX_BYTES:,} bytes: no certificate is that large")
+            read, refusal = read_permitted(certificate)
+            size = len(read)
+            refusal = refusal or beyond(certificate, bytes_of_json(read), size)
+            if refusal is not None:
+                raise CertificateError(refusal)
             content = json.loads(read.decode("utf-8"))
+        except CertificateError:
+            raise
         except (ValueError, RecursionError) as error:
             raise CertificateError(f"{certificate} is not a certificate: {error}") from error
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
@@ -124,7 +141,7 @@ def _read(certificate: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
             f"the certificate has version {content.get('version')!r}, this program reads versions "
             f"{READABLE[0]} to {READABLE[-1]}: check it with the proofwood that wrote it, or a newer one"
         )
-    return content
+    return content, size
 
 
 def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Check]:
@@ -141,6 +158,7 @@ def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Che
     fault = trees.fault()
     if not all(type(j) is int for j in content["missing"]):
         fault = "the columns in which missing values are considered are no numbers of columns"
+    fault = fault or _kinds_fault(content)
     yield check_of("trees", fault, f"{len(trees.leaves)} trees, every row reaches one leaf of each")
     if fault is not None:
         return
@@ -158,6 +176,23 @@ def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Che
     yield from KINDS[kind](content, trees)
     if model is not None:
         yield from _real_checks(content, model)
+
+
+def _kinds_fault(content: Mapping[str, Any]) -> str | None:
+    """What is wrong with the columns of whole numbers; those whose cells leave numbers out have to be named."""
+    kinds = kinds_of(content)
+    if not set(kinds) <= set(TYPES) or not all(type(name) is str for names in kinds.values() for name in names):
+        return f"the kinds of columns are none of {', '.join(TYPES)}"
+    named = {name for names in kinds.values() for name in names}
+    for column in content.get("columns", ()) if content["version"] > 5 else ():
+        ends = zip(column["high"], column["low"][1:], strict=False)
+        if (
+            column["role"] == "number"
+            and column["name"] not in named
+            and any(low not in (high, math.nextafter(high, math.inf)) for high, low in ends)
+        ):
+            return f"numbers of the column {column['name']!r} are left out, and it is not said to hold whole numbers"
+    return None
 
 
 def _about(content: Mapping[str, Any], trees: Trees) -> Check | None:
@@ -224,6 +259,8 @@ def _real_checks(content: Mapping[str, Any], model: RealModel) -> Iterator[Check
     """That the trees are those of the model, and what the model says of the rows."""
     if content["missing"]:  # the model itself, with missing values where the certificate considers them
         model = model.with_missing(content["missing"])  # type: ignore[attr-defined]
+    if content["version"] > 5 and hasattr(model, "with_types"):  # and whole numbers alone where its claim says so
+        model = model.with_types(kinds_of(content))
     rowless = content["kind"] == "possible"
     if not rowless and hasattr(model, "about") and content["row"]["values"] is not None:
         model = model.about(np.array(values_from_json(content["row"]["values"])))  # classes may be relative to the row

@@ -86,7 +86,7 @@ def _nearest(content: Mapping[str, Any], trees: Trees, measure: Measure, low: Ce
     yield check_of("distance of the row", fault, f"at most {most!r}")
     if content["status"] == "optimal":
         gap = most - number_of(told["least"])
-        fault = None if gap <= TOLERANCE * max(1.0, most) else f"a gap of {gap!r} is left"
+        fault = None if gap <= TOLERANCE * most else f"a gap of {gap!r} is left"
         yield check_of("gap", fault, "the two distances are one, but for rounding")
 
 

@@ -24,6 +24,22 @@ NUMBERS, SET = -1, -2
 """Ranges without a column for missing values: of numbers, and sets of values of 0/1 columns."""
 
 
+def bytes_of_trees(model: Mapping[str, Any]) -> int:
+    """About how many bytes :class:`Trees` takes, and the check that its leaves fill the space.
+
+    Raises
+    ------
+    CertificateError
+        If the numbers of thresholds are none.
+    """
+    counts: list[int] = model["n_thresholds"]
+    if not all(type(count) is int and count >= 0 for count in counts):
+        raise CertificateError("the numbers of thresholds are not integers from 0")
+    leaves = [len(tree) for tree in model["trees"]]
+    apart = 3 * max(leaves, default=0) ** 2  # bytes of a matrix of leaves, and of what it is made of
+    return 16 * sum(counts) + 32 * len(counts) * sum(leaves) + apart
+
+
 class Trees:
     """The stored model: boxes and scores of leaves, tree by tree."""
 

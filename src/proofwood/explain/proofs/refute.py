@@ -14,11 +14,11 @@ References
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
+from proofwood.engines.run import Clock
 from proofwood.explain.encodings.bound import (
     BoundFormula,
     LeafBoxes,
@@ -59,13 +59,13 @@ class OnlyRoundingError(NoCertificateError):
 
 
 class Refuter:
-    """Writes formulas about one model and one class, and has them refuted until a common deadline.
+    """Writes formulas about one model and one class, and has them refuted by one clock.
 
     Parameters
     ----------
     scores : the model
     label : the class that is not to change
-    seconds : limit for everything
+    clock : of everything
     form : of the proofs
     targets : the classes that the proofs are about, all others by default
     """
@@ -74,12 +74,12 @@ class Refuter:
         self,
         scores: ScoreModel,
         label: int,
-        seconds: float | None,
+        clock: Clock,
         form: Form = "boxes",
         targets: Sequence[int] | None = None,
     ) -> None:
         self.scores, self.label, self.form = scores, label, form
-        self.deadline = None if seconds is None else time.monotonic() + seconds
+        self.clock = clock
         self.others = [k for k in range(scores.n_classes) if k != label and (targets is None or k in targets)]
         self.rivals = [k for k in range(scores.n_classes) if k not in self.others]
         """The classes before which a target has to come: the label, and those that are no targets."""
@@ -93,11 +93,6 @@ class Refuter:
     def prover(self) -> BoxProver:
         """Makes trees of boxes; made itself when the first one is asked for."""
         return BoxProver(self.scores)
-
-    @property
-    def left(self) -> float | None:
-        """Rest of the limit, None without one."""
-        return None if self.deadline is None else self.deadline - time.monotonic()
 
     def box(self, low: IntArray, high: IntArray, clauses: Sequence[Sequence[int]] = ()) -> list[dict[str, Any]] | None:
         """One proof per other class: no row of the box can have it. None if one can.
@@ -188,18 +183,14 @@ class Refuter:
         among them that it loses to; ``rivals``: in any case.
         """
         what = f"no certificate for this explanation: the boxes against class {against}"
-        left = self.left
-        if left is not None and left <= 0:
+        if self.clock.over:
             raise NoCertificateError(f"{what} were not closed in time")
         part: dict[str, Any] | Literal[False] | None = False
         try:
             if not rivals:
-                part = self.prover.against(low, high, self.label, against, seconds=left, clauses=clauses)
+                part = self.prover.against(low, high, self.label, against, clock=self.clock, clauses=clauses)
             if part is False and len(self.rivals) > 1:
-                left = self.left
-                part = self.prover.never_first(
-                    low, high, against, self.rivals, seconds=None if left is None else max(left, 0.0), clauses=clauses
-                )
+                part = self.prover.never_first(low, high, against, self.rivals, clock=self.clock, clauses=clauses)
         except TooManyBoxesError as error:
             raise NoCertificateError(f"{what} are too many: {error}") from None
         if part is None:
@@ -218,7 +209,7 @@ class Refuter:
         what = f"no certificate for this explanation: the formula against class {against}"
         also = [abs(literal) for case in cases for clause in case for literal in clause]
         formula: BoundFormula | None = None
-        if self.left is not None and self.left <= 0:
+        if self.clock.over:
             raise NoCertificateError(f"{what} was not refuted in time")
         for width in WIDTHS:
             try:
@@ -232,7 +223,7 @@ class Refuter:
                     width=width,
                     max_clauses=MAX_CLAUSES,
                     also=also,
-                    deadline=self.deadline,
+                    clock=self.clock,
                     limits=clauses,
                 )
             except OutOfTimeError:
@@ -256,7 +247,7 @@ class Refuter:
     ) -> list[list[str]] | None:
         proofs = []
         for case in cases:
-            lines = _lines(formula, case, refining, self.left, what)
+            lines = _lines(formula, case, refining, self.clock, what)
             if lines is None:
                 return None
             proofs.append(lines)
@@ -290,10 +281,10 @@ def _content(formula: BoundFormula) -> dict[str, Any]:
 
 
 def _lines(
-    formula: BoundFormula, case: Clauses, refining: _Refining | None, seconds: float | None, what: str
+    formula: BoundFormula, case: Clauses, refining: _Refining | None, clock: Clock, what: str
 ) -> list[str] | None:
     """Lines of the proof that the formula, refined where it must be, has no solution; None if it has one."""
-    with SatSession(proof=True, seconds=seconds) as session:
+    with SatSession(proof=True, seconds=clock.seconds_left) as session:
         session.block(formula.n_variables)
         session.extend(case)
         session.extend(formula.clauses)
@@ -305,7 +296,7 @@ def _lines(
         return _written(session, answer, what)
 
 
-def refuted(clauses: Clauses, seconds: float | None, what: str) -> list[str] | None:
+def refuted(clauses: Clauses, clock: Clock, what: str) -> list[str] | None:
     """Lines of the proof that clauses contradict each other; None if they do not.
 
     Raises
@@ -313,7 +304,7 @@ def refuted(clauses: Clauses, seconds: float | None, what: str) -> list[str] | N
     NoCertificateError
         If the time is over; ``what`` begins its message.
     """
-    with SatSession(proof=True, seconds=seconds) as session:
+    with SatSession(proof=True, seconds=clock.seconds_left) as session:
         session.block(max((abs(literal) for clause in clauses for literal in clause), default=0))
         session.extend(clauses)
         answer = session.solve()

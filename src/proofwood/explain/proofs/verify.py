@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -11,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood import memory
+from proofwood.engines.run import ENDLESS, Clock
+from proofwood.explain.model.linear import Constraint
 from proofwood.explain.model.regions import in_region, units
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.model.space import Input
@@ -18,6 +19,9 @@ from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle, check_answer
 from proofwood.explain.oracles.regions import ask_region
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+
+NO_CONSTRAINTS = "a second look knows nothing of constraints between columns, and without them the class can change"
+"""Why it is not checked that no row satisfies constraints and has another class."""
 
 
 class Claim(Protocol):
@@ -81,27 +85,35 @@ class Verified:
         that could not be decided
     problems : what is wrong or undecided, for people; empty if all is well
     doubts : what holds only up to rounding, which the status of the explanation says as well
+    unchecked : why nothing was looked at, where no check knows of what is claimed; else empty
     """
 
     sufficient: bool | None
     minimal: bool | None
     problems: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
+    unchecked: str = ""
 
     @property
     def ok(self) -> bool:
         """Whether all that the status claims was confirmed."""
-        if self.problems:
+        if self.problems or self.unchecked:
             return False
         return bool(self.doubts) or (self.sufficient is True and self.minimal is True)
 
     @property
-    def status(self) -> Literal["confirmed", "refuted", "undecided"]:
+    def status(self) -> Literal["confirmed", "refuted", "undecided", "not checked"]:
         """What came out; undecided where time was short or rounding leaves doubt, see :attr:`problems`."""
+        if self.unchecked:
+            return "not checked"
         if self.ok:
             return "confirmed"
         open_ = self.sufficient is not False and self.minimal is not False and None in (self.sufficient, self.minimal)
         return "undecided" if open_ else "refuted"
+
+    def __str__(self) -> str:
+        reasons = [self.unchecked] if self.unchecked else self.problems or self.doubts
+        return f"{self.status}: {'; '.join(reasons)}" if reasons else self.status
 
 
 def verify(
@@ -111,7 +123,7 @@ def verify(
     oracle: Oracle,
     x: npt.ArrayLike | None = None,
     targets: Sequence[int] | None = None,
-    seconds: float | None = None,
+    clock: Clock = ENDLESS,
     witnesses: Mapping[int, IntArray] | None = None,
     exact: bool = True,
     minimal: bool = True,
@@ -131,7 +143,7 @@ def verify(
     oracle : of the same ``ScoreModel``, better of another engine than the one that found the explanation
     x : (n_columns,) the row in the units of the model
     targets : the other classes that the explanation is about, all by default
-    seconds : limit of all questions together
+    clock : of all questions together
     witnesses : for features the cells of rows of other classes that came with the explanation. They are trusted no more
         than those of the oracle, but may show in the model itself what the oracle's show only up to rounding
     exact : whether the claim is one about the model itself; else what holds only up to rounding is a doubt, and no
@@ -157,8 +169,37 @@ def verify(
         raise ValueError(f"kind={claim.kind!r} cannot be verified: expected 'abductive' or 'contrastive'")
     if not np.array_equal(oracle.scores.n_thresholds, model.scores.n_thresholds):
         raise ValueError("the oracle is about another model: its threshold grid differs")
-    asked = _Verification(model, claim, oracle, x, targets, seconds, witnesses or {}, exact)
+    asked = _Verification(model, claim, oracle, x, targets, clock, witnesses or {}, exact)
     return asked.run(minimal, region, widest, exact_ranges)
+
+
+def verify_none(
+    model: Model,
+    claim: Claim,
+    *,
+    oracle: Oracle,
+    low: IntArray,
+    high: IntArray,
+    x: npt.ArrayLike | None = None,
+    targets: Sequence[int] | None = None,
+    constraints: Sequence[Constraint] = (),
+    clock: Clock = ENDLESS,
+) -> Verified:
+    """Ask an oracle whether no change that is allowed leads to another class.
+
+    Parameters
+    ----------
+    model, claim, oracle, x, targets, clock : as of :func:`verify`
+    low, high : (n_columns,) least and greatest cells of the rows that the row may be changed to
+    constraints : between columns, which such rows satisfy, too
+
+    Returns
+    -------
+    Verified
+        ``sufficient``: whether no row of another class is there. With constraints it is confirmed where there is none
+        even without them; a row that satisfies them refutes it, and else it is not checked.
+    """
+    return _Verification(model, claim, oracle, x, targets, clock, {}, True).run_none(low, high, constraints)
 
 
 class _Verification:
@@ -171,20 +212,21 @@ class _Verification:
         oracle: Oracle,
         x: npt.ArrayLike | None,
         targets: Sequence[int] | None,
-        seconds: float | None,
+        clock: Clock,
         witnesses: Mapping[int, IntArray],
         exact: bool,
     ) -> None:
         self.model, self.claim, self.oracle = model, claim, oracle
         self.x = None if x is None else np.asarray(x, dtype=np.float64)
         self.targets = targets
-        self.deadline = None if seconds is None else time.monotonic() + seconds
+        self.clock = clock
         self.cells = np.asarray(claim.cells, dtype=np.int64)
         self.features = [int(feature) for feature in claim.features]
         self.witnesses = [np.asarray(cells, dtype=np.int64) for cells in witnesses.values()]
         self.exact = exact
         self.problems: list[str] = []
         self.doubts: list[str] = []
+        self.seen: FloatArray | None = None  # the row that was shown to the model last
 
     def run(
         self, claims_minimal: bool, region: tuple[IntArray, IntArray] | None, widest: bool, exact_ranges: bool
@@ -219,6 +261,19 @@ class _Verification:
             if sufficient and widest:
                 minimal = self._cannot_grow(low, high, minimal, exact_ranges)
         return Verified(sufficient, minimal, self.problems, self.doubts)
+
+    def run_none(self, low: IntArray, high: IntArray, constraints: Sequence[Constraint]) -> Verified:
+        label = self.claim.label
+        if not self._speaks_of_the_row():
+            return Verified(None, None, self.problems)
+        if np.array_equal(low, high):
+            return Verified(True, True)  # nothing may change, and the model was just asked about the row
+        changes = self._changes_in(low, high, "rows that the row may be changed to", expected=False, exact=True)
+        if changes and not all(self.seen is not None and one.holds(self.seen) for one in constraints):
+            return Verified(None, None, unchecked=NO_CONSTRAINTS)
+        if changes:
+            self.problems.append(f"another class than {label} is possible with changes that are allowed")
+        return Verified(None if changes is None else not changes, True, self.problems)
 
     def _holds_in(self, low: IntArray, high: IntArray) -> bool | None:
         """Whether the row is in the region, which limits its features only, and all rows of it have the class."""
@@ -259,7 +314,7 @@ class _Verification:
     def _changes_in(self, low: IntArray, high: IntArray, about: str, *, expected: bool, exact: bool) -> bool | None:
         """Whether the class can change in a region; None and a problem, or a doubt, if there is no sure answer."""
         answer = self._answer(
-            lambda left: ask_region(self.oracle, low, high, self.claim.label, targets=self.targets, seconds=left)
+            lambda: ask_region(self.oracle, low, high, self.claim.label, targets=self.targets, clock=self.clock)
         )
         if answer.changes is None:
             self.problems.append(f"{about}: {_unanswered()}")
@@ -279,15 +334,14 @@ class _Verification:
         scores = self.model.scores
         sure = make_oracle("auto", scores.sure())
         return self._answer(
-            lambda left: ask_region(sure, low, high, self.claim.label, targets=self.targets, seconds=left)
+            lambda: ask_region(sure, low, high, self.claim.label, targets=self.targets, clock=self.clock)
         ).witness
 
-    def _answer(self, ask: Callable[[float | None], Answer]) -> Answer:
-        left = None if self.deadline is None else self.deadline - time.monotonic()
-        if left is not None and left <= 0:
+    def _answer(self, ask: Callable[[], Answer]) -> Answer:
+        if self.clock.over:
             return UNKNOWN
         try:
-            return ask(left)
+            return ask()
         except MemoryError:
             memory.note_lack()
             return UNKNOWN
@@ -320,10 +374,12 @@ class _Verification:
     def _changes(self, fixed: Sequence[int], about: str, *, expected: bool) -> bool | None:
         """Whether the class can change; None and a problem, or a doubt, if there is no sure answer."""
         scores = self.model.scores
-        if len(set(fixed)) == scores.n_features and self.x is not None:
+        if self.x is not None and np.array_equal(*scores.box(self.cells, fixed)):
             return False  # all rows of these cells are one to the model, which was just asked about it
         answer = self._answer(
-            lambda left: self.oracle.ask(self.cells, self.claim.label, fixed, targets=self.targets, seconds=left)
+            lambda: self.oracle.ask(
+                self.cells, self.claim.label, fixed, targets=self.targets, seconds=self.clock.seconds_left
+            )
         )
         if answer.changes is None:
             self.problems.append(f"{about}: {_unanswered()}")
@@ -345,7 +401,7 @@ class _Verification:
         if self.x is None:
             code = self.model.scores.winner(witness)
         else:
-            row = np.asarray(self.model.row(witness, like=self.x))
+            row = self.seen = np.asarray(self.model.row(witness, like=self.x))
             code = int(self.model.predict_codes(row[np.newaxis])[0])
         reached = code != self.claim.label if self.targets is None else code in self.targets
         return reached and (self.x is None or bool(self.model.are_plausible(row[np.newaxis])[0]))

@@ -7,14 +7,16 @@ where rounding decides about a nearer row, or there are no prices, an engine ans
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 import numpy as np
 
+from proofwood.engines.run import ENDLESS, Clock
+from proofwood.explain.decimals import at_least, at_most
 from proofwood.explain.model.linear import read_constraints
 from proofwood.explain.model.prices import Metric, length_of
+from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.certificate_content import model_content
@@ -87,7 +89,7 @@ class Distance(Protocol):
 
 
 def verify_distance(
-    claim: Distance, *, oracle: Callable[[], Oracle], boxes: bool = False, seconds: float | None = None
+    claim: Distance, *, oracle: Callable[[], Oracle], boxes: bool = False, clock: Clock = ENDLESS
 ) -> Verified:
     """Show the row to the model, and prove the least distance anew, without anything learned before.
 
@@ -96,7 +98,7 @@ def verify_distance(
     claim : the explanation
     oracle : makes an engine of the same model
     boxes : whether boxes are tried before the engine
-    seconds : limit of all of it together
+    clock : of all of it together
 
     Returns
     -------
@@ -118,32 +120,30 @@ def verify_distance(
         if claim.witness is None or not one.holds(claim.witness):
             changes = False
             problems.append(f"the row found breaks the constraint {one.text!r}")
-    until = None if seconds is None else time.monotonic() + seconds
-    enough = claim.distance - TOLERANCE * max(1.0, claim.distance)
+    enough = claim.distance * (1 - TOLERANCE)
     bound, known = 0.0, False
     if boxes and claim.prices is not None and enough > 0:
-        bound = _least_by_boxes(claim, until)
+        bound = _least_by_boxes(claim, clock)
     if bound < enough:
         engine = oracle()
         try:
-            left = _left(until)
             bound, known = _least(
-                claim, Questions(engine, claim.cells, claim.label, targets=claim.targets, seconds=left)
+                claim, Questions(engine, claim.cells, claim.label, targets=claim.targets, clock=clock)
             )
         finally:
             getattr(engine, "close", lambda: None)()
     least: bool | None = bool(bound >= enough)
     if not least and not known:
         least = None
-        problems.append(f"no answer in time: proved is a distance of at least {bound:g}")
+        problems.append(f"no answer in time: proved is a distance of at least {at_most(bound)}")
     elif not least and claim.constraints:
         least = None
         problems.append(
             "a second proof knows nothing of constraints: without them, a row at the distance "
-            f"{bound:g} has another class"
+            f"{at_least(bound)} has another class"
         )
     elif not least:
-        problems.append(f"a row at the distance {bound:g} has another class")
+        problems.append(f"a row at the distance {at_least(bound)} has another class")
     return Verified(changes, least, problems, doubts)
 
 
@@ -166,11 +166,26 @@ def _least(claim: Distance, q: Questions) -> tuple[float, bool]:
     return length_of(again.lower_bound, claim.metric), again.status in ("optimal", "none")
 
 
-def _left(until: float | None) -> float | None:
-    return None if until is None else max(0.0, until - time.monotonic())
+def allowed(
+    scores: ScoreModel, cells: IntArray, immutable: Collection[int], prices: Sequence[FloatArray] | None
+) -> tuple[IntArray, IntArray]:
+    """Least and greatest cells (n_columns,) of the rows that a row may be changed to: those of finite prices.
+
+    Parameters
+    ----------
+    scores : the model
+    cells : (n_columns,) of the row
+    immutable : features that do not change
+    prices : per column price of each cell; None where all are finite
+    """
+    low, high = scores.box(cells, immutable)
+    for g, price in enumerate(prices or ()):
+        able = np.flatnonzero(np.isfinite(price))
+        low[g], high[g] = max(low[g], able[0]), min(high[g], able[-1])
+    return low, high
 
 
-def _least_by_boxes(claim: Distance, until: float | None) -> float:
+def _least_by_boxes(claim: Distance, clock: Clock) -> float:
     """What boxes that the checker accepts prove that no row of another class is nearer than; 0 if nothing."""
     assert claim.prices is not None
     scores = claim.model.scores
@@ -182,29 +197,29 @@ def _least_by_boxes(claim: Distance, until: float | None) -> float:
             return 0.0
         low[g], high[g] = max(low[g], able[0]), min(high[g], able[-1])
     if claim.metric == "linf":
-        asked = CheckedOracle(scores).ask_box(low, high, claim.label, targets=claim.targets, seconds=_left(until))
+        asked = CheckedOracle(scores).ask_box(low, high, claim.label, targets=claim.targets, seconds=clock.seconds_left)
         return near if asked.changes is False else 0.0
     total = near**2 if claim.metric == "l2" else near
     unit, whole = integer_prices(claim.prices, total)
     every = 1 + sum(int(price[price < NEVER].max()) for price in whole)  # more than any row that is near costs
     bound = min(every, math.floor(total / unit)) if unit > 0 else 0
-    proved = _proved(claim, low, high, whole, bound, until)
+    proved = _proved(claim, low, high, whole, bound, clock)
     return near if 0 < proved == every else length_of(proved * unit, claim.metric)
 
 
 def _proved(
-    claim: Distance, low: IntArray, high: IntArray, prices: Sequence[IntArray], bound: int, until: float | None
+    claim: Distance, low: IntArray, high: IntArray, prices: Sequence[IntArray], bound: int, clock: Clock
 ) -> int:
     """The least sum of prices of a row of another class in a box, up to a bound; 0 if nothing was proved."""
     scores = claim.model.scores
     others = range(scores.n_classes) if claim.targets is None else claim.targets
     targets = [k for k in others if k != claim.label]
     rivals = [k for k in range(scores.n_classes) if k not in targets]
-    if bound < 1 or _left(until) == 0:
+    if bound < 1 or clock.over:
         return 0
     try:
         found = BoxProver(scores).not_below(
-            low, high, targets, rivals, own=claim.cells, prices=prices, bound=bound, seconds=_left(until)
+            low, high, targets, rivals, own=claim.cells, prices=prices, bound=bound, clock=clock
         )
     except TooManyBoxesError:
         return 0

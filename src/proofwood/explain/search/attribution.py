@@ -10,14 +10,14 @@ leave of it limits how many more there can be, with a feature and without it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
+from math import ceil, comb, floor
 from random import Random
 from typing import TYPE_CHECKING
 
+from proofwood.engines.run import Clock
 from proofwood.explain import arguments
 from proofwood.explain.search.enumerate import Enumeration
 from proofwood.explain.search.extract import abductive
@@ -53,7 +53,8 @@ class Attribution:
         ranked = self._ranked()
         wide = max((len(name) for *_, name in ranked), default=0)
         return "\n".join(
-            f"{name:{wide}}  {share:.3f}" + ("" if self.complete else f"  [{low:.3f}, {high:.3f}]")
+            f"{name:{wide}}  {share:.3f}"
+            + ("" if self.complete else f"  [{floor(1000 * low) / 1000:.3f}, {ceil(1000 * high) / 1000:.3f}]")
             for share, low, high, name in ranked
         )
 
@@ -127,32 +128,32 @@ def attribution(q: Questions, *, limit: int | None = None) -> Attribution:
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit={limit!r}: expected a number of explanations from 1, or None")
-    left, until = q.seconds_left, q.deadline
-    if left is not None:
-        q.limit(left / 2)
+    clock = q.clock
+    if (left := clock.seconds_left) is not None:
+        q.clock = clock.within(left / 2)
     found = Enumeration(q)
     for _ in found:
         if limit is not None and len(found.abductive) >= limit:
             break
     masks = list(found.abductive)
-    if until is not None and not found.complete:
+    if left is not None and not found.complete:
         # Too many to list: explanations in random orders of the features, which the enumeration may not have come to.
-        masks = _sampled(q, masks, limit=limit, until=until)
+        masks = _sampled(q, masks, limit=limit, clock=clock)
     # A feature whose change alone changes the class is in all explanations, whatever is still to be found.
     certain = [q.known(q.all & ~(1 << feature)) is True for feature in range(q.n)]
     return shares(masks, q.n, certain, complete=found.complete)
 
 
-def _sampled(q: Questions, known: list[int], *, limit: int | None, until: float) -> list[int]:
+def _sampled(q: Questions, known: list[int], *, limit: int | None, clock: Clock) -> list[int]:
     """``known`` and the explanations that random orders give, until the time is over."""
     masks, chance = dict.fromkeys(known), Random(0)
-    while (left := until - time.monotonic()) > 0:
+    while not clock.over:
         if limit is not None and len(masks) >= limit:
             break
         order = list(range(q.n))
         chance.shuffle(order)
         # Nothing that is known goes along: it would draw the answer towards the explanations found so far.
-        anew = Questions(q.oracle, q.cells, q.label, targets=q.targets, seconds=left)
+        anew = Questions(q.oracle, q.cells, q.label, targets=q.targets, clock=clock)
         found = abductive(anew, order=order, method="deletion")
         if found.complete:
             masks[mask_of(found.features)] = None

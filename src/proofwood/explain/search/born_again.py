@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from proofwood import _native, memory
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.forest import OTHER
 from proofwood.explain.oracles.searches import INTERRUPT, MEMORY, native_model
@@ -44,7 +45,7 @@ def smallest_tree(
     objective: BornAgainObjective,
     *,
     max_depth: int | None = None,
-    seconds: float | None = None,
+    clock: Clock = ENDLESS,
     X: FloatArray | None = None,
     options: BornAgainOptions | None = None,
 ) -> Result:
@@ -55,7 +56,7 @@ def smallest_tree(
     model : what the tree is to equal, on the space of its rows
     objective : "leaves": fewest leaves; "depth": least depth, and among these trees fewest leaves
     max_depth : of the tree; any by default
-    seconds : limit
+    clock : of the search
     X : (n_rows, n_inputs) as ``model.read`` returns rows; they are counted at the nodes
     options : switches of the search
 
@@ -80,7 +81,7 @@ def smallest_tree(
         "greedy": switches.greedy,
     }
     search = _native.BornAgainSearch(native_model(scores), scores.ties_low, scores.margin, settings, ask)
-    found = search.run(seconds)
+    found = search.run(clock.seconds_left)
     if found["stopped"] == MEMORY:
         memory.note_lack()
     table = _table(model, found, X) if found["variable"] else None

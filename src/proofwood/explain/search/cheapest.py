@@ -87,7 +87,7 @@ def cheapest(
     center = q.cells if near is None else near
     rows = [np.asarray(row, dtype=np.int64) for row in starts]
     if not rows:
-        left = q.seconds_left
+        left = q.clock.seconds_left
         answer = q.ask_box(low, high, seconds=None if left is None else left / 4, near=center)
         if answer.changes is False:
             return Nearest("none", None, -1, math.inf, math.inf, q.calls - calls)
@@ -96,7 +96,7 @@ def cheapest(
     best, lower = _Row(), 0.0
     for row in rows:
         best = best.or_cheaper(q, given, row, accept)
-    while not q.out_of_time:
+    while not q.clock.over:
         found, unit = _search(q, model, given, best, (low, high), center, rows, accept, options)
         before = best.distance
         if found["way"] >= 0:
@@ -189,7 +189,7 @@ def _run(
     for row in starts:
         search.start_from(row.tolist())
     while True:
-        found = search.run(q.seconds_left)
+        found = search.run(q.clock.seconds_left)
         if found["doubtful"] is None:
             break
         search.decide(accept is None or accept(np.array(found["doubtful"], dtype=np.int64)))

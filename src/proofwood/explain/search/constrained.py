@@ -19,11 +19,11 @@ from typing import Literal
 
 import numpy as np
 
+from proofwood.engines.run import Clock, Stopped
 from proofwood.explain.model.explained import Explained
 from proofwood.explain.model.linear import LinearRow
 from proofwood.explain.model.prices import Metric
 from proofwood.explain.search.counterfactual import TOLERANCE, Nearest
-from proofwood.explain.search.rational import StoppedError
 from proofwood.explain.search.values import Box, Program, TiedColumn, Values
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -70,7 +70,7 @@ class Task:
     find : the nearest row of another class by prices, in a box, near some cells, to which prices are 0 (unless "linf")
     made : a row of the table of some cells and values of ``tied``, and its price; None if it does not count
     holds : whether values of ``tied`` satisfy the constraints as float64 works them out
-    stopped : whether the time is over
+    clock : of the search
     """
 
     model: Explained
@@ -85,7 +85,7 @@ class Task:
     find: Callable[[list[FloatArray], tuple[IntArray, IntArray], IntArray], Nearest]
     made: Callable[[IntArray, Sequence[float]], tuple[FloatArray, float] | None]
     holds: Callable[[Sequence[float]], bool]
-    stopped: Callable[[], bool]
+    clock: Clock
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def satisfying(task: Task) -> Satisfying:
 class _Search:
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.program = Program([one.column for one in task.tied], task.rows, task.metric, task.stopped)
+        self.program = Program([one.column for one in task.tied], task.rows, task.metric, task.clock)
         self.best: tuple[FloatArray, IntArray] | None = None
         self.upper = math.inf
         self.doubtful = math.inf  # what rows of boxes cost in which no numbers of float64 were found, or not in time
@@ -149,14 +149,14 @@ class _Search:
             lower = max(lower, bound)
             if self._no_better(bound):
                 break
-            if self.task.stopped():
+            if self.task.clock.over:
                 return self._answer(lower)
             try:
                 if node.cells is None:
                     self._bounded(bound, node)
                 else:
                     self._parted(bound, node)
-            except StoppedError:
+            except Stopped:
                 return self._answer(lower)
         else:
             lower = math.inf
@@ -184,7 +184,7 @@ class _Search:
         node, values = tight
         box = _box(values)
         single = all(node.low[g] == node.high[g] for g in self.all_grids)
-        cheapest = (self.program.cheapest if single else self.program.relaxed)(box)
+        cheapest = self.program.cheapest(box, self.task.holds) if single else self.program.relaxed(box)
         if cheapest is None:
             return
         paid = _below(cheapest.bound)
@@ -216,7 +216,7 @@ class _Search:
         tight = self._tightened(_Node(low, high))
         if tight is not None:
             box = _box(tight[1])
-            inside = self.program.cheapest(box)
+            inside = self.program.cheapest(box, self.task.holds)
             if inside is not None:
                 self._offer(cells, box, inside)
         if self._no_better(bound):

@@ -219,7 +219,7 @@ class _Search:
             for column in costly_first:
                 near, far = int(self.own[column]), int(row[column])
                 # The nearest cell on the way at which some other class is reached; at the limit, the nearest known.
-                while near != far and not self.q.out_of_time:
+                while near != far and not self.q.clock.over:
                     middle = (near + far) // 2 if near < far else -((-near - far) // 2)
                     row[column] = middle
                     if self._reached(row):
@@ -227,7 +227,7 @@ class _Search:
                     else:
                         near = middle + (1 if near < far else -1)
                 row[column] = far
-                if self.q.out_of_time:
+                if self.q.clock.over:
                     moved = False
                     break
         self._offer(row, self.scores.winner(row))
@@ -264,8 +264,8 @@ class _Search:
         return float(sum(price[cell] for price, cell in zip(self.prices, cells, strict=True)))
 
     def _no_better(self, price: float) -> bool:
-        """Whether a price is no improvement."""
-        return price == np.inf or price >= self.upper - TOLERANCE * max(1.0, abs(self.upper))
+        """Whether a price is no improvement: sums of floats never fall where one of their terms rises."""
+        return price >= self.upper
 
     def _corner(self, low: IntArray, high: IntArray) -> IntArray:
         """Cheapest cells of a box."""
@@ -281,7 +281,7 @@ class _Search:
         for column, price in enumerate(self.prices):
             start = int(corner[column])
             cells = price[low[column] : high[column] + 1]
-            fits = np.array([not self._no_better(bound - price[start] + cost) for cost in cells])
+            fits = (bound - price[start] + cells) * (1 - TOLERANCE) < self.upper  # a difference of floats may be less
             inside = low[column] + np.flatnonzero(fits)
             low[column], high[column] = inside[0], inside[-1]
         return low, high

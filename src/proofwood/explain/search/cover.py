@@ -14,11 +14,11 @@ does [1]_.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.model.node_table import BoolArray, IntArray
 
 MOST_NODES = 2000
@@ -45,7 +45,7 @@ class Chosen:
     upper_bound: int
 
 
-def most_covered(covers: BoolArray, weight: IntArray, n: int, deadline: float | None = None) -> Chosen:
+def most_covered(covers: BoolArray, weight: IntArray, n: int, clock: Clock = ENDLESS) -> Chosen:
     """At most n sets that cover the most.
 
     Parameters
@@ -53,13 +53,13 @@ def most_covered(covers: BoolArray, weight: IntArray, n: int, deadline: float | 
     covers : (n_sets, n_points) what each set covers
     weight : (n_points,) above 0
     n : most sets
-    deadline : time of ``time.monotonic()`` at which to stop; the greedy choice is made in any case
+    clock : of the search; the greedy choice is made in any case
     """
     patterns, kind = np.unique(covers, axis=1, return_inverse=True)
     weights = np.bincount(kind.ravel(), weights=weight, minlength=patterns.shape[1]).astype(np.int64)
     best: tuple[tuple[int, ...], int] = ((), 0)
     everything = np.ones(patterns.shape[1], dtype=bool)
-    root = _bound_by_worth(patterns, weights, n, deadline)
+    root = _bound_by_worth(patterns, weights, n, clock)
     waiting: list[tuple[tuple[int, ...], int, IntArray, BoolArray, int]] = [
         ((), 0, np.arange(len(covers)), everything, root)
     ]
@@ -68,7 +68,7 @@ def most_covered(covers: BoolArray, weight: IntArray, n: int, deadline: float | 
         chosen, covered, sets, left, bound = waiting.pop()
         if bound <= best[1]:
             continue
-        if nodes > n and (nodes >= MOST_NODES or (deadline is not None and time.monotonic() >= deadline)):
+        if nodes > n and (nodes >= MOST_NODES or clock.over):
             waiting.append((chosen, covered, sets, left, bound))
             break
         nodes += 1
@@ -89,14 +89,14 @@ def most_covered(covers: BoolArray, weight: IntArray, n: int, deadline: float | 
     return Chosen(best[0], best[1], upper)
 
 
-def _bound_by_worth(patterns: BoolArray, weights: IntArray, n: int, deadline: float | None) -> int:
+def _bound_by_worth(patterns: BoolArray, weights: IntArray, n: int, clock: Clock) -> int:
     """No choice of n sets covers more; the least of the bounds of :data:`ROUNDS` multipliers."""
     worth = weights * 0.5
     lowest, step = int(weights.sum()) * UNIT, 0.5
     counted: IntArray = patterns.astype(np.int64)
     numbers = patterns.astype(np.float64)
     for _ in range(ROUNDS):
-        if deadline is not None and time.monotonic() >= deadline:
+        if clock.over:
             break
         whole = np.clip(np.floor(worth * UNIT).astype(np.int64), 0, weights * UNIT)
         lowest = min(lowest, int((weights * UNIT - whole).sum()) + _largest(counted @ whole, n))
@@ -113,17 +113,17 @@ def _largest(gains: IntArray, n: int) -> int:
     return int(gains.sum()) if gains.size <= n else int(np.partition(gains, gains.size - n)[-n:].sum())
 
 
-def fewest_covering(covers: BoolArray, weight: IntArray, least: int, start: Chosen, deadline: float | None) -> Chosen:
+def fewest_covering(covers: BoolArray, weight: IntArray, least: int, start: Chosen, clock: Clock = ENDLESS) -> Chosen:
     """Fewer sets than a choice that still cover so much, if there are some; else the choice itself.
 
     Parameters
     ----------
-    covers, weight, deadline : as in :func:`most_covered`
+    covers, weight, clock : as in :func:`most_covered`
     least : weight that is to be covered, as ``start`` does
     start : a choice
     """
     while len(start.sets) > 1:
-        fewer = most_covered(covers, weight, len(start.sets) - 1, deadline)
+        fewer = most_covered(covers, weight, len(start.sets) - 1, clock)
         if fewer.covered < least:
             break
         start = fewer

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.search.extract import Kind, shrink, shrink_change, witnesses_of
 from proofwood.explain.search.questions import Questions, mask_of, members
 from proofwood.model.node_table import IntArray
@@ -57,16 +58,16 @@ class Map:
     Parameters
     ----------
     n : number of features
-    seconds : limit of the solver
+    clock : of the solver
     maximal : whether seeds are maximal sets, of which a satisfiable one is an MSS; otherwise they are minimal ones, of
         which an unsatisfiable one is a MUS
     """
 
-    def __init__(self, n: int, seconds: float | None = None, *, maximal: bool = True) -> None:
+    def __init__(self, n: int, clock: Clock = ENDLESS, *, maximal: bool = True) -> None:
         self.n, self.maximal = n, maximal
         self.blocked_up: list[int] = []
         self.blocked_down: list[int] = []
-        self._session = SatSession(solver="minisat22", seconds=seconds)
+        self._session = SatSession(solver="minisat22", seconds=clock.seconds_left)
         self._first = self._session.block(n) if n else 1
         # a clause that mentions every variable makes the solver know them, and its values are what phases ask for
         self._session.extend([v, -v] for v in range(self._first, self._first + n))
@@ -130,7 +131,7 @@ class Enumeration:
 
     Parameters
     ----------
-    q : questions about the row; their limit of time, as it is now, is that of the enumeration
+    q : questions about the row; their clock, as it is now, is that of the enumeration
     first : the kind that tends to come early
 
     Attributes
@@ -143,7 +144,7 @@ class Enumeration:
         if first not in ("abductive", "contrastive"):
             raise ValueError(f"first={first!r}: expected 'abductive' or 'contrastive'")
         self.questions, self.first = q, first
-        self._deadline = q.deadline
+        self._clock = q.clock
         self.complete = False
         self.abductive: list[int] = []
         self.contrastive: list[int] = []
@@ -151,7 +152,7 @@ class Enumeration:
     def __iter__(self) -> Iterator[Listed]:
         q = self.questions
         # Minimal seeds are hitting sets of the contrastive explanations found: those that suffice are abductive ones.
-        sets = Map(q.n, q.seconds_left, maximal=self.first == "contrastive")
+        sets = Map(q.n, self._clock, maximal=self.first == "contrastive")
         for mus in self.abductive:
             sets.block_up(mus)
         for mcs in self.contrastive:
@@ -159,7 +160,7 @@ class Enumeration:
         order = q.release_order()
         try:
             while True:
-                q.deadline = self._deadline  # other questions about the row between two steps have limits of their own
+                q.clock = self._clock  # other questions about the row between two steps have clocks of their own
                 seed = sets.unexplored()
                 if seed is False:
                     self.complete = True

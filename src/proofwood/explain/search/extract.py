@@ -175,10 +175,11 @@ def shrink(
     ranked = [f for f in (range(q.n) if order is None else order) if current & ~kept & (1 << f)]
     share = 0.25
     while ranked:
-        cap = None if q.seconds_left is None or share > 1.0 else share * q.seconds_left / len(ranked)
+        left = q.clock.seconds_left
+        cap = None if left is None or share > 1.0 else share * left / len(ranked)
         grouped = method == "dichotomic" or (method == "auto" and len(ranked) >= MANY)
         current, ranked = _pass(q, current, kept, ranked, cap, strict, grouped)
-        if cap is None or q.out_of_time:
+        if cap is None or q.clock.over:
             break
         share *= 4.0
     return current, not ranked
@@ -268,7 +269,8 @@ def shrink_change(q: Questions, current: int, order: Iterable[int] | None = None
     ranked = [f for f in (range(q.n) if order is None else order) if current & (1 << f)]
     share = 0.25
     while ranked:
-        cap = None if q.seconds_left is None or share > 1.0 else share * q.seconds_left / len(ranked)
+        left = q.clock.seconds_left
+        cap = None if left is None or share > 1.0 else share * left / len(ranked)
         opened = []
         for feature in ranked:
             if not current & (1 << feature):
@@ -280,7 +282,7 @@ def shrink_change(q: Questions, current: int, order: Iterable[int] | None = None
             elif changes is None:
                 opened.append(feature)
         ranked = [f for f in opened if current & (1 << f)]
-        if cap is None or q.out_of_time:
+        if cap is None or q.clock.over:
             break
         share *= 4.0
     return current, not ranked

@@ -8,13 +8,13 @@ moved as far as the class allows.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
 from proofwood import memory
+from proofwood.engines.run import Clock
 from proofwood.explain.model.regions import units
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Oracle
@@ -88,16 +88,16 @@ class Grower:
     oracle : an engine
     points : rows of the table, no two alike
     codes : (n,) class of each
-    deadline : time of ``time.monotonic()`` at which to stop, None for none
+    clock : of all of them
 
     Attributes
     ----------
     asked, undecided : questions to the engine, and those without an answer in :data:`PATIENCE`
     """
 
-    def __init__(self, oracle: Oracle, points: Points, codes: IntArray, deadline: float | None) -> None:
+    def __init__(self, oracle: Oracle, points: Points, codes: IntArray, clock: Clock) -> None:
         self.oracle, self.scores = oracle, oracle.scores
-        self.points, self.codes, self.deadline = points, codes, deadline
+        self.points, self.codes, self.clock = points, codes, clock
         self.asked = self.undecided = 0
         self.top = np.array(self.scores.n_thresholds, dtype=np.int64)
         self.units = [unit for feature in range(self.scores.n_features) for unit in units(self.scores, feature)]
@@ -107,24 +107,17 @@ class Grower:
     @property
     def over(self) -> bool:
         """Whether the time or the memory is used up."""
-        return memory.lacked() or (self.deadline is not None and time.monotonic() >= self.deadline)
-
-    def soon(self, seconds: float) -> float:
-        """The time of ``time.monotonic()`` in so many seconds, or the deadline if that is earlier."""
-        then = time.monotonic() + seconds
-        return then if self.deadline is None else min(then, self.deadline)
+        return memory.lacked() or self.clock.over
 
     def may(self, label: int, low: IntArray, high: IntArray) -> bool:
         """Whether every row of a region is proved to have a class; rows of others that come up are kept."""
         limited = np.flatnonzero((low > 0) | (high < self.top))
         if self.meets_other(label, low, high, limited):
             return False
-        left = None if self.deadline is None else self.deadline - time.monotonic()
-        if memory.lacked() or (left is not None and left <= 0):
+        if self.over:
             return False
         self.asked += 1
-        seconds = PATIENCE if left is None else min(PATIENCE, left)
-        answer = ask_region(self.oracle, low, high, label, seconds=seconds)
+        answer = ask_region(self.oracle, low, high, label, clock=self.clock.within(PATIENCE))
         if answer.changes is None:
             self.undecided += 1
         elif answer.witness is not None:

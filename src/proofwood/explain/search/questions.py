@@ -8,12 +8,12 @@ asks through one :class:`Questions`, and none asks what is known.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
 import numpy as np
 
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Oracle
 from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.search.seed import TreeBounds, greedy_seed, release_order
@@ -48,7 +48,7 @@ class Questions:
     cells : (n_columns,) cells of the row
     label : its class
     targets : other classes to look for; all by default. "Suffices" then means: suffices against these classes
-    seconds : limit for all questions together, from now on; :meth:`limit` sets another
+    clock : of all questions together; another one may take its place
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Questions:
         label: int,
         *,
         targets: Sequence[int] | None = None,
-        seconds: float | None = None,
+        clock: Clock = ENDLESS,
     ) -> None:
         self.oracle = oracle
         self.scores = oracle.scores
@@ -84,30 +84,15 @@ class Questions:
         self.n = self.scores.n_features
         self.all = (1 << self.n) - 1
         self.calls = 0
-        # A row agrees with itself on everything: nothing to ask, and true even where rounding leaves the sums in doubt.
-        self.sufficient: list[int] = [self.all]
+        # A row agrees with itself on all that the model looks at: nothing to ask, and true even where rounding leaves
+        # the sums in doubt.
+        self._seen = [f for f, columns in enumerate(self.scores.features) if self.scores.n_thresholds[[*columns]].any()]
+        self.sufficient: list[int] = [mask_of(self._seen)]
         self.changing: dict[int, IntArray] = {}
         self._feature_of = {column: f for f, columns in enumerate(self.scores.features) for column in columns}
         self._bounds: TreeBounds | None = None
         self._order: list[int] | None = None
-        self.deadline: float | None = None
-        self.limit(seconds)
-
-    # -------------------------------------------------------------------------------------------------------- the time
-
-    def limit(self, seconds: float | None) -> None:
-        """Give all further questions together ``seconds``, or no limit."""
-        self.deadline = None if seconds is None else time.monotonic() + seconds
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Rest of the limit, at least 0; None without one."""
-        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
-
-    @property
-    def out_of_time(self) -> bool:
-        """Whether the limit is used up."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
+        self.clock = clock
 
     # ---------------------------------------------------------------------------------------------------------- orders
 
@@ -119,7 +104,7 @@ class Questions:
     def release_order(self) -> list[int]:
         """Features of least effect first; as they are numbered if the time is over before that is known."""
         if self._order is None:
-            if self.out_of_time:
+            if self.clock.over:
                 return list(range(self.n))
             self._order = release_order(self.scores, self.cells, self.label, self.targets, bounds=self._tree_bounds())
         return self._order
@@ -132,7 +117,7 @@ class Questions:
         keep : features that stay in it
         order : features in the order in which to release them; :meth:`release_order` by default
         """
-        if self.out_of_time:
+        if self.clock.over:
             return frozenset(range(self.n))
         return greedy_seed(
             self.scores,
@@ -142,7 +127,7 @@ class Questions:
             keep=keep,
             targets=self.targets,
             bounds=self._tree_bounds(),
-            deadline=self.deadline,
+            clock=self.clock,
         )
 
     # --------------------------------------------------------------------------------------------------------- answers
@@ -166,11 +151,9 @@ class Questions:
             return known
         if lacked():
             return None
-        left = self.seconds_left
-        if left is not None:
-            seconds = left if seconds is None else min(seconds, left)
-            if left <= 0.0:
-                return None
+        if self.clock.over:
+            return None
+        seconds = self.clock.within(seconds).seconds_left
         self.calls += 1
         try:
             answer = self.oracle.ask(
@@ -202,23 +185,16 @@ class Questions:
         seconds : limit of this question, beside that of all
         near : (n_columns,) cells near which a witness is welcome
         """
+        if self.clock.over:
+            return UNKNOWN
+        self.calls += 1
         ask = self.oracle.ask_box if near is None else partial(self.oracle.ask_box, near=near)
-        return self._ask_cells(ask, low, high, seconds)
+        return ask(low, high, self.label, targets=self.targets, seconds=self.clock.within(seconds).seconds_left)
 
     def ask_region(self, low: IntArray, high: IntArray) -> Answer:
         """As :meth:`ask_box`, of a region; see :mod:`proofwood.explain.model.regions`."""
-        return self._ask_cells(partial(ask_region, self.oracle), low, high)
-
-    def _ask_cells(
-        self, ask: Callable[..., Answer], low: IntArray, high: IntArray, seconds: float | None = None
-    ) -> Answer:
-        left = self.seconds_left
-        if left is not None and left <= 0.0:
-            return UNKNOWN
-        if left is None or (seconds is not None and seconds < left):
-            left = seconds
         self.calls += 1
-        return ask(low, high, self.label, targets=self.targets, seconds=left)
+        return ask_region(self.oracle, low, high, self.label, targets=self.targets, clock=self.clock)
 
     def known(self, fixed: int) -> bool | None:
         """The answer to a question if it follows from earlier ones, else None."""
@@ -248,14 +224,14 @@ class Questions:
         """Remember a row that may have another class (of ``targets``); returns the mask of the features it changes.
 
         If rounding leaves the row itself in doubt it may change nothing: mask 0. It then stands for a change of any
-        single feature, because only all features together suffice.
+        single feature that the model looks at, because only all of these together suffice.
         """
         changed = mask_of(
             self._feature_of[column] for column in np.flatnonzero(np.asarray(cells) != self.cells).tolist()
         )
         if not changed and not self.scores.margin:
             raise AssertionError("a witness that changes nothing: the row itself is not of its class")
-        for mask in [changed] if changed else [1 << feature for feature in range(self.n)]:
+        for mask in [changed] if changed else [1 << feature for feature in self._seen]:
             self.changing.setdefault(mask, np.array(cells, dtype=np.int64))
         return changed
 

@@ -45,7 +45,7 @@ def least_radius(
         At Ctrl-C.
     """
     assert isinstance(q.oracle, SearchOracle)
-    if q.out_of_time:
+    if q.clock.over:
         return None, math.inf, float(radii[0])
     options = q.oracle.options
     ranks = [np.where(np.isfinite(price), np.searchsorted(radii, price), NEVER) for price in prices]
@@ -60,7 +60,7 @@ def least_radius(
         options.clauses,
         options.messages,
     )
-    found = search.run(q.seconds_left)
+    found = search.run(q.clock.seconds_left)
     q.calls += int(found["questions"])
     if found["stopped"] == INTERRUPT:
         raise KeyboardInterrupt

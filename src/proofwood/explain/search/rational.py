@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
+
+from proofwood.engines.run import ENDLESS, Clock
 
 Row = tuple[Sequence[Fraction], Fraction]
 """Factors and a bound: the sum of factors times variables is no greater than it."""
 
 
-class StoppedError(Exception):
-    """The time is over."""
-
-
 def least(
-    cost: Sequence[Fraction], rows: Sequence[Row], stopped: Callable[[], bool]
+    cost: Sequence[Fraction], rows: Sequence[Row], clock: Clock = ENDLESS
 ) -> tuple[Fraction, list[Fraction]] | None:
     """Least cost of variables that are not negative, and such variables; None if no variables satisfy the rows.
 
@@ -26,12 +24,12 @@ def least(
     ----------
     cost : (n_variables,) each at least 0
     rows : what the variables satisfy
-    stopped : whether to stop; asked before every step
+    clock : looked at before every step
 
     Raises
     ------
-    StoppedError
-        If it is said to.
+    Stopped
+        If the time is over.
     """
     n = len(cost)
     table = [list(factors) for factors, _ in rows]
@@ -42,8 +40,7 @@ def least(
         negative = [i for i, bound in enumerate(bounds) if bound < 0]
         if not negative:
             break
-        if stopped():
-            raise StoppedError
+        clock.check()
         i = min(negative, key=lambda at: inside[at])
         able = [j for j, factor in enumerate(table[i]) if factor < 0]
         if not able:

@@ -41,7 +41,7 @@ def relevant(q: Questions, *, features: Sequence[int] | None = None) -> dict[int
     """
     asked = list(range(q.n)) if features is None else [int(feature) for feature in features]
     order = q.release_order()
-    sets = Map(q.n, q.seconds_left)
+    sets = Map(q.n, q.clock)
     found = 0  # features of minimal sets of either kind
     answers: dict[int, bool | None] = {}
     try:

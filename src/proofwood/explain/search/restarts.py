@@ -49,7 +49,7 @@ def easier(q: Questions, current: int, left: Sequence[int], kept: int, allowed: 
     ranks[q.release_order()[::-1]] = np.arange(q.n)
     noise = np.random.default_rng(0)
     for attempt in range(ATTEMPTS):
-        if q.out_of_time or not least:
+        if q.clock.over or not least:
             break
         order = np.argsort(ranks + (noise.normal(0.0, SPREAD, q.n) if attempt else 0.0), kind="stable").tolist()
         found, open_ = _attempt(q, order, kept, allowed)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from proofwood import memory
+from proofwood.engines.run import Clock
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.cover import Chosen, fewest_covering, most_covered
 from proofwood.explain.search.extract import abductive
@@ -86,7 +86,7 @@ def covering_regions(
     weight: IntArray,
     lead: IntArray,
     wanted: Wanted,
-    end: float | None,
+    clock: Clock,
 ) -> Found:
     """Regions that cover most rows of a table, or a wanted weight of them by few.
 
@@ -97,19 +97,19 @@ def covering_regions(
     codes, weight : (n,) class of each, and how often it is there
     lead : (n,) by how much its class leads: regions begin at rows that are neither the safest nor the least safe
     wanted : what they are to be
-    end : time of ``time.monotonic()`` at which to stop
+    clock : of all of it
     """
-    now = time.monotonic()
-    made_until = None if end is None else now + SHARE * max(0.0, end - now)
-    grower = Grower(oracle, Points(oracle.scores, cells), codes, made_until)
+    left = clock.seconds_left
+    making = clock.within(None if left is None else SHARE * left)
+    grower = Grower(oracle, Points(oracle.scores, cells), codes, making)
     search = _Search(grower, weight, lead, wanted)
     status = search.run()
     if not search.pool:
         return Found((), status, Chosen((), 0, 0), 0, grower.asked, grower.undecided)
     covers = np.stack([region.covers for region in search.pool])
-    chosen = most_covered(covers, weight, search.turns, end)
+    chosen = most_covered(covers, weight, search.turns, clock)
     if status == "covered":
-        chosen = fewest_covering(covers, weight, wanted.weight, chosen, end)
+        chosen = fewest_covering(covers, weight, wanted.weight, chosen, clock)
     regions = tuple(search.pool[place] for place in chosen.sets)
     return Found(regions, status, chosen, len(search.pool), grower.asked, grower.undecided)
 
@@ -167,8 +167,8 @@ class _Search:
         todo = np.flatnonzero(self.left)
         regions = [grower.grown(seed, todo)]
         if regions[0] is not None and not grower.over:
-            questions = Questions(grower.oracle, grower.points.cells[seed], int(self.codes[seed]))
-            questions.deadline = grower.soon(QUESTIONS)
+            clock = grower.clock.within(QUESTIONS)
+            questions = Questions(grower.oracle, grower.points.cells[seed], int(self.codes[seed]), clock=clock)
             start = sorted(questions.greedy_seed([]))
             why = abductive(questions, start=start, proved=True)
             if why.proved:

@@ -8,11 +8,11 @@ Lagniez, Marquis ("Trading Complexity for Sparsity in Random Forest Explanations
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.model.node_table import BoolArray, IntArray
 
@@ -112,7 +112,7 @@ def greedy_seed(
     keep: Collection[int] = (),
     targets: Sequence[int] | None = None,
     bounds: TreeBounds | None = None,
-    deadline: float | None = None,
+    clock: Clock = ENDLESS,
 ) -> frozenset[int]:
     """A sufficient set: features are released one by one as long as the bound tree by tree proves the class.
 
@@ -125,7 +125,7 @@ def greedy_seed(
     keep : features that stay
     targets : other classes; all by default
     bounds : those of the row, if they are there already
-    deadline : time of ``time.monotonic()`` from which on no more features are released
+    clock : no more features are released once it is over
 
     Returns
     -------
@@ -145,7 +145,7 @@ def greedy_seed(
     for feature in order:
         if feature in keep:
             continue
-        if deadline is not None and time.monotonic() >= deadline:
+        if clock.over:
             break
         leaves = bounds.leaves_against[feature]
         against[leaves] -= 1

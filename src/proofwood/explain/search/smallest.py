@@ -16,11 +16,11 @@ several others, so that single rows decide what is left out of them.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from proofwood import _native
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.oracles.searches import INTERRUPT, MEMORY
 from proofwood.explain.search.extract import Found, Kind, shrink, shrink_change, thin, witnesses_of
 from proofwood.explain.search.questions import Questions, mask_of, members
@@ -52,17 +52,17 @@ class HittingSets:
     Parameters
     ----------
     n : number of elements
-    deadline : time of ``time.monotonic()`` at which to stop
+    clock : of the search
 
     Attributes
     ----------
     lower_bound : no set of fewer elements hits all sets added so far
     """
 
-    def __init__(self, n: int, deadline: float | None) -> None:
+    def __init__(self, n: int, clock: Clock = ENDLESS) -> None:
         self.n, self.sets = n, list[int]()
         self.lower_bound = 0
-        self._deadline = deadline
+        self._clock = clock
         self._found: int | None = None
         self._search = _native.HittingSearch(n)
         self._search.begin(0)
@@ -86,12 +86,11 @@ class HittingSets:
         mask, or None if the time is over or :attr:`lower_bound` has reached ``below``
         """
         while self._found is None and (below is None or self.lower_bound < below):
-            left = None if self._deadline is None else self._deadline - time.monotonic()
-            if left is not None and left <= 0:
+            if self._clock.over:
                 return None
             if self.lower_bound > self.n:
                 raise AssertionError("no set hits a set without elements")
-            found = self._search.run(left)
+            found = self._search.run(self._clock.seconds_left)
             if found["chosen"] is not None:
                 self._found = mask_of(found["chosen"])
             elif found["none"]:
@@ -164,7 +163,7 @@ class _Search:
         self.q, self.abductive, self.keep, self.allowed = q, kind == "abductive", keep, q.all & ~free
         self.order = q.release_order()
         self.rounds = 0
-        self.hitting = HittingSets(q.n, q.deadline)
+        self.hitting = HittingSets(q.n, q.clock)
         for feature in members(keep):
             self.hitting.add(1 << feature)
         self.best: int | None = None

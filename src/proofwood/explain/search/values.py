@@ -16,6 +16,7 @@ from itertools import count
 import numpy as np
 from scipy.optimize import nnls
 
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.model.linear import LinearRow
 from proofwood.explain.search.rational import Row, least
 
@@ -78,13 +79,13 @@ class Program:
     columns : the columns
     rows : what their values satisfy; columns are numbered as in ``columns``
     metric : "l1", "l2" or "linf"
-    stopped : whether the time is over
+    clock : Stopped is raised once it is over
     """
 
     def __init__(
-        self, columns: Sequence[TiedColumn], rows: Sequence[LinearRow], metric: str, stopped: Callable[[], bool]
+        self, columns: Sequence[TiedColumn], rows: Sequence[LinearRow], metric: str, clock: Clock = ENDLESS
     ) -> None:
-        self.columns, self.rows, self.metric, self.stopped = list(columns), list(rows), metric, stopped
+        self.columns, self.rows, self.metric, self.clock = list(columns), list(rows), metric, clock
         self.whole = [i for i, column in enumerate(columns) if column.whole]
 
     # ------------------------------------------------------------------------------------------------------- the bounds
@@ -94,7 +95,7 @@ class Program:
 
         Raises
         ------
-        StoppedError
+        Stopped
             If the time is over.
         """
         # Where a column is free to move both ways for nothing, its two variables together would only add to the slack.
@@ -122,17 +123,23 @@ class Program:
                     factors = [ZERO] * (len(variables) + 1)
                     factors[k], factors[-1] = one.rate, Fraction(-1)
                     rows.append((factors, start - one.rate * one.away))
-            found = least([ZERO] * len(variables) + [Fraction(1)], rows, self.stopped)
+            found = least([ZERO] * len(variables) + [Fraction(1)], rows, self.clock)
             return None if found is None else Values(start + found[0], self._moved(anchors, variables, found[1]))
-        found = least([one.rate for one in variables], self._limits(variables, anchors, 1), self.stopped)
+        found = least([one.rate for one in variables], self._limits(variables, anchors, 1), self.clock)
         return None if found is None else Values(sum(paid, ZERO) + found[0], self._moved(anchors, variables, found[1]))
 
-    def cheapest(self, box: Box) -> Values | None:
+    def cheapest(self, box: Box, holds: Callable[[list[float]], bool] | None = None) -> Values | None:
         """The least price of values of the box, integers being integers; None if there are none.
+
+        Parameters
+        ----------
+        box : of the values
+        holds : whether values satisfy the constraints as float64 works them out. Where all columns are integers, those
+            that rounding keeps from it are left out one by one
 
         Raises
         ------
-        StoppedError
+        Stopped
             If the time is over.
         """
         number = count()
@@ -148,6 +155,14 @@ class Program:
             _, _, box, found = heapq.heappop(waiting)
             assert found.point is not None
             parted = next((i for i in self.whole if not self._is_whole(found.point[i])), None)
+            if parted is None and holds is not None and len(self.whole) == len(self.columns):
+                point = [Fraction(round(x)) for x in found.point]
+                if not holds([float(x) for x in point]):  # the others of the box, if there are some
+                    for part in _around(box, point):
+                        inner = self.relaxed(part)
+                        if inner is not None:
+                            heapq.heappush(waiting, (max(inner.bound, found.bound), next(number), part, inner))
+                    continue
             if parted is None:
                 best = self._better(best, box, found.point)
                 if self.metric != "l2" or (best is not None and best.bound <= found.bound * (1 + TOLERANCE)):
@@ -259,7 +274,7 @@ class Program:
         rows = self._limits(variables, anchors, 1)
         moves = _least_squares(variables, rows)
         if moves is None:  # floats say that there are none: look exactly
-            found = least([ZERO] * len(variables), rows, self.stopped)
+            found = least([ZERO] * len(variables), rows, self.clock)
             if found is None:
                 return None
             moves = found[1]
@@ -268,7 +283,7 @@ class Program:
         for one, move in zip(variables, moves, strict=True):
             base += one.rate**2 * (one.away**2 - move**2)
         cost = [2 * one.rate**2 * (one.away + move) for one, move in zip(variables, moves, strict=True)]
-        found = least(cost, rows, self.stopped)
+        found = least(cost, rows, self.clock)
         if found is None:
             return None
         point = self._moved(anchors, variables, moves)
@@ -285,7 +300,7 @@ class Program:
             anchors.append(x if high is None else min(x, high))
         variables = self._variables(box, anchors)
         cost = [self._rate(one.column, 1) + self._rate(one.column, -1) + Fraction(1, 2**30) for one in variables]
-        found = least(cost, self._limits(variables, anchors, give), self.stopped)
+        found = least(cost, self._limits(variables, anchors, give), self.clock)
         return None if found is None else self._moved(anchors, variables, found[1])
 
     def in_floats(
@@ -354,6 +369,18 @@ def _parts(box: Box, i: int, x: Fraction) -> list[Box]:
     else:
         ends = [(low, Fraction(math.floor(x))), (Fraction(math.ceil(x)), high)]
     return [[*box[:i], (a, b), *box[i + 1 :]] for a, b in ends if a is None or b is None or a <= b]
+
+
+def _around(box: Box, point: Sequence[Fraction]) -> list[Box]:
+    """The parts of a box of integers that leave one of them out."""
+    found, rest = [], list(box)
+    for i, x in enumerate(point):
+        low, high = rest[i]
+        for ends in ((low, x - 1), (x + 1, high)):
+            if ends[0] is None or ends[1] is None or ends[0] <= ends[1]:
+                found.append([*rest[:i], ends, *rest[i + 1 :]])
+        rest[i] = (x, x)
+    return found
 
 
 def _holds(factors: Sequence[Fraction], moves: Sequence[Fraction], bound: Fraction) -> bool:

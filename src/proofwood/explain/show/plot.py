@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from proofwood.data.kinds import Kind
-from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.outline import Space
 from proofwood.explain.rule import Condition, value_text
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import printable
@@ -30,7 +30,7 @@ class Drawable(Protocol):
         """What is proved."""
 
     @property
-    def model(self) -> Explained:
+    def model(self) -> Space:
         """The model that was explained."""
 
     @property

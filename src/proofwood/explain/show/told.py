@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from proofwood.explain.model.explained import Explained
+from proofwood.explain.decimals import DIGITS
+from proofwood.explain.model.outline import Space
 from proofwood.explain.rule import Condition, plain_value, treated_text, value_text
 from proofwood.markup import escaped, table
 from proofwood.model.node_table import FloatArray
@@ -48,13 +49,14 @@ class Line:
 
 
 def lines(
-    model: Explained,
+    model: Space,
     features: Sequence[int],
     row: FloatArray,
     filled: Collection[int],
     *,
     conditions: Sequence[Condition] = (),
     changed: FloatArray | None = None,
+    digits: int | None = DIGITS,
 ) -> list[Line]:
     """A line for each feature.
 
@@ -66,6 +68,7 @@ def lines(
     filled : inputs in which the row lacks a value that a step of a pipeline fills in
     conditions : of an abductive explanation
     changed : (n_inputs,) the row of another class, of the other kinds
+    digits : significant digits of values that change, at least; None for the float64 numbers themselves
     """
     found = []
     for feature in features:
@@ -74,7 +77,7 @@ def lines(
             then = " and ".join(condition.text() for condition in asked) or "any value"
             value = value_text(model, row, feature)
         else:
-            value, then = change_texts(model, row, changed, feature)
+            value, then = change_texts(model, row, changed, feature, digits)
         treated = treated_text(model, row, feature, filled)
         known = treated is None and plain_value(model, row, feature) is not None
         if model.is_choice(feature):
@@ -84,10 +87,10 @@ def lines(
 
 
 def change_texts(
-    model: Explained, row: FloatArray, changed: FloatArray, feature: int, *digits: int | None
+    model: Space, row: FloatArray, changed: FloatArray, feature: int, digits: int | None
 ) -> tuple[str, str]:
     """The value of a feature in two rows, in as many digits as tell them apart."""
-    now, then = (value_text(model, each, feature, *digits) for each in (row, changed))
+    now, then = (value_text(model, each, feature, digits) for each in (row, changed))
     if now == then:
         now, then = (value_text(model, each, feature, None) for each in (row, changed))
     return now, then
@@ -147,12 +150,17 @@ def marked(text: object) -> str:
 
 
 def changes(
-    model: Explained, features: Iterable[int], row: FloatArray, changed: FloatArray, filled: Collection[int]
+    model: Space,
+    features: Iterable[int],
+    row: FloatArray,
+    changed: FloatArray,
+    filled: Collection[int],
+    digits: int | None = DIGITS,
 ) -> list[dict[str, Any]]:
-    """What changes, as plain values that JSON knows."""
+    """What changes, as plain values that JSON knows; parameters are those of :func:`lines`."""
     found = []
     for feature in features:
-        now, then = change_texts(model, row, changed, feature)
+        now, then = change_texts(model, row, changed, feature, digits)
         treated = treated_text(model, row, feature, filled)
         found.append(
             {

@@ -19,18 +19,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from proofwood.data.kinds import Kind
 from proofwood.explain import arguments
 from proofwood.explain.answers.case import OutlierError
 from proofwood.explain.answers.reading import ReadRow
 from proofwood.explain.explanation import Explanation
+from proofwood.explain.model.door import Admitted
 from proofwood.explain.model.explained import Explained
+from proofwood.explain.model.fingerprint import plain
 from proofwood.explain.model.outcomes import Within
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.extract import NotSufficientError
 from proofwood.explain.table.records import (
     Explanations,
-    fingerprint,
-    plain,
     record_of,
     robustness_record,
     rows_fingerprint,
@@ -70,8 +71,8 @@ class RowExplainer(Protocol):
     def fresh(self, *, time_limit: float | None) -> RowExplainer:
         """The same explainer, with nothing learned yet."""
 
-    def with_gaps_of(self, rows: FloatArray) -> RowExplainer:
-        """The explainer that considers missing values where some of these rows have one."""
+    def with_gaps_of(self, rows: FloatArray, kinds: Mapping[int, Kind] | None = None) -> RowExplainer:
+        """The explainer over a space that these rows are in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def explain_rows(
     ValueError
         If an option is wrong, or ``path`` holds results about other rows, another model or other options.
     DataError
-        If the rows do not fit the model.
+        If the rows do not fit the model; MisreadError if it predicts another class for one than its reading has.
     WorkersLostError
         If workers die again and again.
     """
@@ -177,21 +178,22 @@ def explain_rows(
         arguments.choice(executor, "executor", ("joblib", "dask", "serial"))
     runner = make_executor(executor, n_jobs, client)
     limit = explainer.time_limit if time_limit is None else time_limit
-    rows, filled = explainer.model.read(X), explainer.model.filled(X)
-    explainer = explainer.with_gaps_of(rows)
+    admitted = explainer.model.admit(X)
+    rows, filled = admitted.values, admitted.filled
+    explainer = explainer.with_gaps_of(rows, admitted.kinds if kind == "counterfactual" else None)
     header = {
         "format": FORMAT,
         "kind": kind,
         "engine": explainer.engine,
         "options": {key: plain(value) for key, value in sorted(options.items())} | {"time_limit": limit},
-        "model": fingerprint(explainer.model),
+        "model": explainer.model.fingerprint,
         "rows": rows_fingerprint(rows, filled),
         "n_rows": len(rows),
         "classes": plain(explainer.model.classes),
         "features": list(explainer.feature_names),
     }
     # distances depend on the values themselves, other kinds on their cells only
-    pieces = list(_cut(explainer, rows, filled, by_value=kind in ("counterfactual", "robustness")))
+    pieces = list(_cut(explainer, admitted, by_value=kind in ("counterfactual", "robustness")))
     checkpoint = Checkpoint(path, header, len(rows))
     try:
         left = [p for p in pieces if not all(row in checkpoint.records for group in p.groups for row in group)]
@@ -205,7 +207,7 @@ def explain_rows(
         checkpoint.finish()
     finally:
         checkpoint.close()
-    return Explanations(explainer.model, rows, checkpoint.records, kind, options)
+    return Explanations(explainer.model, rows, checkpoint.records, kind, options, admitted.reading)
 
 
 def _check_weights(weights: Any) -> None:
@@ -222,11 +224,12 @@ def _check_weights(weights: Any) -> None:
             )
 
 
-def _cut(explainer: RowExplainer, rows: FloatArray, filled: BoolArray, by_value: bool) -> Iterator[Piece]:
+def _cut(explainer: RowExplainer, admitted: Admitted, by_value: bool) -> Iterator[Piece]:
     """Rows by class and cells, equal ones together, in pieces of a size that depends on the table only."""
+    rows, filled, labels = admitted.values, admitted.filled, admitted.codes
     if not len(rows):
         return
-    cells, labels = explainer.model.cells_of(rows), explainer.model.predict_codes(rows)
+    cells = explainer.model.cells_of(rows)
     key = [labels[:, np.newaxis], cells]
     if by_value:  # bit patterns: a missing value equals itself
         key.append(np.ascontiguousarray(rows).view(np.int64))

@@ -6,10 +6,10 @@ wherever it is made.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
@@ -17,8 +17,12 @@ import numpy as np
 from proofwood.explain.answers.case import features_of
 from proofwood.explain.answers.robustness import Robustness
 from proofwood.explain.explanation import Explanation
+from proofwood.explain.model.door import CHECKED
 from proofwood.explain.model.explained import Explained
-from proofwood.explain.model.prices import cell_prices, count_prices, forbid
+from proofwood.explain.model.fingerprint import fingerprint, plain
+from proofwood.explain.model.kept import Rejoined
+from proofwood.explain.model.outline import Outline
+from proofwood.explain.model.prices import stated_prices
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.parallel.checkpoint import Record, read_lines
 
@@ -26,52 +30,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON knows it: arrays and sets become lists, numbers of NumPy those of Python."""
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted((plain(item) for item in value), key=repr)
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    return str(value)
-
-
 def rows_fingerprint(rows: FloatArray, filled: BoolArray) -> str:
     """A short text that differs between tables of numbers, and between the places where these were filled in."""
-    return _hash([np.asarray(rows.shape), rows, *([filled] if filled.any() else [])])
-
-
-def fingerprint(model: Explained) -> str:
-    """A short text that differs between models, their grids and their names."""
-    scores = model.scores
-    names = [*model.feature_names, *model.columns, *(str(label) for label in model.classes.tolist())]
-    parts: list[Any] = [
-        scores.n_thresholds, scores.leaves_of, scores.scores, scores.base, scores.needs_of, scores.needs, scores.margin,
-        *scores.clauses, *scores.features, *(column.thresholds for column in model.grid.columns),
-        [repr(given) for given in model.inputs], names, model.vote,
-    ]  # fmt: skip
-    if scores.beside is not None:
-        beside = scores.beside
-        parts += [beside.leaves_of, beside.scores, beside.base, beside.needs_of, beside.needs, beside.margin]
-    return _hash(parts)
-
-
-def _hash(parts: Sequence[Any]) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        if isinstance(part, np.ndarray):
-            content = np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<")).tobytes()
-        else:
-            content = repr(plain(part)).encode()
-        digest.update(len(content).to_bytes(8, "little") + content)
-    return digest.hexdigest()[:32]
+    return fingerprint([np.asarray(rows.shape), rows, *([filled] if filled.any() else [])])
 
 
 def record_of(index: int, explanation: Explanation) -> Record:
@@ -128,7 +89,7 @@ def robustness_record(index: int, nearest: Explanation) -> Record:
 
 
 def explanation_of(
-    record: Record, kind: str, model: Explained, row: FloatArray, options: Mapping[str, Any]
+    record: Record, kind: str, model: Explained, row: FloatArray, options: Mapping[str, Any], reading: str
 ) -> Explanation:
     """The explanation of a record.
 
@@ -139,6 +100,7 @@ def explanation_of(
     model : the model it is about
     row : (n_inputs,) the row it is about
     options : that it was asked with
+    reading : how it was checked that the model reads the row so
 
     Returns
     -------
@@ -148,7 +110,7 @@ def explanation_of(
     if kind == "robustness":
         kind, record = "counterfactual", {**record, "status": record["nearest"]}
         options = {"metric": "linf", "weights": 1.0, **options}
-    cells = model.cells(row)
+    cells = model.grid.cells_of(row[np.newaxis])[0]
     low = high = None
     if "box" in record:
         low, high = model.scores.box(cells)
@@ -161,7 +123,8 @@ def explanation_of(
             witness[int(column)] = cell
         witnesses |= dict.fromkeys(features, witness)
     targets = record.get("targets")
-    return Explanation(
+    asked = {name: options.get(name) for name in ("weights", "within")}
+    explanation = Explanation(
         kind=cast("Any", kind),
         features=tuple(record["features"]),
         row=row,
@@ -180,14 +143,42 @@ def explanation_of(
         immutable=tuple(features_of(model.feature_names, options.get("immutable") or (), "immutable")),
         distance=record.get("distance", math.nan),
         lower_bound=record.get("lower_bound", math.nan),
-        prices=_prices(model, row, cells, options) if kind == "counterfactual" and witnesses else None,
+        prices=(
+            stated_prices(model, row, cells, options.get("metric", "l1"), **asked)
+            if kind == "counterfactual" and isinstance(model, Explained) and (witnesses or record["status"] == "none")
+            else None
+        ),
         metric=options.get("metric", "l1"),
+        asked=asked,
         message=record.get("message", ""),
         ranges=record.get("ranges", ""),
         filled=tuple(record.get("filled", ())),
         found_row=_numbers(record["found"]) if "found" in record else None,
         constraints=tuple(options.get("constraints") or ()),
+        reading=reading,
     )
+    if "reached" in record:
+        explanation.__dict__["witness_label"] = record["reached"]
+    return explanation
+
+
+def _moved(record: Record, low: Callable[[int, int], int], high: Callable[[int, int], int]) -> Record:
+    """A record in the cells of another grid.
+
+    Parameters
+    ----------
+    record : as :func:`record_of` makes it
+    low, high : of a column and a cell the least, and the greatest, cell of the other grid that is in it
+    """
+    moved = dict(record)
+    if "box" in record:
+        moved["box"] = [[column, low(column, least), high(column, most)] for column, least, most in record["box"]]
+    if "witnesses" in record:
+        moved["witnesses"] = [
+            [features, {column: low(int(column), cell) for column, cell in changes.items()}]
+            for features, changes in record["witnesses"]
+        ]
+    return moved
 
 
 def _numbers(values: Sequence[Any]) -> FloatArray:
@@ -195,20 +186,7 @@ def _numbers(values: Sequence[Any]) -> FloatArray:
     return np.array([float(value) for value in values])
 
 
-def _prices(
-    model: Explained, row: FloatArray, cells: IntArray, options: Mapping[str, Any]
-) -> tuple[FloatArray, ...] | None:
-    metric = options.get("metric", "l1")
-    counts = count_prices(model, cells) if metric == "changes" else None
-    if metric == "changes" and counts is None:
-        return None
-    priced, tariff = cell_prices(model, row, cells, options.get("weights"), metric)
-    prices = counts or priced
-    forbid(model, row, cells, prices, options.get("within") or {}, None if counts else tariff, metric)
-    return tuple(prices)
-
-
-class Explanations(Sequence[Explanation]):
+class Explanations(Rejoined, Sequence[Explanation]):
     """Explanations of the rows of a table, in their order; each is made when it is looked at.
 
     Of kind ``"robustness"`` they are the nearest rows of another class, as counterfactuals;
@@ -216,18 +194,51 @@ class Explanations(Sequence[Explanation]):
 
     Parameters
     ----------
-    model : the model
+    model : the model. Explanations that were pickled have its outline, and records in its cells: all texts are there,
+        and :meth:`with_model` gives the model back
     rows : (n_rows, n_inputs) as ``model.read`` gives them
     records : row -> record
     kind : of all of them
     options : that they were asked with
+    reading : how it was checked that the model reads the rows so, see
+        :attr:`proofwood.explain.explanation.Explanation.reading`
     """
 
     def __init__(
-        self, model: Explained, rows: FloatArray, records: Mapping[int, Record], kind: str, options: Mapping[str, Any]
+        self,
+        model: Explained,
+        rows: FloatArray,
+        records: Mapping[int, Record],
+        kind: str,
+        options: Mapping[str, Any],
+        reading: str = CHECKED,
     ) -> None:
-        self.model, self.rows, self.kind, self.options = model, rows, kind, options
+        self.model, self.rows, self.kind, self.options, self.reading = model, rows, kind, options, reading
         self.records = [records[row] for row in range(len(rows))]
+
+    def _outlined(self) -> dict[str, Any]:
+        cells = self.model.grid.cells_of(self.rows)
+        told = [set(column) for column in cells.T.tolist()]
+        for record in self.records:
+            for column, least, greatest in record.get("box", ()):
+                told[column] |= {least, greatest}
+            for _, changes in record.get("witnesses", ()):
+                for column, cell in changes.items():
+                    told[int(column)].add(cell)
+        outline = Outline.of(self.model, [sorted(column) for column in told])
+        records: list[dict[str, Any]] = [
+            {**_moved(record, outline.cell_here, outline.cell_here)} for record in self.records
+        ]
+        if self.kind != "abductive":
+            reached = [(at, found.witness) for at, found in enumerate(self) if found.witness is not None]
+            codes = self.model.predict_codes(np.array([row for _, row in reached]).reshape(-1, len(self.model.inputs)))
+            for (at, _), code in zip(reached, codes.tolist(), strict=True):
+                records[at]["reached"] = code
+        return {"model": outline, "records": records}
+
+    def _joined(self, whole: Explained, outline: Outline) -> Explanations:
+        records = [_moved(record, outline.low_there, partial(outline.high_there, whole)) for record in self.records]
+        return Explanations(whole, self.rows, dict(enumerate(records)), self.kind, self.options, self.reading)
 
     def __len__(self) -> int:
         return len(self.records)
@@ -240,10 +251,11 @@ class Explanations(Sequence[Explanation]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         at = range(len(self))[index]
-        return explanation_of(self.records[at], self.kind, self.model, self.rows[at], self.options)
+        return explanation_of(self.records[at], self.kind, self.model, self.rows[at], self.options, self.reading)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {len(self)} {self.kind}>"
+        told = "" if self.reading == CHECKED else f", reading {self.reading}"
+        return f"<{type(self).__name__}: {len(self)} {self.kind}{told}>"
 
     def to_frame(self) -> pl.DataFrame:
         """A frame of polars: row, prediction, status, features, rule (exact), text (to read), distance, lower bound.
@@ -298,10 +310,13 @@ def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) ->
         If the file is about another model or other rows, or not complete.
     """
     header, records, _ = read_lines(path)
-    rows = model.read(X)
+    model = model.with_types_of(X)
+    admitted = model.admit(X)
+    rows = admitted.values
     if header is None or "model" not in header:
         raise ValueError(f"{path} holds no explanations")
-    for key, expected in (("model", fingerprint(model)), ("rows", rows_fingerprint(rows, model.filled(X)))):
+    model = model.with_gaps_of(rows, admitted.kinds if header["kind"] == "counterfactual" else None)
+    for key, expected in (("model", model.fingerprint), ("rows", rows_fingerprint(rows, admitted.filled))):
         if header.get(key) != expected:
             raise ValueError(f"{path} is about {'another model' if key == 'model' else 'other rows'}")
     found = {record["row"]: record for record in records if record["row"] in range(len(rows))}
@@ -316,4 +331,4 @@ def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) ->
             options[option] = {
                 key if key in names else int(key): _infinite(value) for key, value in options[option].items()
             }
-    return Explanations(model, rows, found, header["kind"], options)
+    return Explanations(model, rows, found, header["kind"], options, admitted.reading)

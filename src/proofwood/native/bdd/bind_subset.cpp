@@ -19,6 +19,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using proofwood::kRunning;
+using proofwood::u32;
 namespace bdd = proofwood::bdd;
 
 namespace {
@@ -27,8 +28,33 @@ using Ranks = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::dev
 using Cuts = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Weights = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// `by_rank` is a setting of the table, the others are of the search.
-bdd::Settings settings_of(const nb::dict& given, bool& by_rank) {
+// The rows as the searches want them, for one search after the other: each has the table while it runs.
+class SubsetTable {
+ public:
+  explicit SubsetTable(bdd::Table&& table) : table_(std::move(table)) {}
+
+  // Gives the table away until the end of a scope.
+  class Loan {
+   public:
+    explicit Loan(SubsetTable& owner) : owner_(owner) {
+      if (!owner.table_) throw std::invalid_argument("this table is in use by another search");
+      table = std::move(*owner.table_);
+      owner.table_.reset();
+    }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    ~Loan() { owner_.table_ = std::move(table); }
+    bdd::Table table;
+
+   private:
+    SubsetTable& owner_;
+  };
+
+ private:
+  std::optional<bdd::Table> table_;
+};
+
+bdd::Settings settings_of(const nb::dict& given) {
   bdd::Settings settings;
   proofwood::SettingsReader reader(given);
   const auto number = [&](const char* name, auto fallback) { return reader.get(name, fallback); };
@@ -42,7 +68,9 @@ bdd::Settings settings_of(const nb::dict& given, bool& by_rank) {
   settings.threads = number("threads", settings.threads);
   settings.neighbours = number("neighbours", settings.neighbours);
   settings.restarts = number("restarts", settings.restarts);
-  by_rank = number("by_rank", false);
+  settings.boxes = number("boxes", false);
+  settings.starts_first = number("starts_first", false);
+  if (reader.has("starts")) settings.starts = reader.list<bdd::Set>("starts");
   settings.isa = proofwood::chosen_isa(number("isa", static_cast<int>(proofwood::kAuto)));
   settings.rules.matching = rule("matching");
   settings.rules.reweighting = rule("reweighting");
@@ -150,76 +178,73 @@ nb::dict write_proved(const bdd::Proved& proved) {
   return dict;
 }
 
-nb::dict solve_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weights, const nb::dict& given,
-                      std::optional<double> seconds, const nb::object& progress, const std::optional<nb::dict>& proved,
-                      const nb::object& keep, double keep_seconds) {
+nb::dict prepare_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weights, bool by_rank,
+                        std::optional<double> seconds) {
   if (weights.shape(0) != ranks.shape(0)) throw std::invalid_argument("ranks and weights differ in length");
   if (cuts.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and cuts differ in their number of columns");
-  bool by_rank = false;
-  const bdd::Settings settings = settings_of(given, by_rank);
-  const auto started = bdd::SetRun::Clock::now();
   std::atomic<int> stop{kRunning};
-  std::unique_ptr<bdd::Search> search;
-  std::atomic<bdd::Search*> running{nullptr};  // once it is made
-  std::optional<bdd::Proved> earlier;
-  if (proved) earlier = read_proved(*proved);
-
   std::optional<bdd::Table> table;
-  const auto prepare = [&] {
+  const auto work = [&] {
     table = bdd::make_table(ranks.data(), ranks.shape(0), ranks.shape(1), cuts.data(), weights.data(), weights.shape(1),
                             by_rank, stop);
-    if (stop.load() != kRunning) table.reset();
   };
-  const auto work = [&] {
-    if (!table) prepare();
-    if (!table) return;
-    search = std::make_unique<bdd::Search>(std::move(*table), settings, stop, started, earlier ? &*earlier : nullptr);
-    running = search.get();
-    search->run();
-  };
+  proofwood::run_watched(work, stop, seconds, nullptr);
+  nb::dict result;
+  result["stopped"] = stop.load();
+  result["table"] = nb::none();
+  if (table && stop.load() == kRunning) result["table"] = nb::cast(new SubsetTable(std::move(*table)));
+  return result;
+}
+
+int near_pairs(SubsetTable& owner, u32 neighbours, int isa, std::optional<double> seconds) {
+  const bdd::SubsetKernels& kernels = *bdd::subset_kernels(proofwood::chosen_isa(isa));
+  std::atomic<int> stop{kRunning};
+  SubsetTable::Loan loan(owner);
+  proofwood::run_watched([&] { bdd::add_near_pairs(loan.table, neighbours, kernels, stop); }, stop, seconds, nullptr);
+  return stop.load();
+}
+
+nb::dict solve_subset(SubsetTable& owner, const nb::dict& given, std::optional<double> seconds,
+                      const nb::object& progress, const std::optional<nb::dict>& proved, const nb::object& keep,
+                      double keep_seconds) {
+  const bdd::Settings settings = settings_of(given);
+  const auto started = bdd::SetRun::Clock::now();
+  std::atomic<int> stop{kRunning};
+  std::optional<bdd::Proved> earlier;
+  if (proved) earlier = read_proved(*proved);
+  SubsetTable::Loan loan(owner);
+  bdd::Search search(loan.table, settings, stop, started, earlier ? &*earlier : nullptr);
+
   proofwood::Reports reports(!progress.is_none());
   double kept = 0;
   const auto report = [&](double now) {
-    bdd::Search* const known = running;
-    if (known != nullptr && earlier && now - kept >= keep_seconds) {
-      const bdd::Proved news = known->take_news();
+    if (earlier && now - kept >= keep_seconds) {
+      const bdd::Proved news = search.take_news();
       if (!news.empty()) keep(write_proved(news));
       kept = now;
     }
-    if (known == nullptr || !reports.due(known->known(), now)) return;
-    const auto state = known->known().state();
-    if (known->has_set()) progress(now, state.upper, state.lower);
+    if (!reports.due(search.known(), now)) return;
+    const auto state = search.known().state();
+    progress(now, state.upper, state.lower);
   };
-  if (earlier && earlier->whole) {  // what is known is the answer at least, however short the time
-    const double took = proofwood::run_watched(prepare, stop, std::nullopt, nullptr);
-    if (seconds) seconds = std::max(0.0, *seconds - took);
-  }
-  if (stop.load() == kRunning) proofwood::run_watched(work, stop, seconds, report);
+  proofwood::run_watched([&] { search.run(); }, stop, seconds, report);
 
   nb::dict result;
   result["stopped"] = stop.load();
   result["seconds"] = proofwood::seconds_since(started);  // as the trace counts them
-  result["prepared"] = search != nullptr;
-  if (!search) return result;
-  write_result(*search, result);
-  if (earlier) result["proved"] = write_proved(search->take_news());
+  write_result(search, result);
+  if (earlier) result["proved"] = write_proved(search.take_news());
   return result;
 }
 
-nb::dict first_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weights, const nb::dict& given,
-                      const std::vector<proofwood::u32>& witness, std::optional<double> seconds) {
-  if (weights.shape(0) != ranks.shape(0)) throw std::invalid_argument("ranks and weights differ in length");
-  if (cuts.shape(0) != ranks.shape(1)) throw std::invalid_argument("ranks and cuts differ in their number of columns");
-  bool by_rank = false;
-  const bdd::Settings settings = settings_of(given, by_rank);
+nb::dict first_subset(SubsetTable& owner, const nb::dict& given, const std::vector<u32>& witness,
+                      std::optional<double> seconds) {
+  const bdd::Settings settings = settings_of(given);
   std::atomic<int> stop{kRunning};
   std::optional<bdd::Set> first;
-  const auto work = [&] {
-    bdd::Table table = bdd::make_table(ranks.data(), ranks.shape(0), ranks.shape(1), cuts.data(), weights.data(),
-                                       weights.shape(1), by_rank, stop);
-    if (stop.load() == kRunning) first = bdd::first_of_best(std::move(table), settings, witness, stop);
-  };
-  proofwood::run_watched(work, stop, seconds, nullptr);
+  SubsetTable::Loan loan(owner);
+  proofwood::run_watched([&] { first = bdd::first_of_best(loan.table, settings, witness, stop); }, stop, seconds,
+                         nullptr);
   nb::dict result;
   result["stopped"] = stop.load();
   result["first"] = first ? nb::cast(*first) : nb::none();
@@ -229,11 +254,15 @@ nb::dict first_subset(const Ranks& ranks, const Cuts& cuts, const Weights& weigh
 }  // namespace
 
 void proofwood::bind_subset(nb::module_& module) {
-  module.def(
-      "solve_subset", &solve_subset, "ranks"_a, "cuts"_a, "weights"_a, "settings"_a, "seconds"_a.none(),
-      "progress"_a.none(), "proved"_a.none() = nb::none(), "keep"_a.none() = nb::none(), "keep_seconds"_a = 30.0,
-      "Sets of tests of least error, for (n_groups, n_columns) int32 ranks and (n_groups, n_classes) int64 weights.");
-  module.def("first_subset", &first_subset, "ranks"_a, "cuts"_a, "weights"_a, "settings"_a, "witness"_a,
-             "seconds"_a.none(),
+  const nb::class_<SubsetTable> table(module, "SubsetTable",
+                                      "Groups of equal rows as the searches over sets of tests want them.");
+  module.def("prepare_subset", &prepare_subset, "ranks"_a, "cuts"_a, "weights"_a, "by_rank"_a, "seconds"_a.none(),
+             "The table of (n_groups, n_columns) int32 ranks and (n_groups, n_classes) int64 weights.");
+  module.def("near_pairs", &near_pairs, "table"_a, "neighbours"_a, "isa"_a, "seconds"_a.none(),
+             "Finds the pairs that bounds are made of; returns what stopped it.");
+  module.def("solve_subset", &solve_subset, "table"_a, "settings"_a, "seconds"_a.none(), "progress"_a.none(),
+             "proved"_a.none() = nb::none(), "keep"_a.none() = nb::none(), "keep_seconds"_a = 30.0,
+             "Sets of tests of least error.");
+  module.def("first_subset", &first_subset, "table"_a, "settings"_a, "witness"_a, "seconds"_a.none(),
              "Of the sets of least error the first in lexicographic order; None if it was stopped.");
 }

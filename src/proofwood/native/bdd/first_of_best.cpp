@@ -14,8 +14,8 @@ namespace {
 
 class Questions {
  public:
-  Questions(Table&& table, const Settings& settings, std::atomic<int>& stop)
-      : table_(std::move(table)), settings_(settings), stop_(stop), most_(settings.size) {
+  Questions(Table& table, const Settings& settings, std::atomic<int>& stop)
+      : table_(table), settings_(settings), stop_(stop), most_(settings.size) {
     settings_.upper = settings.enough + 1;
     settings_.collect = false;
     settings_.rules.greedy = false;
@@ -34,15 +34,14 @@ class Questions {
     settings_.forced = forced;
     settings_.first = first;
     settings_.size = size;
-    Search search(std::move(table_), settings_, stop_, SetRun::Clock::now());
+    Search search(table_, settings_, stop_, SetRun::Clock::now());
     search.run();
     std::optional<Set> found;
     if (search.has_set()) found = search.known().answer();
-    table_ = search.take_table();
     return found;
   }
 
-  Table table_;
+  Table& table_;
   Settings settings_;
   std::atomic<int>& stop_;
   u32 most_;
@@ -59,8 +58,8 @@ Set places_of(const Table& table, const Set& numbers) {
 
 }  // namespace
 
-std::optional<Set> first_of_best(Table&& given, const Settings& settings, const Set& witness, std::atomic<int>& stop) {
-  Questions questions(std::move(given), settings, stop);
+std::optional<Set> first_of_best(Table& given, const Settings& settings, const Set& witness, std::atomic<int>& stop) {
+  Questions questions(given, settings, stop);
   Set best = places_of(questions.table(), witness), prefix;
   // `best` begins with the prefix, and goes on with the least test that is known to be possible
   for (u32 from = 0; prefix.size() < best.size(); from = prefix.back() + 1) {

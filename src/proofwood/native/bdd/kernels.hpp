@@ -29,6 +29,14 @@ struct CellBlock {
   std::int64_t total;        // weight of the cell less its unavoidable part
 };
 
+// Sets of rows as bits, `words` words each, a multiple of kWordStep; plane p of the weights begins at p * stride.
+constexpr std::uint32_t kWordStep = 4;
+struct Planes {
+  const std::uint64_t* data;
+  std::size_t stride;
+  std::uint32_t count;
+};
+
 struct SubsetKernels {
   const char* name;
   // Transpose of a 64 x 64 bit matrix in place: bit c of word r goes to bit r of word c.
@@ -45,6 +53,12 @@ struct SubsetKernels {
   // out[i] = number of bits in which row `rows[i]` of `bits` (`words` words each) differs from `row`
   void (*distances)(const std::uint64_t* bits, std::uint32_t words, const std::uint32_t* rows, std::uint32_t n,
                     const std::uint64_t* row, std::uint16_t* out);
+  // The rows of `cell` that are in `low`, and those that are not in `up_to`.
+  void (*sides)(const std::uint64_t* cell, const std::uint64_t* low, const std::uint64_t* up_to, std::uint32_t words,
+                std::uint64_t* low_side, std::uint64_t* high_side);
+  // Adds the number of rows of both sides in each plane: low_sums[p], high_sums[p].
+  void (*weigh_sides)(const std::uint64_t* cell, const std::uint64_t* low, const std::uint64_t* up_to,
+                      const Planes& planes, std::uint32_t words, std::int64_t* low_sums, std::int64_t* high_sums);
 };
 
 // The widest kernels up to an instruction set that `chosen_isa` gave: AVX2 where it is wider.

@@ -214,7 +214,40 @@ void distances(const uint64_t* bits, uint32_t words, const uint32_t* rows, uint3
   }
 }
 
-constexpr SubsetKernels kTable = {PROOFWOOD_ISA_NAME, &transpose, &count, &overlap, &pair_errors, &distances};
+static_assert(kWordStep == kLanes);
+
+void sides(const uint64_t* cell, const uint64_t* low, const uint64_t* up_to, uint32_t words, uint64_t* low_side,
+           uint64_t* high_side) {
+  for (uint32_t w = 0; w < words; w += kLanes) {
+    const U rows = load(cell + w);
+    store(low_side + w, rows & load(low + w));
+    store(high_side + w, rows & ~load(up_to + w));
+  }
+}
+
+void weigh_sides(const uint64_t* cell, const uint64_t* low, const uint64_t* up_to, const Planes& planes, uint32_t words,
+                 int64_t* low_sums, int64_t* high_sums) {
+  for (uint32_t p = 0; p < planes.count; ++p) {
+    const uint64_t* const plane = planes.data + p * planes.stride;
+    U first{}, second{};
+    for (uint32_t w = 0; w < words;) {
+      const uint32_t stop = words - w > kByteRun * kLanes ? w + kByteRun * kLanes : words;
+      U a{}, b{};
+      for (; w < stop; w += kLanes) {
+        const U rows = load(cell + w) & load(plane + w);
+        a = add_bytes(a, byte_counts(rows & load(low + w)));
+        b = add_bytes(b, byte_counts(rows & ~load(up_to + w)));
+      }
+      first += byte_sum(a);
+      second += byte_sum(b);
+    }
+    low_sums[p] += static_cast<int64_t>(first[0] + first[1] + first[2] + first[3]);
+    high_sums[p] += static_cast<int64_t>(second[0] + second[1] + second[2] + second[3]);
+  }
+}
+
+constexpr SubsetKernels kTable = {PROOFWOOD_ISA_NAME, &transpose, &count, &overlap,
+                                  &pair_errors,       &distances, &sides, &weigh_sides};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 // Theory: docs/theory/decision-diagrams.md, "The last two tests".
 // The problem is that of Hu, Huguet, Siala, AAAI 2022 (MaxSAT-BDD); the search is ours.
 #include <algorithm>
+#include <limits>
 
 #include "bdd/worker.hpp"
 
@@ -91,18 +92,14 @@ i64 Search::Worker::single_error(u32 slot) const {
   return error;
 }
 
-// Least error after one more test, and the candidate.
-std::pair<i64, u32> Search::Worker::best_single(const Node& node) {
-  std::vector<i64> errors;
-  if (table.by_rank) {
-    rank_errors(node, errors);
-  } else {
-    pack_cells(node, node.candidates);
-    errors.resize(node.candidates.size());
-    for (u32 s = 0; s < errors.size(); ++s) errors[s] = single_error(s);
-  }
-  const auto least = std::min_element(errors.begin(), errors.end());
-  return {*least, static_cast<u32>(least - errors.begin())};
+// Least error after one more test than those of `set`, and the first such test.
+std::pair<i64, u32> Search::Worker::best_single(const Node& node, const Set& set) {
+  if (table.by_rank) return best_cut(node, set);
+  pack_cells(node, node.candidates);
+  std::pair<i64, u32> best{std::numeric_limits<i64>::max(), 0};
+  for (u32 s = 0; s < node.candidates.size(); ++s)
+    if (const i64 error = single_error(s); error < best.first) best = {error, node.candidates[s]};
+  return best;
 }
 
 // The first pair of least error below `limit`; error == limit if there is none.

@@ -104,9 +104,9 @@ struct Search::Worker::CutPairs {
 
   // Errors of test g with the tests of slots `from` to `to`.
   void count(u32 g, u32 from, u32 to, std::vector<i64>& out) {
-    const CellMatrix& cells = worker.cells;
-    const Packed bits{cells.data.data(), cells.stride, 0, table.unit ? nullptr : cells.shift.data()};
-    worker.kernels.pair_errors(bits, cells.cells.data(), static_cast<u32>(cells.cells.size()), cells.blocks.data(),
+    const CellMatrix& matrix = worker.cells;
+    const Packed bits{matrix.data.data(), matrix.stride, 0, table.unit ? nullptr : matrix.shift.data()};
+    worker.kernels.pair_errors(bits, matrix.cells.data(), static_cast<u32>(matrix.cells.size()), matrix.blocks.data(),
                                table.narrow, first + g, from, to, kNoLimit, out.data());
     worker.counters[kPairEvaluations] += to - from;
   }

@@ -12,9 +12,9 @@
 
 namespace proofwood::bdd {
 
-Search::Search(Table&& given, const Settings& settings, std::atomic<int>& stop, SetRun::Clock::time_point started,
+Search::Search(Table& given, const Settings& settings, std::atomic<int>& stop, SetRun::Clock::time_point started,
                const Proved* earlier)
-    : table_(std::move(given)),
+    : table_(given),
       settings_(settings),
       stop_(stop),
       kernels_(*subset_kernels(settings.isa)),
@@ -33,48 +33,57 @@ void Search::run() {
     return;
   }
   Worker first(*this);
-  Node& root = first.nodes[0];
-  first.begin(root);
+  first.begin(first.nodes[0]);
   if (take_up_end(first)) return;
-  if (!settings_.collect && settings_.rules.greedy && !take_up_greedy(first) && !stopped()) {
-    first.greedy();
-    note_greedy();
-  }
-  greedy_upper_ = upper();
-  greedy_done_ = settings_.rules.greedy && !stopped();
+  find_first_set(first);
   if (settings_.greedy_only) {
     add_counters(first);
     return;
   }
-  add_near_pairs();  // may take long: a first set is known by then
+  if (settings_.boxes)
+    search_boxes(first);
+  else
+    search_sets(first);
+  add_counters(first);
+  conclude();
+}
+
+void Search::find_first_set(Worker& first) {
+  if (settings_.starts_first) first.complete_starts();
+  if (!settings_.collect && settings_.rules.greedy && !take_up_greedy(first) && !stopped()) {
+    in_greedy_ = true;
+    first.greedy();
+    in_greedy_ = false;
+    note_greedy();
+  }
+  greedy_upper_ = upper();
+  if (settings_.starts_first) {  // which set is kept does not depend on starts, which come from some of the rows
+    greedy_upper_ = greedy_.error;
+    if (greedy_.error == upper()) run_.replace(greedy_.set);
+  }
+  greedy_done_ = settings_.rules.greedy && !stopped();
+  if (!settings_.starts_first) first.complete_starts();
+}
+
+// One test after the other is added.
+void Search::search_sets(Worker& first) {
+  Node& root = first.nodes[0];
+  if (settings_.rules.matching && settings_.size > 1)  // may take long: a first set is known by then
+    add_near_pairs(table_, settings_.neighbours, kernels_, stop_);
   root.given = &table_.edges;
   if (stopped()) {
-    add_counters(first);
     take_up_best(first);
-    conclude();
     return;
   }
   if (root.left <= (table_.by_rank ? 1u : 2u) || root.error == 0 || upper() <= 0) {
     take_up_best(first);
     if (upper() > 0) first.visit(root, 0);
-  } else {
-    if (root.error < upper()) first.found(root.error, root.chosen);
-    const i64 bound = first.expand(root);
-    take_up_best(first);  // not before: which candidates the root has depends on the first set alone
-    if (bound < upper() && !stopped()) search_children(first, root);
+    return;
   }
-  add_counters(first);
-  conclude();
-}
-
-// What the matchings are made of.
-void Search::add_near_pairs() {
-  if (!settings_.rules.matching || settings_.size <= 1 || !table_.edges.empty()) return;
-  if (table_.by_rank)
-    add_rank_edges(table_, settings_.neighbours, stop_);
-  else
-    add_edges(table_, settings_.neighbours, kernels_, stop_);
-  if (!stopped()) index_edges(table_);
+  if (root.error < upper()) first.found(root.error, root.chosen);
+  const i64 bound = first.expand(root);
+  take_up_best(first);  // not before: which candidates the root has depends on the first set alone
+  if (bound < upper() && !stopped()) search_children(first, root);
 }
 
 void Search::add_counters(const Worker& worker) {
@@ -183,6 +192,7 @@ bool Search::surplus(std::size_t task) const {
 }
 
 void Search::offer(i64 error, const Set& chosen) {
+  if (in_greedy_ && error < greedy_.error) greedy_ = {error, chosen};
   if (error >= upper()) return;
   run_.offer(error, chosen);
   has_set_ = true;

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -38,6 +39,8 @@ struct Item {
   i64 weight, fixed;
 };
 
+constexpr u32 kNoTest = ~0u;
+
 struct Edge {
   u32 a, b;  // groups of different heaviest class
 };
@@ -47,6 +50,7 @@ struct Table {
   std::vector<u64> bits;              // (groups, words): one bit per distinct test
   std::vector<u64> columns;           // (tests, words of all groups): the same bits by test
   std::vector<u32> number;            // (tests,) original test number, ascending
+  std::vector<u32> same_as;           // by original number: the test that parts the rows as it does, kNoTest if none
   std::vector<std::uint8_t> flipped;  // (tests,) whether `bits` holds the opposite of the test
   std::vector<Item> items;            // by class, then group
   std::vector<u32> heaviest;          // (groups,) class
@@ -54,6 +58,7 @@ struct Table {
   i64 unavoidable = 0;                // error that no set of tests avoids
   bool unit = true;                   // every item weighs 1
   bool narrow = true;                 // no weight reaches 2^31
+  u32 neighbours = 0;                 // partners of each group that were looked for
   std::vector<Edge> edges;            // near pairs, nearest first
   std::vector<u32> near_begin, near;  // (groups + 1,), and the partners of each group in the same order
   std::vector<u32> group_of;          // (items,) as in `items`, closer together
@@ -63,6 +68,9 @@ struct Table {
   u32 classes = 0;
   std::vector<u32> ranks, orders;  // (columns, groups) dense ranks, and groups in their order
   std::vector<u32> raw_begin;      // (columns + 1,) place of the first cut of each column, one place spare in each
+  // By place of a cut: its original number; the test that parts the rows as it does, which may be one of an earlier
+  // column; and how many groups come before those of its rank.
+  std::vector<u32> number_at, test_at, rank_begin;
   std::vector<u32> column_of, cut_of, raw_of;  // (tests,)
 
   bool high(u32 group, u32 test) const {
@@ -89,9 +97,9 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
 void add_ranks(Table& table, const std::int32_t* ranks, std::size_t columns, const std::int32_t* cuts,
                const std::vector<std::size_t>& kept, const std::atomic<int>& stop);
 void add_rank_edges(Table& table, u32 per_group, const std::atomic<int>& stop);
-// Fills `near_begin` and `near` from `edges`.
-void index_edges(Table& table);
-// Fills `edges`: for each group the nearest ones of another heaviest class. Ends early if `stop` is set.
+// What the matchings are made of: for each group some of the nearest ones of another heaviest class. They are there as
+// a whole, or not at all if `stop` was set.
+void add_near_pairs(Table& table, u32 per_group, const SubsetKernels& kernels, const std::atomic<int>& stop);
 void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const std::atomic<int>& stop);
 
 // ------------------------------------------------------------------------------------------------------ the search
@@ -105,9 +113,12 @@ struct Settings {
   u32 size = 0;
   i64 upper = 0;  // best: only sets of avoidable error below this are of interest; collect: all sets below this
   bool collect = false;
-  bool greedy_only = false;  // best: stop after the greedy first set
-  i64 enough = -1;           // best: no set has less avoidable error, and the search ends at one that has as little
-  Set forced;                // best: places of tests that every set has; the others come from place `first` on
+  bool greedy_only = false;   // best: stop after the greedy first set
+  i64 enough = -1;            // best: no set has less avoidable error, and the search ends at one that has as little
+  bool boxes = false;         // by boxes of cuts, over ranks
+  std::vector<Set> starts;    // best: original numbers of tests, sets that are completed and improved
+  bool starts_first = false;  // best: before the greedy set, which is long in coming over many rows
+  Set forced;                 // best: places of tests that every set has; the others come from place `first` on
   u32 first = 0;
   std::size_t max_sets = 1;
   u32 threads = 1, neighbours = 10, restarts = 12;
@@ -129,12 +140,25 @@ enum Counter : int {
   kBySweep,
   kRootChildren,
   kRootChildrenDone,
+  kBoxes,
+  kFieldNodes,
   kCounters
 };
-inline constexpr const char* kCounterNames[kCounters] = {
-    "nodes",        "leaves",         "matchings",         "pair_evaluations",         "pruned_matching",
-    "eliminated",   "pruned_overlap", "pruned_similarity", "pruned_equivalent_points", "pruned_leaf_matching",
-    "pruned_sweep", "root_children",  "root_children_done"};
+inline constexpr const char* kCounterNames[kCounters] = {"nodes",
+                                                         "leaves",
+                                                         "matchings",
+                                                         "pair_evaluations",
+                                                         "pruned_matching",
+                                                         "eliminated",
+                                                         "pruned_overlap",
+                                                         "pruned_similarity",
+                                                         "pruned_equivalent_points",
+                                                         "pruned_leaf_matching",
+                                                         "pruned_sweep",
+                                                         "root_children",
+                                                         "root_children_done",
+                                                         "boxes",
+                                                         "field_nodes"};
 
 struct Match {
   u32 a, b;
@@ -174,13 +198,14 @@ class Search {
  public:
   // `started`: when the clock of its events began. `earlier`: what earlier searches proved; may be null, and then
   // nothing is kept for later ones.
-  Search(Table&& given, const Settings& settings, std::atomic<int>& stop, SetRun::Clock::time_point started,
+  // The table gets its near pairs, if it has none.
+  Search(Table& given, const Settings& settings, std::atomic<int>& stop, SetRun::Clock::time_point started,
          const Proved* earlier = nullptr);
   void run();
 
   const SetRun& known() const { return run_; }  // any thread, as has_set
   bool has_set() const { return has_set_; }
-  i64 greedy_upper() const { return greedy_upper_; }  // best error known before the search
+  i64 greedy_upper() const { return greedy_upper_; }  // error of the greedy set
   bool greedy_done() const { return greedy_done_; }
   Set set() const;                             // best: original test numbers of the best set
   std::vector<Set> sets() const;               // collect: in lexicographic order
@@ -188,14 +213,17 @@ class Search {
   bool done() const { return done_; }
   std::vector<i64> counters() const;
   const Table& table() const { return table_; }
-  Table take_table() { return std::move(table_); }  // at the end, for another search
-  Proved take_news();                               // what was proved since the last call; any thread
+  Proved take_news();  // what was proved since the last call; any thread
 
  private:
   struct Worker;
   friend struct Worker;
   struct RootChildren;
-  void add_near_pairs();
+  struct BoxSearch;
+  friend struct BoxSearch;
+  void find_first_set(Worker& first);
+  void search_sets(Worker& first);
+  void search_boxes(Worker& first);
   void search_children(Worker& first, const Node& root);
   bool search_child(Worker& worker, RootChildren& children, std::size_t s);
   void rule_out(RootChildren& children, std::size_t s, i64 proved) const;
@@ -219,12 +247,18 @@ class Search {
   void note_greedy();
   void note_child(const RootChildren& children, std::size_t s, i64 proved);
 
-  Table table_;
+  Table& table_;
   Settings settings_;
   std::atomic<int>& stop_;
   const SubsetKernels& kernels_;
   SetRun run_;
   std::atomic<bool> has_set_{false}, enough_{false};
+  struct Greedy {
+    i64 error = std::numeric_limits<i64>::max();
+    Set set;
+  };
+  Greedy greedy_;  // the best so far, starts left aside
+  bool in_greedy_ = false;
   i64 greedy_upper_ = 0;
   bool greedy_done_ = false;
 
@@ -246,6 +280,6 @@ class Search {
 
 // Of the sets of avoidable error up to settings.enough, which no set goes below, the first one in lexicographic order
 // of the original numbers; `witness` is one of them. Nothing if the search was stopped.
-std::optional<Set> first_of_best(Table&& table, const Settings& settings, const Set& witness, std::atomic<int>& stop);
+std::optional<Set> first_of_best(Table& table, const Settings& settings, const Set& witness, std::atomic<int>& stop);
 
 }  // namespace proofwood::bdd

@@ -23,12 +23,12 @@ u64 mix(u64 x) {  // finalizer of MurmurHash3
 
 }  // namespace
 
+namespace {
+
 // What every class weighs in a group at least is taken off: with k classes and least weight m, the weight of any cell
-// less that of its heaviest class falls by (k - 1) m. A group left with nothing cannot err avoidably.
-Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t columns, const std::int32_t* cuts,
-                 const i64* weights, std::size_t classes, bool by_rank, const std::atomic<int>& stop) {
-  Table table;
-  table.classes = static_cast<u32>(classes);
+// less that of its heaviest class falls by (k - 1) m. A group left with nothing cannot err avoidably. Returns the other
+// groups.
+std::vector<std::size_t> add_items(Table& table, std::size_t groups, const i64* weights, std::size_t classes) {
   std::vector<std::size_t> kept;
   i64 whole = 0;
   for (std::size_t g = 0; g < groups; ++g) {
@@ -60,18 +60,20 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
   for (const Item& item : table.items) table.group_of.push_back(item.group);
   table.narrow = whole < std::numeric_limits<std::int32_t>::max();
   table.groups = static_cast<u32>(kept.size());
+  return kept;
+}
 
-  if (by_rank) {
-    add_ranks(table, ranks, columns, cuts, kept, stop);
-    return table;
-  }
+// One bit per distinct test.
+void add_bits(Table& table, const std::int32_t* ranks, std::size_t columns, const std::int32_t* cuts,
+              const std::vector<std::size_t>& kept, const std::atomic<int>& stop) {
   const std::size_t length = (kept.size() + 63) / 64;
   std::vector<std::vector<u64>> found;
   std::unordered_map<u64, std::vector<u32>> by_hash;
   u32 number = 0;
   std::vector<u64> column(length);
-  for (std::size_t j = 0; j < columns && stop.load(std::memory_order_relaxed) == 0; ++j) {
+  for (std::size_t j = 0; j < columns; ++j) {
     for (std::int32_t cut = 0; cut < cuts[j]; ++cut, ++number) {
+      if (stop.load(std::memory_order_relaxed) != 0) return;
       std::fill(column.begin(), column.end(), 0);
       const bool flip = !kept.empty() && ranks[kept[0] * columns + j] > cut;  // opposite tests look the same
       bool constant = true;
@@ -80,11 +82,14 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
         column[i / 64] |= static_cast<u64>(bit) << (i % 64);
         constant = constant && !bit;
       }
+      table.same_as.push_back(kNoTest);
       if (constant) continue;
       u64 hash = 0;
       for (const u64 word : column) hash = mix(hash ^ word) + 0x9e3779b97f4a7c15u;
       auto& same = by_hash[hash];
-      if (std::any_of(same.begin(), same.end(), [&](u32 t) { return found[t] == column; })) continue;
+      const auto known = std::find_if(same.begin(), same.end(), [&](u32 t) { return found[t] == column; });
+      table.same_as.back() = known == same.end() ? static_cast<u32>(found.size()) : *known;
+      if (known != same.end()) continue;
       same.push_back(static_cast<u32>(found.size()));
       found.push_back(column);
       table.number.push_back(number);
@@ -95,21 +100,22 @@ Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t colu
   table.tests = static_cast<u32>(found.size());
   table.words = std::max(1u, (table.tests + 63) / 64);
   table.bits.assign(static_cast<std::size_t>(table.groups) * table.words, 0);
-  for (u32 t = 0; t < table.tests; ++t)
+  for (u32 t = 0; t < table.tests && stop.load(std::memory_order_relaxed) == 0; ++t)
     for (u32 g = 0; g < table.groups; ++g)
       table.bits[static_cast<std::size_t>(g) * table.words + t / 64] |= ((found[t][g / 64] >> (g % 64)) & 1)
                                                                         << (t % 64);
   for (const auto& one : found) table.columns.insert(table.columns.end(), one.begin(), one.end());
-  return table;
 }
 
-void index_edges(Table& table) {
-  table.near_begin.assign(table.groups + std::size_t{1}, 0);
-  for (const Edge& edge : table.edges) ++table.near_begin[edge.a + 1], ++table.near_begin[edge.b + 1];
-  for (u32 g = 0; g < table.groups; ++g) table.near_begin[g + 1] += table.near_begin[g];
-  table.near.resize(2 * table.edges.size());
-  std::vector<u32> next(table.near_begin.begin(), table.near_begin.end() - 1);
-  for (const Edge& edge : table.edges) table.near[next[edge.a]++] = edge.b, table.near[next[edge.b]++] = edge.a;
+}  // namespace
+
+Table make_table(const std::int32_t* ranks, std::size_t groups, std::size_t columns, const std::int32_t* cuts,
+                 const i64* weights, std::size_t classes, bool by_rank, const std::atomic<int>& stop) {
+  Table table;
+  table.classes = static_cast<u32>(classes);
+  const std::vector<std::size_t> kept = add_items(table, groups, weights, classes);
+  (by_rank ? add_ranks : add_bits)(table, ranks, columns, cuts, kept, stop);
+  return table;
 }
 
 namespace {
@@ -185,6 +191,33 @@ void add_edges(Table& table, u32 per_group, const SubsetKernels& kernels, const 
     }
   }
   table.edges = sorted_edges(near);
+}
+
+namespace {
+
+// Fills `near_begin` and `near` from `edges`.
+void index_edges(Table& table) {
+  table.near_begin.assign(table.groups + std::size_t{1}, 0);
+  for (const Edge& edge : table.edges) ++table.near_begin[edge.a + 1], ++table.near_begin[edge.b + 1];
+  for (u32 g = 0; g < table.groups; ++g) table.near_begin[g + 1] += table.near_begin[g];
+  table.near.resize(2 * table.edges.size());
+  std::vector<u32> next(table.near_begin.begin(), table.near_begin.end() - 1);
+  for (const Edge& edge : table.edges) table.near[next[edge.a]++] = edge.b, table.near[next[edge.b]++] = edge.a;
+}
+
+}  // namespace
+
+void add_near_pairs(Table& table, u32 per_group, const SubsetKernels& kernels, const std::atomic<int>& stop) {
+  if (table.neighbours == per_group) return;
+  table.neighbours = 0;
+  table.edges.clear();
+  if (table.by_rank)
+    add_rank_edges(table, per_group, stop);
+  else
+    add_edges(table, per_group, kernels, stop);
+  if (stop.load(std::memory_order_relaxed) != 0) return;
+  index_edges(table);
+  table.neighbours = per_group;
 }
 
 }  // namespace proofwood::bdd

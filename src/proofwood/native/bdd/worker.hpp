@@ -83,7 +83,11 @@ struct Search::Worker {
 
   // ---- columns of many cuts (ranks.cpp)
   i64 rank_cover(Node& node);
+  void place_slots(const Node& node);
+  template <class Wanted, class See>
+  void walk_cuts(const Node& node, const Wanted& wanted, const See& see);
   void rank_errors(const Node& node, std::vector<i64>& errors);
+  std::pair<i64, u32> best_cut(const Node& node, const Set& set);
   i64 rank_leaf(Node& node);
   void weigh_ranks(const Node& node, std::vector<i64>& below) const;
 
@@ -99,11 +103,14 @@ struct Search::Worker {
   struct CutPairs;
   bool mostly_cuts(const std::vector<u32>& tests) const;
   i64 count_cuts(const Node& node, const std::vector<u32>& tests);
-  std::pair<i64, u32> best_single(const Node& node);
+  std::pair<i64, u32> best_single(const Node& node, const Set& set);
   Pairs best_pair(const Node& node, const std::vector<u32>& tests, i64 limit);
 
   // ---- the first set (first_set.cpp)
   void greedy();
+  void grow(Set set);
+  void complete_starts();
+  Set random_set(Set set, u32 size);
   void improve(Set& set, i64& error);
   i64 refine_all(const Set& set, Node& node);
 
@@ -126,10 +133,13 @@ struct Search::Worker {
   std::vector<u32> place_;                    // (groups,) stamp + cell of the group
   std::vector<i64> residual_;
   u32 stamp_ = 0, base_ = 0;
+  u64 random_ = 88172645463325252u;
   std::vector<i64> line_, cost_;
   std::vector<u64> scratch_;
-  std::vector<i64> raw_;                           // per place of a cut
-  std::vector<u32> spot_, first_item_, by_group_;  // (groups,) cell; items of each group
+  std::vector<i64> raw_;                    // per place of a cut
+  std::vector<u32> slot_, spot_;            // (groups,) cell and class in one number, and the cell
+  std::vector<u32> first_item_, by_group_;  // items of each group
+  std::vector<i64> whole_;                  // weight of each class in each cell
 };
 
 // The r largest of n values, added up; `largest` gets them in descending order.

@@ -10,6 +10,7 @@ void bind_smallest(nanobind::module_& module);
 void bind_subset(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);
 void bind_votes(nanobind::module_& module);
+void bind_cells(nanobind::module_& module);
 void bind_prices(nanobind::module_& module);
 void bind_radius(nanobind::module_& module);
 void bind_hitting(nanobind::module_& module);

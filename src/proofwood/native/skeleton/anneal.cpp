@@ -256,7 +256,13 @@ bool Annealing::moved_within_margin(std::size_t node, double place, const std::v
     else
       highest_low = std::max(highest_low, above);
   }
-  return lowest_high - highest_low >= settings_.margin;
+  double size = 1;  // what the hyperplane, of absolute sum 1, is divided by to be within the norm: sizes() in cuts.py
+  if (settings_.box) {
+    size = 0;
+    for (std::size_t j = 0; j < rows_.d; ++j) size = std::max(size, std::abs(normal[j]));
+    size = std::max({size, highest_low + now_.offset[node], -(lowest_high + now_.offset[node])});
+  }
+  return lowest_high - highest_low >= settings_.margin * size;
 }
 
 void Annealing::relabel(std::size_t leaf, double temperature) {

@@ -30,7 +30,8 @@ struct Settings {
   int layers = 1;
   i64 node_price = 0;  // of a node beyond the first that has rows on both sides
   double unit = 1;     // cost of a typical error
-  double margin = 0;   // least distance of the rows of either side
+  double margin = 0;   // least distance of the rows of either side, for a hyperplane within the norm
+  bool box = false;    // the norm: coefficients and offset in [-1, 1]; else absolute coefficients add up to 1
   double seconds = 0;  // all in all
   double cycle = 1;    // from hot to cold
   u64 seed = 0;

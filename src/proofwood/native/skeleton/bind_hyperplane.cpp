@@ -100,6 +100,7 @@ nb::dict annealed(const Matrix& columns, const Costs& costs, const nb::dict& giv
   settings.node_price = reader.need<proofwood::i64>("node_price", 0);
   settings.unit = reader.need<double>("unit");
   settings.margin = reader.need<double>("margin");
+  settings.box = reader.need<bool>("box");
   settings.seconds = reader.need<double>("seconds");
   settings.cycle = reader.need<double>("cycle");
   settings.seed = reader.need<proofwood::u64>("seed");

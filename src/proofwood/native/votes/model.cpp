@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace proofwood::votes {
 
@@ -25,23 +26,29 @@ void Model::index() {
   std::vector<int> next(needing_of.begin(), needing_of.end() - 1);
   for (int leaf = 0; leaf < n_leaves; ++leaf)
     for (int i = needs_of[z(leaf)]; i < needs_of[z(leaf) + 1]; ++i) needing[z(next[z(needs[z(i)])]++)] = leaf;
-  std::vector<std::vector<Limit>> by_column(z(n_columns));
+  // Limits are counted before they are placed: a large forest has millions.
+  std::vector<int> leaf_of(z(n_columns), -1);
+  limits_of.assign(z(n_columns) + 1, 0);
+  for (int leaf = 0; leaf < n_leaves; ++leaf)
+    for (int i = needs_of[z(leaf)]; i < needs_of[z(leaf) + 1]; ++i) {
+      const int c = column_of[z(needs[z(i)] >> 1)];
+      if (std::exchange(leaf_of[z(c)], leaf) != leaf) ++limits_of[z(c) + 1];
+    }
+  std::partial_sum(limits_of.begin(), limits_of.end(), limits_of.begin());
+  limits.resize(z(limits_of.back()));
+  next.assign(limits_of.begin(), limits_of.end() - 1);
+  leaf_of.assign(z(n_columns), -1);
   for (int leaf = 0; leaf < n_leaves; ++leaf)
     for (int i = needs_of[z(leaf)]; i < needs_of[z(leaf) + 1]; ++i) {
       const int v = needs[z(i)] >> 1, c = column_of[z(v)], cut = v - first[z(c)];
-      auto& column = by_column[z(c)];
-      if (column.empty() || column.back().leaf != leaf) column.push_back({leaf, 0, cells[z(c)]});
+      if (std::exchange(leaf_of[z(c)], leaf) != leaf) limits[z(next[z(c)]++)] = {leaf, 0, cells[z(c)]};
+      Limit& limit = limits[z(next[z(c)] - 1)];
       if ((needs[z(i)] & 1) != 0) {
-        column.back().high = std::min(column.back().high, cut);
+        limit.high = std::min(limit.high, cut);
       } else {
-        column.back().low = std::max(column.back().low, cut + 1);
+        limit.low = std::max(limit.low, cut + 1);
       }
     }
-  limits_of.assign(1, 0);
-  for (const auto& column : by_column) {
-    limits.insert(limits.end(), column.begin(), column.end());
-    limits_of.push_back(static_cast<int>(limits.size()));
-  }
   in_clause.assign(z(n_columns), 0);
   for (const auto& clause : clauses)
     for (const Literal l : clause) in_clause[z(column_of[z(l >> 1)])] = 1;

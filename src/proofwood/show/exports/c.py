@@ -6,15 +6,24 @@ import math
 from collections.abc import Iterable
 
 from proofwood.data.kinds import MOMENTS, Kind
-from proofwood.show.exports.nested import Language, functions, identifiers, indented
-from proofwood.show.exports.source import Ask, Exported, exact, in_comment
+from proofwood.show.exports.nested import Language, compared, functions, identifiers, indented
+from proofwood.show.exports.source import (
+    Ask,
+    Exported,
+    ExportError,
+    exact,
+    in_comment,
+    require_exact_levels,
+    require_utf8,
+)
 
 _UNITS = {
     Kind.DATE: "days since 1970-01-01",
-    Kind.MOMENT: "microseconds since 1970-01-01 00:00 (UTC where there is a zone)",
+    Kind.MOMENT: "microseconds since 1970-01-01 00:00",
     Kind.TIME: "microseconds since midnight",
     Kind.DURATION: "microseconds",
 }
+_OTHERS = {Kind.BOOLEAN: "0 or 1"}
 
 
 def to_c(model: Exported) -> str:
@@ -22,7 +31,8 @@ def to_c(model: Exported) -> str:
     names = identifiers(model)
     language = _C(model, names)
     n_classes, n_columns = len(model.labels), len(model.columns)
-    texts = [column for column in model.used if model.is_text(column)]
+    texts = [column for column in model.used if model.has_levels(column)]
+    typed = [column for column in texts if model.read_as(column) is not None]
     lines = [
         "/* A decision model written by proofwood, in C99.",
         " *",
@@ -32,6 +42,10 @@ def to_c(model: Exported) -> str:
         *(
             [" * double level_code(column, text)      the number of a text in a row, NULL where it is missing"]
             * bool(texts)
+        ),
+        *(
+            [" * double number_level_code(column, x)  the same of a category that is no text, NAN where it is missing"]
+            * bool(typed)
         ),
         " *",
         " * Columns that the model reads:",
@@ -51,6 +65,7 @@ def to_c(model: Exported) -> str:
         "};",
         "",
         *_level_codes(model, texts),
+        *_number_level_codes(model, typed),
         *functions(model, language),
         "static int leaf_of(const double *row) {",
         f"    return node_0({', '.join(f'row[{column}]' for column in model.used) or ''});",
@@ -79,26 +94,30 @@ class _C(Language):
 
     def condition(self, ask: Ask) -> str:
         if ask.column < 0:
-            assert ask.threshold is not None
             total = " + ".join(f"{exact(value)} * {self.names[column]}" for column, value in ask.terms)
-            return _or_missing(f"{total} <= {exact(ask.threshold)}", total, ask)
+            return self._with_gap(compared(total, ask), total, ask)
         name = self.names[ask.column]
         if ask.codes is not None:
-            return _or_missing(" || ".join(f"{name} == {code}" for code in sorted(ask.codes)), name, ask)
+            test = " || ".join(f"{name} == {code}" for code in sorted(ask.codes))
+            return f"!(isnan({name}) || {test})" if ask.contrary else self._with_gap(test, name, ask)
         if ask.threshold == -math.inf:
             return f"isnan({name})" if ask.missing_low else "0"
         if ask.threshold == math.inf:
             return "1" if ask.missing_low else f"!isnan({name})"
-        assert ask.threshold is not None
-        return _or_missing(f"{name} <= {exact(ask.threshold)}", name, ask)
+        return self._with_gap(compared(name, ask), name, ask)
+
+    @staticmethod
+    def _with_gap(test: str, name: str, ask: Ask) -> str:
+        """A comparison with NAN is false, so that missing values go elsewhere by themselves."""
+        return f"isnan({name}) || {test}" if ask.missing_low and ask.gap else test
 
     def function(self, name: str, body: Iterable[str]) -> list[str]:
         arguments = ", ".join(f"double {variable}" for variable in self.names.values()) or "void"
         unused = [f"(void){variable};" for variable in self.names.values()]
         return [f"static int {name}({arguments}) {{", *indented([*unused, *body], self.step), "}"]
 
-    def branch(self, condition: str, low: Iterable[str], high: Iterable[str]) -> list[str]:
-        return [f"if ({condition}) {{", *indented(low, self.step), "} else {", *indented(high, self.step), "}"]
+    def branch(self, condition: str, then: Iterable[str], other: Iterable[str]) -> list[str]:
+        return [f"if ({condition}) {{", *indented(then, self.step), "} else {", *indented(other, self.step), "}"]
 
     def leaf(self, number: int, comment: str) -> str:
         return f"return {number}; /* {comment} */"
@@ -107,18 +126,13 @@ class _C(Language):
         return f"return {name}({', '.join(self.names.values())});"
 
 
-def _or_missing(test: str, name: str, ask: Ask) -> str:
-    """A comparison with NAN is false, so that missing values go high by themselves."""
-    return f"isnan({name}) || {test}" if ask.missing_low else test
-
-
 def _level_codes(model: Exported, texts: list[int]) -> list[str]:
     if not texts:
         return []
     lines = ["double level_code(int column, const char *text) {", "    if (text == NULL) return NAN;"]
     for column in texts:
         levels = model.columns[column].levels
-        unknown = "NAN" if model.kind(column) is Kind.ORDERED else f"{len(levels)}.0"
+        unknown = "NAN" if model.ordered(column) else f"{len(levels)}.0"
         lines.append(f"    if (column == {column}) {{")
         lines += [
             f"        if (strcmp(text, {_string(text)}) == 0) return {code}.0;" for code, text in enumerate(levels)
@@ -127,15 +141,36 @@ def _level_codes(model: Exported, texts: list[int]) -> list[str]:
     return [*lines, "    return NAN;", "}", ""]
 
 
+def _number_level_codes(model: Exported, typed: list[int]) -> list[str]:
+    """Codes of categories that are booleans, numbers or times, by their numbers."""
+    if not typed:
+        return []
+    lines = ["double number_level_code(int column, double x) {", "    if (isnan(x)) return NAN;"]
+    for column in typed:
+        require_exact_levels(model, column, "a double of C")
+        values = model.values(column, range(len(model.columns[column].levels)))
+        unknown = "NAN" if model.ordered(column) else f"{len(values)}.0"
+        lines.append(f"    if (column == {column}) {{")
+        for code, value in enumerate(values):
+            lines.append(f"        if (x == {exact(value)}) return {code}.0;")
+        lines += [f"        return {unknown};", "    }"]
+    return [*lines, "    return NAN;", "}", ""]
+
+
 def _meaning(model: Exported, column: int) -> str:
-    if model.is_text(column):
+    kind = model.read_as(column)
+    if kind is None:
         return f"level_code({column}, text)"
-    kind = model.kind(column)
-    return _UNITS[kind] if kind in MOMENTS else "0 or 1" if kind is Kind.BOOLEAN else "number"
+    zoned = kind is Kind.MOMENT and model.columns[column].zone is not None
+    unit = f"{_UNITS[kind]}{' in UTC' if zoned else ''}" if kind in MOMENTS else _OTHERS.get(kind, "number")
+    return f"number_level_code({column}, x) of {unit}" if model.has_levels(column) else unit
 
 
 def _string(text: str) -> str:
     """A literal of UTF-8; what is not plain ASCII in octal, which ends after three digits."""
+    if "\0" in text:
+        raise ExportError(f"the text {text!r} holds a zero byte, which ends a text of C: replace it")
+    require_utf8(text)
     shown = "".join(
         chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}" for byte in text.encode()
     )

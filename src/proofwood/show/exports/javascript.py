@@ -5,16 +5,28 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from typing import Any
 
 from proofwood.data.kinds import Kind
-from proofwood.show.exports.nested import Language, functions, identifiers, indented
-from proofwood.show.exports.source import Ask, Exported, ExportError, exact
+from proofwood.show.exports.nested import Language, compared, functions, identifiers, indented
+from proofwood.show.exports.source import Ask, Exported, ExportError, exact, require_exact_levels, require_one_type
 
 _READERS = {
     "number": """\
 // A number; NaN where it is missing.
 function readNumber(value) {
-  return value === null || value === undefined ? NaN : Number(value);
+  if (value === null || value === undefined) return NaN;
+  const number = typeof value === "string" && value.trim() === "" ? NaN : Number(value);
+  if (Number.isNaN(number) && typeof value !== "number") throw new Error("no number: " + value);
+  return number;
+}""",
+    "boolean": """\
+// 1 for true, 0 for false, also as text; NaN where it is missing.
+function readBoolean(value) {
+  if (value === null || value === undefined || value !== value) return NaN;
+  const at = ["false", "true", "0", "1"].indexOf(String(value).trim().toLowerCase());
+  if (at < 0) throw new Error("neither true nor false: " + value);
+  return at % 2;
 }""",
     "text": """\
 // A text; null where it is missing.
@@ -27,35 +39,47 @@ function readDate(value) {
   return Math.floor(readMoment(value) / 86400e6);
 }""",
     "moment": """\
-// Microseconds since 1970-01-01 of a Date or ISO text, UTC where it has no zone; NaN where it is missing.
+// Microseconds since 1970-01-01 of a Date (in UTC) or ISO text without a zone; NaN where it is missing.
 function readMoment(value) {
-  if (value === null || value === undefined) return NaN;
-  if (value instanceof Date) return value.getTime() * 1000;
-  const time = "[T ](\\\\d{2}):(\\\\d{2})(?::(\\\\d{2})(?:\\\\.(\\\\d{1,6})\\\\d*)?)?(Z|[+-]\\\\d{2}:?\\\\d{2})?";
-  const form = new RegExp("^(\\\\d{4})-(\\\\d{2})-(\\\\d{2})(?:" + time + ")?$");
-  const part = form.exec(String(value).trim());
-  if (part === null) throw new Error("no ISO date: " + value);
-  const zone = part[8] && part[8] !== "Z" ? part[8].replace(":", "") : "+0000";
-  const minutes = (zone[0] === "-" ? -1 : 1) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3)));
-  const seconds = Date.UTC(part[1], part[2] - 1, part[3], part[4] || 0, part[5] || 0, part[6] || 0) / 1000;
-  return (seconds - minutes * 60) * 1e6 + Number((part[7] || "").padEnd(6, "0"));
+  return readIso(value, false);
+}""",
+    "instant": """\
+// Microseconds since 1970-01-01 of a Date or ISO text with its offset; NaN where it is missing.
+function readInstant(value) {
+  return readIso(value, true);
 }""",
     "time": """\
 // Microseconds since midnight of a text such as "14:30:00.5"; NaN where it is missing.
 function readTime(value) {
   return value === null || value === undefined ? NaN : readMoment("1970-01-01 " + value);
 }""",
+    "iso": """\
+function readIso(value, zoned) {
+  if (value === null || value === undefined || value !== value) return NaN;
+  if (value instanceof Date) return value.getTime() * 1000;
+  const time = "[T ](\\\\d{2}):(\\\\d{2})(?::(\\\\d{2})(?:\\\\.(\\\\d{1,6})\\\\d*)?)? ?(Z|[+-]\\\\d{2}:?\\\\d{2})?";
+  const form = new RegExp("^(\\\\d{4})-(\\\\d{2})-(\\\\d{2})(?:" + time + ")?$");
+  const part = form.exec(String(value).trim());
+  if (part === null) throw new Error("no ISO date: " + value);
+  if ((part[8] !== undefined) !== zoned) throw new Error((zoned ? "no" : "a") + " time zone: " + value);
+  const zone = part[8] && part[8] !== "Z" ? part[8].replace(":", "") : "+0000";
+  const minutes = (zone[0] === "-" ? -1 : 1) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3)));
+  const day = new Date(0);
+  day.setUTCFullYear(Number(part[1]), part[2] - 1, Number(part[3]));
+  const seconds = day.getTime() / 1000 + ((part[4] || 0) * 60 + Number(part[5] || 0)) * 60 + Number(part[6] || 0);
+  return (seconds - minutes * 60) * 1e6 + Number((part[7] || "").padEnd(6, "0"));
+}""",
 }
-_OF_KIND = {Kind.DATE: "date", Kind.MOMENT: "moment", Kind.TIME: "time"}
+_NEEDS = {"date": {"moment", "iso"}, "time": {"moment", "iso"}, "moment": {"iso"}, "instant": {"iso"}}
+_OF_KIND = {Kind.BOOLEAN: "boolean", Kind.DATE: "date", Kind.MOMENT: "moment", Kind.TIME: "time"}
 
 
 def to_javascript(model: Exported) -> str:
     """Source with ``predict(row)`` and ``predictProba(row)``; a module of Node.js too."""
     names = identifiers(model)
     readers = {column: _reader(model, column) for column in model.used}
-    needed = set(readers.values())
-    needed |= {"moment"} if needed & {"date", "time"} else set()
-    ordered = [column for column in model.used if model.kind(column) is Kind.ORDERED and model.is_text(column)]
+    needed = set(readers.values()).union(*(_NEEDS.get(reader, set()) for reader in readers.values()))
+    ordered = [column for column in model.used if model.ordered(column)]
     keys = {column: _json(model.columns[column].name) if model.by_name else str(column) for column in model.used}
     what = "an object with a value for the name of each column" if model.by_name else "an array of values"
     lines = [
@@ -72,7 +96,8 @@ def to_javascript(model: Exported) -> str:
         "];",
     ]
     for column in ordered:
-        pairs = [[text, code] for code, text in enumerate(model.columns[column].levels)]
+        values = _values(model, column, range(len(model.columns[column].levels)))
+        pairs = [[value, code] for code, value in enumerate(values)]
         lines.append(f"const ORDER_{column} = new Map({_json(pairs)});")
     for reader in sorted(needed):
         lines += ["", _READERS[reader]]
@@ -110,32 +135,30 @@ class _JavaScript(Language):
 
     def condition(self, ask: Ask) -> str:
         if ask.column < 0:
-            assert ask.threshold is not None
             total = " + ".join(f"{exact(value)} * {self.names[column]}" for column, value in ask.terms)
-            return self.or_missing(f"{total} <= {exact(ask.threshold)}", f"Number.isNaN({total})", ask)
-        name = self.names[ask.column]
-        text = self.model.is_text(ask.column) and ask.column not in self.ordered
-        gap = f"{name} === null" if text else f"Number.isNaN({name})"
+            return self._with_gap(compared(total, ask), f"Number.isNaN({total})", ask)
+        name, model = self.names[ask.column], self.model
+        levels = model.has_levels(ask.column) and ask.column not in self.ordered
+        gap = f"{name} === null" if levels and model.read_as(ask.column) is None else f"Number.isNaN({name})"
         if ask.codes is not None:
-            members = self.model.texts(ask.column, ask.codes) if text else sorted(ask.codes)
-            return self.or_missing(f"{_json(members)}.includes({name})", gap, ask)
+            test = f"{_json(_values(model, ask.column, ask.codes))}.includes({name})"
+            return f"!({gap} || {test})" if ask.contrary else self._with_gap(test, gap, ask)
         if ask.threshold == -math.inf:
             return gap if ask.missing_low else "false"
         if ask.threshold == math.inf:
             return "true" if ask.missing_low else f"!({gap})"
-        assert ask.threshold is not None
-        return self.or_missing(f"{name} <= {exact(ask.threshold)}", gap, ask)
+        return self._with_gap(compared(name, ask), gap, ask)
 
     @staticmethod
-    def or_missing(test: str, gap: str, ask: Ask) -> str:
-        """A comparison with NaN is false, and null is in no list: missing values go high by themselves."""
-        return f"{gap} || {test}" if ask.missing_low else test
+    def _with_gap(test: str, gap: str, ask: Ask) -> str:
+        """A comparison with NaN is false, and null is in no list: missing values go elsewhere by themselves."""
+        return f"{gap} || {test}" if ask.missing_low and ask.gap else test
 
     def function(self, name: str, body: Iterable[str]) -> list[str]:
         return [f"function {name}({', '.join(self.names.values())}) {{", *indented(body, self.step), "}"]
 
-    def branch(self, condition: str, low: Iterable[str], high: Iterable[str]) -> list[str]:
-        return [f"if ({condition}) {{", *indented(low, self.step), "} else {", *indented(high, self.step), "}"]
+    def branch(self, condition: str, then: Iterable[str], other: Iterable[str]) -> list[str]:
+        return [f"if ({condition}) {{", *indented(then, self.step), "} else {", *indented(other, self.step), "}"]
 
     def leaf(self, number: int, comment: str) -> str:
         return f"return {number}; // {comment}"
@@ -145,15 +168,24 @@ class _JavaScript(Language):
 
 
 def _reader(model: Exported, column: int) -> str:
-    if model.is_text(column):
+    kind, meaning = model.read_as(column), model.columns[column]
+    if kind is None:
+        require_one_type(model, column, "a column in JavaScript")
         return "text"
-    kind = model.kind(column)
     if kind is Kind.DURATION:
         raise ExportError(
-            f"column {model.columns[column].name!r} holds durations, for which JavaScript has no value: turn it into a "
-            "number, for example of seconds, and fit again"
+            f"column {meaning.name!r} holds durations, for which JavaScript has no value: turn it into a number, for "
+            "example of seconds, and fit again"
         )
+    if kind is Kind.MOMENT and meaning.zone is not None:
+        return "instant"
     return _OF_KIND.get(kind, "number")
+
+
+def _values(model: Exported, column: int, codes: Iterable[int]) -> list[Any]:
+    """Levels as the readers give them."""
+    require_exact_levels(model, column, "a number of JavaScript")
+    return [int(value) if isinstance(value, bool) else value for value in model.values(column, codes)]
 
 
 def _json(value: object) -> str:

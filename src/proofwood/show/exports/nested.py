@@ -12,19 +12,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
 from proofwood.model.node_table import LEAF
-from proofwood.show.exports.source import Ask, Exported, in_comment
+from proofwood.show.exports.source import Ask, Exported, ExportError, exact, in_comment
 
 DEEPEST = 20
 """Conditions within each other, in one function."""
 _WORDS = """
-arguments asm auto await break case catch char class classes const continue debugger default delete do double else enum
-errno eval export extends extern false finally float for function goto i386 if implements import in inline instanceof
-int interface leaf let linux long main module new null package predict private protected public register restrict return
-row short signed sizeof static struct super switch this throw true try typedef typeof undefined union unix unsigned
-value var void volatile while with yield
+alignas alignof and_eq arguments asm auto await bitand bitor bool break case catch char class classes compl concept
+const consteval constexpr constinit continue debugger decltype default delete do double else enum errno eval explicit
+export extends extern false finally float for friend function goto i386 if implements import in inline instanceof int
+interface isnan leaf let linux long main module mutable namespace nan new noexcept not_eq null nullptr operator or_eq
+package predict private protected public register requires restrict return row short signed sizeof static
+static_assert strcmp struct super switch template this thread_local throw true try typedef typeid typename typeof
+typeof_unqual undefined union unix unsigned using value var virtual void volatile weighted_sum while with xor xor_eq
+yield
 """
 _RESERVED = {*keyword.kwlist, *_WORDS.split()}
-"""What no variable may be called in Python, C or JavaScript."""
+"""What no variable may be called in Python, C, C++ or JavaScript."""
+MOST_CALLS = 500
+"""Functions that may call each other one below the other: Python ends a program at a thousand."""
 
 
 class Language(ABC):
@@ -34,15 +39,15 @@ class Language(ABC):
 
     @abstractmethod
     def condition(self, ask: Ask) -> str:
-        """Whether a row goes low, as an expression."""
+        """Whether a row goes low, as an expression; whether it goes high if the question is the contrary one."""
 
     @abstractmethod
     def function(self, name: str, body: Iterable[str]) -> list[str]:
         """A function of the columns that returns the number of a leaf."""
 
     @abstractmethod
-    def branch(self, condition: str, low: Iterable[str], high: Iterable[str]) -> list[str]:
-        """One of two blocks."""
+    def branch(self, condition: str, then: Iterable[str], other: Iterable[str]) -> list[str]:
+        """One of two blocks: the first where the condition holds."""
 
     @abstractmethod
     def leaf(self, number: int, comment: str) -> str:
@@ -56,14 +61,7 @@ class Language(ABC):
 def functions(model: Exported, language: Language, prefix: str = "node") -> list[str]:
     """The functions of a model, each before those that call it; the last one is that of the root, ``prefix_0``."""
     table = model.table
-    heads, depth = {0}, [0] * table.n_nodes
-    for node in table.splits():
-        for child in (int(table.low[node]), int(table.high[node])):
-            inner = table.feature[child] != LEAF
-            below = depth[node] + 1 if node not in heads else 1
-            depth[child] = max(depth[child], below)
-            if inner and (model.parents[child] > 1 or depth[child] >= DEEPEST):
-                heads.add(child)
+    heads = _heads(model)
 
     def block(node: int, head: int) -> list[str]:
         if table.feature[node] == LEAF:
@@ -72,12 +70,39 @@ def functions(model: Exported, language: Language, prefix: str = "node") -> list
         if node in heads and node != head:
             return [language.call(f"{prefix}_{node}")]
         low, high = block(int(table.low[node]), head), block(int(table.high[node]), head)
-        return language.branch(language.condition(model.ask(node)), low, high)
+        ask = model.ask(node)
+        return language.branch(language.condition(ask), *((high, low) if ask.contrary else (low, high)))
 
     lines: list[str] = []
     for head in sorted(heads, reverse=True):
         lines += [*language.function(f"{prefix}_{head}", block(head, head)), ""]
     return lines
+
+
+def _heads(model: Exported) -> set[int]:
+    """The nodes that are functions of their own."""
+    table = model.table
+    heads, depth, calls = {0}, [0] * table.n_nodes, [0] * table.n_nodes
+    for node in table.splits():
+        for child in (int(table.low[node]), int(table.high[node])):
+            inner = table.feature[child] != LEAF
+            below = depth[node] + 1 if node not in heads else 1
+            depth[child] = max(depth[child], below)
+            if inner and (model.parents[child] > 1 or depth[child] >= DEEPEST):
+                heads.add(child)
+            calls[child] = max(calls[child], calls[node] + (child in heads))
+    if max(calls) > MOST_CALLS:
+        raise ExportError(
+            f"the model is {table.depth:,} tests deep, and its program would call {max(calls):,} functions one below "
+            "the other, which languages do not allow: save the model with save(), and predict with proofwood"
+        )
+    return heads
+
+
+def compared(value: str, ask: Ask) -> str:
+    """The comparison of a number with a threshold, which these languages write alike."""
+    assert ask.threshold is not None
+    return f"{value} {'>' if ask.contrary else '<='} {exact(ask.threshold)}"
 
 
 def indented(lines: Iterable[str], step: str) -> list[str]:

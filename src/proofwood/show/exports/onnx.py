@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.data.kinds import Kind
 from proofwood.model.node_table import LEAF, OBLIQUE, IntArray, NodeTable
 from proofwood.model.reshape import unroll_from
 from proofwood.model.thresholds import without_levels
-from proofwood.show.exports.source import Exported, ExportError
+from proofwood.show.exports.source import Exported, ExportError, require_exact_levels
 
 OPSET, ML_OPSET, IR = 15, 3, 8
 MOST_LEAVES = 2**24
@@ -21,7 +20,8 @@ def to_onnx(model: Exported, *, missing_text: str = "") -> Any:
     """An ``onnx.ModelProto`` with the outputs ``label`` and ``probabilities``.
 
     Its input is ``X``, (n_rows, n_features) float64 with NaN where missing. If the model tests columns of text, each
-    column that it tests is an input of its own instead, (n_rows, 1), under its name: text, or float64.
+    column that it tests is an input of its own instead, (n_rows, 1), under its name: text, or float64 (categories that
+    are no text by their numbers: 0 and 1, the number itself, days or microseconds).
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ def to_onnx(model: Exported, *, missing_text: str = "") -> Any:
     except ImportError as error:
         raise ImportError("to_onnx() needs the package onnx: pip install 'proofwood[onnx]'") from error
     nodes: list[Any] = []
-    texts = [column for column in model.used if model.is_text(column)]
+    constants: list[Any] = []
+    texts = [column for column in model.used if model.has_levels(column)]
     if texts:
-        inputs, place = _by_column(model, nodes, missing_text)
+        inputs, place = _by_column(model, nodes, constants, missing_text)
     else:
         shape = [None, max(len(model.columns), 1)]
         inputs, place = [helper.make_tensor_value_info("X", TensorProto.DOUBLE, shape)], None
         nodes.append(helper.make_node("Identity", ["X"], ["numbers"]))
-    constants: list[Any] = []
     width = len(model.columns) if place is None else len(place)
     features, sums = _with_sums(model, nodes, constants, place, width)
     tree, source = _tree(model)
@@ -81,44 +81,74 @@ def to_onnx(model: Exported, *, missing_text: str = "") -> Any:
     return made
 
 
-def _by_column(model: Exported, nodes: list[Any], missing_text: str) -> tuple[list[Any], dict[int, int]]:
+def _by_column(
+    model: Exported, nodes: list[Any], constants: list[Any], missing_text: str
+) -> tuple[list[Any], dict[int, int]]:
     """Inputs of one column each, made one table of numbers; the place of each column in it."""
     from onnx import TensorProto, helper
 
     inputs, parts = [], []
     for column in model.used:
         name = model.columns[column].name
-        if not model.is_text(column):
+        if not model.has_levels(column):
             inputs.append(helper.make_tensor_value_info(name, TensorProto.DOUBLE, [None, 1]))
             parts.append(name)
             continue
-        levels = list(model.columns[column].levels)
-        codes = [float(code) for code in range(len(levels))]
-        if missing_text in levels and model.columns[column].missing:
-            raise ExportError(
-                f"column {name!r} has the level {missing_text!r}, which is to stand for missing values: choose another "
-                "text, to_onnx(missing_text='(missing)')"
-            )
-        if missing_text not in levels:
-            levels.append(missing_text)
-            codes.append(float("nan"))
-        inputs.append(helper.make_tensor_value_info(name, TensorProto.STRING, [None, 1]))
-        unknown = float("nan") if model.kind(column) is Kind.ORDERED else float(len(model.columns[column].levels))
-        nodes.append(
-            helper.make_node(
-                "LabelEncoder",
-                [name],
-                [f"code {column}"],
-                domain="ai.onnx.ml",
-                keys_strings=levels,
-                values_floats=codes,
-                default_float=unknown,
-            )
-        )
-        nodes.append(helper.make_node("Cast", [f"code {column}"], [f"number {column}"], to=TensorProto.DOUBLE))
+        if model.read_as(column) is None:
+            inputs.append(helper.make_tensor_value_info(name, TensorProto.STRING, [None, 1]))
+            _codes_of_texts(model, column, nodes, missing_text)
+        else:
+            inputs.append(helper.make_tensor_value_info(name, TensorProto.DOUBLE, [None, 1]))
+            _codes_of_numbers(model, column, nodes, constants)
         parts.append(f"number {column}")
     nodes.append(helper.make_node("Concat", parts, ["numbers"], axis=1))
     return inputs, {column: at for at, column in enumerate(model.used)}
+
+
+def _codes_of_texts(model: Exported, column: int, nodes: list[Any], missing_text: str) -> None:
+    """Nodes that turn a column of text into the codes of its levels, NaN where it is missing."""
+    from onnx import TensorProto, helper
+
+    name, levels = model.columns[column].name, list(model.columns[column].levels)
+    unknown = float("nan") if model.ordered(column) else float(len(levels))
+    codes = [float(code) for code in range(len(levels))]
+    if missing_text in levels and model.columns[column].missing:
+        raise ExportError(
+            f"column {name!r} has the level {missing_text!r}, which is to stand for missing values: choose another "
+            "text, to_onnx(missing_text='(missing)')"
+        )
+    if missing_text not in levels:
+        levels.append(missing_text)
+        codes.append(float("nan"))
+    tables = {"keys_strings": levels, "values_floats": codes, "default_float": unknown}
+    nodes.append(helper.make_node("LabelEncoder", [name], [f"code {column}"], domain="ai.onnx.ml", **tables))
+    nodes.append(helper.make_node("Cast", [f"code {column}"], [f"number {column}"], to=TensorProto.DOUBLE))
+
+
+def _codes_of_numbers(model: Exported, column: int, nodes: list[Any], constants: list[Any]) -> None:
+    """Nodes that turn a column of booleans, numbers or times into the codes of its levels, NaN where it is missing."""
+    from onnx import TensorProto, helper
+
+    name = model.columns[column].name
+    values = model.values(column, range(len(model.columns[column].levels)))
+    require_exact_levels(model, column, "a float64")
+    n, nan = len(values), float("nan")
+    unknown = nan if model.ordered(column) else float(n)
+
+    def constant(what: str, shape: list[int], numbers: list[float]) -> str:
+        constants.append(helper.make_tensor(f"{what} {column}", TensorProto.DOUBLE, shape, numbers))
+        return f"{what} {column}"
+
+    def node(operator: str, inputs: list[str], what: str, **attributes: Any) -> str:
+        nodes.append(helper.make_node(operator, inputs, [f"{what} {column}"], **attributes))
+        return f"{what} {column}"
+
+    equal = node("Equal", [name, constant("levels", [1, n], [float(value) for value in values])], "equal")
+    marks = node("Cast", [equal], "marks", to=TensorProto.DOUBLE)
+    code = node("MatMul", [marks, constant("codes", [n, 1], [float(place) for place in range(n)])], "code")
+    known = node("Cast", [node("ReduceMax", [marks], "most", axes=[1])], "known", to=TensorProto.BOOL)
+    coded = node("Where", [known, code, constant("unknown", [1, 1], [unknown])], "coded")
+    node("Where", [node("IsNaN", [name], "gap"), constant("missing", [1, 1], [nan]), coded], "number")
 
 
 def _with_sums(

@@ -4,23 +4,42 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from proofwood.data.kinds import Kind
+from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.model.node_table import LEAF, OBLIQUE
 from proofwood.model.reshape import unroll_from
-from proofwood.show.exports.source import Ask, Exported, ExportError, exact, plain
+from proofwood.show.exports.source import (
+    Ask,
+    Exported,
+    ExportError,
+    exact,
+    plain,
+    require_exact_levels,
+    require_one_type,
+)
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
+DEEPEST = 200
+"""Tests below each other, or summands of one field, each of which is an element within another."""
 _PLAIN = re.compile(r"[^\s\"\\]+")
 
 
 def to_pmml(model: Exported) -> str:
     """The document as text.
 
-    Columns of text are strings; dates and times are numbers, as ``to_numbers`` gives them.
+    Columns of text are strings, booleans are booleans, categories are what they are in training; dates and times are
+    numbers, as ``to_numbers`` gives them.
     """
+    table = model.table
+    if table.depth > DEEPEST:
+        raise ExportError(
+            f"the model is {table.depth:,} tests deep, and readers of XML take elements some hundreds deep: export a "
+            "program, with to_python(), to_c() or to_javascript()"
+        )
     for column in model.used:
         _require_xml(model.columns[column].name, "the name of a column")
     root = ET.Element("PMML", {"xmlns": NAMESPACE, "version": "4.4"})
@@ -29,9 +48,13 @@ def to_pmml(model: Exported) -> str:
     )
     dictionary = ET.SubElement(root, "DataDictionary", {"numberOfFields": str(len(model.used) + 1)})
     for column in model.used:
-        text = model.is_text(column)
-        kinds = {"optype": "categorical" if text else "continuous", "dataType": "string" if text else "double"}
-        ET.SubElement(dictionary, "DataField", {"name": model.columns[column].name, **kinds})
+        kind, typed = _type(model, column)
+        declared = ET.SubElement(
+            dictionary, "DataField", {"name": model.columns[column].name, "optype": kind, "dataType": typed}
+        )
+        if typed == "boolean":
+            for value in ("true", "false"):
+                ET.SubElement(declared, "Value", {"value": value})
     target = "prediction"
     while target in {column.name for column in model.columns}:
         target += "_"
@@ -81,7 +104,10 @@ def to_pmml(model: Exported) -> str:
 
 
 def _sums(model: Exported, tree: ET.Element) -> dict[int, str]:
-    """Derived fields of the weighted sums, by the node that tests them."""
+    """Derived fields of the weighted sums, by the node that tests them.
+
+    A sum of many terms begins with a field of the terms before, so that no element is too deep within others.
+    """
     oblique = [node for node in model.table.splits() if model.table.feature[node] == OBLIQUE]
     if not oblique:
         return {}
@@ -89,22 +115,31 @@ def _sums(model: Exported, tree: ET.Element) -> dict[int, str]:
     transformations = ET.SubElement(tree, "LocalTransformations")
     for number, node in enumerate(oblique):
         names[node] = f"weighted sum {number}"
-        field = ET.SubElement(
-            transformations, "DerivedField", {"name": names[node], "optype": "continuous", "dataType": "double"}
-        )
         total: ET.Element | None = None
-        for column, value in model.ask(node).terms:
+        for count, (column, value) in enumerate(model.ask(node).terms):
+            if total is not None and count % DEEPEST == 0:
+                before = f"{names[node]}, first {count} terms"
+                _derived(transformations, before).append(total)
+                total = ET.Element("FieldRef", {"field": before})
             part = ET.Element("Apply", {"function": "*"})
             ET.SubElement(part, "Constant", {"dataType": "double"}).text = exact(value)
-            ET.SubElement(part, "FieldRef", {"field": model.columns[column].name})
+            if model.kind(column) is Kind.BOOLEAN:  # 1 where it is true, 0 where it is false
+                ET.SubElement(part, "NormDiscrete", {"field": model.columns[column].name, "value": "true"})
+            else:
+                ET.SubElement(part, "FieldRef", {"field": model.columns[column].name})
             if total is not None:
                 both = ET.Element("Apply", {"function": "+"})
                 both.extend([total, part])
                 part = both
             total = part
-        if total is not None:
-            field.append(total)
+        assert total is not None  # oblique nodes have coefficients
+        _derived(transformations, names[node]).append(total)
     return names
+
+
+def _derived(transformations: ET.Element, name: str) -> ET.Element:
+    attributes = {"name": name, "optype": "continuous", "dataType": "double"}
+    return ET.SubElement(transformations, "DerivedField", attributes)
 
 
 def _nodes(model: Exported, tree: ET.Element, labels: list[str], sums: dict[int, str]) -> None:
@@ -131,39 +166,57 @@ def _nodes(model: Exported, tree: ET.Element, labels: list[str], sums: dict[int,
                 distribution = {"value": label, "recordCount": _shown(weight), "probability": exact(share)}
                 ET.SubElement(element, "ScoreDistribution", distribution)
             continue
-        low, high = int(table.low[node]), int(table.high[node])
-        for child in (low, high):  # the first whose test holds is taken
+        ask = replace(model.ask(origin), gap=bool(table.gap_comes[node]) and model.may_lack(*table.tested(node)))
+        first, other = int(table.low[node]), int(table.high[node])
+        first, other = (other, first) if ask.contrary else (first, other)
+        for child in (first, other):  # the first whose test holds is taken
             elements[child] = ET.SubElement(element, "Node", {"id": str(child)})
-        elements[low].append(_predicate(model, model.ask(origin), sums.get(origin)))
-        ET.SubElement(elements[high], "True")
+        elements[first].append(_predicate(model, ask, sums.get(origin)))
+        ET.SubElement(elements[other], "True")
 
 
 def _predicate(model: Exported, ask: Ask, of_sum: str | None) -> ET.Element:
-    """What holds of the rows that go low."""
-    name = of_sum if of_sum is not None else model.columns[ask.column].name
-    gap = ET.Element("SimplePredicate", {"field": name, "operator": "isMissing"})
-    ordered = ask.column >= 0 and model.kind(ask.column) is Kind.ORDERED and model.is_text(ask.column)
-    if ordered and ask.codes is None:
-        low, high = model.low_and_high_levels(ask)
-        return _any(gap, _none_of(name, high)) if ask.missing_low else _one_of(name, low)  # strange levels are missing
+    """What holds of the rows that go low; of those that go high if the question is the contrary one."""
+    if of_sum is not None:
+        return _with_gap(_compared(of_sum, ask), of_sum, ask)
+    column, name = ask.column, model.columns[ask.column].name
+    if model.ordered(column) and ask.codes is None:
+        low, high = model.low_and_high_codes(ask)
+        if ask.contrary:
+            return _set(model, column, high)
+        if ask.missing_low:  # strange levels are missing
+            return _with_gap(_set(model, column, high, inside=False), name, ask)
+        return _set(model, column, low)
     if ask.threshold == -math.inf:
-        return gap if ask.missing_low else ET.Element("False")
+        return _tested(name, "isMissing") if ask.missing_low else ET.Element("False")
     if ask.threshold == math.inf:
-        present = ET.Element("SimplePredicate", {"field": name, "operator": "isNotMissing"})
-        return ET.Element("True") if ask.missing_low else present
-    if ask.column >= 0 and ask.codes is not None and model.is_text(ask.column):
-        test = _one_of(name, model.texts(ask.column, ask.codes))
-    elif ask.codes is not None:
-        test = _any(
-            *(
-                ET.Element("SimplePredicate", {"field": name, "operator": "equal", "value": f"{code}.0"})
-                for code in sorted(ask.codes)
-            )
-        )
-    else:
-        assert ask.threshold is not None
-        test = ET.Element("SimplePredicate", {"field": name, "operator": "lessOrEqual", "value": exact(ask.threshold)})
-    return _any(gap, test) if ask.missing_low else test
+        return ET.Element("True") if ask.missing_low else _tested(name, "isNotMissing")
+    if ask.codes is not None:
+        test = _set(model, column, sorted(ask.codes), inside=not ask.contrary)
+        return _any(_tested(name, "isNotMissing"), test, operator="and") if ask.contrary else _with_gap(test, name, ask)
+    assert ask.threshold is not None
+    if model.kind(column) is Kind.BOOLEAN:
+        chosen = [text for number, text in ((0, "false"), (1, "true")) if (number <= ask.threshold) is not ask.contrary]
+        test = _any(*(_tested(name, "equal", value) for value in chosen)) if chosen else ET.Element("False")
+        return _with_gap(test, name, ask)
+    return _with_gap(_compared(name, ask), name, ask)
+
+
+def _tested(name: str, operator: str, value: str | None = None) -> ET.Element:
+    element = ET.Element("SimplePredicate", {"field": name, "operator": operator})
+    if value is not None:
+        element.set("value", value)
+    return element
+
+
+def _compared(name: str, ask: Ask) -> ET.Element:
+    assert ask.threshold is not None
+    return _tested(name, "greaterThan" if ask.contrary else "lessOrEqual", exact(ask.threshold))
+
+
+def _with_gap(test: ET.Element, name: str, ask: Ask) -> ET.Element:
+    """A test of a missing value does not hold: it goes elsewhere by itself."""
+    return _any(_tested(name, "isMissing"), test) if ask.missing_low and ask.gap else test
 
 
 def _any(*predicates: ET.Element, operator: str = "or") -> ET.Element:
@@ -174,26 +227,40 @@ def _any(*predicates: ET.Element, operator: str = "or") -> ET.Element:
     return both
 
 
-def _one_of(name: str, texts: list[str]) -> ET.Element:
-    return _set(name, texts, "isIn", "equal", "or") if texts else ET.Element("False")
+def _set(model: Exported, column: int, codes: Sequence[int], *, inside: bool = True) -> ET.Element:
+    """Whether a category is one of some, or is none of them.
 
-
-def _none_of(name: str, texts: list[str]) -> ET.Element:
-    return _set(name, texts, "isNotIn", "notEqual", "and") if texts else ET.Element("True")
-
-
-def _set(name: str, texts: list[str], operator: str, single: str, together: str) -> ET.Element:
-    """A test of a set; text by text where arrays, which are divided at spaces, would need escapes."""
-    for text in texts:
-        _require_xml(text, "the level")
-    if len(texts) > 1 and all(_PLAIN.fullmatch(text) for text in texts):
-        element = ET.Element("SimpleSetPredicate", {"field": name, "booleanOperator": operator})
-        ET.SubElement(element, "Array", {"n": str(len(texts)), "type": "string"}).text = " ".join(
-            f'"{text}"' for text in texts
-        )
+    One by one where arrays, which are divided at blanks, would need escapes.
+    """
+    name, kind = model.columns[column].name, model.read_as(column)
+    values = model.values(column, codes)
+    if not values:
+        return ET.Element("False" if inside else "True")
+    texts = [_shown(value) if kind is not None else _require_xml(value, "the level") for value in values]
+    if kind is Kind.NUMERIC or kind in MOMENTS:
+        texts = [exact(value) for value in values]
+    if len(texts) > 1 and kind is not Kind.BOOLEAN and all(_PLAIN.fullmatch(text) for text in texts):
+        element = ET.Element("SimpleSetPredicate", {"field": name, "booleanOperator": "isIn" if inside else "isNotIn"})
+        typed = {None: "string", Kind.INTEGER: "int"}.get(kind, "real")
+        shown = [f'"{text}"' for text in texts] if kind is None else texts
+        ET.SubElement(element, "Array", {"n": str(len(texts)), "type": typed}).text = " ".join(shown)
         return element
-    tests = [ET.Element("SimplePredicate", {"field": name, "operator": single, "value": text}) for text in texts]
-    return _any(*tests, operator=together)
+    tests = [_tested(name, "equal" if inside else "notEqual", text) for text in texts]
+    return _any(*tests, operator="or" if inside else "and")
+
+
+def _type(model: Exported, column: int) -> tuple[str, str]:
+    """Whether a column is of categories, and the type of its values."""
+    kind = model.read_as(column)
+    require_one_type(model, column, "a field of PMML")
+    require_exact_levels(model, column, "a number of PMML")
+    if kind is Kind.BOOLEAN:
+        return "categorical", "boolean"
+    if kind is None:
+        return "categorical", "string"
+    if kind is Kind.INTEGER and model.has_levels(column):
+        return "categorical", "integer"
+    return "continuous", "double"  # PMML4S finds no value of a categorical double equal to another
 
 
 def _require_xml(text: str, what: str) -> str:

@@ -6,78 +6,141 @@ import math
 from collections.abc import Iterable
 
 from proofwood.data.kinds import Kind
-from proofwood.show.exports.nested import Language, functions, identifiers, indented
+from proofwood.show.exports.nested import Language, compared, functions, identifiers, indented
 from proofwood.show.exports.source import Ask, Exported, exact
 
+_MISSING = '''
+def is_missing(value):
+    """Whether a value is None, NaN, NaT or NA."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+'''
+MOST_SUMMANDS = 500
+"""Of an expression: Python compiles sums by recursion."""
+_SUM = '''
+def weighted_sum(coefficients, values):
+    """Products, added up from the first to the last."""
+    total = 0.0
+    for coefficient, value in zip(coefficients, values):
+        total += coefficient * value
+    return total
+'''
 _READERS = {
     "number": '''
 def read_number(value):
-    """A number; None where it is missing."""
-    return None if value is None or value != value else float(value)
+    """A number; NaN where it is missing."""
+    return nan if is_missing(value) else float(value)
+''',
+    "boolean": '''
+def read_boolean(value):
+    """1 for true, 0 for false, also as text; NaN where it is missing."""
+    if is_missing(value):
+        return nan
+    if isinstance(value, str):
+        return {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}[value.strip().lower()]
+    return float(value)
+''',
+    "whole": '''
+def read_whole(value):
+    """A number with all its digits; NaN where it is missing."""
+    if is_missing(value):
+        return nan
+    return float(value) if isinstance(value, str) else value
 ''',
     "text": '''
 def read_text(value):
     """A text; None where it is missing."""
-    return None if value is None or value != value else str(value)
+    return None if is_missing(value) else str(value)
 ''',
     "date": '''
 def read_date(value):
-    """Days since 1970-01-01 of a date, a datetime or ISO text; None where it is missing."""
-    if value is None or value != value:
-        return None
+    """Days since 1970-01-01 of a date, a datetime or ISO text; NaN where it is missing."""
+    if is_missing(value):
+        return nan
     if isinstance(value, str):
         value = datetime.fromisoformat(value.strip())
     if isinstance(value, datetime):
-        value = (value if value.tzinfo is None else value.astimezone(timezone.utc)).date()
+        if value.tzinfo is not None:
+            raise ValueError(f"{value!r} has a time zone: expected a date without one")
+        value = value.date()
     return float((value - date(1970, 1, 1)).days)
 ''',
     "moment": '''
 def read_moment(value):
-    """Microseconds since 1970-01-01 of a datetime, a date or ISO text, UTC where it has a zone; None where missing."""
-    if value is None or value != value:
-        return None
+    """Microseconds since 1970-01-01 of a datetime or a date without a time zone, or ISO text; NaN where missing."""
+    if is_missing(value):
+        return nan
     if isinstance(value, str):
         value = datetime.fromisoformat(value.strip())
     if not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
-    value = value if value.tzinfo is None else value.astimezone(timezone.utc).replace(tzinfo=None)
+    if value.tzinfo is not None:
+        raise ValueError(f"{value!r} has a time zone: expected local time without one, as in training")
     return float((value - datetime(1970, 1, 1)) // timedelta(microseconds=1))
+''',
+    "instant": '''
+def read_instant(value):
+    """Microseconds since 1970-01-01 in UTC of a datetime with a time zone, or ISO text; NaN where missing."""
+    if is_missing(value):
+        return nan
+    if isinstance(value, str):
+        moment, blank, offset = value.strip().rpartition(" ")
+        value = datetime.fromisoformat(moment + offset if blank and offset[0] in "+-Z" else value.strip())
+    if getattr(value, "tzinfo", None) is None:
+        raise ValueError(f"{value!r} has no time zone: expected one, as in training")
+    return float((value - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1))
 ''',
     "time": '''
 def read_time(value):
-    """Microseconds since midnight of a time or ISO text; None where it is missing."""
-    if value is None or value != value:
-        return None
+    """Microseconds since midnight of a time or ISO text; NaN where it is missing."""
+    if is_missing(value):
+        return nan
     if isinstance(value, str):
         value = time.fromisoformat(value.strip())
     return float(((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond)
 ''',
     "duration": '''
 def read_duration(value):
-    """Microseconds of a timedelta; None where it is missing."""
-    return None if value is None or value != value else float(value // timedelta(microseconds=1))
+    """Microseconds of a timedelta; NaN where it is missing."""
+    return nan if is_missing(value) else float(value // timedelta(microseconds=1))
 ''',
 }
-_OF_KIND = {Kind.DATE: "date", Kind.MOMENT: "moment", Kind.TIME: "time", Kind.DURATION: "duration"}
+_MEANING = {
+    "text": "text",
+    "boolean": "True or False",
+    "whole": "number",
+    "date": "date or ISO text",
+    "moment": "datetime or ISO text, without a time zone",
+    "instant": "datetime with a time zone, or ISO text with an offset",
+}
+
+
+_OF_KIND = {
+    Kind.BOOLEAN: "boolean",
+    Kind.DATE: "date",
+    Kind.MOMENT: "moment",
+    Kind.TIME: "time",
+    Kind.DURATION: "duration",
+}
 
 
 def to_python(model: Exported) -> str:
     """Source of a module with ``predict(row)`` and ``predict_proba(row)``."""
     names = identifiers(model)
     readers = {column: _reader(model, column) for column in model.used}
-    ordered = [column for column in model.used if model.kind(column) is Kind.ORDERED and model.is_text(column)]
+    ordered = [column for column in model.used if model.ordered(column)]
     keys = {column: ascii(model.columns[column].name) if model.by_name else str(column) for column in model.used}
     what = "a mapping from the names of columns to values" if model.by_name else "a sequence of values"
     lines = [
         '"""A decision model written by proofwood: predict(row) gives the class of a row.',
         "",
         f"A row is {what}; None and NaN are missing values. Columns that the model reads:",
-        *(f"- {_comment(keys[column])}: {_meaning(model, column)}" for column in model.used),
+        *(f"- {_comment(keys[column])}: {_MEANING.get(read, read)}" for column, read in readers.items()),
         '"""',
         "",
     ]
-    if set(readers.values()) - {"number", "text"}:
-        lines += ["from datetime import date, datetime, time, timedelta, timezone", ""]
+    if set(readers.values()) - {"number", "text", "boolean", "whole"}:
+        lines += ["from datetime import date, datetime, time, timedelta, timezone"]
+    lines += ["from math import isnan, nan", ""]
     lines += [
         f"CLASSES = {model.labels!a}",
         f"LABEL_OF_LEAF = {model.label_of_leaf}",
@@ -86,15 +149,19 @@ def to_python(model: Exported) -> str:
         "]",
     ]
     for column in ordered:
-        levels = {text: code for code, text in enumerate(model.columns[column].levels)}
+        values = model.values(column, range(len(model.columns[column].levels)))
+        levels = {value: code for code, value in enumerate(values)}
         lines.append(f"ORDER_{column} = {levels!a}")
+    lines += ["", *([_MISSING.rstrip("\n")] * bool(readers))]
     for reader in sorted(set(readers.values())):
         lines += ["", _READERS[reader].rstrip("\n")]
+    if any(len(model.ask(node).terms) > MOST_SUMMANDS for node in model.table.splits()):
+        lines += ["", _SUM.rstrip("\n")]
     lines += ["", "", *functions(model, _Python(model, names))]
     arguments = []
     for column in model.used:
         read = f"read_{readers[column]}(row[{keys[column]}])"
-        arguments.append(f"ORDER_{column}.get({read})" if column in ordered else read)
+        arguments.append(f"ORDER_{column}.get({read}, nan)" if column in ordered else read)
     lines += [
         "def predict(row):",
         '    """The class of a row."""',
@@ -121,31 +188,38 @@ class _Python(Language):
 
     def condition(self, ask: Ask) -> str:
         if ask.column < 0:
-            parts = [f"{self.names[column]} is None" for column, _ in ask.terms]
-            total = " + ".join(f"{exact(value)} * {self.names[column]}" for column, value in ask.terms)
-            gap = " or ".join(parts)
-            assert ask.threshold is not None
-            test = f"{total} <= {exact(ask.threshold)}"
-            return f"{gap} or {test}" if ask.missing_low else f"not ({gap}) and {test}"
-        name = self.names[ask.column]
+            total = self._sum(ask)
+            return self._with_gap(compared(total, ask), f"isnan({total})", ask)
+        name, model = self.names[ask.column], self.model
+        text = model.has_levels(ask.column) and not model.ordered(ask.column) and model.read_as(ask.column) is None
+        gap = f"{name} is None" if text else f"isnan({name})"
         if ask.codes is not None:
-            texts = self.model.is_text(ask.column)
-            members = self.model.texts(ask.column, ask.codes) if texts else [float(code) for code in sorted(ask.codes)]
+            members = model.values(ask.column, ask.codes)
             test = f"{name} in ({', '.join(map(ascii, members))},)" if members else "False"
-        elif ask.threshold == -math.inf:
-            return f"{name} is None" if ask.missing_low else "False"
-        elif ask.threshold == math.inf:
-            return "True" if ask.missing_low else f"{name} is not None"
-        else:
-            assert ask.threshold is not None
-            test = f"{name} <= {exact(ask.threshold)}"
-        return f"{name} is None or {test}" if ask.missing_low else f"{name} is not None and {test}"
+            return f"not ({gap} or {test})" if ask.contrary else self._with_gap(test, gap, ask)
+        if ask.threshold == -math.inf:
+            return gap if ask.missing_low else "False"
+        if ask.threshold == math.inf:
+            return "True" if ask.missing_low else f"not ({gap})"
+        return self._with_gap(compared(name, ask), gap, ask)
+
+    def _sum(self, ask: Ask) -> str:
+        if len(ask.terms) > MOST_SUMMANDS:
+            coefficients = ", ".join(exact(value) for _, value in ask.terms)
+            values = ", ".join(self.names[column] for column, _ in ask.terms)
+            return f"weighted_sum(({coefficients}), ({values}))"
+        return " + ".join(f"{exact(value)} * {self.names[column]}" for column, value in ask.terms)
+
+    @staticmethod
+    def _with_gap(test: str, gap: str, ask: Ask) -> str:
+        """A comparison with NaN is false, and None is in no tuple: missing values go elsewhere by themselves."""
+        return f"{gap} or {test}" if ask.missing_low and ask.gap else test
 
     def function(self, name: str, body: Iterable[str]) -> list[str]:
         return [f"def {name}({', '.join(self.names.values())}):", *indented(body, self.step), ""]
 
-    def branch(self, condition: str, low: Iterable[str], high: Iterable[str]) -> list[str]:
-        return [f"if {condition}:", *indented(low, self.step), "else:", *indented(high, self.step)]
+    def branch(self, condition: str, then: Iterable[str], other: Iterable[str]) -> list[str]:
+        return [f"if {condition}:", *indented(then, self.step), "else:", *indented(other, self.step)]
 
     def leaf(self, number: int, comment: str) -> str:
         return f"return {number}  # {comment}"
@@ -155,17 +229,14 @@ class _Python(Language):
 
 
 def _reader(model: Exported, column: int) -> str:
-    if model.is_text(column):
+    kind = model.read_as(column)
+    if kind is None:
         return "text"
-    return _OF_KIND.get(model.kind(column), "number")
-
-
-def _meaning(model: Exported, column: int) -> str:
-    if model.is_text(column):
-        return "text"
-    return {"number": "number", "date": "date or ISO text", "moment": "datetime or ISO text"}.get(
-        _reader(model, column), _reader(model, column)
-    )
+    if kind is Kind.MOMENT and model.columns[column].zone is not None:
+        return "instant"
+    if kind is Kind.INTEGER:
+        return "whole" if model.has_levels(column) else "number"
+    return _OF_KIND.get(kind, "number")
 
 
 def _comment(text: str) -> str:

@@ -4,66 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
 from proofwood.model.node_table import LEAF
-from proofwood.show.exports.source import Ask, Exported, ExportError
-from proofwood.show.labels import tidy_text
+from proofwood.printable import in_list, printable
+from proofwood.show.exports.paths import Key, Range, has_gap, has_value, is_possible, key_of
+from proofwood.show.exports.source import Exported, ExportError
+from proofwood.show.labels import exact_text
 
 MOST_RULES = 20_000
 """Ways to leaves at which a table of rules is given up."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Range:
-    """What a path says of one column, or of one weighted sum.
-
-    Parameters
-    ----------
-    above, up_to : values between them, the second included
-    inside : the only codes, or None for all that are not ``outside``
-    outside : codes that are ruled out
-    missing : whether a missing value is possible
-    present : whether a present value is
-    """
-
-    above: float = -math.inf
-    up_to: float = math.inf
-    inside: frozenset[int] | None = None
-    outside: frozenset[int] = frozenset()
-    missing: bool = True
-    present: bool = True
-
-    def with_answer(self, ask: Ask, *, low: bool) -> _Range:
-        """After a test."""
-        missing = self.missing and ask.missing_low is low
-        if ask.codes is not None:
-            if not low:
-                inside = None if self.inside is None else self.inside - ask.codes
-                return replace(self, missing=missing, inside=inside, outside=self.outside | ask.codes)
-            inside = ask.codes - self.outside if self.inside is None else self.inside & ask.codes
-            return replace(self, missing=missing, inside=inside)
-        assert ask.threshold is not None
-        if low:
-            present = self.present and ask.threshold > -math.inf
-            return replace(self, missing=missing, present=present, up_to=min(self.up_to, ask.threshold))
-        present = self.present and ask.threshold < math.inf
-        return replace(self, missing=missing, present=present, above=max(self.above, ask.threshold))
-
-    @property
-    def possible(self) -> bool:
-        """Whether some value is left."""
-        values = self.present and self.above < self.up_to and self.inside != frozenset()
-        return values or self.missing
-
-
-@dataclass(frozen=True, slots=True)
 class _Path:
     node: int
-    ranges: dict[tuple[int, tuple[tuple[int, float], ...]], _Range] = field(default_factory=dict)
+    ranges: dict[Key, Range] = field(default_factory=dict)
 
 
 def rules(model: Exported) -> list[dict[str, Any]]:
@@ -75,7 +34,7 @@ def rules(model: Exported) -> list[dict[str, Any]]:
         code, leaf = int(table.label[path.node]), path.node
         entry: dict[str, Any] = {
             "rule": len(found) + 1,
-            "if": " and ".join(_words(model, key, one) for key, one in path.ranges.items()) or "always",
+            "if": " and ".join(filter(None, (_words(model, key, one) for key, one in path.ranges.items()))) or "always",
             "class": model.labels[code],
             "conditions": [_plain(model, key, one) for key, one in path.ranges.items()],
             "probabilities": dict(zip(map(str, model.labels), shares[model.leaves[leaf]], strict=True)),
@@ -101,16 +60,16 @@ def _paths(model: Exported) -> Iterator[_Path]:
             yield path
             continue
         ask = model.ask(path.node)
-        key = (ask.column, ask.terms)
-        known = path.ranges.get(key, _Range())
+        key = key_of(ask)
+        known = path.ranges.get(key, Range())
         for low in (False, True):  # the low side is taken off the stack first
             after = known.with_answer(ask, low=low)
-            if after.possible:
+            if is_possible(model, key, after):
                 child = int(table.low[path.node] if low else table.high[path.node])
                 pending.append(_Path(child, {**path.ranges, key: after}))
 
 
-def _plain(model: Exported, key: tuple[int, tuple[tuple[int, float], ...]], one: _Range) -> dict[str, Any]:
+def _plain(model: Exported, key: Key, one: Range) -> dict[str, Any]:
     """A condition as plain values, in the codes and units of ``to_numbers``."""
     column, terms = key
     condition: dict[str, Any] = {"missing": one.missing, "present": one.present}
@@ -124,38 +83,53 @@ def _plain(model: Exported, key: tuple[int, tuple[tuple[int, float], ...]], one:
         condition["up_to"] = one.up_to
     for name, codes in (("in", one.inside), ("not_in", one.outside if one.inside is None else None)):
         if codes is not None and (codes or name == "in"):
-            text = column >= 0 and model.is_text(column)
-            condition[name] = model.texts(column, codes) if text else sorted(codes)
+            condition[name] = _levels(model, column, codes)
     return condition
 
 
-def _words(model: Exported, key: tuple[int, tuple[tuple[int, float], ...]], one: _Range) -> str:
+def _levels(model: Exported, column: int, codes: frozenset[int]) -> list[Any]:
+    """Levels as plain values; dates and times as text."""
+    kind = model.read_as(column)
+    if kind not in MOMENTS:
+        return model.values(column, codes)
+    levels = model.columns[column].levels
+    return [levels[code] for code in sorted(codes) if code < len(levels)]
+
+
+def _words(model: Exported, key: Key, one: Range) -> str:
+    """What a path says of a column, in words; empty where it says nothing."""
     column, terms = key
     if column < 0:
-        name = " + ".join(f"{tidy_text(value)}*{model.columns[index].name}" for index, value in terms)
+        name = " + ".join(f"{exact_text(value)}*{_name(model, index)}" for index, value in terms)
         name = f"({name.replace('+ -', '- ')})"
     else:
-        name = model.columns[column].name if model.by_name else f"x[{column}]"
-    values = one.present and one.above < one.up_to and one.inside != frozenset()
-    if not values:
-        return f"{name} is missing"
+        name = _name(model, column)
+    gap = has_gap(model, key, one)
+    if not has_value(model, key, one) or (column >= 0 and model.ordered(column) and not one.codes(model, column)):
+        return f"{name} is missing"  # as a level without a place in the order is
     text = _values(model, column, name, one)
     if not text:
-        return f"{name} is anything" if one.missing else f"{name} is not missing"
-    return f"({text} or {name} is missing)" if one.missing else text
+        return f"{name} is not missing" if has_gap(model, key, Range()) and not gap else ""
+    return f"({text} or {name} is missing)" if gap else text
 
 
-def _values(model: Exported, column: int, name: str, one: _Range) -> str:
+def _name(model: Exported, column: int) -> str:
+    return printable(model.columns[column].name) if model.by_name else f"x[{column}]"
+
+
+def _values(model: Exported, column: int, name: str, one: Range) -> str:
     if one.inside is not None or one.outside:
-        codes, word = (one.outside, "not in") if one.inside is None else (one.inside, "in")
-        text = model.is_text(column)
-        shown = model.texts(column, codes) if text else [str(code) for code in sorted(codes)]
-        return f"{name} {word} {{{', '.join(shown)}}}"
-    if column >= 0 and model.kind(column) is Kind.ORDERED and model.is_text(column):
+        codes, word = (one.outside, "not in") if one.inside is None else (one.inside - one.outside, "in")
         levels = model.columns[column].levels
-        first = math.floor(one.above) + 1 if one.above > -math.inf else 0
-        last = math.floor(one.up_to) if one.up_to < math.inf else len(levels) - 1
-        return f"{name} in {{{', '.join(levels[max(first, 0) : last + 1])}}}"
+        shown = [in_list(levels[code]) if levels else str(code) for code in sorted(codes)]
+        return f"{name} {word} {{{', '.join(shown)}}}"
+    if column >= 0 and model.ordered(column):
+        levels = model.columns[column].levels
+        shown = [in_list(levels[code]) for code in one.codes(model, column)]
+        return "" if len(shown) == len(levels) else f"{name} in {{{', '.join(shown)}}}"
+    if column >= 0 and model.kind(column) is Kind.BOOLEAN:
+        no, yes = (one.above < value <= one.up_to for value in (0, 1))
+        return "" if no and yes else name if yes else f"not {name}"
     parts = []
     if one.above > -math.inf:
         parts.append(f"{name} > {_number(model, column, one.above)}")
@@ -166,4 +140,4 @@ def _values(model: Exported, column: int, name: str, one: _Range) -> str:
 
 def _number(model: Exported, column: int, value: float) -> str:
     kind = model.kind(column) if column >= 0 else Kind.NUMERIC
-    return text_of(value, kind) if kind in MOMENTS else tidy_text(value)
+    return text_of(value, kind, model.columns[column].zone) if kind in MOMENTS else exact_text(value)

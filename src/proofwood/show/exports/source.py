@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.columns import Column
-from proofwood.data.kinds import CATEGORIES, Kind
+from proofwood.data.columns import EXACT_INTEGERS, Column
+from proofwood.data.kinds import CATEGORIES, Kind, LevelType
+from proofwood.data.moments import EPOCH
 from proofwood.model.evaluate import node_probabilities
 from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, NodeTable
 
@@ -32,6 +34,7 @@ class Ask:
     threshold : values up to it go low; ``inf``: all that are present, ``-inf``: none of them. None at sets of codes
     codes : level codes that go low, or None
     terms : columns and coefficients of a weighted sum, in the order in which they are added up
+    gap : whether a row that lacks the value can come here, so that it is worth words where it goes
     """
 
     column: int
@@ -39,6 +42,16 @@ class Ask:
     threshold: float | None = None
     codes: frozenset[int] | None = None
     terms: tuple[tuple[int, float], ...] = ()
+    gap: bool = True
+
+    @property
+    def contrary(self) -> bool:
+        """Whether to ask what goes high, and not what goes low.
+
+        No comparison holds of a missing value. Where none is expected and the model would let it go low, the contrary
+        question sends it there without a word.
+        """
+        return self.missing_low and not self.gap and (self.threshold is None or math.isfinite(self.threshold))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +64,14 @@ class Exported:
     columns : of the training data
     classes : (n_classes,) labels
     by_name : whether columns go by name; by position else
+    gaps : columns that may have gaps: those that had some in training; None: all
     """
 
     table: NodeTable
     columns: Sequence[Column]
     classes: npt.NDArray[Any]
     by_name: bool
+    gaps: frozenset[int] | None = None
 
     @cached_property
     def used(self) -> list[int]:
@@ -97,12 +112,30 @@ class Exported:
         """What the numbers of a column are."""
         return self.columns[column].kind
 
-    def is_text(self, column: int) -> bool:
-        """Whether a column holds text, so that the codes of the model stand for levels."""
+    def has_levels(self, column: int) -> bool:
+        """Whether a column holds categories, so that the codes of the model stand for levels."""
         return self.kind(column) in CATEGORIES and bool(self.columns[column].levels)
+
+    def ordered(self, column: int) -> bool:
+        """Whether these have an order: a level that training did not have is then read as missing."""
+        return self.kind(column) is Kind.ORDERED and self.has_levels(column)
+
+    def read_as(self, column: int) -> Kind | None:
+        """What the values of a column are in the tables of the user; None of text."""
+        if self.has_levels(column):
+            return self.columns[column].level_type.kind
+        return Kind.NUMERIC if self.kind(column) in CATEGORIES else self.kind(column)
+
+    def may_lack(self, *columns: int) -> bool:
+        """Whether one of some columns may have gaps."""
+        return self.gaps is None or any(column in self.gaps for column in columns)
 
     def ask(self, node: int) -> Ask:
         """What an inner node asks."""
+        asked = self._ask(node)
+        return replace(asked, gap=bool(self.table.gap_comes[node]) and self.may_lack(*self.table.tested(node)))
+
+    def _ask(self, node: int) -> Ask:
         table, missing_low = self.table, bool(self.table.missing_low[node])
         column = int(table.feature[node])
         if column == OBLIQUE:
@@ -115,18 +148,28 @@ class Exported:
             return Ask(column, missing_low, codes=codes) if codes else Ask(column, missing_low, -math.inf)
         return Ask(column, missing_low, float(table.threshold[node]))
 
-    def texts(self, column: int, codes: frozenset[int]) -> list[str]:
-        """The texts of level codes of a column."""
-        levels = self.columns[column].levels
-        return [levels[code] for code in sorted(codes) if code < len(levels)]
+    def values(self, column: int, codes: Iterable[int]) -> list[Any]:
+        """The levels of codes of a column, in the order of the codes, as they are in the tables of the user.
 
-    def low_and_high_levels(self, ask: Ask) -> tuple[list[str], list[str]]:
-        """The levels of an ordered column that go low at a threshold, and those that go high."""
-        levels, threshold = list(self.columns[ask.column].levels), ask.threshold
+        Text, booleans, integers and floats; dates and times as numbers of their kind. Codes that training did not have,
+        and codes without levels, stand for themselves.
+        """
+        levels = self.columns[column].levels
+        known = [code for code in sorted(codes) if code < len(levels) or not levels]
+        numbers = [self.columns[column].level_number(code) if levels else code for code in known]
+        boolean = self.read_as(column) is Kind.BOOLEAN
+        return [
+            levels[code] if number is None else bool(number) if boolean else number
+            for code, number in zip(known, numbers, strict=True)
+        ]
+
+    def low_and_high_codes(self, ask: Ask) -> tuple[list[int], list[int]]:
+        """The codes of an ordered column that go low at a threshold, and those that go high."""
+        codes, threshold = list(range(len(self.columns[ask.column].levels))), ask.threshold
         assert threshold is not None
-        n_low = max(0, min(len(levels), math.floor(threshold) + 1)) if math.isfinite(threshold) else 0
-        n_low = len(levels) if threshold == math.inf else n_low
-        return levels[:n_low], levels[n_low:]
+        n_low = max(0, min(len(codes), math.floor(threshold) + 1)) if math.isfinite(threshold) else 0
+        n_low = len(codes) if threshold == math.inf else n_low
+        return codes[:n_low], codes[n_low:]
 
 
 def plain(label: Any) -> Any:
@@ -141,6 +184,53 @@ def exact(value: float) -> str:
     """A float64 as digits that read back as the same number in every language, with a point or an exponent."""
     text = repr(float(value))
     return text if "e" in text or "." in text else f"{text}.0"
+
+
+def instant(number: float, kind: Kind, name: str) -> datetime:
+    """The date, moment or time of day of a whole number of its kind, without a zone; of times, on 1970-01-01.
+
+    Raises
+    ------
+    ExportError
+        If the calendar of Python, which ends with the year 9999, does not have it.
+    """
+    step = timedelta(days=number) if kind is Kind.DATE else timedelta(microseconds=number)
+    try:
+        return EPOCH + step
+    except OverflowError:
+        raise ExportError(
+            f"column {name!r} is tested at a moment that no calendar of the years 1 to 9999 has: shift the column, or "
+            "turn it into a number, and fit again"
+        ) from None
+
+
+def require_utf8(text: str) -> None:
+    """Refuse a text with half of a pair of characters, which no file of UTF-8 can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ExportError(f"the text {text!r} holds half of a pair of characters, which no file holds") from None
+
+
+def require_one_type(model: Exported, column: int, where: str) -> None:
+    """Refuse categories of several types; ``where`` says what has one type only."""
+    meaning = model.columns[column]
+    if meaning.level_type is LevelType.MIXED:
+        raise ExportError(
+            f"column {meaning.name!r} holds categories of several types, such as "
+            f"{', '.join(map(repr, meaning.levels[:3]))}, and {where} has one: make them all text, for example with "
+            ".astype(str), and fit again"
+        )
+
+
+def require_exact_levels(model: Exported, column: int, where: str) -> None:
+    """Refuse whole numbers as categories that a float64 does not hold; ``where`` says what keeps them as such."""
+    for number in model.columns[column].level_numbers:
+        if isinstance(number, int) and abs(number) > EXACT_INTEGERS:
+            raise ExportError(
+                f"column {model.columns[column].name!r} has the category {number}, which {where} does not hold "
+                "exactly: make the categories text, for example with .astype(str), and fit again"
+            )
 
 
 def in_comment(text: str) -> str:

@@ -1,68 +1,274 @@
-"""A model as SQL: nested CASE expressions, in what SQLite, DuckDB, PostgreSQL and others have in common."""
+"""A model as SQL: nested CASE expressions, in what databases have in common or as one of them writes it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from datetime import timedelta
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
-from proofwood.data.kinds import Kind
-from proofwood.data.moments import EPOCH
-from proofwood.model.node_table import LEAF
+from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.model.reshape import unroll
-from proofwood.show.exports.source import Ask, Exported, ExportError, exact
+from proofwood.show.exports.dialects import Dialect, dialect_of
+from proofwood.show.exports.paths import Branch, decisions
+from proofwood.show.exports.source import Exported, ExportError, require_one_type
 
 MOST_NODES = 20_000
 """Nodes of the tree that an expression may hold."""
+MOST_TERMS = 500
+"""Summands of a weighted sum; SQLite takes expressions of depth 1,000."""
 _DEEPEST = 10
 """Expressions within each other; SQLite before 3.46 takes some fifteen."""
+_PROGRAM = "export a program, with to_python(), to_c() or to_javascript()"
 
 
-def to_sql(model: Exported, table: str | Sequence[str] | None = None, *, proba: bool = False) -> str:
+def to_sql(
+    model: Exported, table: str | Sequence[str] | None = None, *, proba: bool = False, dialect: str | None = None
+) -> str:
     """``SELECT`` with the prediction beside all columns of ``table``; the bare expression if ``table`` is None."""
-    tree = _tree(model)
-    of_leaf = {leaf: literal(tree.labels[int(tree.table.label[leaf])]) for leaf in tree.leaves}
-    expressions = [(_case(tree, of_leaf.__getitem__), "prediction")]
-    if proba:
-        shares = tree.probabilities_of_leaf.tolist()
-        for code, label in enumerate(tree.labels):
-            of_class = {leaf: _number(shares[number][code]) for leaf, number in tree.leaves.items()}
-            expressions.append((_case(tree, of_class.__getitem__), f"probability of {label}"))
-    if table is None:
-        if proba:
-            raise ExportError("proba=True gives several expressions: name the table, to_sql('table', proba=True)")
+    writer = dialect_of(dialect, [column.name for column in model.columns])
+    parts = None if table is None else parts_of(table)
+    if parts is None and proba:
+        raise ExportError("proba=True gives several expressions: name the table, to_sql('table', proba=True)")
+    query = _Query(model, writer)
+    expressions = [(query.case(query.labels.__getitem__), "prediction")]
+    if parts is None:
         return "\n".join(expressions[0][0]) + "\n"
-    parts = [table] if isinstance(table, str) else list(table)
-    shown = ",\n".join("\n".join(f"  {line}" for line in lines) + f" AS {quoted(name)}" for lines, name in expressions)
-    return f"SELECT\n  *,\n{shown}\nFROM {'.'.join(map(quoted, parts))};\n"
+    if proba:
+        shares = query.model.probabilities_of_leaf.tolist()
+        for code, label in enumerate(query.model.labels):
+            of_class = {leaf: writer.double(shares[number][code]) for leaf, number in query.model.leaves.items()}
+            expressions.append((query.case(of_class.__getitem__), f"probability of {label}"))
+    taken = [column.name for column in model.columns]
+    selected = []
+    for lines, name in expressions:
+        alias = writer.alias(name, taken)
+        taken.append(alias)
+        selected.append("\n".join(f"  {line}" for line in lines) + f" AS {writer.quoted(alias)}")
+    name = ".".join(map(writer.quoted, parts))
+    if writer.aliased:
+        return "SELECT\n  t.*,\n" + ",\n".join(selected) + f"\nFROM {name} t\n"
+    return "SELECT\n  *,\n" + ",\n".join(selected) + f"\nFROM {name};\n"
 
 
-def quoted(name: str) -> str:
-    """A name of a column or table, as standard SQL quotes it."""
-    if "\0" in name:
-        raise ExportError(f"the name {name!r} holds a zero byte, which SQL cannot: rename the column")
-    return '"' + name.replace('"', '""') + '"'
+def parts_of(table: str | Sequence[str]) -> list[str]:
+    """The parts of the name of a table: ``crm.loans`` is the table ``loans`` of the schema ``crm``.
+
+    A part in double quotes may hold dots, ``crm."loans.2024"``, with each double quote in it twice. A sequence has the
+    parts as they are.
+
+    Raises
+    ------
+    ExportError
+        If a part is empty, or its quotes do not end where the part does.
+    """
+    if not isinstance(table, str):
+        parts = list(table)
+        if not parts or not all(isinstance(part, str) and part for part in parts):
+            raise ExportError(f"table={table!r}: expected the parts of its name as texts, such as ('crm', 'loans')")
+        return parts
+    parts, rest = [], table
+    while True:
+        part, rest, more = _first_part(rest, table)
+        parts.append(part)
+        if not more:
+            return parts
 
 
-def literal(value: Any) -> str:
-    """A label, or a level, as SQL writes it."""
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return _number(value)
-    if "\0" in value:
-        raise ExportError(f"the text {value!r} holds a zero byte, which SQL cannot: replace it")
-    text = str(value).replace("'", "''")
-    return f"'{text}'"
+def _first_part(text: str, table: str) -> tuple[str, str, bool]:
+    """The first part of a name, what is behind its dot, and whether there is a dot."""
+    if text.startswith('"'):
+        end = 1
+        while (end := text.find('"', end)) >= 0 and text[end : end + 2] == '""':
+            end += 2
+        part, behind = text[1:end].replace('""', '"'), text[end + 1 :]
+        if end < 0 or (behind and behind[0] != "."):
+            raise _wrong_name(table)
+        dot, rest = behind[:1], behind[1:]
+    else:
+        part, dot, rest = text.partition(".")
+    if not part:
+        raise _wrong_name(table)
+    return part, rest, bool(dot)
 
 
-def _number(value: float) -> str:
-    """A float64; with an exponent, which makes it binary and no decimal in DuckDB."""
-    text = exact(value)
-    return text if "e" in text else f"{text}e0"
+def _wrong_name(table: str) -> ExportError:
+    return ExportError(
+        f"table={table!r} is no name of a table: expected table, or schema.table, with a name that holds a dot or a "
+        "double quote in double quotes, or a sequence of the parts, such as ('crm', 'loans.2024')"
+    )
+
+
+class _Query:
+    """The CASE expressions of one model in one dialect."""
+
+    def __init__(self, model: Exported, writer: Dialect) -> None:
+        self.model, self.writer = _tree(model), writer
+        self.tree = decisions(self.model)
+        self.first_low = self._order()
+        self.labels = self._labels()
+
+    def _labels(self) -> dict[int, str]:
+        """The literal of the class of each leaf."""
+        labels = self.model.labels
+        if len({isinstance(label, str) for label in labels}) > 1:
+            raise ExportError(
+                f"the classes are of several types ({labels!r}), and a column of a database has one: fit with classes "
+                "that are all text, or all numbers"
+            )
+        return {leaf: self.writer.literal(labels[int(self.model.table.label[leaf])]) for leaf in self.model.leaves}
+
+    def case(self, leaf: Callable[[int], str]) -> list[str]:
+        """Lines of CASE expressions; ``leaf`` writes a leaf. What stands behind ELSE goes on with the next WHEN."""
+        lines: dict[int, list[str]] = {}
+        for place in range(len(self.tree) - 1, -1, -1):  # children before parents
+            branch = self.tree[place]
+            if isinstance(branch, int):
+                lines[place] = [leaf(branch)]
+                continue
+            low = self.first_low[place]
+            first, last = lines.pop(branch.low if low else branch.high), lines.pop(branch.high if low else branch.low)
+            then = _after(f"WHEN {self.condition(branch, low=low)} THEN ", first)
+            rest = [last[0].removeprefix("CASE "), *last[1:]] if last[0].startswith("CASE ") else _else(last)
+            lines[place] = [f"CASE {then[0]}", *then[1:], *rest]
+        return lines[0]
+
+    def _order(self) -> list[bool]:
+        """Per branch whether its low side comes first.
+
+        It does, unless a missing value, of which nothing is said because none is expected, goes low: then it is what
+        ELSE takes. Where expressions would be too deep within each other, the deeper side comes last instead.
+        """
+        plain, depth = self._nested(lambda branch, low, high: not branch.ask.contrary)
+        if depth <= _DEEPEST:
+            return plain
+        turned, depth = self._nested(lambda branch, low, high: low <= high)
+        if self.writer.deepest is not None and depth > self.writer.deepest:
+            raise ExportError(
+                f"the tree needs {depth} CASE expressions within each other, and {self.writer.title} takes "
+                f"{self.writer.deepest}: {_PROGRAM}"
+            )
+        return turned
+
+    def _nested(self, first: Callable[[Branch, int, int], bool]) -> tuple[list[bool], int]:
+        """The order by a rule, which is given the depths of both sides, and how deep expressions then are."""
+        depth, order = [0] * len(self.tree), [True] * len(self.tree)
+        for place in range(len(self.tree) - 1, -1, -1):
+            branch = self.tree[place]
+            if isinstance(branch, Branch):
+                low, high = depth[branch.low], depth[branch.high]
+                order[place] = first(branch, low, high)
+                before, after = (low, high) if order[place] else (high, low)
+                depth[place] = max(before + 1, after)
+        return order, depth[0]
+
+    # ------------------------------------------------------------------------------------------------------- tests
+
+    def condition(self, branch: Branch, *, low: bool) -> str:
+        """Whether a row goes low, or high; unknown, which is as good as false, where a missing value goes elsewhere."""
+        ask = branch.ask
+        if ask.column < 0:
+            total = self._sum(branch)
+            assert ask.threshold is not None
+            test = f"{total} {'<=' if low else '>'} {self.writer.double(ask.threshold)}"
+            return self._with_gap(test, total, branch, low)
+        name = self.writer.quoted(self.model.columns[ask.column].name)
+        if self.model.has_levels(ask.column) and (ask.codes is not None or self.model.ordered(ask.column)):
+            return self._of_levels(name, branch, low)
+        if ask.threshold == -math.inf:
+            return f"{name} IS NULL" if low else f"{name} IS NOT NULL"
+        if ask.threshold == math.inf:
+            return f"{name} IS NOT NULL" if low else f"{name} IS NULL"
+        if ask.codes is not None:
+            known = ask.codes if branch.known.inside is None else ask.codes & branch.known.inside
+            members = [str(code) for code in sorted(known - branch.known.outside)]
+            test = self.writer.listed(name, members, negated=not low) if members else ""
+            return self._of_set(test, name, branch, low)
+        return self._with_gap(self._compared(name, branch, low), name, branch, low)
+
+    def _compared(self, name: str, branch: Branch, low: bool) -> str:
+        column, threshold, writer = branch.ask.column, branch.ask.threshold, self.writer
+        assert threshold is not None
+        kind = self.model.kind(column)
+        if kind is Kind.BOOLEAN:
+            return writer.is_false(name) if low else writer.is_true(name)
+        if kind in MOMENTS:  # before the first moment after it: so parts of seconds may be written or not
+            after = math.floor(threshold) + 1
+            if kind is Kind.TIME and after >= 86_400_000_000:
+                return f"{name} IS NOT NULL" if low else "1 = 0"
+            meaning = self.model.columns[column]
+            name = writer.as_moment(name, kind, meaning.zone)
+            return f"{name} {'<' if low else '>='} {writer.moment(after, kind, meaning.zone, meaning.name)}"
+        whole = kind is Kind.INTEGER and threshold == math.floor(threshold) and abs(threshold) < 2**53
+        return f"{name} {'<=' if low else '>'} {int(threshold) if whole else writer.double(threshold)}"
+
+    def _of_levels(self, name: str, branch: Branch, low: bool) -> str:
+        """A test of categories by the levels that are left."""
+        ask, model = branch.ask, self.model
+        left = branch.known.codes(model, ask.column)
+        if not model.ordered(ask.column):
+            assert ask.codes is not None
+            members = [code for code in left if code in ask.codes]
+            test = self._in(name, ask.column, members, negated=not low) if members else ""
+            return self._of_set(test, name, branch, low)
+        mine, others = model.low_and_high_codes(ask)[:: 1 if low else -1]
+        if ask.missing_low is low and branch.known.missing:  # a level that training did not have is missing
+            test = self._in(name, ask.column, [code for code in others if code in left], negated=True)
+            return self._with_gap(test, name, branch, low)
+        return self._in(name, ask.column, [code for code in mine if code in left])
+
+    def _of_set(self, test: str, name: str, branch: Branch, low: bool) -> str:
+        """A test whether a value is in a set (low), or is not; empty if nothing is in it."""
+        if not test:
+            return f"{name} IS NULL" if low else f"{name} IS NOT NULL"
+        return self._with_gap(test, name, branch, low)
+
+    def _in(self, name: str, column: int, codes: Sequence[int], *, negated: bool = False) -> str:
+        """Whether a category is one of some levels, as the column holds them, or is none of them."""
+        meaning, writer = self.model.columns[column], self.writer
+        require_one_type(self.model, column, "a column of a database")
+        kind, values = self.model.read_as(column), self.model.values(column, codes)
+        if kind in MOMENTS:
+            assert kind is not None
+            return writer.is_moment(name, values, kind, meaning.zone, meaning.name, negated=negated)
+        if kind is Kind.BOOLEAN and len(values) == 1:
+            return writer.is_true(name) if values[0] is not negated else writer.is_false(name)
+        if kind is None and writer.padded:
+            self._require_no_blanks(column)
+        shown = writer.as_text.format(name) if kind is None else name
+        return writer.listed(shown, [writer.literal(value) for value in values], negated=negated)
+
+    def _require_no_blanks(self, column: int) -> None:
+        """Refuse levels that differ in blanks at their ends, which this database does not look at."""
+        seen: dict[str, str] = {}
+        for level in self.model.columns[column].levels:
+            if (other := seen.setdefault(level.rstrip(" "), level)) != level:
+                raise ExportError(
+                    f"column {self.model.columns[column].name!r} has the levels {other!r} and {level!r}, which are "
+                    f"equal to {self.writer.title}: strip the texts and fit again"
+                )
+
+    def _with_gap(self, test: str, name: str, branch: Branch, low: bool) -> str:
+        """A test that NULL passes too, if it goes this way; where it goes the other way, or cannot come, no word of it.
+
+        Where it is not expected it goes the other way (``Ask.contrary``), unless the order of sides is another one.
+        """
+        if branch.ask.missing_low is not low or not branch.known.missing:
+            return test
+        return f"({test} OR {name} IS NULL)"
+
+    def _sum(self, branch: Branch) -> str:
+        terms = branch.ask.terms
+        if len(terms) > MOST_TERMS:
+            raise ExportError(
+                f"a weighted sum has {len(terms):,} terms, more than databases take in an expression: {_PROGRAM}"
+            )
+        return " + ".join(f"{self.writer.double(value)} * {self._as_number(column)}" for column, value in terms)
+
+    def _as_number(self, column: int) -> str:
+        """A column as a summand; most databases do not add up booleans."""
+        name = self.writer.quoted(self.model.columns[column].name)
+        if self.model.kind(column) is not Kind.BOOLEAN or self.writer.truth[1] != "NOT {}":
+            return name
+        return f"CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END"
 
 
 def _tree(model: Exported) -> Exported:
@@ -72,54 +278,13 @@ def _tree(model: Exported) -> Exported:
         try:
             table = unroll(table, max_nodes=MOST_NODES)
         except ValueError as error:
-            raise ExportError(
-                f"SQL has no shared conditions, and without them {error}: export a program, with to_python(), to_c() "
-                "or to_javascript()"
-            ) from error
+            raise ExportError(f"SQL has no shared conditions, and without them {error}: {_PROGRAM}") from error
     if table.n_nodes > MOST_NODES:
         raise ExportError(
-            f"the tree has {table.n_nodes:,} nodes, more than databases take in an expression ({MOST_NODES:,}): export "
-            "a program, with to_python(), to_c() or to_javascript()"
+            f"the tree has {table.n_nodes:,} nodes, more than databases take in an expression ({MOST_NODES:,}): "
+            f"{_PROGRAM}"
         )
-    return Exported(table, model.columns, model.classes, model.by_name)
-
-
-def _case(model: Exported, leaf: Callable[[int], str]) -> list[str]:
-    """Lines of CASE expressions over the nodes of a tree; ``leaf`` writes a leaf.
-
-    What stands behind ELSE goes on with the next WHEN and nests nothing. Where a tree is too deep to the low side, the
-    deeper side comes last, so that expressions are within each other only as often as a tree of so many leaves has
-    full levels.
-    """
-    table = model.table
-    depth, turned = _nesting(model, turning=False)
-    if depth > _DEEPEST:
-        _, turned = _nesting(model, turning=True)
-    lines: dict[int, list[str]] = {}
-    for node in range(table.n_nodes - 1, -1, -1):  # children before parents
-        if table.feature[node] == LEAF:
-            lines[node] = [leaf(node)]
-            continue
-        low, high = lines.pop(int(table.low[node])), lines.pop(int(table.high[node]))
-        test = condition(model, model.ask(node))
-        if turned[node]:
-            test, low, high = f"({test}) IS NOT TRUE", high, low
-        then = _after(f"WHEN {test} THEN ", low)
-        rest = [high[0].removeprefix("CASE "), *high[1:]] if high[0].startswith("CASE ") else [f"ELSE {high[0]}", "END"]
-        lines[node] = [f"CASE {then[0]}", *then[1:], *rest]
-    return lines[0]
-
-
-def _nesting(model: Exported, *, turning: bool) -> tuple[int, list[bool]]:
-    """How deep expressions are within each other, and the nodes whose low side comes last."""
-    table = model.table
-    depth, turned = [0] * table.n_nodes, [False] * table.n_nodes
-    for node in reversed(list(table.splits())):
-        low, high = depth[table.low[node]], depth[table.high[node]]
-        turned[node] = turning and low > high
-        first, last = (high, low) if turned[node] else (low, high)
-        depth[node] = max(first + 1, last)
-    return depth[0], turned
+    return Exported(table, model.columns, model.classes, model.by_name, model.gaps)
 
 
 def _after(word: str, lines: list[str]) -> list[str]:
@@ -127,66 +292,6 @@ def _after(word: str, lines: list[str]) -> list[str]:
     return [word + lines[0], *("  " + line for line in lines[1:])]
 
 
-def condition(model: Exported, ask: Ask) -> str:
-    """Whether a row goes low; unknown, which is as good as false, where a missing value goes high."""
-    if ask.column < 0:
-        assert ask.threshold is not None
-        total = " + ".join(f"{_number(value)} * {_as_number(model, column)}" for column, value in ask.terms)
-        test = f"{total} <= {_number(ask.threshold)}"
-        return f"({test} OR {total} IS NULL)" if ask.missing_low else test
-    name, kind = _column(model, ask.column), model.kind(ask.column)
-    if ask.codes is not None:
-        texts: list[Any] = list(model.texts(ask.column, ask.codes)) if model.is_text(ask.column) else sorted(ask.codes)
-        return _or_missing(f"{name} IN ({', '.join(map(literal, texts))})" if texts else "1 = 0", name, ask)
-    threshold = ask.threshold
-    assert threshold is not None
-    if kind is Kind.ORDERED and model.is_text(ask.column):
-        low, high = model.low_and_high_levels(ask)
-        if not ask.missing_low:
-            return f"{name} IN ({', '.join(map(literal, low))})" if low else "1 = 0"
-        # a level that training did not have is missing
-        return f"({name} NOT IN ({', '.join(map(literal, high))}) OR {name} IS NULL)" if high else "1 = 1"
-    if threshold == -math.inf:
-        return f"{name} IS NULL" if ask.missing_low else "1 = 0"
-    if threshold == math.inf:
-        return "1 = 1" if ask.missing_low else f"{name} IS NOT NULL"
-    if kind is Kind.BOOLEAN:
-        never, always = threshold < 0, threshold >= 1
-        test = "1 = 0" if never else f"{name} IS NOT NULL" if always else f"NOT {name}"
-        return _or_missing(test, name, ask)
-    if kind in (Kind.DATE, Kind.MOMENT, Kind.TIME):
-        return _or_missing(_before(name, kind, threshold), name, ask)
-    if kind is Kind.DURATION:
-        raise ExportError(
-            f"column {model.columns[ask.column].name!r} holds durations, which databases write in different ways: turn "
-            "it into a number, for example of seconds, and fit again"
-        )
-    return _or_missing(f"{name} <= {_number(threshold)}", name, ask)
-
-
-def _before(name: str, kind: Kind, threshold: float) -> str:
-    """At most the threshold, as before the first moment after it: so parts of seconds may be written or not."""
-    after = math.floor(threshold) + 1
-    step = timedelta(days=after) if kind is Kind.DATE else timedelta(microseconds=after)
-    moment = EPOCH + step
-    if kind is Kind.DATE:
-        return f"{name} < '{moment.date().isoformat()}'"
-    if kind is Kind.TIME:
-        if after >= 86_400_000_000:
-            return f"{name} IS NOT NULL"
-        return f"{name} < '{moment.time().isoformat(timespec='microseconds')}'"
-    return f"{name} < '{moment.isoformat(sep=' ', timespec='microseconds')}'"
-
-
-def _or_missing(test: str, name: str, ask: Ask) -> str:
-    return f"({test} OR {name} IS NULL)" if ask.missing_low else test
-
-
-def _as_number(model: Exported, column: int) -> str:
-    """A column as a summand; most databases do not add up booleans."""
-    name = _column(model, column)
-    return f"CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END" if model.kind(column) is Kind.BOOLEAN else name
-
-
-def _column(model: Exported, column: int) -> str:
-    return quoted(model.columns[column].name)
+def _else(lines: Iterable[str]) -> list[str]:
+    first, *others = lines
+    return [f"ELSE {first}", *others, "END"]

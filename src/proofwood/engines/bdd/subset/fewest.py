@@ -15,7 +15,7 @@ from proofwood.engines.bdd.subset.fewest_run import FewestResult, FewestRun
 from proofwood.engines.bdd.subset.hitting import smallest_hitting
 from proofwood.engines.bdd.subset.options import FewestOptions
 from proofwood.engines.bdd.subset.search import best_subset
-from proofwood.engines.interrupts import ENDED, cause_of, completed
+from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress
@@ -42,7 +42,7 @@ def fewest_tests(
     progress : called from this thread with numbers of tests; the objective is inf before the first set
     checkpoint : what earlier runs proved of the number and of sets of a size, and where this run writes it
     """
-    run = FewestRun(rows, limits, progress, checkpoint)
+    run = FewestRun(rows, options.search, limits, progress, checkpoint)
     try:
         run.take_up()
         _search(run, options, checkpoint)
@@ -53,7 +53,7 @@ def fewest_tests(
 
 def _search(run: FewestRun, options: FewestOptions, checkpoint: SearchFile | None) -> None:
     if run.tests is None:
-        run.begin(options.search)
+        run.begin()
     if run.stopped_by is None and run.lower < run.upper:
         if options.engine == "hitting":
             smallest_hitting(run, whole=True)
@@ -76,18 +76,16 @@ def _by_size(run: FewestRun, options: FewestOptions, checkpoint: SearchFile | No
             upper=run.rows.unavoidable + 1,
             progress=None if run.progress is None else lambda _: run.report(),
             checkpoint=checkpoint,
+            prepared=run.prepared,
         )
         run.add(found.counters)
-        if found.tests is not None:
+        if found.tests is not None:  # smaller ones were ruled out, and any of this size will do
             run.improve(found.tests)
+            run.prove(size)
         elif found.lower_bound > run.rows.unavoidable:
             run.prove(size + 1)
-        if found.stopped_by is not None:
+        if ends_all(found.stopped_by) or (found.tests is None and found.stopped_by is not None):
             run.stopped_by = found.stopped_by
-            return
         if run.stopped_by is not None or run.lower == run.upper:
-            return
-        if found.tests is not None:
-            run.prove(size)
             return
     run.prove(int(min(run.upper, run.rows.n_tests)))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from proofwood.engines.bdd.subset.native import run_native
+from proofwood.engines.bdd.subset.native import Prepared
 from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.search import subset_errors
 from proofwood.engines.interrupts import STOPPED_BY
@@ -48,10 +48,16 @@ class FewestRun(BoundedRun):
     """What both engines share: the clock, the best set, the bound, the trace, in numbers of tests."""
 
     def __init__(
-        self, rows: RankedRows, limits: Limits, progress: Progress | None, checkpoint: SearchFile | None = None
+        self,
+        rows: RankedRows,
+        options: SubsetOptions,
+        limits: Limits,
+        progress: Progress | None,
+        checkpoint: SearchFile | None = None,
     ) -> None:
         super().__init__(Clock(limits), progress)
         self.rows = rows
+        self.prepared = Prepared(rows, options)
         self.checkpoint = checkpoint
         self.tests: tuple[int, ...] | None = None
         self.stopped_by: str | None = None
@@ -95,12 +101,11 @@ class FewestRun(BoundedRun):
             self.prove(lower)
         self.checkpoint = checkpoint
 
-    def begin(self, options: SubsetOptions) -> None:
+    def begin(self) -> None:
         """A greedy set, without one test after the other that turns out to be spare."""
         below = self.rows.total - self.rows.unavoidable + 1
-        found = run_native(
-            self.rows, self.rows.n_tests, below, options, self.clock.left(), None, {"greedy_only": True, "greedy": True}
-        )
+        more = {"greedy_only": True, "greedy": True}
+        found = self.prepared.run(self.rows.n_tests, below, self.clock.left(), None, more)
         if found["stopped"]:
             self.stopped_by = STOPPED_BY[found["stopped"]]
             return

@@ -27,6 +27,8 @@ class SubsetOptions:
     equivalent_points : rows that no remaining test tells apart are counted at once
     sweep : neighbourhood pruning of the last two tests, where these are mostly cuts of few columns
     greedy : begin with a greedy set improved by exchanging two tests at a time, and ``restarts`` random ones
+    boxes : where tests are cuts of few columns, stretches of cuts are ruled out at once; off: cut by cut
+    trees : a first set comes from the tests of a good tree, too, where the greedy one is not known to be best soon
     deepening : a search of more than half a second is made again below cut-offs that rise, each of which is a bound
     lexicographic : return the lexicographically smallest of the best sets, at the price of a second search
     neighbours : pairs per row that a matching may choose from
@@ -45,6 +47,8 @@ class SubsetOptions:
     equivalent_points: bool = True
     sweep: bool = True
     greedy: bool = True
+    boxes: bool = True
+    trees: bool = True
     deepening: bool = True
     lexicographic: bool = False
     neighbours: int = 10
@@ -65,7 +69,7 @@ class SubsetOptions:
 
 RULES = tuple(rule for rule in switches(SubsetOptions()) if rule != "lexicographic")
 """Switches that change no answer; ``lexicographic`` asks for another search."""
-NATIVE_RULES = tuple(rule for rule in RULES if rule != "deepening")
+NATIVE_RULES = tuple(rule for rule in RULES if rule not in ("boxes", "trees", "deepening"))
 """Those of them that the native search looks at."""
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from proofwood.engines.bdd.subset.deepening import deepened
-from proofwood.engines.bdd.subset.native import first_of_best, run_native
+from proofwood.engines.bdd.subset.native import Prepared
 from proofwood.engines.bdd.subset.options import SubsetOptions
+from proofwood.engines.bdd.subset.stages import searched
 from proofwood.engines.interrupts import STOPPED_BY, completed, ended_by, ends_all
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
@@ -67,6 +67,7 @@ def best_subset(
     upper: int | None = None,
     progress: Progress | None = None,
     checkpoint: SearchFile | None = None,
+    prepared: Prepared | None = None,
 ) -> SubsetResult:
     """Set of at most ``size`` tests whose cells misclassify the least weight [1]_.
 
@@ -79,6 +80,7 @@ def best_subset(
     upper : integer weight; only sets with fewer errors are looked for
     progress : called from this thread with integer weights, at improvements and about five times a second
     checkpoint : what earlier runs proved, to begin with, and where this run writes what it proves
+    prepared : the rows as another search with the same options has prepared them
 
     Returns
     -------
@@ -100,10 +102,17 @@ def best_subset(
     _check_size(size)
     unavoidable = rows.unavoidable
     below = rows.total - unavoidable + 1 if upper is None else min(upper, rows.total + 1) - unavoidable
-    found = deepened(rows, size, below, options, limits, progress, checkpoint)
-    if not found["prepared"]:  # stopped before the rows were packed
+    prepared = Prepared(rows, options) if prepared is None else prepared
+    found = searched(prepared, size, below, limits, progress, checkpoint, any_set=upper is None)
+    if not found["prepared"]:  # stopped before the rows were prepared
+        start = found.get("start")
         return SubsetResult(
-            None, None, min(unavoidable, below + unavoidable), STOPPED_BY[found["stopped"]], False, found["seconds"]
+            start,
+            None if start is None else completed(lambda: subset_errors(rows, start)),
+            min(unavoidable, below + unavoidable),
+            STOPPED_BY[found["stopped"]],
+            False,
+            time.perf_counter() - started,
         )
     stops: list[str] = []
     events = completed(
@@ -122,10 +131,10 @@ def best_subset(
         )
     tests = tuple(map(int, found["set"]))
     done, excess, stopped_by = bool(found["done"]), int(found["upper"]), STOPPED_BY[found["stopped"]]
-    canonical = done and excess == found["greedy_upper"] and options.greedy and not options.lexicographic
+    canonical = bool(found["canonical"])
     counters = dict(found["counters"])
     if done and not canonical and not stops and not ends_all(stopped_by):
-        first, code = first_of_best(rows, size, excess, tests, options, _for_first(limits, started))
+        first, code = prepared.first_of_best(size, excess, tests, _for_first(limits, started))
         if first is not None:
             tests, canonical = first, True
         else:
@@ -151,6 +160,7 @@ def optimal_subsets(
     limits: Limits = NO_LIMITS,
     progress: Progress | None = None,
     checkpoint: SearchFile | None = None,
+    prepared: Prepared | None = None,
 ) -> tuple[tuple[tuple[int, ...], ...], bool, str | None]:
     """All sets of at most ``size`` tests that get at most ``errors`` (integer weight) wrong, and whether that is all.
 
@@ -164,8 +174,11 @@ def optimal_subsets(
     below = min(errors, rows.total) - rows.unavoidable + 1
     if below <= 0:
         return (), True, None
+    prepared = Prepared(rows, options) if prepared is None else prepared
     settings = {"collect": True, "max_sets": max_sets}
-    found = run_native(rows, size, below, options, limits, progress, settings, checkpoint)
+    if checkpoint is None and prepared.by_boxes(size):
+        settings["boxes"] = True
+    found = prepared.run(size, below, limits, progress, settings, checkpoint)
     if not found["prepared"]:
         return (), False, STOPPED_BY[found["stopped"]]
     sets = tuple(tuple(int(test) for test in chosen) for chosen in found["sets"])

@@ -14,7 +14,7 @@ from typing import Any
 from proofwood.engines.skeleton.cpsat.model import DiagramModel
 from proofwood.engines.skeleton.cpsat.neighbours import improve_in_child
 from proofwood.engines.skeleton.cpsat.rows import Reduced, least_errors
-from proofwood.engines.skeleton.run import LayeredRun
+from proofwood.engines.skeleton.run import LEAVES_ONLY, LayeredRun
 from proofwood.engines.skeleton.shape import Diagram, count
 from proofwood.problem.layered import LayeredProblem
 from proofwood.solvers import worker
@@ -179,9 +179,9 @@ def offer_leaves(problem: LayeredProblem, run: LayeredRun) -> None:
     for code in range(problem.rows.n_classes):
         run.offer(Diagram.leaf(code), by="cpsat")
     if run.best is None:
-        run.prove_infeasible(by="leaves only")
+        run.prove_infeasible(by=LEAVES_ONLY)
     else:
-        run.prove(run.upper, by="leaves only")
+        run.prove(run.upper, by=LEAVES_ONLY)
 
 
 def useful_nodes(reduced: Reduced, least: Sequence[int], upper: int) -> int:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
 
 from proofwood.engines.skeleton.milp.model import Model
+from proofwood.engines.skeleton.oblique.margin import separate
 from proofwood.engines.skeleton.shape import Diagram, without_unreached
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.problem.layered import Norm
 
 SPARSITY = (1e-3, 1e-5, 1e-7, 0.0)
 """Coefficients below this share of the largest one become 0, if the margin stays at least half as wide."""
@@ -176,7 +177,7 @@ def _oblique(model: Model, point: FloatArray, routes: Routes) -> Diagram | None:
         low[node], high[node] = routes.heads[:, node].tolist()
         if on_low.any() and on_high.any():
             guess = point[model.blocks["a+"][node]] - point[model.blocks["a-"][node]]
-            plane = sparse(x[on_low], x[on_high], guess) or widest(x[on_low], x[on_high])
+            plane = sparse(x[on_low], x[on_high], guess) or _widest(x[on_low], x[on_high], model.problem.norm)
             if plane is None:
                 return None
         elif on_low.any():  # 0 <= 1: all rows go low
@@ -212,24 +213,12 @@ def sparse(low: FloatArray, high: FloatArray, normal: FloatArray) -> tuple[Float
     raise AssertionError("the margin of the full normal is at least half of itself")
 
 
-def widest(low: FloatArray, high: FloatArray) -> tuple[FloatArray, float] | None:
-    """The hyperplane of norm at most 1 (sum of absolute values) that keeps furthest from both sides; None if none does.
-
-    It solves ``max t`` with ``normal @ x + t <= offset`` for the low rows, ``normal @ x - t >= offset`` for the high.
-    """
-    d = low.shape[1]
-    x = np.vstack([low, -high])
-    sign = np.concatenate([np.full(len(low), -1.0), np.full(len(high), 1.0)])
-    rows = np.hstack([x, -x, sign[:, None], np.ones((len(x), 1))])
-    norm = np.concatenate([np.ones(2 * d), [0.0, 0.0]])
-    bounds = [(0, 1)] * (2 * d) + [(-1, 1), (0, 1)]
-    limits = np.concatenate([np.zeros(len(x)), [1.0]])
-    cost = np.concatenate([np.zeros(2 * d + 1), [-1.0]])
-    answer = linprog(cost, A_ub=np.vstack([rows, norm]), b_ub=limits, bounds=bounds, method="highs")
-    if answer.status != 0 or -answer.fun <= 0:
+def _widest(low: FloatArray, high: FloatArray, norm: Norm) -> tuple[FloatArray, float] | None:
+    """The hyperplane within the norm that keeps furthest from both sides; None if none parts them."""
+    found = separate(low, high, norm=norm)
+    if found is None or not _margin(low, high, found.normal) > 0:
         return None
-    normal = answer.x[:d] - answer.x[d : 2 * d]
-    return _midway(low, high, normal) if _margin(low, high, normal) > 0 else None
+    return _midway(low, high, found.normal)
 
 
 def _sums(x: FloatArray, normal: FloatArray) -> FloatArray:

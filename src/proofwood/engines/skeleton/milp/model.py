@@ -5,14 +5,16 @@ on its high side (:math:`w^+_{iu} = 1`) if :math:`a_u x_i \ge b_u`. Rows that no
 the program. Symmetry is broken as the authors' code does: eq. 12, whose sign the text lost, says that nodes of a layer
 stand in order of falling in-degree, idle nodes last.
 
-Where the program differs from the print: eq. 15 and the norm of the separators have :math:`d_u` on the right, so that
-idle nodes have no separator; :math:`-e_{uj} \le a_{uj} \le e_{uj}` is written for both parts of
-:math:`a = a^+ - a^-`; the root carries no eq. 20, since all rows pass it.
+Separators have :math:`a \in [-1, 1]^d` and :math:`b \in [-1, 1]`, as printed; with ``norm="l1"`` they have
+:math:`\sum_j |a_j| \le 1` in addition, as in the authors' code. Where the program differs from the print: eq. 15 and
+the norm of the separators have :math:`d_u` on the right, so that idle nodes have no separator;
+:math:`-e_{uj} \le a_{uj} \le e_{uj}` is written for both parts of :math:`a = a^+ - a^-`; the root carries no eq. 20,
+since all rows pass it.
 
 Univariate problems are solved over the ranks of their columns, divided by the number of tests. Every two neighbours
 are at least ``1 / tests_of`` apart, and :math:`\varepsilon` is less than half of the smallest such gap, so that the
 program has the very optimum of the problem. For oblique problems :math:`\varepsilon = 10^{-4}`: bounds are then bounds
-on diagrams whose hyperplanes, scaled to :math:`\sum_j |a_j| \le 1`, keep that distance.
+on diagrams whose hyperplanes, scaled into the norm, keep that distance.
 
 References
 ----------
@@ -152,7 +154,7 @@ def build(problem: LayeredProblem, *, thresholds: bool = False, centred: bool = 
     thresholds : univariate problems only: no separators, ``e[u, t]`` chooses test ``t``, and flows are bounded by the
         tests that send a row their way; polarity is fixed, hence no eq. 11
     centred : coordinates count from 1/2, which halves the big constants and cuts no separator off; else as in the
-        paper, :math:`M = 2 + \varepsilon`
+        paper, with constants that are as large as the norm lets sums get (:math:`M = 2 + \varepsilon` for ``"l1"``)
     least_splits : diagrams with fewer nodes are left out
 
     Raises
@@ -269,10 +271,11 @@ def _separators(
     """Eqs. 13 to 16: hyperplanes, of one coefficient each if the problem is univariate."""
     inner, n_features = slots.n_inner, groups.columns.shape[1]
     x = groups.columns - origin
-    furthest = np.abs(x).max(axis=1)
+    box = problem.oblique and problem.norm == "box"
+    furthest = np.abs(x).sum(axis=1) if box else np.abs(x).max(axis=1)  # how far from 0 the sum of a row may be
     # Some b between the sums of both sides lies within reach of them; one outside sends all rows one way.
     most_b = 1.0 if origin == 0 else float(furthest.max()) + epsilon
-    big = np.full((groups.n, 1), 2 + epsilon) if origin == 0 else (furthest + most_b + epsilon)[:, None]
+    big = (furthest + most_b + epsilon)[:, None] if box or origin else np.full((groups.n, 1), 2 + epsilon)
     up = out.variables("a+", (inner, n_features))
     down = out.variables("a-", (inner, n_features))
     offset = out.variables("b", (inner,), lower=-most_b, upper=most_b)
@@ -282,7 +285,14 @@ def _separators(
         sums: list[Term] = [(row[0], x), (row[1], -x), (offset[[node]], -1)]
         out.rows("(13)", [*sums, (out.blocks["w-"][:, [node]], big)], upper=big[:, 0] - epsilon)
         out.rows("(14)", [*sums, (out.blocks["w+"][:, [node]], -big)], lower=-big[:, 0])
-        out.rows("norm", [(up[node], 1), (down[node], 1), (d[[node]], -1)], upper=0)
+        if not box:
+            out.rows("norm", [(up[node], 1), (down[node], 1), (d[[node]], -1)], upper=0)
+            continue
+        out.rows("norm", [(up[node][:, None], 1), (down[node][:, None], 1), (d[[node]], -1)], upper=0)
+        if origin:  # b of the columns as they are; with epsilon more, which turns a hyperplane round
+            out.rows(
+                "norm", [(offset[[node]], 1), (up[node], origin), (down[node], -origin)], lower=-1, upper=1 + epsilon
+            )
     if problem.oblique:
         return
     chosen = out.variables("e", (inner, n_features), integer=True)

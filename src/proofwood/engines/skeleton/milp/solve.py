@@ -18,7 +18,7 @@ from proofwood.engines.skeleton.milp.slots import Slots, shrunk
 from proofwood.engines.skeleton.milp.start import start_values
 from proofwood.engines.skeleton.oblique.draft import Draft, PricedRows
 from proofwood.engines.skeleton.oblique.heuristic import holds_margins
-from proofwood.engines.skeleton.run import LayeredRun
+from proofwood.engines.skeleton.run import LEAVES_ONLY, LayeredRun
 from proofwood.engines.skeleton.shape import Diagram, count
 from proofwood.model.node_table import FloatArray
 from proofwood.problem.layered import LayeredProblem
@@ -154,9 +154,9 @@ def solve(
         run.offer(Diagram.leaf(code), by="leaf")
     if only_leaves(problem):
         if run.best is None:
-            run.prove_infeasible(by="leaves only")
+            run.prove_infeasible(by=LEAVES_ONLY)
         else:
-            run.prove(run.upper, by="leaves only")
+            run.prove(run.upper, by=LEAVES_ONLY)
         return None
     claims = _Claims(run)
     stage = _Stages(problem, claims, solver, threads, MilpOptions() if options is None else options, deadline)

@@ -8,6 +8,7 @@ import numpy as np
 
 from proofwood.engines.skeleton.milp.model import Model
 from proofwood.engines.skeleton.milp.slots import Slots
+from proofwood.engines.skeleton.oblique.cuts import lengths, sizes
 from proofwood.engines.skeleton.shape import Diagram
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
@@ -166,10 +167,14 @@ def _set_split(
         point[blocks["b"][slot]] = (least + model.epsilon + most) / 2
         return True
     normal = diagram.normals[place.node] * (-1 if place.swapped else 1)
-    size = float(np.abs(normal).sum())
+    norm, sums = model.problem.norm, model.groups.columns @ normal
+    ends = sums[here & (side == 0)].max(initial=-np.inf), sums[here & (side == 1)].min(initial=np.inf)
+    size = float(sizes(lengths(normal, norm), *ends, norm)) if normal.any() else 1.0
+    normal = normal / size
+    moved = model.origin * float(normal.sum())  # offsets of the program count from there
     least_b, most_b = model.program.lower[blocks["b"][slot]], model.program.upper[blocks["b"][slot]]
-    if size > 0:
-        normal = normal / size
+    if norm == "box" and model.origin:
+        least_b, most_b = max(least_b, -1.0 - moved), min(most_b, 1.0 + model.epsilon - moved)
     sums = (model.groups.columns - model.origin) @ normal
     least = float(sums[here & (side == 0)].max(initial=-np.inf)) + model.epsilon
     most = float(sums[here & (side == 1)].min(initial=np.inf))
@@ -183,7 +188,8 @@ def _set_split(
 def _set_one_way(model: Model, point: FloatArray, slot: int, side: int) -> None:
     """No coefficients, and an offset that sends all rows to one side."""
     column = model.blocks["b"][slot]
-    point[column] = model.program.lower[column] if side else model.program.upper[column]
+    ends = model.program.lower[column], model.program.upper[column]
+    point[column] = max(ends[0], -1.0) if side else min(ends[1], 1.0)
     if "e" in model.blocks:
         point[model.blocks["e"][slot, 0]] = 1
 

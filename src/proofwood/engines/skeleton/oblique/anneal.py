@@ -59,6 +59,7 @@ def annealed(problem: LayeredProblem, *, random_state: int, seconds: float) -> D
         "node_price": problem.cost.node_price,
         "unit": float(problem.cost.error_price * max(1, rows.total // rows.n_rows)),
         "margin": MARGIN,
+        "box": problem.norm == "box",
         "seconds": 0.9 * seconds,
         "cycle": min(CYCLE, max(0.3 * seconds, 1e-3)),
         "seed": random_state % 2**63,

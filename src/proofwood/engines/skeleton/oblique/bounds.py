@@ -32,7 +32,7 @@ from proofwood.engines.skeleton.oblique.hitting import Conflicts
 from proofwood.engines.skeleton.oblique.margin import Separation, separate
 from proofwood.engines.skeleton.shape import Diagram
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
-from proofwood.problem.layered import LayeredProblem
+from proofwood.problem.layered import LayeredProblem, Norm
 from proofwood.problem.ranked import RankArray
 
 MOST_SUBSETS = 20_000
@@ -104,7 +104,7 @@ def lower_bounds(
     if problem.columns.size > MOST_CELLS:
         return errors
     classes = sorted(set(rows.codes.tolist()))
-    conflicts = _Ways(problem.columns, rows.ranks, rows.codes, rows.weights)
+    conflicts = _Ways(problem.columns, problem.norm, rows.ranks, rows.codes, rows.weights)
 
     def offer(order: tuple[int, ...], right: BoolArray) -> None:
         if on_diagram is not None and (diagram := chain(problem, order, right)) is not None:
@@ -142,8 +142,8 @@ def _by_classes(groups: IntArray, terminals: int) -> int:
 class _Ways:
     """Rows, the ways in which few nodes can get them right, and conflicts among them."""
 
-    def __init__(self, columns: FloatArray, ranks: RankArray, codes: IntArray, weights: IntArray) -> None:
-        self.columns, self.ranks, self.codes, self.weights = columns, ranks, codes, weights
+    def __init__(self, columns: FloatArray, norm: Norm, ranks: RankArray, codes: IntArray, weights: IntArray) -> None:
+        self.columns, self.norm, self.ranks, self.codes, self.weights = columns, norm, ranks, codes, weights
         self.by_margin = 0
         self._weight_of = {code: int(weights[codes == code].sum()) for code in set(codes.tolist())}
 
@@ -284,7 +284,9 @@ class _Ways:
         left = deadline - time.perf_counter()
         if low.size == 0 or high.size == 0 or left <= 0:
             return None
-        found = separate(self.columns[low], self.columns[high], seconds=None if math.isinf(left) else left)
+        found = separate(
+            self.columns[low], self.columns[high], norm=self.norm, seconds=None if math.isinf(left) else left
+        )
         if found is None or found.ceiling >= PARTED:
             return found
         rows = _overlapping(self.ranks[low], self.ranks[high], found.low, found.high)

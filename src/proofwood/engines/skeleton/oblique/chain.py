@@ -40,7 +40,7 @@ def chain(problem: LayeredProblem, order: Sequence[int], right: BoolArray) -> Di
         low, high = right & (codes == order[at]), right & np.isin(codes, order[at + 1 :])
         if not low.any() or not high.any():
             return None
-        found = separate(priced.columns[low], priced.columns[high])
+        found = separate(priced.columns[low], priced.columns[high], norm=problem.norm)
         if found is None or found.gap <= 0:
             return None
         nodes[at] = priced.node(at, ~order[at], at + 1 if at + 1 < k else ~order[k], found.normal, found.offset)

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.problem.layered import Norm
 
 MARGIN = 1e-4
-"""Least distance, along a normal of absolute sum 1, of rows on either side: the strictness of [Florio 2023], eq. 13."""
+"""Least distance of the rows of either side along a normal within the norm: the strictness of [Florio 2023], eq. 13."""
 
 NO_CUT = 2**62
 """Loss where no cut is permitted."""
@@ -28,6 +29,26 @@ def weighted_sums(columns: FloatArray, normal: FloatArray) -> FloatArray:
     return total
 
 
+def lengths(normals: FloatArray, norm: Norm) -> FloatArray:
+    """(n_normals,) what normals (n_normals, n_features) are divided by to be within the norm, offsets aside."""
+    absolute = np.abs(normals)
+    return np.asarray(absolute.sum(axis=-1) if norm == "l1" else absolute.max(axis=-1, initial=0.0))
+
+
+def sizes(length: FloatArray, low: FloatArray, high: FloatArray, norm: Norm) -> FloatArray:
+    r"""What hyperplanes are divided by to be within the norm, offsets included.
+
+    The rows of the low side have sums of at most ``low``, those of the high side of at least ``high``; the arrays
+    broadcast. Eq. 13 and 14 of [Florio 2023] ask for an offset :math:`b` in [-1, 1] with
+    :math:`low + \varepsilon \le b \le high`, or for one of the same hyperplane turned round. With
+    :math:`s = \max(|a|_\infty, low, -high)` there is one for :math:`a / s` iff
+    :math:`high - low \ge \varepsilon s`: if both ends are within [-1, 1] either way round will do, and where
+    :math:`low > 1` or :math:`high < -1`, the end that is nearer to 0 is to be brought to [-1, 1] and no further. Where
+    absolute coefficients add up to 1, sums over columns in [0, 1] are within [-1, 1].
+    """
+    return length if norm == "l1" else np.maximum(length, np.maximum(low, -high))
+
+
 @dataclass(frozen=True, slots=True)
 class Cuts:
     """The best cut along each of some normals.
@@ -37,7 +58,7 @@ class Cuts:
     loss : (n_normals,) int64, sum of the extra prices of the rows on the high side; NO_CUT where no cut is permitted
     flipped : (n_normals,) whether the high side is that of the smaller sums: normal and offset change their signs
     offset : (n_normals,) halfway between the two rows next to the cut, before flipping
-    gap : (n_normals,) distance of these two rows
+    gap : (n_normals,) distance of these two rows, for the hyperplane that is as large as the norm permits
     """
 
     loss: IntArray
@@ -56,13 +77,14 @@ class Cuts:
         )
 
 
-def best_cuts(sums: FloatArray, extra: IntArray, *, margin: float = MARGIN) -> Cuts:
+def best_cuts(sums: FloatArray, extra: IntArray, length: FloatArray, *, norm: Norm, margin: float = MARGIN) -> Cuts:
     """The cut of least loss along each normal, the widest gap among equals; one between two rows, not beyond all.
 
     Parameters
     ----------
     sums : (n_rows, n_normals) weighted sums of the rows
     extra : (n_rows,) int64, price of the high side less that of the low side
+    length : (n_normals,) of the normals, as :func:`lengths` gives it
     margin : least distance of rows on either side
     """
     n, k = sums.shape
@@ -72,7 +94,7 @@ def best_cuts(sums: FloatArray, extra: IntArray, *, margin: float = MARGIN) -> C
     order = np.argsort(sums, axis=0)
     places = np.take_along_axis(sums, order, axis=0)
     below = np.cumsum(extra[order], axis=0)[:-1]  # extra prices of the rows before each cut
-    gaps = np.diff(places, axis=0)
+    gaps = np.diff(places, axis=0) / sizes(length, places[:-1], places[1:], norm)
     permitted = gaps >= margin
     straight = np.where(permitted, int(extra.sum()) - below, NO_CUT)
     flipped = np.where(permitted, below, NO_CUT)
@@ -84,13 +106,16 @@ def best_cuts(sums: FloatArray, extra: IntArray, *, margin: float = MARGIN) -> C
     return Cuts(least, flipped[cut, each] < straight[cut, each], low + (high - low) / 2, gaps[cut, each])
 
 
-def gain_cuts(sums: FloatArray, weights: FloatArray, *, margin: float = MARGIN) -> tuple[FloatArray, FloatArray]:
+def gain_cuts(
+    sums: FloatArray, weights: FloatArray, length: FloatArray, *, norm: Norm, margin: float = MARGIN
+) -> tuple[FloatArray, FloatArray]:
     """The cut of greatest information gain along each normal.
 
     Parameters
     ----------
     sums : (n_rows, n_normals) weighted sums of the rows
     weights : (n_rows, n_classes) weight of each row in the column of its class
+    length : (n_normals,) of the normals, as :func:`lengths` gives it
 
     Returns
     -------
@@ -105,7 +130,8 @@ def gain_cuts(sums: FloatArray, weights: FloatArray, *, margin: float = MARGIN) 
     below = np.cumsum(weights[order], axis=0)[:-1]  # (n_rows - 1, n_normals, n_classes)
     whole = weights.sum(axis=0)
     gains = entropy(whole) - entropy(below) - entropy(whole - below)
-    gains = np.where(np.diff(places, axis=0) >= margin, gains, -np.inf)
+    permitted = np.diff(places, axis=0) >= margin * sizes(length, places[:-1], places[1:], norm)
+    gains = np.where(permitted, gains, -np.inf)
     cut, each = gains.argmax(axis=0), np.arange(k)
     low, high = places[cut, each], places[cut + 1, each]
     return gains[cut, each], low + (high - low) / 2

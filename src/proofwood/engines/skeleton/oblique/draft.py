@@ -8,7 +8,7 @@ from itertools import count as numbers
 
 import numpy as np
 
-from proofwood.engines.skeleton.oblique.cuts import MARGIN, weighted_sums
+from proofwood.engines.skeleton.oblique.cuts import MARGIN, lengths, sizes, weighted_sums
 from proofwood.engines.skeleton.oblique.hyperplane import Hyperplane
 from proofwood.engines.skeleton.oblique.margin import sparse_separation
 from proofwood.engines.skeleton.shape import Diagram, without_unreached
@@ -230,11 +230,11 @@ class Draft:
             return True
         height = node.height[rows]
         low, high = height[height <= 0], height[height > 0]
-        return (
-            low.size == 0
-            or high.size == 0
-            or (float(high.min() - low.max()) >= MARGIN * (1 - ROUNDING) * max(1.0, float(np.abs(node.normal).sum())))
-        )
+        if low.size == 0 or high.size == 0:
+            return True
+        below, above, norm = low.max(), high.min(), self.priced.problem.norm
+        size = sizes(lengths(node.normal, norm), below + node.offset, above + node.offset, norm)
+        return bool(above - below >= MARGIN * (1 - ROUNDING) * size)
 
     # ---------------------------------------------------------------- out
 
@@ -273,7 +273,9 @@ class Draft:
             return np.zeros_like(node.normal), -1.0 if high.any() else 1.0
         if np.count_nonzero(node.normal) == 1:
             return node.normal, node.offset
-        found = sparse_separation(there[~high], there[high], margin=MARGIN, deadline=deadline)
+        found = sparse_separation(
+            there[~high], there[high], margin=MARGIN, norm=self.priced.problem.norm, deadline=deadline
+        )
         if found is not None:
             return found.normal, found.offset
         sums = weighted_sums(there, node.normal)

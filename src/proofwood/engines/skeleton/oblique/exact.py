@@ -19,7 +19,7 @@ from itertools import combinations
 
 import numpy as np
 
-from proofwood.data.binarize import midpoints
+from proofwood.data.thresholds import midpoints
 from proofwood.engines.skeleton.oblique.cuts import MARGIN
 from proofwood.engines.skeleton.oblique.margin import separate
 from proofwood.engines.skeleton.shape import Diagram
@@ -68,7 +68,7 @@ class Relaxed:
                 offsets[node] = float(midpoints(np.array(below), np.array(above)))
                 planes[node, column] = 1.0
             else:
-                held = separate(columns[low], columns[high])
+                held = separate(columns[low], columns[high], norm=given.norm)
                 if held is None or held.gap < MARGIN:
                     return None
                 planes[node], offsets[node] = held.normal, held.offset

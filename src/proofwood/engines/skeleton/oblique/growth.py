@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from proofwood.engines.skeleton.oblique.cuts import entropy, gain_cuts, weighted_sums
+from proofwood.engines.skeleton.oblique.cuts import entropy, gain_cuts, lengths, weighted_sums
 from proofwood.engines.skeleton.oblique.draft import Draft, Node, PricedRows
 from proofwood.engines.skeleton.oblique.hyperplane import fit
 from proofwood.engines.skeleton.oblique.moves import remove
@@ -169,7 +169,9 @@ class _Growth:
         for first in range(0, len(normals), together):
             if time.perf_counter() > self.deadline:
                 return None
-            cuts.append(gain_cuts(np.asarray(there @ normals[first : first + together].T), weights))
+            some = normals[first : first + together]
+            length = lengths(some, self.problem.norm)
+            cuts.append(gain_cuts(np.asarray(there @ some.T), weights, length, norm=self.problem.norm))
         gain, offset = (np.concatenate(parts) for parts in zip(*cuts, strict=True))
         judged = gain if self.greedy else gain * self.rng.uniform(0.8, 1.0, size=gain.size)
         best = int(np.argmax(judged))

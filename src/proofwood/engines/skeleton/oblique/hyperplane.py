@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.skeleton.oblique.cuts import MARGIN, NO_CUT, Cuts, best_cuts, weighted_sums
+from proofwood.engines.skeleton.oblique.cuts import MARGIN, NO_CUT, Cuts, best_cuts, lengths, weighted_sums
 from proofwood.engines.skeleton.oblique.margin import separate
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.problem.layered import Norm
 
 DIRECTIONS = 24
 """Line searches per round."""
@@ -39,10 +40,11 @@ class Hyperplane:
 
     Parameters
     ----------
-    normal : (n_features,) of absolute sum 1, or all 0 if all rows go one way
+    normal : (n_features,), or all 0 if all rows go one way
     offset : halfway between the nearest rows of the two sides
     loss : price of all rows, each on its side
-    gap : distance of the nearest rows of the two sides along the normal; inf if all go one way
+    gap : distance of the nearest rows of the two sides along the normal, as large as the norm permits; inf if all go
+        one way
     """
 
     normal: FloatArray
@@ -65,6 +67,7 @@ def best_hyperplane(
     price_low: IntArray,
     price_high: IntArray,
     *,
+    norm: Norm,
     rng: np.random.Generator,
     starts: Sequence[FloatArray] = (),
     fits: bool = True,
@@ -78,6 +81,7 @@ def best_hyperplane(
     ----------
     columns : (n_rows, n_features) rows that reach the node, scaled to [0, 1]
     price_low, price_high : (n_rows,) int64, price of each row on either side
+    norm : of the hyperplanes
     starts : further normals (n_features,) to begin at
     fits : whether convex stand-ins are fitted, which takes about as long as 10 rounds
     rounds : times ``DIRECTIONS`` line searches
@@ -96,7 +100,7 @@ def best_hyperplane(
     floor = base + int(np.minimum(extra, 0).sum())
     if best.loss == floor or len(columns) < 2 or d == 0 or (deadline is not None and time.perf_counter() >= deadline):
         return best
-    search = _Search(columns, extra, base, margin, best, deadline)
+    search = _Search(columns, extra, base, margin, norm, best, deadline)
     heads = search.offer_normals(search.first_normals(starts, fits=fits))
     for share in (2, 1):  # a second half begins at what the first half and the margin have left
         if not heads or search.best.loss == floor or rounds <= 0:
@@ -132,11 +136,12 @@ class _Search:
         extra: IntArray,
         base: int,
         margin: float,
+        norm: Norm,
         best: Hyperplane,
         deadline: float | None = None,
     ) -> None:
         self.columns, self.extra, self.base, self.margin, self.best = columns, extra, base, margin, best
-        self.deadline = deadline
+        self.norm, self.deadline = norm, deadline
         self.middle = columns.mean(axis=0)
         self.rows = np.column_stack([columns - self.middle, np.full(len(columns), -1.0)])
         self.counts = extra != 0
@@ -176,7 +181,7 @@ class _Search:
             if self.late():
                 break
             some = normals[:, first : first + together]
-            parts.append(best_cuts(self.columns @ some, self.extra, margin=self.margin))
+            parts.append(self._cuts(self.columns @ some, some))
         if not parts:
             return []
         cuts = Cuts.joined(parts)
@@ -198,17 +203,20 @@ class _Search:
         if self.base + self.loss_of(head) >= self.best.loss:
             return
         normal = head[:-1] / np.abs(head[:-1]).sum()
-        cut = best_cuts(weighted_sums(self.columns, normal)[:, None], self.extra, margin=self.margin)
+        cut = self._cuts(weighted_sums(self.columns, normal)[:, None], normal[:, None])
         high = self.rows @ head > 0
         if cut.loss[0] > self.loss_of(head) and high.any() and not high.all():
             left = None if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
-            found = separate(self.columns[~high], self.columns[high], seconds=left)
+            found = separate(self.columns[~high], self.columns[high], norm=self.norm, seconds=left)
             if found is not None and found.gap >= self.margin:
                 self._keep(found.normal, found.offset, found.gap)
                 return
         if cut.loss[0] < NO_CUT:
             sign = -1.0 if cut.flipped[0] else 1.0
             self._keep(sign * normal, sign * float(cut.offset[0]), float(cut.gap[0]))
+
+    def _cuts(self, sums: FloatArray, normals: FloatArray) -> Cuts:
+        return best_cuts(sums, self.extra, lengths(normals.T, self.norm), norm=self.norm, margin=self.margin)
 
     def _keep(self, normal: FloatArray, offset: float, gap: float) -> None:
         high = weighted_sums(self.columns, normal) > offset

@@ -1,9 +1,10 @@
 """How far two sets of rows can be held apart by a hyperplane, with a certificate of either answer.
 
-The widest gap ``min(a @ high) - max(a @ low)`` over normals of absolute sum at most 1 is a linear program, and its
-dual is the least distance, in the largest coordinate, between a point of one convex hull and a point of the other.
-Any two such points bound the gap from above, so a claim that sets are inseparable rests on two explicit points, whose
-shares are rounded to integers and whose distance is computed in integers: nothing of it is the word of a solver.
+The widest gap ``min(a @ high) - max(a @ low)`` over normals within the norm is a linear program. Its dual is the least
+distance between a point of one convex hull and a point of the other: in the largest coordinate where the absolute
+coefficients add up to at most 1, summed over the coordinates where each is at most 1. Any two such points bound the gap
+from above, so a claim that sets are inseparable rests on two explicit points, whose shares are rounded to integers and
+whose distance is computed in integers: nothing of it is the word of a solver.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import linprog
 
-from proofwood.engines.skeleton.oblique.cuts import weighted_sums
+from proofwood.engines.skeleton.oblique.cuts import lengths, sizes, weighted_sums
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.problem.layered import Norm
 
 DIGITS = 30
 """Binary digits of coordinates and shares in the integers that distances of hulls are computed in."""
@@ -32,10 +34,10 @@ class Separation:
 
     Parameters
     ----------
-    normal : (n_features,) of absolute sum 1, or 0 where the sets overlap
+    normal : (n_features,) as large as the norm permits, or 0 where the sets overlap
     offset : halfway between the sets
     gap : attained, in floating point; negative if the sets overlap
-    ceiling : no normal of absolute sum at most 1 has a greater gap (proved)
+    ceiling : no normal within the norm has a greater gap (proved)
     low, high : rows of either set (positions within it) whose hulls come as near as ``ceiling``
     """
 
@@ -47,8 +49,11 @@ class Separation:
     high: IntArray
 
 
-def separate(low: FloatArray, high: FloatArray, *, seconds: float | None = None) -> Separation | None:
+def separate(low: FloatArray, high: FloatArray, *, norm: Norm, seconds: float | None = None) -> Separation | None:
     """Separate the rows of ``low`` from those of ``high``, both (n_rows, n_features) with at least one row.
+
+    In the box, the greatest sum of the low side is at most 1 and the least of the high side at least -1
+    (:func:`~proofwood.engines.skeleton.oblique.cuts.sizes` says why), so that an offset in [-1, 1] lies between them.
 
     Returns
     -------
@@ -60,12 +65,15 @@ def separate(low: FloatArray, high: FloatArray, *, seconds: float | None = None)
     top = np.concatenate([np.full(n_low, -1.0), np.zeros(n_high)])
     bottom = np.concatenate([np.zeros(n_low), np.ones(n_high)])
     sides = np.column_stack([columns, -columns, top, bottom])
-    norm = np.concatenate([np.ones(2 * d), [0.0, 0.0]])
+    limits = np.zeros(n_low + n_high)
+    if norm == "l1":
+        sides = np.vstack([sides, np.concatenate([np.ones(2 * d), [0.0, 0.0]])])
+        limits = np.append(limits, 1.0)
     answer = linprog(
         np.concatenate([np.zeros(2 * d), [1.0, -1.0]]),
-        A_ub=np.vstack([sides, norm]),
-        b_ub=np.concatenate([np.zeros(n_low + n_high), [1.0]]),
-        bounds=[*((0.0, 1.0) for _ in range(2 * d)), (-1.0, 1.0), (-1.0, 1.0)],
+        A_ub=sides,
+        b_ub=limits,
+        bounds=[*((0.0, 1.0) for _ in range(2 * d)), (None, 1.0), (-1.0, None)],
         method="highs-ds",
         options={} if seconds is None else {"time_limit": max(seconds, 1e-3)},
     )
@@ -73,48 +81,65 @@ def separate(low: FloatArray, high: FloatArray, *, seconds: float | None = None)
         return None
     normal = np.asarray(answer.x[:d] - answer.x[d : 2 * d], dtype=np.float64)
     normal[np.abs(normal) < 1e-9] = 0.0
-    length = float(np.abs(normal).sum())
-    if length > 0:
-        normal /= length
     below, above = float(weighted_sums(low, normal).max()), float(weighted_sums(high, normal).min())
-    shares = np.maximum(-np.asarray(answer.ineqlin.marginals)[:-1], 0.0)
-    ceiling, touching = 1.0, (np.arange(n_low), np.arange(n_high))
+    if normal.any():
+        normal /= float(sizes(lengths(normal, norm), np.array(below), np.array(above), norm))
+        below, above = float(weighted_sums(low, normal).max()), float(weighted_sums(high, normal).min())
+    shares = np.maximum(-np.asarray(answer.ineqlin.marginals)[: n_low + n_high], 0.0)
+    ceiling, touching = float("inf"), (np.arange(n_low), np.arange(n_high))
     if shares[:n_low].sum() > 0 and shares[n_low:].sum() > 0:
         shares[shares < 1e-9 * shares.max()] = 0.0  # whatever is left bounds the gap
-        ceiling = hull_distance(low, high, shares[:n_low], shares[n_low:])
+        ceiling = hull_distance(low, high, shares[:n_low], shares[n_low:], norm=norm)
         touching = (np.flatnonzero(shares[:n_low] > 0), np.flatnonzero(shares[n_low:] > 0))
     return Separation(normal, below + (above - below) / 2, above - below, ceiling, *touching)
 
 
-def hull_distance(low: FloatArray, high: FloatArray, of_low: FloatArray, of_high: FloatArray) -> float:
-    """A little more than the greatest coordinate of the difference of two points, given by shares of the rows.
+def hull_distance(low: FloatArray, high: FloatArray, of_low: FloatArray, of_high: FloatArray, *, norm: Norm) -> float:
+    r"""A little more than the distance of two points, given by shares of the rows; no gap within the norm is wider.
 
-    No hyperplane of normal ``a``, absolute sum at most 1, holds the sets further apart: the gap is at most
-    ``a @ (q - p)`` for every p in the hull of ``low`` and q in the hull of ``high`` (Hölder's inequality). The shares,
-    rounded to integers, are those of two other points of the hulls, which is as good. Coordinates, in [0, 1], are
-    rounded to multiples of ``2**-DIGITS``, which moves each point by half of that at most.
+    With shares :math:`\lambda` of the low rows and :math:`\mu` of the high ones that add up to 1, no hyperplane of
+    normal ``a`` has a wider gap than :math:`a (\sum_j \mu_j q_j - \sum_i \lambda_i p_i)`, which is at most the
+    largest coordinate of the difference where :math:`\sum_j |a_j| \le 1` and the sum of its coordinates where
+    :math:`|a_j| \le 1` (Hölder's inequality). Within the box sums of the low side end at 1 and those of the high side
+    begin at -1, so that the shares of one kind may add up to more: with sums :math:`\Lambda` and :math:`M` of shares,
+    which are whole numbers here, and :math:`N = \min(\Lambda, M)` a gap is at most
+
+    .. math:: (|\sum_j \mu_j q_j - \sum_i \lambda_i p_i|_1 + |\Lambda - M|) / N.
+
+    (``high - low`` times N is at most that: of the kind with more shares, what is beyond N is paid at the end of its
+    range.) Shares that are rounded to integers are those of other points, which is as good. Coordinates, in [0, 1], are
+    rounded to multiples of ``2**-DIGITS``, which moves each by half of that at most.
 
     Returns
     -------
     float
         Not below the distance; infinity where no row of a set has a share.
     """
-    p, of_p = _weighted(low, of_low)
-    q, of_q = _weighted(high, of_high)
+    largest = float(max(of_low.max(initial=0.0), of_high.max(initial=0.0)))
+    alone = norm == "l1"  # both kinds add up to 1, whatever their units
+    p, of_p = _weighted(low, of_low, float(of_low.max(initial=0.0)) if alone else largest)
+    q, of_q = _weighted(high, of_high, float(of_high.max(initial=0.0)) if alone else largest)
     if of_p == 0 or of_q == 0:
         return float("inf")
-    furthest = max((abs(b * of_p - a * of_q) for a, b in zip(p, q, strict=True)), default=0)
-    exact = (Fraction(furthest, of_p * of_q) + 1) / 2**DIGITS
+    if alone:
+        furthest = max((abs(b * of_p - a * of_q) for a, b in zip(p, q, strict=True)), default=0)
+        exact = (Fraction(furthest, of_p * of_q) + 1) / 2**DIGITS
+    else:
+        apart = sum(abs(b - a) for a, b in zip(p, q, strict=True)) + len(p) * Fraction(of_p + of_q, 2)
+        exact = (apart / 2**DIGITS + abs(of_p - of_q)) / min(of_p, of_q)
     return float(np.nextafter(float(exact), np.inf))
 
 
-def _weighted(rows: FloatArray, shares: FloatArray) -> tuple[list[int], int]:
-    """Sum of the rows in multiples of ``2**-DIGITS``, each times its share as an integer, and the sum of the shares."""
+def _weighted(rows: FloatArray, shares: FloatArray, unit: float) -> tuple[list[int], int]:
+    """Sum of the rows in multiples of ``2**-DIGITS``, each times its share as an integer, and the sum of the shares.
+
+    ``unit`` is the share that becomes ``2**DIGITS``.
+    """
     used = np.argsort(-shares, kind="stable")[:MOST_TOUCHING]
     used = used[shares[used] > 0]
     if used.size == 0:
         return [0] * rows.shape[1], 0
-    whole = np.rint(shares[used] / float(shares[used].max()) * 2.0**DIGITS).astype(np.int64)
+    whole = np.rint(shares[used] / unit * 2.0**DIGITS).astype(np.int64)
     places = np.rint(rows[used] * 2.0**DIGITS).astype(np.int64)
     upper, lower = whole @ (places >> HALF), whole @ (places & (2**HALF - 1))
     return [(a << HALF) + b for a, b in zip(upper.tolist(), lower.tolist(), strict=True)], int(whole.sum())
@@ -125,6 +150,7 @@ def sparse_separation(
     high: FloatArray,
     *,
     margin: float,
+    norm: Norm,
     kept: float = 0.5,
     deadline: float | None = None,
 ) -> Separation | None:
@@ -143,7 +169,7 @@ def sparse_separation(
     left = None if deadline is None else deadline - time.perf_counter()
     if left is not None and left <= 0:
         return None
-    best = separate(low, high, seconds=left)
+    best = separate(low, high, norm=norm, seconds=left)
     if best is None or best.gap < margin:
         return None
     least = max(margin, kept * best.gap)
@@ -155,7 +181,7 @@ def sparse_separation(
         left = None if deadline is None else deadline - time.perf_counter()
         if used.size == 0 or (left is not None and left <= 0):
             break
-        fewer = separate(low[:, used], high[:, used], seconds=left)
+        fewer = separate(low[:, used], high[:, used], norm=norm, seconds=left)
         if fewer is not None and fewer.gap >= least:
             normal = np.zeros_like(best.normal)
             normal[used] = fewer.normal

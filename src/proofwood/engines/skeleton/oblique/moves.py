@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from proofwood.engines.skeleton.oblique.cuts import MARGIN, NO_CUT, weighted_sums
+from proofwood.engines.skeleton.oblique.cuts import MARGIN, NO_CUT, lengths, sizes, weighted_sums
 from proofwood.engines.skeleton.oblique.draft import Draft, Node, PricedRows
 from proofwood.engines.skeleton.oblique.hyperplane import Hyperplane, best_hyperplane, one_way
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.problem.layered import Norm
 
 
 def reoptimize(
@@ -37,7 +38,7 @@ def reoptimize(
     costs = draft.priced.costs
     prices = np.stack([(onward[t] if t >= 0 else costs[:, ~t])[rows] for t in targets], axis=1)
     fixed = _node_prices(draft, key, targets)
-    chosen = _promising(there, node, prices, fixed, targets, pairs, rng)
+    chosen = _promising(there, node, prices, fixed, targets, pairs, rng, draft.priced.problem.norm)
     best: tuple[int, Hyperplane, int, int] | None = None
     for low, high in chosen:
         if deadline is not None and time.perf_counter() > deadline:
@@ -51,6 +52,7 @@ def reoptimize(
             starts=starts,
             fits=not starts or bool(rng.random() < 0.2),
             rounds=rounds,
+            norm=draft.priced.problem.norm,
             deadline=deadline,
         )
         total = plane.loss + int(fixed[low, high])
@@ -93,6 +95,7 @@ def _promising(
     targets: list[int],
     pairs: int,
     rng: np.random.Generator,
+    norm: Norm,
 ) -> list[tuple[int, int]]:
     """Pairs of targets: the present one, those that do best along the present normal, and some drawn by their bound."""
     size = len(targets)
@@ -101,7 +104,9 @@ def _promising(
     sums = weighted_sums(there, node.normal)
     order = np.argsort(sums, kind="stable")
     below = np.cumsum(prices[order], axis=0)
-    permitted = np.flatnonzero(np.diff(sums[order]) >= MARGIN)
+    places, gaps = sums[order], np.diff(sums[order])
+    least = MARGIN * sizes(lengths(node.normal, norm), places[:-1], places[1:], norm)
+    permitted = np.flatnonzero((gaps > 0) & (gaps >= least))
     if permitted.size:
         along = below[permitted][:, :, None] + (below[-1] - below[permitted])[:, None, :]
         reached = along.min(axis=0) + fixed

@@ -1,8 +1,9 @@
 """The fewest errors of one split exactly, where the columns say no more than three coordinates do.
 
 Points are rounded to a grid of ``2**-GRID``, which is exact for what is claimed: a hyperplane of normal ``a`` that
-holds rows ``PARTED`` apart holds the rounded ones apart by ``2**-GRID * sum(abs(a))`` less at most, which is positive,
-as the sum is at most 1. Thresholds of single columns, which may tell nearer rows apart, are counted by themselves.
+holds rows ``PARTED`` apart holds the rounded ones apart by ``2**-GRID * sum(abs(a))`` less at most, which is positive:
+within the norms the sum is at most the number of columns, and there may be :data:`MOST_COLUMNS` of them. Thresholds of
+single columns, which may tell nearer rows apart, are counted by themselves.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood import _native
+from proofwood.engines.skeleton.oblique.bounds import PARTED
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.layered import LayeredProblem
 
 GRID = 16
 """Binary digits of a coordinate."""
+MOST_COLUMNS = int(PARTED * 2**GRID)
+"""Columns, equal and opposite ones counted, that rounding to the grid permits (6)."""
 MOST_WORK = 8_000_000_000
 """Hyperplanes times points for a pair of classes up to which this is tried: some seconds."""
 
@@ -33,6 +37,8 @@ def errors_of_one_split(problem: LayeredProblem, *, seconds: float) -> int | Non
         At Ctrl-C.
     """
     assert problem.columns is not None
+    if problem.norm == "box" and problem.columns.shape[1] > MOST_COLUMNS:
+        return None
     places = _coordinates(problem.columns)
     rows = problem.rows
     if places.shape[1] > 3 or seconds <= 0:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from proofwood.data.columns import is_frame
 from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain.model.adapters.reading import Adapted, column_names, mixed, numbers
@@ -48,6 +49,11 @@ class Categories:
         """Codes of a column without a missing value."""
         return frozenset(range(len(self.values[column]) + self.others))
 
+    def with_other(self, column: int) -> tuple[Any, ...]:
+        """The values of these codes."""
+        values = self.values[column]
+        return (*values, next(n for n in range(len(values) + 1) if n not in values)) if self.others else tuple(values)
+
     def levels(self, column: int) -> tuple[str, ...]:
         """Texts of these codes."""
         return (*map(str, self.values[column]), *["any other"] * self.others)
@@ -71,15 +77,15 @@ def with_categories(
         Input(name, Kind.NOMINAL, levels=categories.levels(j)) if j in categories.values else Input(name)
         for j, name in enumerate(names)
     )
-    asked: Callable[[Callable[[Any], Any]], Callable[[FloatArray], Any]]
+    table: Callable[[FloatArray], Any]
     if categories.named:
-        read = partial(mixed, names=names, known=categories.values)
-        asked = partial(partial, _of_frame, categories, forest.names or names)
+        read = partial(_values_or_codes, names=names, known=categories.values)
+        table = partial(_frame, categories, forest.names or names)
     else:
         read = partial(_whole_numbers, names=names, known=categories.values)
-        asked = partial(partial, of_numbers, categories.values)
-    predict = asked(forest.predict)
-    output = None if forest.output is None else asked(forest.output)
+        table = partial(as_numbers, known=categories.values)
+    predict = partial(of_table, forest.predict, table)
+    output = None if forest.output is None else partial(of_table, forest.output, table)
     return Adapted(
         replace(forest, predict=predict, output=output),
         inputs,
@@ -88,7 +94,44 @@ def with_categories(
         predict,
         unknown_missing=unknown_missing,
         output=output,
+        categories={j: categories.with_other(j) for j in categories.values},
+        table=table,
+        dressed=partial(_dressed, categories.values) if categories.named else None,
     )
+
+
+def _values_or_codes(X: Any, names: Sequence[str], known: Mapping[int, tuple[Any, ...]]) -> FloatArray:
+    """Rows of a model that knows its categories by name: a frame has their values, an array of numbers their codes.
+
+    Codes are the places of the categories in the list of the model, as it takes arrays itself. A number that is no
+    place, or a text that is no category, gets the code after the last; a number below 0 is a missing value.
+    """
+    if is_frame(X) or not _is_of_numbers(X):
+        return mixed(X, names, known)
+    rows = numbers(X, names).copy()
+    for j, values in known.items():
+        codes = np.trunc(rows[:, j])
+        codes[codes < 0] = np.nan
+        rows[:, j] = np.minimum(codes, len(values))
+    return rows
+
+
+def _is_of_numbers(X: Any) -> bool:
+    """Whether an array-like holds numbers alone."""
+    if isinstance(X, np.ndarray) and X.dtype.kind != "O":
+        return X.dtype.kind in "biuf"
+    return not any(isinstance(value, str) for row in X for value in row)
+
+
+def _dressed(known: Mapping[int, tuple[Any, ...]], frame: Any) -> Any:
+    """A frame of pandas with its categories as such: text and numbers are looked up among those of the model."""
+    import pandas as pd  # the frame is one of it
+
+    made = frame.copy()
+    for j, values in known.items():
+        column = made.iloc[:, j]
+        made.isetitem(j, pd.Categorical(column.where(column.isin(values), None), categories=list(values)))
+    return made
 
 
 def _whole_numbers(X: Any, names: Sequence[str], known: Mapping[int, tuple[int, ...]]) -> FloatArray:
@@ -129,8 +172,13 @@ def as_numbers(rows: FloatArray, known: Mapping[int, tuple[int, ...]]) -> FloatA
     return numbered
 
 
-def _of_frame(categories: Categories, names: Sequence[str], call: Callable[[Any], Any], X: FloatArray) -> Any:
-    """What a model that takes frames of pandas gives to rows of codes."""
+def of_table(call: Callable[[Any], Any], table: Callable[[FloatArray], Any], X: FloatArray) -> Any:
+    """What a model gives to rows of codes, which it takes as another table."""
+    return call(table(X))
+
+
+def _frame(categories: Categories, names: Sequence[str], X: FloatArray) -> Any:
+    """Rows of codes as a frame of pandas."""
     import pandas as pd  # optional: whoever trained on a frame of pandas has it
 
     columns: dict[str, Any] = {}
@@ -140,7 +188,7 @@ def _of_frame(categories: Categories, names: Sequence[str], call: Callable[[Any]
             values = list(categories.values[j])
             known = (X[:, j] >= 0) & (X[:, j] < len(values))
             columns[name] = pd.Categorical.from_codes(np.where(known, X[:, j], -1).astype(np.int64), values)
-    return call(pd.DataFrame(columns))
+    return pd.DataFrame(columns)
 
 
 def of_numbers(known: Mapping[int, tuple[int, ...]], call: Callable[[FloatArray], Any], X: FloatArray) -> Any:

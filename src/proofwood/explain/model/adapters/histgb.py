@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from proofwood.data.kinds import Kind
+from proofwood.explain.model.adapters.categories import of_table
 from proofwood.explain.model.adapters.reading import Adapted, column_names, mixed, numbers
+from proofwood.explain.model.adapters.register import Asked, names_of, register
 from proofwood.explain.model.adapters.sklearn import coded, numbers_of, probabilities_of
 from proofwood.explain.model.forest import (
     DOUBLE,
@@ -27,7 +29,7 @@ from proofwood.explain.model.space import Input
 from proofwood.model.node_table import LEAF, FloatArray
 
 
-def from_hist_gradient_boosting(model: Any, feature_names: Sequence[str] | None) -> Adapted:
+def from_hist_gradient_boosting(model: Any, asked: Asked) -> Adapted:
     """``HistGradientBoostingClassifier`` or ``...Regressor``: a constant start plus the trees in float64.
 
     A sum of 0 is the first class. Missing values and categories that were not seen take the side that each node names.
@@ -44,7 +46,7 @@ def from_hist_gradient_boosting(model: Any, feature_names: Sequence[str] | None)
             trees.append(merged(_tree(predictor, 1 if binary else k, n)))
     start = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
     base = np.array([0.0, start[0]]) if binary else start
-    names = column_names(getattr(model, "feature_names_in_", None), n_columns, feature_names)
+    names = column_names(names_of(model), n_columns, asked.names)
     categorical = model.is_categorical_
     known: dict[int, tuple[Any, ...]] = {}
     order = np.arange(n_columns)
@@ -63,7 +65,8 @@ def from_hist_gradient_boosting(model: Any, feature_names: Sequence[str] | None)
         calls = (partial(numbers_of, model), partial(numbers_of, model))
     else:
         calls = (coded(model), partial(probabilities_of, model))
-    predict, output = (partial(_with_categories, known, call) if known else call for call in calls)
+    table = partial(_with_categories, known) if known else None
+    predict, output = (call if table is None else partial(of_table, call, table) for call in calls)
     forest = Forest(
         trees=tuple(trees),
         base=base,
@@ -74,9 +77,11 @@ def from_hist_gradient_boosting(model: Any, feature_names: Sequence[str] | None)
         takes_missing=np.ones(n_columns, dtype=bool),
         link=link,
         output=None if link is None else output,
+        decision=None if regressor else 1.0,
     )
     read = partial(mixed, names=names, known=known) if known else partial(numbers, names=names)
-    return Adapted(forest, inputs, tuple(Source(int(j)) for j in order), read, predict, output=forest.output)
+    sources = tuple(Source(int(j)) for j in order)
+    return Adapted(forest, inputs, sources, read, predict, output=forest.output, categories=known, table=table)
 
 
 def _link(model: Any, binary: bool, regressor: bool) -> Link | None:
@@ -111,11 +116,16 @@ def _tree(predictor: Any, code: int, n_classes: int) -> ScoredTree:
     )
 
 
-def _with_categories(known: dict[int, tuple[Any, ...]], call: Callable[[Any], Any], X: FloatArray) -> Any:
-    """What the model gives to rows of codes, as rows of categories."""
+def _with_categories(known: dict[int, tuple[Any, ...]], X: FloatArray) -> Any:
+    """Rows of codes as rows of categories."""
     rows = X.astype(object)
     for j, values in known.items():
         table = np.array([*values, np.nan, np.nan], dtype=object)
         codes = np.where(np.isnan(X[:, j]), len(values), np.clip(X[:, j], 0, len(values))).astype(np.int64)
         rows[:, j] = table[codes]
-    return call(rows)
+    return rows
+
+
+register(
+    ("sklearn.HistGradientBoostingClassifier", "sklearn.HistGradientBoostingRegressor"), from_hist_gradient_boosting
+)

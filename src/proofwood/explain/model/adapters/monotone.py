@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.explain.model.steps import FUNCTIONS, Step, probes, through
+from proofwood.explain.model.steps import FUNCTIONS, POWER, Step, probes, through
 from proofwood.model.node_table import FloatArray
 
 NEAR = 1e-7
@@ -79,24 +79,25 @@ def _own(call: Callable[[Any], Any], name: str) -> Step:
 
 def powers(step: Any, k: int, n_columns: int) -> tuple[Step, ...]:
     """Box-Cox as SciPy has it; Yeo-Johnson operation by operation, as SciPy or older releases of scikit-learn do it."""
-    rate = float(step.lambdas_[k])
-    ways = [(Step("boxcox", rate),)] if step.method == "box-cox" else [_yeo_johnson(rate, p) for p in (False, True)]
+    rate = step.lambdas_[k]  # of the type of the rows of training, in which 2 - rate is rounded
+    ways = (
+        [(Step("boxcox", float(rate)),)] if step.method == "box-cox" else [_yeo_johnson(rate, p) for p in (False, True)]
+    )
     scaled = [(*way, *(scaling(step._scaler, k) if step.standardize else ())) for way in ways]
     return _the_one_that_agrees(step, k, n_columns, scaled, positive=step.method == "box-cox")
 
 
-def _yeo_johnson(rate: float, powers: bool) -> tuple[Step, ...]:
+def _yeo_johnson(rate: np.floating[Any], powers: bool) -> tuple[Step, ...]:
     eps = float(np.finfo(np.float64).eps)
 
     def branch(power: float) -> tuple[Step, ...]:
         if powers:
             return Step("add", 1.0), Step("power", power), Step("subtract", 1.0), Step("divide", power)
-        logs = Step("function", name="log1p")
-        return logs, Step("multiply", power), Step("function", name="expm1"), Step("divide", power)
+        return *logs, Step("multiply", power), Step("function", name="expm1", of=POWER), Step("divide", power)
 
-    logs = (Step("function", name="log1p"),)
-    rest = logs if abs(rate) < eps else branch(rate)
-    below = logs if abs(rate - 2) <= eps else branch(2 - rate)
+    logs = (Step("function", name="log1p", of=POWER),)
+    rest = logs if abs(rate) < eps else branch(float(rate))
+    below = logs if abs(rate - 2) <= eps else branch(float(2 - rate))
     turn = Step("multiply", -1.0)
     return (Step("split", below=(turn, *below, turn), rest=rest),)
 

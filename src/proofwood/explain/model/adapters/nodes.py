@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from proofwood.explain.model.forest import Codes, ScoredTree
-from proofwood.model.node_table import LEAF, FloatArray
+from proofwood.explain.model.forest import Codes, ScoredTree, Stack
+from proofwood.model.node_table import LEAF, BoolArray, FloatArray
 
 Edge = tuple[list[int], int]
 """A list of children, and the place in it that a node goes to."""
@@ -71,23 +72,61 @@ class Nodes:
         )
 
 
-def with_gap(tree: ScoredTree, gap: tuple[float, float]) -> ScoredTree:
-    """The tree for rows in which some numbers stand for a missing value: they go where that does.
+def with_gap(stack: Stack, tests: BoolArray, gap: tuple[float, float]) -> Stack:
+    """The trees for rows in which some numbers stand for a missing value: they go where that does.
+
+    One threshold is enough where these numbers are on the default side of it. Else those below, in and above the gap
+    are told apart, by two more tests, which come after all other nodes of the tree.
 
     Parameters
     ----------
-    tree : none of its thresholds is inside the gap, and none of its tests is for categories
-    gap : see :func:`add_with_gap`
+    stack : of the trees
+    tests : (n_nodes,) which tests of thresholds see rows with such numbers; none of their thresholds is inside the gap
+    gap : the number before the first, and the last number, that stand for a missing value
     """
+    below, last = gap
+    threshold, default_low = stack.threshold.copy(), stack.missing_low.copy()
+    stays_low = threshold >= last
+    high = tests & stays_low & ~default_low  # low below the gap, high in it, low up to the threshold
+    low = tests & ~stays_low & default_low  # low up to the threshold, high below the gap, low in it
+    parted = np.flatnonzero((high & (threshold > last)) | (low & (threshold < below)))
+    away = high[parted]
+    cut = threshold[parted]
+    threshold[high], threshold[low & (threshold >= below)] = below, last
+    default_low[parted[~away]] = False
+    sizes, of_tree = np.diff(stack.begins), stack.tree_of[parted]
+    extra = np.bincount(of_tree, minlength=sizes.size) * 2
+    begins = np.concatenate([[0], np.cumsum(sizes + extra)])
+    # places of the old nodes, and of the two new ones of each test that is parted
+    old = np.arange(stack.feature.size) + (begins[:-1] - stack.begins[:-1])[stack.tree_of]
+    nth = np.arange(parted.size) - np.searchsorted(of_tree, of_tree)
+    second = begins[of_tree] + sizes[of_tree] + 2 * nth
+    low_child, high_child = stack.low[parted], stack.high[parted]
 
-    def test(nodes: Nodes, node: int) -> Sides:
-        column, threshold = int(tree.feature[node]), float(tree.threshold[node])
-        return add_with_gap(nodes, column, threshold, gap, bool(tree.missing_low[node]))
+    def placed(values: Any, seconds: Any, thirds: Any) -> Any:
+        found = np.zeros((int(begins[-1]), *values.shape[1:]), dtype=values.dtype)
+        found[old], found[second], found[second + 1] = values, seconds, thirds
+        return found
 
-    return rewritten(tree, test)
+    here = second - begins[of_tree]
+    to_second = stack.high.copy()
+    to_second[parted] = here
+    column = stack.feature[parted]
+    return Stack(
+        begins,
+        placed(stack.feature, column, column),
+        placed(threshold, np.where(away, last, below), np.where(away, cut, last)),
+        placed(stack.low, high_child, low_child),
+        placed(to_second, here + 1, high_child),
+        placed(default_low, away, True),
+        placed(stack.value, 0.0, 0.0),
+        {int(old[node]): codes for node, codes in stack.levels.items()},
+    )
 
 
-def rewritten(tree: ScoredTree, test: Callable[[Nodes, int], Sides]) -> ScoredTree:
+def rewritten(
+    tree: ScoredTree, test: Callable[[Nodes, int], Sides], decided: Callable[[int], bool | None] | None = None
+) -> ScoredTree:
     """The tree with other tests.
 
     Parameters
@@ -95,11 +134,14 @@ def rewritten(tree: ScoredTree, test: Callable[[Nodes, int], Sides]) -> ScoredTr
     tree : ScoredTree
     test : adds what stands for the test of a node; returns the edges that go on where it is low, and where it is high.
         A side without edges is left out
+    decided : whether the test of a node is low in every row, or high; None if neither, or if it is a leaf
     """
     nodes = Nodes(tree.value.shape[1])
     pending: list[tuple[int, list[Edge]]] = [(0, [])]
     while pending:
         node, edges = pending.pop()
+        while decided is not None and (low := decided(node)) is not None:
+            node = int(tree.low[node] if low else tree.high[node])
         join(edges, len(nodes))
         if tree.feature[node] == LEAF:
             nodes.add_leaf(tree.value[node])
@@ -113,38 +155,3 @@ def join(edges: list[Edge], node: int) -> None:
     """Let edges lead to a node."""
     for children, place in edges:
         children[place] = node
-
-
-def add_with_gap(
-    nodes: Nodes, column: int, threshold: float, gap: tuple[float, float], default_low: bool
-) -> tuple[list[Edge], list[Edge]]:
-    """Add the test ``x <= threshold`` of a column some numbers of which stand for a missing value.
-
-    One threshold is enough where these numbers are on the default side of it. Else those below, in and above the gap
-    are told apart.
-
-    Parameters
-    ----------
-    nodes : of the tree
-    column : tested
-    threshold : not inside the gap
-    gap : the number before the first, and the last number, that stand for a missing value
-    default_low : whether a missing value goes low
-
-    Returns
-    -------
-    tuple of two lists
-        The edges to the low and to the high side.
-    """
-    below, last = gap
-    stays_low = threshold >= last
-    tests = [(threshold, default_low)]  # threshold, and whether a missing value goes low
-    if stays_low and not default_low:  # low below the gap, high in it, low up to the threshold
-        tests = [(below, False), (last, True), (threshold, True)] if threshold > last else [(below, False)]
-    elif default_low and not stays_low:  # low up to the threshold, high below the gap, low in it
-        tests = [(threshold, False), (below, False), (last, True)] if threshold < below else [(last, True)]
-    at = [nodes.add(column, *test) for test in tests]
-    if len(at) == 1:
-        return nodes.sides(at[0])
-    nodes.high[at[0]], nodes.high[at[1]] = at[1], at[2]
-    return [(nodes.low, at[0]), (nodes.low, at[2])], [(nodes.low, at[1]), (nodes.high, at[2])]

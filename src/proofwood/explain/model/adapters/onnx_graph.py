@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from proofwood.explain.model.steps import Step, What
+from proofwood.files import permitted, require_room
 from proofwood.model.node_table import FloatArray
 
 ENSEMBLES = ("TreeEnsembleClassifier", "TreeEnsembleRegressor")
@@ -20,11 +21,17 @@ EXPECTED = (
 )
 MOST_BYTES = 2**31 - 1
 """Of a file: more no reader of this format takes."""
-MOST_COLUMNS = 1_000_000
+COLUMN_BYTES = 2**12
+"""About what a column takes in memory, here and in the library that runs the file."""
 FLOAT, DOUBLE_FLOAT = 1, 11
 """Types of tensors, by their numbers in ONNX."""
 OTHER_NUMBERS = (6, 7)
 """Integers: what labels may be cast to."""
+
+
+def most_columns() -> int:
+    """Columns that a file may have, by the memory that they take."""
+    return permitted(MOST_BYTES) // COLUMN_BYTES
 
 
 def loaded(model: Any) -> Any:
@@ -39,8 +46,10 @@ def loaded(model: Any) -> Any:
     path = Path(model)
     if not path.is_file():
         raise ValueError(f"no file {path}: expected an ONNX file")
-    if path.stat().st_size > MOST_BYTES:
-        raise ValueError(f"{path} has {path.stat().st_size} bytes: expected at most {MOST_BYTES}")
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        raise ValueError(f"{path} has {size} bytes: expected at most {MOST_BYTES}, which is all that ONNX holds")
+    require_room(path, 16 * size, size)  # a number takes one byte in the file, and eight in memory
     try:
         proto = onnx.ModelProto()
         proto.ParseFromString(path.read_bytes())
@@ -166,8 +175,13 @@ def _of_inputs(names: list[str], inputs: dict[str, Any]) -> Columns:
         widths.append(shape[1] if shape else 0)
     if len(types) != 1 or not types <= {FLOAT, DOUBLE_FLOAT}:
         raise TypeError(f"inputs of the ONNX file have the types {sorted(types)}: expected all float, or all double")
-    if sum(widths) > MOST_COLUMNS or min(widths) < 0 or len(set(names)) < len(names):
-        raise ValueError(f"the ONNX file has {sum(widths)} columns: expected at most {MOST_COLUMNS}, each once")
+    if min(widths) < 0 or len(set(names)) < len(names):
+        raise ValueError(f"the ONNX file has {sum(widths)} columns: expected each once")
+    if sum(widths) > most_columns():
+        raise ValueError(
+            f"the ONNX file has {sum(widths):,} columns, and {most_columns():,} are permitted: if you trust it, raise "
+            "max_bytes (--max-bytes on the command line)"
+        )
     return Columns(tuple(names), tuple(widths), types.pop())
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from proofwood.explain.model.adapters.nodes import Edge, Nodes, join
-from proofwood.explain.model.adapters.onnx_graph import MOST_COLUMNS
+from proofwood.explain.model.adapters.onnx_graph import most_columns
 from proofwood.explain.model.forest import ScoredTree, merged
+from proofwood.files import require_room
 from proofwood.model.convert import last_rounded_low
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
-MOST_NODES = 20_000_000
-"""Of all trees, and of their leaves' weights."""
+NODE_BYTES = 200
+"""About what a node, or the weight of a leaf, takes in memory."""
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF")
 
 
@@ -49,8 +50,9 @@ class Tests:
         """Read and check them."""
         tree = _whole(attributes, "nodes_treeids")
         n = len(tree)
-        if not 0 < n <= MOST_NODES:
-            raise ValueError(f"the trees of the ONNX file have {n} nodes: expected 1 to {MOST_NODES}")
+        if not n:
+            raise ValueError("the trees of the ONNX file have no node")
+        require_room("the ONNX file", NODE_BYTES * n, 8 * n)
         node, column, yes, no = (
             _whole(attributes, f"nodes_{name}", n) for name in ("nodeids", "featureids", "truenodeids", "falsenodeids")
         )
@@ -65,8 +67,12 @@ class Tests:
         tracks = np.zeros(n, dtype=bool)
         if "nodes_missing_value_tracks_true" in attributes and len(attributes["nodes_missing_value_tracks_true"]):
             tracks = _whole(attributes, "nodes_missing_value_tracks_true", n) != 0
-        if (column[~leaf] < 0).any() or (column[~leaf] >= (width or MOST_COLUMNS)).any():
-            raise ValueError(f"a node tests a column that is none of {width or MOST_COLUMNS}")
+        most = width or most_columns()
+        if (column[~leaf] < 0).any() or (column[~leaf] >= most).any():
+            raise ValueError(
+                f"a node tests a column that is none of {most:,}"
+                + ("" if width else ": if the file has more, raise max_bytes (--max-bytes on the command line)")
+            )
         ids = _ids(tree, node)
         order = np.argsort(ids, kind="stable")
         if (np.diff(ids[order]) == 0).any():
@@ -133,7 +139,8 @@ class Tests:
         tree = _whole(attributes, f"{what}_treeids")
         node, ids = (_whole(attributes, f"{what}_{name}", len(tree)) for name in ("nodeids", "ids"))
         weights = np.asarray(attributes.get(f"{what}_weights", []), dtype=np.float64)
-        if len(weights) != len(tree) or len(tree) > MOST_NODES or not np.isfinite(weights).all():
+        require_room("the ONNX file", NODE_BYTES * len(tree), 8 * len(tree))
+        if len(weights) != len(tree) or not np.isfinite(weights).all():
             raise ValueError(f"{what}_weights has {len(weights)} numbers: expected {len(tree)} that are finite")
         at = _places(self.ids, self.order, _ids(tree, node))
         if (self.yes[at] >= 0).any():

@@ -1,4 +1,4 @@
-"""scikit-learn's trees, forests, bagged and boosted trees as forests of floats.
+"""scikit-learn's trees, forests, boosted trees and isolation forests as forests of floats.
 
 These trees round their inputs to float32 and compare them with float64 thresholds; thresholds are moved up to the last
 float64 that is rounded to the low side (``model.convert.last_rounded_low``).
@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from proofwood.explain.model.adapters.register import SHARES, Asked, register, target_of
+from proofwood.explain.model.adapters.targets import one_target
 from proofwood.explain.model.forest import (
     DOUBLE,
     LINKED,
@@ -39,6 +40,7 @@ def tree_of(
     classes: IntArray | None = None,
     n_classes: int = 0,
     factor: float = 1.0,
+    output: int = 0,
 ) -> ScoredTree:
     """A fitted scikit-learn tree; values are its class shares, or its one value times ``factor``.
 
@@ -47,6 +49,7 @@ def tree_of(
     columns : column of the ensemble that each column of the tree is; the same by default
     classes : class code of the ensemble that each class of the tree is; the same by default
     n_classes : of the ensemble, if ``classes`` are given
+    output : which of its targets
     """
     tree = estimator.tree_
     nodes = tree.__getstate__()["nodes"]
@@ -56,7 +59,7 @@ def tree_of(
         feature = np.where(leaf, LEAF, np.asarray(columns, dtype=np.int64)[np.maximum(feature, 0)])
     # scikit-learn 1.6 may leave a threshold nan where values are missing: no number is at most that
     threshold = np.where(np.isnan(nodes["threshold"]), -np.inf, nodes["threshold"])
-    value = tree.value[:, 0, :] * factor
+    value = tree.value[:, output, : int(np.ravel(tree.n_classes)[output])] * factor
     if classes is not None:
         spread = np.zeros((value.shape[0], n_classes))
         spread[:, classes] = value
@@ -71,25 +74,31 @@ def tree_of(
     )
 
 
-def from_tree(model: Any) -> Forest:
-    """``DecisionTreeClassifier``, ``ExtraTreeClassifier``: the first largest share of the leaf, which is exact."""
-    return replace(from_shares(model), trees=(merged(one_hot(tree_of(model))),), link=None, output=None)
+def from_tree(model: Any, asked: Asked) -> Forest:
+    """``DecisionTreeClassifier``, ``ExtraTreeClassifier``: the first largest share of the leaf, which is exact.
 
-
-def from_shares(model: Any) -> Forest:
-    """The same with the shares of the leaf, which are its probabilities."""
-    _one_output(model)
-    return Forest(
-        trees=(merged(tree_of(model)),),
-        base=np.zeros(model.n_classes_),
-        classes=model.classes_,
+    Or, if that is asked, the shares of the leaf, which are its probabilities.
+    """
+    target = target_of(model, model.n_outputs_, asked.output)
+    classes = _classes(model, target)
+    one = one_target(model, asked.output, classes)
+    tree = tree_of(model, output=target)
+    forest = Forest(
+        trees=(merged(tree if asked.vote in SHARES else one_hot(tree)),),
+        base=np.zeros(len(classes)),
+        classes=classes,
         n_columns=model.n_features_in_,
         noise=0.0,
-        predict=coded(model),
+        predict=coded(one),
         takes_missing=_missing(model, [model]),
-        link=Link(),
-        output=partial(probabilities_of, model),
     )
+    if asked.vote not in SHARES:
+        return forest
+    return replace(forest, link=Link(), output=partial(probabilities_of, one))
+
+
+def _classes(model: Any, target: int) -> npt.NDArray[Any]:
+    return np.asarray(model.classes_ if model.n_outputs_ == 1 else model.classes_[target])
 
 
 def from_regressor(
@@ -100,51 +109,47 @@ def from_regressor(
     base: float = 0.0,
     roundings: int = 0,
     takes_missing: npt.NDArray[np.bool_] | None = None,
+    output: int | None = None,
 ) -> Forest:
     """A model that predicts a base plus the sum of its trees, divided by a constant."""
     start = np.array([base])
+    call = partial(numbers_of, one_target(model, output, NO_CLASSES))
     return Forest(
         trees=tuple(merged(tree) for tree in trees),
         base=start,
         classes=NO_CLASSES,
         n_columns=model.n_features_in_,
         noise=0.0 if len(trees) == 1 and base == 0 else summing_noise(trees, start, DOUBLE, roundings),
-        predict=partial(numbers_of, model),
+        predict=call,
         takes_missing=takes_missing,
         link=Link(divisor=divisor),
-        output=partial(numbers_of, model),
+        output=call,
     )
 
 
-def from_tree_regressor(model: Any) -> Forest:
+def from_tree_regressor(model: Any, asked: Asked) -> Forest:
     """``DecisionTreeRegressor``, ``ExtraTreeRegressor``: the number of the leaf."""
-    _one_output(model)
-    return from_regressor(model, (tree_of(model),), takes_missing=_missing(model, [model]))
+    target = target_of(model, model.n_outputs_, asked.output)
+    tree = tree_of(model, output=target)
+    return from_regressor(model, (tree,), takes_missing=_missing(model, [model]), output=asked.output)
 
 
-def from_forest_regressor(model: Any) -> Forest:
+def from_forest_regressor(model: Any, asked: Asked) -> Forest:
     """``RandomForestRegressor``, ``ExtraTreesRegressor``: the mean of the trees."""
-    _one_output(model)
-    trees = tuple(tree_of(member) for member in model.estimators_)
+    target = target_of(model, model.n_outputs_, asked.output)
+    trees = tuple(tree_of(member, output=target) for member in model.estimators_)
     missing = _missing(model, model.estimators_)
-    return from_regressor(model, trees, divisor=float(len(trees)), takes_missing=missing)
+    divisor = float(len(trees))
+    forest = from_regressor(model, trees, divisor=divisor, takes_missing=missing, output=asked.output)
+    return replace(forest, unordered=_in_threads(model))
 
 
-def from_bagging_regressor(model: Any) -> Forest:
-    """``BaggingRegressor`` of trees, each of which sees some of the columns: the mean of the trees."""
-    trees = []
-    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
-        if not isinstance(member, DecisionTreeRegressor):
-            raise TypeError(
-                f"a BaggingRegressor of {type(member).__name__} cannot be explained: expected decision trees as its "
-                "estimators"
-            )
-        trees.append(tree_of(member, columns=np.asarray(columns)))
-    missing = _missing(model, model.estimators_)
-    return from_regressor(model, tuple(trees), divisor=float(len(trees)), takes_missing=missing)
+def _in_threads(model: Any) -> bool:
+    """Whether trees are added up in the order in which threads are ready with them."""
+    return model.n_jobs not in (None, 1)
 
 
-def from_gradient_boosting_regressor(model: Any) -> Forest:
+def from_gradient_boosting_regressor(model: Any, asked: Asked) -> Forest:
     """``GradientBoostingRegressor``: a constant start plus ``learning_rate`` times the trees."""
     _constant_start(model)
     start = np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32)), dtype=np.float64)
@@ -153,39 +158,7 @@ def from_gradient_boosting_regressor(model: Any) -> Forest:
     return from_regressor(model, trees, base=float(start[0, 0]), roundings=1)
 
 
-def from_ada_boost(model: Any) -> Forest:
-    """``AdaBoostClassifier`` of trees: each votes for its class with its weight, and for the others against it.
-
-    The sums are divided by the sum of the weights; of two classes, the first wins a tie.
-    """
-    n = len(model.classes_)
-    position = {label: code for code, label in enumerate(model.classes_.tolist())}
-    trees, members = [], list(zip(model.estimators_, model.estimator_weights_.tolist(), strict=False))
-    for member, weight in members:
-        if not isinstance(member, DecisionTreeClassifier):
-            raise TypeError(
-                f"an AdaBoostClassifier of {type(member).__name__} cannot be explained: expected decision trees as its "
-                "estimators"
-            )
-        codes = np.array([position[label] for label in member.classes_.tolist()])
-        tree = tree_of(member)
-        voting = one_hot(tree).value
-        value = np.full((len(voting), n), -weight / max(1, n - 1))
-        value[np.arange(len(voting)), codes[voting.argmax(axis=1)]] = weight
-        trees.append(merged(replace(tree, value=value)))
-    base = np.zeros(n)
-    return Forest(
-        trees=tuple(trees),
-        base=base,
-        classes=model.classes_,
-        n_columns=model.n_features_in_,
-        noise=summing_noise(tuple(trees), base, DOUBLE, roundings=2),
-        predict=coded(model),
-        takes_missing=_missing(model, model.estimators_),
-    )
-
-
-def from_isolation_forest(model: Any) -> Forest:
+def from_isolation_forest(model: Any, asked: Asked) -> Forest:
     r"""``IsolationForest``: a row is an anomaly, class -1, if its trees have short paths on average.
 
     The path length of a leaf is its depth plus the mean length in a tree of its rows; the score
@@ -236,91 +209,56 @@ def _mean_path(rows: npt.NDArray[Any]) -> FloatArray:
     return np.where(n <= 1, 0.0, np.where(n == 2, 1.0, 2 * (np.log(more - 1) + np.euler_gamma) - 2 * (more - 1) / more))
 
 
-def from_voting(model: Any, read: Callable[[Any], Forest]) -> Forest:
-    """``VotingClassifier`` or ``VotingRegressor``: the weighted mean of its members' numbers or probabilities.
-
-    A hard vote counts the class of each member, which is one of single trees only.
-
-    Parameters
-    ----------
-    read : the forest of a member
-    """
-    regressor = not hasattr(model, "le_")
-    hard = not regressor and model.voting == "hard"
-    n = 1 if regressor else len(model.classes_)
-    members = list(model.estimators_)
-    given = model._weights_not_none
-    weights = [1.0] * len(members) if given is None else [float(weight) for weight in given]
-    trees: list[ScoredTree] = []
-    base, noise = np.zeros(n), 0.0
-    for member, weight in zip(members, weights, strict=True):
-        forest = _voter(member, read, n, hard=hard)
-        link = Link() if forest.link is None else forest.link
-        factor = weight / link.divisor
-        made = tuple(merged(replace(tree, value=tree.value * factor)) for tree in forest.trees)
-        whole = float(np.abs(base).max()) + sum(float(np.abs(tree.value[tree.leaves]).max()) for tree in made)
-        noise += factor * forest.noise + 2 * link.unit * whole  # of the member, and of what it gives
-        base = base + factor * forest.base
-        trees += made
-    noise = summing_noise(tuple(trees), base, DOUBLE, roundings=8) + (0.0 if hard else noise)
-    output = partial(numbers_of if regressor else probabilities_of, model)
-    return Forest(
-        trees=tuple(trees),
-        base=base,
-        classes=NO_CLASSES if regressor else np.asarray(model.classes_),
-        n_columns=model.n_features_in_,
-        noise=noise,
-        predict=output if regressor else coded(model),
-        takes_missing=_missing(model, members),
-        link=None if hard else Link(divisor=sum(weights)),
-        output=None if hard else output,
-    )
-
-
-def _voter(member: Any, read: Callable[[Any], Forest], n: int, *, hard: bool) -> Forest:
-    """The forest of a member of a vote among ``n`` classes, 1 for a number."""
-    if hard:
-        if not isinstance(member, DecisionTreeClassifier):
-            raise TypeError(f"a hard vote with a {type(member).__name__} cannot be explained: expected decision trees")
-        forest = from_tree(member)
-    else:
-        forest = read(member)
-        if forest.link is None or forest.link.kind != "mean":
-            raise TypeError(
-                f"a vote with a {type(member).__name__} cannot be explained: expected members whose "
-                f"{'predictions' if n == 1 else 'probabilities'} are means or sums over trees"
-            )
-    if not forest.is_regressor and list(forest.classes) != list(range(n)):
-        raise TypeError(f"the {type(member).__name__} of the vote does not know all classes: expected one that does")
-    return forest
-
-
-def from_forest(model: Any, vote: str) -> Forest:
+def from_forest(model: Any, asked: Asked) -> Forest:
     """``RandomForestClassifier``, ``ExtraTreesClassifier``: sums of class shares, or of votes."""
-    _one_output(model)
-    trees = tuple(tree_of(member) for member in model.estimators_)
-    return _voting(
-        model, trees, vote, [(member, None) for member in model.estimators_], _missing(model, model.estimators_)
+    target = target_of(model, model.n_outputs_, asked.output)
+    classes = _classes(model, target)
+    n = len(classes)
+    trees = tuple(tree_of(member, output=target) for member in model.estimators_)
+    one = one_target(model, asked.output, classes)
+    predict: Callable[[FloatArray], IntArray] = coded(one)
+    output: Callable[[FloatArray], FloatArray] = partial(probabilities_of, one)
+    majority = asked.vote == "majority"
+    if majority:
+        trees = tuple(one_hot(tree) for tree in trees)
+        predict = partial(_majority, model.estimators_, target, n)
+        output = partial(_shares_of_votes, model.estimators_, target, n)
+    trees = tuple(merged(tree) for tree in trees)
+    base = np.zeros(n)
+    return Forest(
+        trees=trees,
+        base=base,
+        classes=classes,
+        n_columns=model.n_features_in_,
+        noise=summing_noise(trees, base, DOUBLE, roundings=1),
+        predict=predict,
+        takes_missing=_missing(model, model.estimators_),
+        majority=majority,
+        link=Link(divisor=float(len(trees))),
+        output=output,
+        unordered=_in_threads(model),
     )
 
 
-def from_bagging(model: Any, vote: str) -> Forest:
-    """``BaggingClassifier`` of trees, each of which sees some of the columns and maybe not all classes."""
-    for member in model.estimators_:
-        if not isinstance(member, DecisionTreeClassifier):
-            raise TypeError(
-                f"a BaggingClassifier of {type(member).__name__} cannot be explained: expected decision trees as its "
-                "estimators"
-            )
-    trees, members = [], []
-    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
-        codes = np.asarray(member.classes_, dtype=np.int64)
-        trees.append(tree_of(member, columns=np.asarray(columns), classes=codes, n_classes=len(model.classes_)))
-        members.append((member, np.asarray(columns)))
-    return _voting(model, tuple(trees), vote, members, _missing(model, model.estimators_))
+def _majority(members: list[Any], target: int, n_classes: int, X: FloatArray) -> IntArray:
+    return np.asarray(_votes(members, target, n_classes, X).argmax(axis=1), dtype=np.int64)
 
 
-def from_gradient_boosting(model: Any) -> Forest:
+def _shares_of_votes(members: list[Any], target: int, n_classes: int, X: FloatArray) -> FloatArray:
+    return np.asarray(_votes(members, target, n_classes, X) / len(members))
+
+
+def _votes(members: list[Any], target: int, n_classes: int, X: FloatArray) -> IntArray:
+    votes = np.zeros((X.shape[0], n_classes), dtype=np.int64)
+    rows = np.arange(X.shape[0])
+    given = np.ascontiguousarray(X, dtype=np.float32)
+    for member in members:
+        shares = member.tree_.predict(given).reshape(X.shape[0], member.n_outputs_, -1)[:, target, :n_classes]
+        votes[rows, shares.argmax(axis=1)] += 1
+    return votes
+
+
+def from_gradient_boosting(model: Any, asked: Asked) -> Forest:
     """``GradientBoostingClassifier``: a constant start plus ``learning_rate`` times the trees; ties: second class."""
     n = len(model.classes_)
     n_columns = model.n_features_in_
@@ -333,6 +271,8 @@ def from_gradient_boosting(model: Any) -> Forest:
             code = np.array([1 if binary else k])
             trees.append(merged(tree_of(member, classes=code, n_classes=n, factor=float(model.learning_rate))))
     base = np.array([0.0, start[0]]) if binary else start
+    # loss="exponential" has the logistic function of twice the sum
+    link = Link("logistic", divisor=1.0 if model.loss == "log_loss" else 0.5) if binary else None
     return Forest(
         trees=tuple(trees),
         base=base,
@@ -341,17 +281,20 @@ def from_gradient_boosting(model: Any) -> Forest:
         noise=summing_noise(tuple(trees), base, DOUBLE, roundings=1),
         predict=coded(model),
         ties_low=not binary,
-        link=Link("logistic") if binary and model.loss == "log_loss" else None,
-        output=partial(probabilities_of, model) if binary and model.loss == "log_loss" else None,
+        link=link,
+        output=None if link is None else partial(probabilities_of, model),
+        decision=1.0,
     )
 
 
 def _constant_start(model: Any) -> None:
-    """TypeError if a gradient boosting begins with a model whose predictions depend on the row."""
-    if not isinstance(model.init_, str) and type(model.init_).__name__ not in ("DummyClassifier", "DummyRegressor"):
+    """TypeError if a gradient boosting begins with a model whose predictions depend on the row, or are random."""
+    start = model.init_
+    dummy = type(start).__name__ in ("DummyClassifier", "DummyRegressor")
+    if not isinstance(start, str) and not (dummy and start.strategy not in ("uniform", "stratified")):
         raise TypeError(
-            f"this {type(model).__name__} starts from a {type(model.init_).__name__}, whose scores depend on the "
-            "row: expected init=None or init='zero'"
+            f"this {type(model).__name__} starts from a {type(start).__name__}, whose scores depend on the "
+            "row or are random: expected init=None or init='zero'"
         )
 
 
@@ -391,59 +334,22 @@ def unnamed(call: Callable[[Any], Any], X: Any) -> Any:
         return call(X)
 
 
-def _voting(
-    model: Any, trees: tuple[ScoredTree, ...], vote: str, members: list[tuple[Any, Any]], missing: Any
-) -> Forest:
-    n = len(model.classes_)
-    predict, output = coded(model), partial(probabilities_of, model)
-    if vote == "majority":
-        trees = tuple(one_hot(tree) for tree in trees)
-        predict = partial(_majority, members, n)
-        output = partial(_shares_of_votes, members, n)
-
-    trees = tuple(merged(tree) for tree in trees)
-    base = np.zeros(n)
-    return Forest(
-        trees=trees,
-        base=base,
-        classes=np.asarray(model.classes_),
-        n_columns=model.n_features_in_,
-        noise=summing_noise(trees, base, DOUBLE, roundings=1),
-        predict=predict,
-        takes_missing=missing,
-        majority=vote == "majority",
-        link=Link(divisor=float(len(trees))),
-        output=output,
-    )
-
-
-def _majority(members: list[tuple[Any, Any]], n_classes: int, X: FloatArray) -> IntArray:
-    return np.asarray(_votes(members, n_classes, X).argmax(axis=1), dtype=np.int64)
-
-
-def _shares_of_votes(members: list[tuple[Any, Any]], n_classes: int, X: FloatArray) -> FloatArray:
-    return np.asarray(_votes(members, n_classes, X) / len(members))
-
-
-def _votes(members: list[tuple[Any, Any]], n_classes: int, X: FloatArray) -> IntArray:
-    votes = np.zeros((X.shape[0], n_classes), dtype=np.int64)
-    rows = np.arange(X.shape[0])
-    for member, columns in members:
-        given = X if columns is None else X[:, columns]
-        shares = member.tree_.predict(np.ascontiguousarray(given, dtype=np.float32))
-        codes = shares.reshape(X.shape[0], -1).argmax(axis=1)
-        if columns is not None:
-            codes = np.asarray(member.classes_, dtype=np.int64)[codes]
-        votes[rows, codes] += 1
-    return votes
-
-
 def _missing(model: Any, members: Any) -> npt.NDArray[np.bool_]:
     """Which columns may hold missing values: all, if all trees support them, else none."""
     takes = all(bool(member.__sklearn_tags__().input_tags.allow_nan) for member in members)
     return np.full(model.n_features_in_, takes)
 
 
-def _one_output(model: Any) -> None:
-    if model.n_outputs_ != 1:
-        raise TypeError(f"the {type(model).__name__} has {model.n_outputs_} outputs: explanations are for one target")
+register(
+    ("sklearn.DecisionTreeClassifier", "sklearn.ExtraTreeClassifier"),
+    from_tree,
+    words="tree, forest, GradientBoosting or HistGradientBoosting of scikit-learn (classifier or regressor)",
+    votes=True,
+    outputs=True,
+)
+register(("sklearn.RandomForestClassifier", "sklearn.ExtraTreesClassifier"), from_forest, votes=True, outputs=True)
+register(("sklearn.DecisionTreeRegressor", "sklearn.ExtraTreeRegressor"), from_tree_regressor, outputs=True)
+register(("sklearn.RandomForestRegressor", "sklearn.ExtraTreesRegressor"), from_forest_regressor, outputs=True)
+register("sklearn.GradientBoostingClassifier", from_gradient_boosting)
+register("sklearn.GradientBoostingRegressor", from_gradient_boosting_regressor)
+register("sklearn.IsolationForest", from_isolation_forest, words="IsolationForest")

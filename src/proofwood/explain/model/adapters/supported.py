@@ -1,208 +1,160 @@
-"""Which models can be explained, and which adapter reads each of them."""
+"""Which models can be explained: the families that are known, each a file that registers its readers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import (
-    AdaBoostClassifier,
-    BaggingClassifier,
-    BaggingRegressor,
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    IsolationForest,
-    RandomForestClassifier,
-    RandomForestRegressor,
-    VotingClassifier,
-    VotingRegressor,
+from proofwood.explain.model.adapters import (
+    calibrated,
+    dummy,
+    ensembles,
+    histgb,
+    one_of_several,
+    own,
+    refused,
+    thresholds,
+    wrappers,
 )
-from sklearn.pipeline import Pipeline
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.validation import check_is_fitted
-
-from proofwood.data.kinds import Kind
-from proofwood.estimators.base import ProvedClassifier
-from proofwood.explain.model.adapters import sklearn as from_sklearn
-from proofwood.explain.model.adapters.calibrated import from_calibrated
+from proofwood.explain.model.adapters import pipeline as pipelines
+from proofwood.explain.model.adapters import sklearn as trees_of_sklearn
 from proofwood.explain.model.adapters.catboost import from_catboost
 from proofwood.explain.model.adapters.categories import with_categories
-from proofwood.explain.model.adapters.histgb import from_hist_gradient_boosting
 from proofwood.explain.model.adapters.lightgbm import from_lightgbm
+from proofwood.explain.model.adapters.native_files import FILES
 from proofwood.explain.model.adapters.onnx import from_onnx
-from proofwood.explain.model.adapters.own import from_classifier, from_tables
-from proofwood.explain.model.adapters.pipeline import from_pipeline
 from proofwood.explain.model.adapters.reading import Adapted, plain
+from proofwood.explain.model.adapters.register import Asked, Reader, known, read, register
+from proofwood.explain.model.adapters.targets import one_target
 from proofwood.explain.model.adapters.xgboost import from_xgboost
 from proofwood.explain.model.forest import Forest
-from proofwood.model.ensemble import Ensemble
-from proofwood.model.node_table import NodeTable
 
-SUPPORTED = (
-    "tree, forest, bagged trees, GradientBoosting or HistGradientBoosting of scikit-learn (classifier or regressor), "
-    "AdaBoostClassifier of trees, IsolationForest, VotingClassifier or VotingRegressor of these, a "
-    "CalibratedClassifierCV of one of them with two classes, a classifier or "
-    "regressor of XGBoost, LightGBM or CatBoost, a Booster of the first two, a univariate tree, diagram or ensemble of "
-    "proofwood, a Pipeline that ends with one of these, or an ONNX file of trees"
+FAMILIES = (
+    trees_of_sklearn,
+    histgb,
+    ensembles,
+    calibrated,
+    thresholds,
+    one_of_several,
+    wrappers,
+    dummy,
+    own,
+    pipelines,
+    refused,
 )
+"""Modules that register readers when they are imported."""
 
 
-def adapt(model: Any, vote: str, feature_names: Sequence[str] | None, X: Any = None) -> Adapted:
-    """The adapter's reading of a fitted model; TypeError if it is of no supported kind.
+def adapt(
+    model: Any, vote: str, feature_names: Sequence[str] | None, X: Any = None, output: int | None = None
+) -> Adapted:
+    """The reading of a fitted model; TypeError if it is of no supported kind.
 
-    A ``Forest``, which is what adapters make, is taken as it is. ``vote`` is "auto", "majority", or "shares" where the
-    probabilities matter and not the class alone. ``X`` are rows that the user gives, in which some models look for the
-    names of their categories.
+    A ``Forest``, which is what adapters make, is taken as it is.
+
+    Parameters
+    ----------
+    model : fitted
+    vote : "auto", "majority", or "sure" where the probabilities matter and not the class alone
+    feature_names : names of the columns, if the user gives them
+    X : rows that the user gives, in which some models look for the names of their categories
+    output : which target of a model of several
     """
-    if isinstance(model, Pipeline):
-        inner = adapt(model.steps[-1][1], vote, None)
-        return from_pipeline(model, inner, feature_names)
-    if type(model).__module__.split(".")[0] == "catboost":  # which is not imported unless the model is of it
-        return _catboost(model, vote, feature_names, X)
-    for reader in _READERS:
-        found = reader(model, vote, feature_names)
-        if found is not None:
-            return found
-    raise TypeError(f"cannot explain a {type(model).__name__}: expected a fitted {SUPPORTED}")
+    reading = read(model, Asked(vote, feature_names, X, output))
+    whole = one_target(model, output, reading.core.forest.classes)
+    if reading.direct:
+        return replace(reading.core, model=whole)
+    return pipelines.from_steps(whole, reading, feature_names, X)
 
 
-def _tables(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
-    return from_tables(model, feature_names) if isinstance(model, (NodeTable, Ensemble)) else None
+def register_reader(
+    kinds: type | str | Sequence[type | str], read: Reader, *, votes: bool = False, outputs: bool = False
+) -> None:
+    """Let a function of yours read fitted models of some classes, wherever models are explained.
+
+    Parameters
+    ----------
+    kinds : classes, or their names with that of their library in front, such as ``"sklearn.RandomForestClassifier"``,
+        whatever the modules between are called: so nothing is imported. Subclasses that predict as these do are read
+        too. A class that is read already gets the new reader
+    read : from a fitted model and what is asked of it to its reading: a ``Forest`` of
+        :mod:`proofwood.explain.model.forest`, or, of a model that predicts as another one in it does, what
+        ``asked.read(other)`` returns. Every row that is asked about is first given to the model's own ``predict``, and
+        is not explained where that says another class than the reading
+    votes : whether it answers to ``vote="majority"`` (``asked.vote``); without it such a question is refused
+    outputs : whether it answers to ``output`` (``asked.output``); likewise
+
+    Raises
+    ------
+    TypeError
+        If ``kinds`` are none of these, or ``read`` is not a function.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from proofwood import Explainer, register_reader
+    >>> class Champion:
+    ...     def __init__(self, model):
+    ...         self.model, self.classes_ = model, model.classes_
+    ...
+    ...     def predict(self, X):
+    ...         return self.model.predict(X)
+    >>> register_reader(Champion, lambda model, asked: asked.read(model.model))
+    >>> X, y = load_iris(return_X_y=True)
+    >>> Explainer(Champion(DecisionTreeClassifier(max_depth=2).fit(X, y))).abductive(X[:1]).status
+    'minimal'
+    """
+    register(kinds, read, votes=votes, outputs=outputs)
 
 
-def _forest(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
-    if not isinstance(model, Forest):
-        return None
-    refuse_majority(model, vote)
-    return plain(model, feature_names)
+def _forest(model: Forest, asked: Asked) -> Forest:
+    return model
 
 
-def _onnx(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
+def _onnx(model: Any, asked: Asked) -> Adapted:
     """A path or a ``ModelProto``; the package is not imported for other models."""
-    if isinstance(model, str | Path):
-        if Path(model).suffix.lower() != ".onnx":
-            raise TypeError(f"cannot explain {str(model)!r}: expected a fitted model, or the path of a file *.onnx")
-    elif type(model).__name__ != "ModelProto" or not type(model).__module__.startswith("onnx"):
-        return None
-    refuse_majority(model, vote)
-    return from_onnx(model, feature_names)
+    if isinstance(model, str | Path) and Path(model).suffix.lower() != ".onnx":
+        raise TypeError(f"cannot explain {str(model)!r}: expected a fitted model, or the path of {FILES}")
+    return from_onnx(model, asked.names)
 
 
-def _own(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
-    if not isinstance(model, ProvedClassifier):
-        return None
-    check_is_fitted(model)
-    return from_classifier(model, feature_names)
-
-
-def _hist(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
-    if not isinstance(model, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
-        return None
-    check_is_fitted(model)
-    refuse_majority(model, vote)
-    return from_hist_gradient_boosting(model, feature_names)
-
-
-def _booster(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
+def _booster(model: Any, asked: Asked) -> Adapted:
     """A model of XGBoost or LightGBM; neither is imported unless the model is of it."""
     library = type(model).__module__.split(".")[0]
-    if library not in ("xgboost", "lightgbm") or type(model).__name__ not in (
-        "XGBClassifier",
-        "XGBRegressor",
-        "XGBRFClassifier",
-        "XGBRFRegressor",
-        "LGBMClassifier",
-        "LGBMRegressor",
-        "Booster",
-    ):
-        return None
-    if type(model).__name__ != "Booster":
-        check_is_fitted(model)
-    refuse_majority(model, vote)
-    forest, categories = from_xgboost(model) if library == "xgboost" else from_lightgbm(model)
+    forest, categories = from_xgboost(model, asked.X, asked.output) if library == "xgboost" else from_lightgbm(model)
     if categories is None:
-        return plain(forest, feature_names)
-    return with_categories(forest, categories, feature_names, unknown_missing=library == "lightgbm")
+        adapted = plain(forest, asked.names)
+    else:
+        adapted = with_categories(forest, categories, asked.names, unknown_missing=library == "lightgbm")
+    if type(model).__name__ == "Booster":  # whose own predict gives no classes
+        return replace(adapted, ask=forest.predict, ask_output=forest.output)
+    return adapted
 
 
-def _catboost(model: Any, vote: str, feature_names: Sequence[str] | None, X: Any) -> Adapted:
-    if type(model).__name__ not in ("CatBoostClassifier", "CatBoostRegressor"):
-        raise TypeError(f"cannot explain a {type(model).__name__}: expected a CatBoostClassifier or CatBoostRegressor")
-    check_is_fitted(model)
-    refuse_majority(model, vote)
-    return from_catboost(model, feature_names, X)
+def _catboost(model: Any, asked: Asked) -> Adapted:
+    return from_catboost(model, asked.names, asked.X, asked.output)
 
 
-def _sklearn(model: Any, vote: str, feature_names: Sequence[str] | None) -> Adapted | None:
-    if not isinstance(model, (*_OF_VOTES, *_OF_SUMS)):
-        return None
-    check_is_fitted(model)
-    if not isinstance(model, _OF_VOTES):
-        refuse_majority(model, vote)
-    forest = _forest_of(model, vote)
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None:
-        forest = replace(forest, names=tuple(str(name) for name in names))
-    return plain(forest, feature_names)
-
-
-_OF_VOTES = (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier)
-_OF_SUMS: dict[type, Callable[[Any], Forest]] = {
-    DecisionTreeRegressor: from_sklearn.from_tree_regressor,
-    RandomForestRegressor: from_sklearn.from_forest_regressor,
-    ExtraTreesRegressor: from_sklearn.from_forest_regressor,
-    BaggingRegressor: from_sklearn.from_bagging_regressor,
-    GradientBoostingClassifier: from_sklearn.from_gradient_boosting,
-    GradientBoostingRegressor: from_sklearn.from_gradient_boosting_regressor,
-    AdaBoostClassifier: from_sklearn.from_ada_boost,
-    IsolationForest: from_sklearn.from_isolation_forest,
-    VotingClassifier: lambda model: from_sklearn.from_voting(model, partial(_member, "vote with")),
-    VotingRegressor: lambda model: from_sklearn.from_voting(model, partial(_member, "vote with")),
-    CalibratedClassifierCV: lambda model: from_calibrated(model, partial(_member, "calibration of")),
-}
-
-
-def _forest_of(model: Any, vote: str) -> Forest:
-    if isinstance(model, DecisionTreeClassifier):
-        return from_sklearn.from_shares(model) if vote == "shares" else from_sklearn.from_tree(model)
-    if isinstance(model, BaggingClassifier):
-        return from_sklearn.from_bagging(model, vote)
-    if isinstance(model, _OF_VOTES):
-        return from_sklearn.from_forest(model, vote)
-    return next(read for kind, read in _OF_SUMS.items() if isinstance(model, kind))(model)
-
-
-def _member(whole: str, model: Any) -> Forest:
-    """The forest of a member of a vote, or of what is calibrated, which takes the columns of the whole as they are."""
-    if isinstance(model, DecisionTreeClassifier):
-        return from_sklearn.from_shares(model)
-    adapted = adapt(model, "auto", None)
-    if any(given.kind is not Kind.NUMERIC for given in adapted.inputs) or isinstance(model, Pipeline):
-        raise TypeError(f"a {whole} a {type(model).__name__} of its own columns cannot be explained")
-    return adapted.forest
-
-
-_READERS: tuple[Callable[[Any, str, Sequence[str] | None], Adapted | None], ...] = (
-    _tables,
-    _forest,
-    _onnx,
-    _own,
-    _hist,
+register("proofwood.Forest", _forest)
+register(
+    [f"xgboost.{name}" for name in ("XGBClassifier", "XGBRegressor", "XGBRanker", "XGBRFClassifier", "XGBRFRegressor")],
     _booster,
-    _sklearn,
+    words="a classifier, regressor or ranker of XGBoost, LightGBM or CatBoost, a Booster of the first two",
+    outputs=True,
 )
-"""Asked one after the other: a model, the vote, and names of columns -> its reading, None if it is of another kind."""
+register(("lightgbm.LGBMClassifier", "lightgbm.LGBMRegressor", "lightgbm.LGBMRanker"), _booster)
+register("xgboost.Booster", _booster, fitted=False, outputs=True)
+register("lightgbm.Booster", _booster, fitted=False)
+register(
+    ("catboost.CatBoostClassifier", "catboost.CatBoostRegressor", "catboost.CatBoostRanker"),
+    _catboost,
+    fitted=False,
+    outputs=True,
+)
+register(("builtins.str", "pathlib.Path", "onnx.ModelProto"), _onnx, words=f"the path of {FILES}")
 
-
-def refuse_majority(model: Any, vote: str) -> None:
-    """ValueError if a majority vote is asked of a model whose trees do not vote."""
-    if vote == "majority":
-        raise ValueError(f"vote='majority' is for trees that vote: the trees of a {type(model).__name__} add up scores")
+SUPPORTED = known()
+"""What can be read, in words."""

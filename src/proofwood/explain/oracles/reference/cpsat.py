@@ -49,8 +49,8 @@ class CpsatSearch:
         solver.parameters.cp_model_presolve = False  # with it, cores are wrong: google/or-tools, issue 5141
         solver.parameters.num_workers = 1
         solver.parameters.linearization_level = 2  # slower on easy questions, faster on hard ones
-        if question.seconds is not None:
-            solver.parameters.max_time_in_seconds = question.seconds
+        if (left := question.clock.seconds_left) is not None:
+            solver.parameters.max_time_in_seconds = left
         status = solver.solve(built.model)
         if status == cp_model.UNKNOWN:
             return Verdict()

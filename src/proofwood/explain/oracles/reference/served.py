@@ -95,7 +95,7 @@ class ServedOracle(QuestionOracle):
         AssertionError
             If its answer does not pass :func:`checked`.
         """
-        seconds = question.seconds
+        seconds = question.clock.seconds_left
         try:
             verdict = self._server.ask(question, seconds=None if seconds is None else seconds + GRACE_SECONDS)
         except (ServerTimeout, MemoryError):

@@ -43,7 +43,8 @@ class SmtSearch:
         if key not in self._solvers:
             self._solvers[key] = self._solver(*key)
         solver = self._solvers[key]
-        solver.set("timeout", 2**32 - 1 if question.seconds is None else max(1, math.ceil(1000 * question.seconds)))
+        left = question.clock.seconds_left
+        solver.set("timeout", 2**32 - 1 if left is None else max(1, math.ceil(1000 * left)))
         solver.push()
         for feature in question.fixed:
             columns = self.scores.features[feature]

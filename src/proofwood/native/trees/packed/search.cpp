@@ -109,8 +109,8 @@ void PackedSearch::take_up(Roots& roots, Solver& solver, int depth) {
   for (const auto& [feature, split] : shared_.journal->splits(depth, shared_.table)) {
     if (split.low_side > most || split.high_side > most)
       throw std::invalid_argument("a recorded bound of some rows exceeds the cost of a leaf of all");
-    const auto same = [&, feature = feature, rank = split.rank](u32 test) {
-      return table_.tests[test].feature == feature && table_.tests[test].rank == rank;
+    const auto same = [&, tested = feature, rank = split.rank](u32 test) {
+      return table_.tests[test].feature == tested && table_.tests[test].rank == rank;
     };
     const auto at = std::find_if(root_.tests.begin(), root_.tests.end(), same);
     if (at == root_.tests.end()) continue;  // parts the rows as another test does, whose number is less

@@ -1,0 +1,263 @@
+"""Cells of files without types, read as the values that a model takes.
+
+A text table writes the number 1 and the text "1" alike, and so may a sheet. What is meant is known to the model: a cell
+becomes the one category that is written so, or a number, or stays a text. What may be meant otherwise is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from proofwood.data.kinds import Taken
+from proofwood.exceptions import DataError
+
+MISSING_MARKS = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "-", "."})
+"""What stands for a gap between numbers, in lower case."""
+GAPS = frozenset({"", "na", "#n/a", "n/a", "<na>", "nan", "-nan", "null", "none", "nat"})
+"""Texts that libraries read as a missing value, or write for one, in lower case."""
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_TYPES = "Files of Parquet or Arrow keep the types of values"
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A table, with the cells of its columns as they are written.
+
+    Parameters
+    ----------
+    frame : typed by what the cells look like
+    path : of the file
+    written : names of columns -> these columns as text, of a file without types; None of one whose columns have types
+    """
+
+    frame: pl.DataFrame
+    path: Path
+    written: Callable[[Sequence[str]], pl.DataFrame] | None = None
+
+    def taken(self, takes: Mapping[str, Taken]) -> pl.DataFrame:
+        """The table, some of its columns read as a model takes them.
+
+        Parameters
+        ----------
+        takes : by the name of a column; others are typed by what their cells look like
+
+        Raises
+        ------
+        DataError
+            If a cell is not what the model takes, or may be meant in several ways; the message names column and row.
+        """
+        if self.written is None:
+            return self.frame
+        types = self.frame.schema
+        takes = {name: taken for name, taken in takes.items() if name in types}
+        numbers = {name for name, one in takes.items() if not one.values and not one.text}
+        asked = [name for name in takes if name not in numbers or types[name] == pl.String]
+        return self.frame.with_columns(
+            [_read(column, takes[column.name], self.path) for column in self.written(asked).get_columns()]
+        )
+
+
+def as_numbers(column: pl.Series) -> pl.Series | None:
+    """Texts as integers, floats or truth values, padded or not, marks such as ``?`` for gaps; None if one is no such.
+
+    Truth values are true and false in any case.
+    """
+    bare = column.str.strip_chars()
+    gap = bare.is_null() | bare.str.to_lowercase().is_in(list(MISSING_MARKS))
+    given = bare.filter(~gap)
+    kept = pl.select(pl.when(~gap).then(bare).alias(column.name)).to_series()
+    for dtype in (pl.Int64, pl.Float64):
+        if given.cast(dtype, strict=False).null_count() == 0:
+            return kept.cast(dtype)
+    if given.str.to_lowercase().is_in(["true", "false"]).all():
+        return (kept.str.to_lowercase() == "true").alias(column.name)
+    return None
+
+
+def _read(cells: pl.Series, taken: Taken, path: Path) -> pl.Series:
+    """A column as the model takes it: of texts, or of a sheet, whose numbers are such."""
+    if cells.dtype != pl.String:
+        texts = [value for value in taken.values if isinstance(value, str)]
+        if len(texts) == len(taken.values) > 0 and cells.null_count() < len(cells):
+            raise DataError(
+                f"{path}: column {cells.name!r} holds values of type {cells.dtype}, and the categories of the model "
+                f"are texts, such as {texts[0]!r}: format the column as text"
+            )
+        return cells
+    values = [value for value in taken.values if not _absent(value)]
+    if values:
+        return _Categories(values, cells, path, gaps=len(values) < len(taken.values)).read()
+    if taken.text:
+        return cells
+    found = as_numbers(cells)
+    if found is None:
+        raise _no_number(cells, path)
+    return found
+
+
+def _no_number(cells: pl.Series, path: Path) -> DataError:
+    """The error about a column of numbers in which a cell is none."""
+    words = [text for text in cells if text is not None and text.strip().lower() not in MISSING_MARKS]
+    text = next(text for text in words if pl.Series([text.strip()]).cast(pl.Float64, strict=False).null_count())
+    comma = _NUMBER.fullmatch(text.strip().replace(",", ".", 1))
+    return DataError(
+        f"{_where(cells, text, path)}, where the model takes numbers: "
+        + ("write decimals with a point" if comma else "write a number, and leave the cell empty where there is none")
+    )
+
+
+def _where(cells: pl.Series, text: str, path: Path) -> str:
+    return f"{path}: column {cells.name!r} holds {text!r} in row {cells.to_list().index(text)}"
+
+
+class _Categories:
+    """The categories of a column, whether it has gaps beside them, and the cells that are looked up among them."""
+
+    def __init__(self, values: Sequence[Any], cells: pl.Series, path: Path, *, gaps: bool) -> None:
+        self.values = [
+            value.item() if isinstance(value, np.generic) and not _is_date(value) else value for value in values
+        ]
+        self.cells, self.path = cells, path
+        self.texts = {value for value in self.values if isinstance(value, str)}
+        if "" in self.texts:
+            self._require_quotes(gaps=gaps)
+        self.near: dict[Any, str] = {}
+        for text in sorted(self.texts):
+            self.near.setdefault(_said(text, comma=True), text)
+        self.others: dict[Any, Any] = {}
+        for value in self.values:
+            self.others |= dict.fromkeys(_keys_of(value), value)
+
+    def read(self) -> pl.Series:
+        """The cells as categories of the model, and those that are none as values of the same type."""
+        name, written = self.cells.name, self.cells.to_list()
+        found = {text: self._meant(text) for text in dict.fromkeys(written) if text is not None}
+        values = [None if text is None else found[text] for text in written]
+        kinds = {type(value) for value in (*found.values(), *self.values) if value is not None}
+        if str in kinds and len({type(value) for value in found.values()}) > 1:
+            raise DataError(
+                f"{self.path}: the model has texts and values of other types among the categories of the column "
+                f"{name!r}, and no table holds both: give the rows to Explainer in Python, in a frame of pandas"
+            )
+        if any(map(_is_date, found.values())):
+            return pl.Series(name, np.array(values, dtype="M8[ns]"))
+        if any(isinstance(value, str) for value in found.values()):
+            return pl.Series(name, values, dtype=pl.String)
+        dtype = pl.Boolean if kinds == {bool} else pl.Float64 if float in kinds else pl.Int64
+        try:
+            return pl.Series(name, values, dtype=dtype)
+        except (OverflowError, TypeError):
+            largest = max(found, key=lambda text: abs(found[text] or 0))
+            raise self._refused(largest, "a whole number beyond 64 bits", _TYPES) from None
+
+    def _require_quotes(self, *, gaps: bool) -> None:
+        """Refuse empty cells that may be a text or a missing value, where not some have quotes and others have none."""
+        quoted, empty = bool((self.cells == "").any()), self.cells.null_count() > 0
+        if empty == quoted or (quoted and not gaps):
+            return
+        cells = 'cells of "" alone' if quoted else "empty cells"
+        raise DataError(
+            f"{self.path}: column {self.cells.name!r} has {cells}, which may be missing values or the category '' of "
+            f'the model: write the category as "", and leave the cell empty where a value is missing. {_TYPES}'
+        )
+
+    def _meant(self, text: str) -> Any:
+        """The value that a cell stands for; None for a missing one."""
+        said = _said(text)
+        other = self.others.get(said)
+        if text in self.texts:
+            if other is not None:
+                raise self._refused(text, f"which the model knows as a text and as {other!r}", _TYPES)
+            return text
+        if other is not None:
+            return other
+        if self.texts:
+            return self._unknown_text(text)
+        if text.strip().lower() in MISSING_MARKS:
+            return None
+        kind, value = said
+        if any(kind == known for known, _ in self.others) and not all(isinstance(one, bool) for one in self.values):
+            return value  # a category of the same type that the model does not know
+        shown = ", ".join(str(value) for value in self.values[:5]) + (", ..." if len(self.values) > 5 else "")
+        raise self._refused(
+            text, f"and the categories of the model are {shown}", "write one of these, or a value of their type"
+        )
+
+    def _unknown_text(self, text: str) -> str:
+        """A text that is no category of the model, unless it may be meant as something else."""
+        twin = self.near.get(_said(text, comma=True))
+        if twin is not None:
+            raise self._refused(
+                text,
+                f"which is no category of the model, and may be meant as {twin!r}",
+                f"write it as the model has it. {_TYPES}, if it is another one",
+            )
+        if text.strip().lower() in GAPS:
+            raise self._refused(
+                text,
+                "which is no category of the model, and may stand for a missing value",
+                f"leave the cell empty, without quotes, where a value is missing. {_TYPES}, if it is a category",
+            )
+        return text
+
+    def _refused(self, text: str, why: str, todo: str) -> DataError:
+        return DataError(f"{_where(self.cells, text, self.path)}, {why}: {todo}")
+
+
+Key = tuple[str, Any]
+"""What a cell says: the kind of a value, and the value."""
+
+
+def _keys_of(value: Any) -> Sequence[Key]:
+    """What a cell may say to stand for a value that is no text; 0 and 1 stand for false and true."""
+    if isinstance(value, bool):
+        return [("truth", value), ("number", int(value))]
+    if isinstance(value, int | float):
+        return [("number", value), *([("truth", bool(value))] if value in (0, 1) else [])]
+    moment = _moment(value) if _is_date(value) and getattr(value, "tzinfo", None) is None else None
+    return [] if moment is None else [("moment", moment)]
+
+
+def _said(text: str, *, comma: bool = False) -> Key:
+    """What a cell says, whatever the way in which it is written; with ``comma``, a decimal comma is a point."""
+    bare = text.strip()
+    if bare.lower() in ("true", "false"):
+        return "truth", bare.lower() == "true"
+    number = bare.replace(",", ".", 1) if comma else bare
+    if _NUMBER.fullmatch(number):
+        return "number", _number(number)
+    moment = _moment(bare) if _DAY.match(bare) else None
+    return ("text", bare) if moment is None else ("moment", moment)
+
+
+def _number(text: str) -> int | float:
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+
+
+def _moment(value: Any) -> Any:
+    """A day or a moment without a zone to the nanosecond; None if it is none."""
+    try:
+        return np.datetime64(value, "ns")
+    except (ValueError, OverflowError):
+        return None
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) and not _is_date(value) else value
+
+
+def _is_date(value: Any) -> bool:
+    return isinstance(value, date | np.datetime64)
+
+
+def _absent(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)

@@ -1,0 +1,267 @@
+"""The search for the best set in its stages: a first set, tests of good trees, and the proof.
+
+On a large table trees come first, of some of its rows: a set of their tests is known before all rows are prepared.
+
+No stage has a limit of its own that ends the whole: what one does not finish, the next goes on with, until the time
+limit of the user or the proof.
+
+Where tests are cuts of few columns, the proof is one search over boxes, whose bound rises all the time. Otherwise it is
+a search over sets, which has a bound while it runs if it is made below *cut-offs that rise*: a search that looks only
+for sets below a cut-off rules out more than one that looks for sets below the best known, and if there is none, the
+cut-off is a lower bound. Each cut-off takes several times as long as the one before, so that all of them together take
+little longer than the last, the best error known.
+"""
+
+from __future__ import annotations
+
+import math
+
+from proofwood.engines.bdd.subset.native import Answer, Prepared
+from proofwood.engines.bdd.subset.tree_tests import is_large, start_of_trees
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, TIME, code_of, completed, raise_ended
+from proofwood.engines.run import Clock
+from proofwood.parallel.search_file import SearchFile
+from proofwood.result import Limits, Progress, ProgressEvent
+
+_EASY = 0.5
+"""Seconds of a first search over sets without any cut-off."""
+_FIRST, _LEAST, _MOST = 0.2, 0.05, 0.25
+"""The first cut-off, and the least and most that one rises, as shares of the best error known."""
+_COSTS_MORE = 4.0
+"""How many times as long as the one before a cut-off should take."""
+_LANDING, _NEAR = 0.8, 0.9
+"""Shares of the best error known: one that is a cut-off itself, and one from which on the best error is the next."""
+_PATIENCE = 10.0
+"""How many times as long as the one before a cut-off may take; the first has as long as the first search. Where a small
+cut-off takes long, a large one does not take much longer, and the search is made without any."""
+_TREES = 0.1, 3.0
+"""Share of the time left for trees whose tests make a first set, and most seconds."""
+
+
+def searched(
+    prepared: Prepared,
+    size: int,
+    below: int,
+    limits: Limits,
+    progress: Progress | None,
+    checkpoint: SearchFile | None,
+    *,
+    any_set: bool,
+) -> Answer:
+    """What one native search for the best set below ``below`` would tell, or better bounds if it is stopped.
+
+    With a checkpoint there is one search, which goes on where an earlier one was stopped. ``any_set``: every set is of
+    interest, so that those which other engines know are worth looking at.
+    """
+    clock = Clock(limits)
+    if checkpoint is not None or not prepared.options.greedy:
+        by_boxes = checkpoint is None and prepared.by_boxes(size)
+        how: Answer = {"boxes": True} if by_boxes else {}
+        found = prepared.run(size, below, limits, _of_sets(progress, prepared, below), how, checkpoint)
+        greedy = prepared.options.greedy and not prepared.options.lexicographic
+        of_itself = by_boxes or (greedy and found.get("upper") == found.get("greedy_upper"))
+        return found | {"canonical": bool(found.get("done")) and of_itself}
+    first: Answer = {"prepared": False, "seconds": 0.0}
+    states: list[_State] = []
+    trees_first = any_set and prepared.options.trees and size > 0 and is_large(prepared.rows)
+    try:
+        # Over boxes, random sets come beside the proof.
+        more: Answer = {"greedy_only": True} | ({"restarts": 0} if prepared.by_boxes(size) else {})
+        if trees_first:
+            first["start"], stopped_by = start_of_trees(prepared.rows, size, Limits(clock.share(*_TREES)))
+            raise_ended(stopped_by)
+            more |= {"starts": [list(first["start"])], "starts_first": True}
+        first |= prepared.run(size, below, clock.left(), _of_sets(progress, prepared, below), more)
+        if not first["prepared"] or first["stopped"]:
+            return first | {"canonical": False}
+        states.append(_State(prepared, size, below, clock, progress, first, took_trees=trees_first))
+        states[0].work(any_set)
+    except ENDED as error:  # between two native calls: what is known stands
+        known = states[0].answer if states else first
+        return known | {"stopped": code_of(error), "canonical": False}
+    return states[0].answer
+
+
+def _of_sets(progress: Progress | None, prepared: Prepared, below: int) -> Progress | None:
+    """``progress``, called once there is a set."""
+    if progress is None:
+        return None
+    most = below + prepared.rows.unavoidable
+    return lambda event: progress(event) if event.objective < most else None
+
+
+class _State:
+    """The answer so far, and how to go on.
+
+    Parameters
+    ----------
+    below : avoidable error under which sets are of interest
+    first : what the search for a first set told
+    took_trees : whether that began with the tests of trees
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        size: int,
+        below: int,
+        clock: Clock,
+        progress: Progress | None,
+        first: Answer,
+        *,
+        took_trees: bool = False,
+    ) -> None:
+        self.took_trees = took_trees
+        self.prepared, self.size, self.below, self.clock, self.progress = prepared, size, below, clock, progress
+        self.answer = first | {"canonical": False}
+        self.ended = False
+        self.steps: list[tuple[int, float]] = []  # cut-offs that were done, and their seconds
+
+    @property
+    def upper(self) -> int:
+        """Least error known."""
+        return int(self.answer["upper"])
+
+    @property
+    def lower(self) -> int:
+        """Error that no set is below."""
+        return int(self.answer["lower"])
+
+    @property
+    def greedy_is_best(self) -> bool:
+        """Whether the greedy set is as good as any that is known."""
+        options = self.prepared.options
+        return self.upper == int(self.answer["greedy_upper"]) and not options.lexicographic
+
+    def work(self, any_set: bool) -> None:
+        """Work until the best set is proved, or the time is over."""
+        if self.upper <= 0:
+            self._end(done=True, stopped=0, canonical=self.greedy_is_best)
+            return
+        if self.prepared.by_boxes(self.size):
+            if any_set:
+                self._take_trees()
+            if not self.ended:
+                self._by_boxes()
+            return
+        code = self.prepared.near_pairs(self.size, self.clock.left())  # once, and in the time of no stage
+        if code:
+            self._end(done=False, stopped=code)
+            return
+        if not self.prepared.options.deepening or self.size < 3:
+            self._below(self.upper, self.clock.left(), last=True)
+            return
+        self._below(self.upper, self._at_most(_EASY))
+        if any_set and not self.ended:
+            self._take_trees()
+        while not self.ended:
+            self._climb()
+
+    # ------------------------------------------------------------------------------------------------ first sets
+
+    def _take_trees(self) -> None:
+        """A set of the tests of good trees, completed and improved."""
+        if self.took_trees or not self.prepared.options.trees or self.size < 2:
+            return
+        start, stopped_by = start_of_trees(self.prepared.rows, self.size, self._at_most(self.clock.share(*_TREES)))
+        raise_ended(stopped_by)
+        if not start:
+            return
+        more = {"greedy_only": True, "greedy": False, "starts": [list(start)]}
+        found = self._run(self.upper, self.clock.left(), more)
+        if found["stopped"]:
+            self._end(done=False, stopped=found["stopped"])
+
+    # ------------------------------------------------------------------------------------------------ proofs
+
+    def _by_boxes(self) -> None:
+        """One search to the end. Of equally good sets it finds the first, unless the greedy one is kept."""
+        keep = not self.answer["has_set"] or self.greedy_is_best
+        cut = self.upper if keep else self.upper + 1
+        found = self._run(cut, self.clock.left(), {"boxes": True, "greedy": False})
+        self._end(done=found["done"], stopped=found["stopped"], canonical=found["done"])
+
+    def _climb(self) -> None:
+        """One cut-off."""
+        cut, began = self._next(), self.clock.seconds
+        if cut >= self.upper:
+            self._below(cut, self.clock.left(), last=True)
+            return
+        most = max(_EASY, _PATIENCE * self.steps[-1][1]) if self.steps else _EASY
+        if self._below(cut, self._at_most(most)):
+            self.steps.append((cut, self.clock.seconds - began))
+        else:
+            self.steps.append((self.upper, math.inf))
+
+    def _below(self, cut: int, limits: Limits, *, last: bool = False) -> bool:
+        """Search for a set below ``cut``; whether that was done. ``last``: there is nothing to do after it."""
+        found = self._run(cut, limits, {"greedy": False, "enough": self.lower})
+        of_all = bool(found["done"] and (found["has_set"] or cut >= self.upper))
+        stopped = found["stopped"]
+        if of_all or last or (stopped and (stopped != TIME or self.clock.over)):
+            self._end(done=of_all, stopped=stopped, canonical=of_all and self.greedy_is_best)
+        return bool(found["done"])
+
+    def _next(self) -> int:
+        upper = self.upper
+        if not self.steps:
+            cut = math.ceil(_FIRST * upper)
+        else:
+            before, seconds = self.steps[-1]
+            rise = _MOST * upper
+            if len(self.steps) > 1 and seconds > self.steps[-2][1]:
+                earlier, sooner = self.steps[-2]
+                rise = (before - earlier) * math.log(_COSTS_MORE) / math.log(seconds / sooner)
+            cut = before + math.ceil(min(max(rise, _LEAST * upper), _MOST * upper)) if seconds < math.inf else upper
+            if before < _LANDING * upper <= cut < upper:
+                cut = math.ceil(_LANDING * upper)
+        return upper if cut >= _NEAR * upper else max(cut, self.lower + 1)
+
+    # ------------------------------------------------------------------------------------------------ what is known
+
+    def _at_most(self, seconds: float) -> Limits:
+        left = self.clock.seconds_left
+        return Limits(seconds if left is None else min(seconds, left), self.clock.limits.threads)
+
+    def _run(self, cut: int, limits: Limits, more: Answer) -> Answer:
+        """One native search below ``cut``, of which all is taken up that it tells."""
+        offset, unavoidable = self.clock.seconds, self.prepared.rows.unavoidable
+
+        def report(event: ProgressEvent) -> None:
+            upper, lower = self._known(int(event.objective) - unavoidable, int(event.lower_bound) - unavoidable, cut)
+            if self.progress is not None and (self.answer["has_set"] or upper < self.below):
+                self.progress(ProgressEvent(event.seconds + offset, upper + unavoidable, lower + unavoidable))
+
+        found = self.prepared.run(self.size, cut, limits, report, more)
+        if not found["prepared"]:
+            raise_ended(STOPPED_BY[found["stopped"]])
+            return found | {"done": False, "has_set": False}
+        stops: list[str] = []
+        before = self.answer
+        completed(lambda: self._take_up(before, found, cut, offset), stops)
+        raise_ended(stops[0] if stops else None)
+        return found
+
+    def _known(self, upper: int, lower: int, cut: int) -> tuple[int, int]:
+        """Best error and bound, from those of a search below ``cut``."""
+        known = min(upper, self.upper) if upper < cut else self.upper
+        return known, min(max(self.lower, lower), known)
+
+    def _take_up(self, before: Answer, found: Answer, cut: int, offset: float) -> None:
+        """All of it at once, so that Ctrl-C leaves nothing half done; the same if it is done twice."""
+        self.answer = before
+        upper, lower = self._known(int(found["upper"]), int(found["lower"]), cut)
+        events = [(seconds + offset, *self._known(u, low, cut)) for seconds, u, low in found["trace"]]
+        self.answer = before | {
+            "upper": upper,
+            "lower": lower,
+            "has_set": before["has_set"] or found["has_set"],
+            "set": found["set"] if found["has_set"] else before["set"],
+            "trace": [*before["trace"], *events],
+            "counters": {name: count + before["counters"][name] for name, count in found["counters"].items()},
+        }
+
+    def _end(self, *, done: bool, stopped: int, canonical: bool = False) -> None:
+        lower = max(self.lower, self.upper) if done else self.lower
+        self.answer = self.answer | {"done": done, "stopped": stopped, "lower": lower, "canonical": canonical}
+        self.ended = True

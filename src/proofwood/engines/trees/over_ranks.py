@@ -1,0 +1,34 @@
+"""Trees over rows as ranks: the thresholds between two ranks are the tests of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from proofwood.model.node_table import LEAF, NodeTable
+from proofwood.problem.objectives import TreeCost
+from proofwood.problem.problem import TreeProblem
+from proofwood.problem.ranked import RankedRows
+
+
+def tree_problem(rows: RankedRows, *, depth: int, error_price: int = 1, leaf_price: int = 0) -> TreeProblem:
+    """Trees of up to ``depth`` over the ranks of ``rows``; results count integer weight."""
+    return TreeProblem(
+        X=rows.ranks.astype(np.float64),
+        codes=rows.codes,
+        weights=rows.weights,
+        n_classes=rows.n_classes,
+        cost=TreeCost(total=rows.total, unit=Fraction(1), error_price=error_price, leaf_price=leaf_price),
+        max_depth=depth,
+        kept=np.arange(rows.n_rows),
+    )
+
+
+def over_tests(rows: RankedRows, table: NodeTable) -> NodeTable:
+    """A tree over the ranks as the same tree over the tests, each tested at 0.5."""
+    inner = table.feature != LEAF
+    cuts = np.floor(np.nan_to_num(table.threshold)).astype(np.int64)
+    tests = np.where(inner, rows.offsets[np.maximum(table.feature, 0)] + cuts, LEAF)
+    return replace(table, feature=tests.astype(np.int64), threshold=np.where(inner, 0.5, np.nan))

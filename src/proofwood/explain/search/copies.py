@@ -1,0 +1,209 @@
+"""Two copies of an ensemble, in each of which one feature has one value, as contests that one class must all win.
+
+A row of the other columns gets one class from the first copy and another from the second iff it wins several contests
+at once: in each copy the class must come before all others. What trees say in which both values reach the same leaves
+cancels in the sum of the two leads, which therefore is bounded, and asked about, by the other trees alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from proofwood.engines.run import Clock
+from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.oracles.oracle import UNKNOWN, Answer
+from proofwood.explain.oracles.searches import SearchOracle
+from proofwood.memory import require
+from proofwood.model.node_table import BoolArray, IntArray
+
+Cells = tuple[int, ...]
+"""A cell for each column of a feature."""
+
+
+class Copies:
+    """An ensemble, and the columns of a feature.
+
+    Parameters
+    ----------
+    scores : the ensemble
+    columns : of the feature
+    """
+
+    def __init__(self, scores: ScoreModel, columns: tuple[int, ...]) -> None:
+        self.scores, self.columns = scores, list(columns)
+        owner = np.zeros(scores.n_columns, dtype=np.int64)
+        owner[self.columns] = 1
+        self.leaf_of = np.repeat(np.arange(len(scores.scores)), np.diff(scores.needs_of))
+        self.tree_of = np.repeat(np.arange(scores.n_trees), np.diff(scores.leaves_of))
+        own = owner[scores.column_of[scores.needs >> 1]] == 1
+        self._own = np.flatnonzero(own)
+        self.needs = scores.needs[~own]
+        sizes = np.bincount(self.leaf_of[~own], minlength=len(scores.scores))
+        self.needs_of = np.concatenate([[0], np.cumsum(sizes)])
+        least, most = scores.clauses_about(owner)
+        with_literals = [clause for clause in scores.clauses if clause]
+        self.joined = bool((least < most).any())
+        """Whether what the columns can be depends on other columns."""
+        self.elsewhere = [with_literals[at] for at in np.flatnonzero(most == 0).tolist()]
+        self.own_clauses = [with_literals[at] for at in np.flatnonzero(least < most).tolist()]
+        alone = tuple(with_literals[at] for at in np.flatnonzero(least == 1).tolist())
+        self._alone = replace(scores, clauses=alone)
+
+    def possible(self, cells: Cells) -> bool:
+        """Whether the columns can be these together."""
+        return self._alone.meets_clauses(self._row(cells))
+
+    def reached(self, cells: Cells) -> BoolArray:
+        """(n_leaves,) leaves that rows of these cells may reach."""
+        row = self._row(cells)
+        found = np.ones(len(self.scores.scores), dtype=bool)
+        found[self.leaf_of[self._own[~self.scores.holds(self.scores.needs[self._own], row)]]] = False
+        return found
+
+    def clauses(self, cells: Cells) -> Iterator[tuple[int, ...]]:
+        """What clauses about the feature and other columns ask of those."""
+        row = self._row(cells)
+        for clause in self.own_clauses:
+            literals = np.array(clause, dtype=np.int64)
+            own = np.isin(self.scores.column_of[literals >> 1], self.columns)
+            if not self.scores.holds(literals[own], row).any():
+                yield tuple(literals[~own].tolist())
+
+    def _row(self, cells: Cells) -> IntArray:
+        row = np.zeros(self.scores.n_columns, dtype=np.int64)
+        row[self.columns] = cells
+        return row
+
+
+class TwoCopies:
+    """The two copies.
+
+    Parameters
+    ----------
+    of : the ensemble
+    one, other : cells of the feature in the two copies
+    """
+
+    def __init__(self, of: Copies, one: Cells, other: Cells) -> None:
+        self.of, self.scores, self.cells = of, of.scores, (one, other)
+        self._reached = of.reached(one), of.reached(other)
+        differing = np.zeros(self.scores.n_trees, dtype=bool)
+        differing[of.tree_of[self._reached[0] != self._reached[1]]] = True
+        self._differing = differing
+        apart = differing[of.tree_of]
+        self._apart = [np.flatnonzero(reached & apart) for reached in self._reached]
+        self._together = np.flatnonzero(self._reached[0] & ~apart)
+
+    @property
+    def same(self) -> bool:
+        """Whether every tree has the same leaves in both copies, so that no class can differ."""
+        return not self._differing.any()
+
+    def able(self, more: int, clock: Clock) -> list[tuple[int, int]]:
+        """Pairs of classes that the two copies may have, by the best leaves of the trees that differ.
+
+        Parameters
+        ----------
+        more : by which each class must come before others beyond what is needed
+        clock : Stopped is raised once it is over
+        """
+        n, scores = self.scores.n_classes, self.scores.scores
+        most = np.zeros((n, n), dtype=np.int64)  # of what the first class gains on the second, and they on each other
+        starts = [self._starts(part) for part in self._apart]
+        for first in range(n):
+            clock.check()
+            for part, begins, sign in zip(self._apart, starts, (1, -1), strict=True):
+                lead = sign * (scores[part, first][:, np.newaxis] - scores[part])
+                most[first] += np.maximum.reduceat(lead, begins, axis=0).sum(axis=0)
+        able = [(first, second) for first in range(n) for second in range(n) if first != second]
+        return [pair for pair in able if most[pair] >= self._least(*pair) + 2 * more]
+
+    def differ(self, low: IntArray, high: IntArray, first: int, second: int, more: int, clock: Clock) -> Answer:
+        """Whether a row within some cells has one class in the first copy and another one in the second.
+
+        Parameters
+        ----------
+        low, high : (n_columns,) least and greatest cells; those of the feature make no difference
+        first, second : the classes
+        more : by which each must come before others beyond what is needed
+        clock : of the question
+        """
+        low, high = low.copy(), high.copy()
+        low[self.of.columns] = high[self.of.columns] = self.cells[0]
+        if clock.over:
+            return UNKNOWN
+        oracle = self._cancelled(first, second)
+        answer = oracle.ask_contests(
+            low, high, 0, [(1, self._least(first, second) + 2 * more)], seconds=clock.seconds_left
+        )
+        if answer.witness is None or clock.over:
+            return answer if answer.witness is None else UNKNOWN
+        oracle, leads = self._contests(first, second)
+        return oracle.ask_contests(
+            low, high, 0, [(1 + at, lead + more) for at, lead in enumerate(leads)], seconds=clock.seconds_left
+        )
+
+    # ------------------------------------------------------------------------------------------------------- ensembles
+
+    def _least(self, first: int, second: int) -> int:
+        """Least sum of the two leads with which the classes may be these."""
+        return self.scores.threshold_of_win(first, second) + self.scores.threshold_of_win(second, first)
+
+    def _cancelled(self, first: int, second: int) -> SearchOracle:
+        """The sum of the two leads, as one contest of class 0."""
+        gains = [
+            sign * (self.scores.scores[part, second] - self.scores.scores[part, first])
+            for part, sign in zip(self._apart, (1, -1), strict=True)
+        ]
+        values = np.zeros((sum(map(len, gains)), 2), dtype=np.int64)
+        values[:, 1] = np.concatenate(gains)
+        return self._oracle(self._apart, values, np.zeros(2, dtype=np.int64))
+
+    def _contests(self, first: int, second: int) -> tuple[SearchOracle, list[int]]:
+        """All contests of class 0, and the least lead in each: first those of the first copy."""
+        n, base = self.scores.n_classes, self.scores.base
+        others = [np.delete(np.arange(n), own) for own in (first, second)]
+        parts = [self._together, *self._apart]
+        require(8 * sum(map(len, parts)) * (2 * n - 1), "two copies of the ensemble")
+        values = np.zeros((sum(map(len, parts)), 2 * n - 1), dtype=np.int64)
+        sums = np.zeros(2 * n - 1, dtype=np.int64)
+        rows = np.split(np.arange(len(values)), np.cumsum([len(part) for part in parts])[:-1])
+        for copy, own in enumerate((first, second)):
+            span = slice(1 + copy * (n - 1), 1 + (copy + 1) * (n - 1))
+            sums[span] = base[others[copy]] - base[own]
+            for at in (0, 1 + copy):
+                leaves = self.scores.scores[parts[at]]
+                values[rows[at], span] = leaves[:, others[copy]] - leaves[:, [own]]
+        leads = [
+            self.scores.threshold_of_win(own, k)
+            for own, rest in zip((first, second), others, strict=True)
+            for k in rest.tolist()
+        ]
+        return self._oracle(parts, values, sums), leads
+
+    def _oracle(self, parts: list[IntArray], values: IntArray, base: IntArray) -> SearchOracle:
+        """An engine for some leaves of each tree, part by part, with other scores."""
+        leaves = np.concatenate(parts)
+        begins = self.of.needs_of[leaves]
+        sizes = self.of.needs_of[leaves + 1] - begins
+        needs_of = np.concatenate([[0], np.cumsum(sizes)])
+        within = np.arange(needs_of[-1]) - np.repeat(needs_of[:-1], sizes)
+        counts = [np.diff([*self._starts(part), len(part)]) for part in parts if len(part)]
+        made = replace(
+            self.scores,
+            leaves_of=np.concatenate([[0], np.cumsum(np.concatenate(counts))]),
+            scores=values,
+            base=base,
+            needs_of=needs_of,
+            needs=self.of.needs[np.repeat(begins, sizes) + within],
+            clauses=(*self.of.elsewhere, *(clause for cells in self.cells for clause in self.of.clauses(cells))),
+        )
+        return SearchOracle(made)
+
+    def _starts(self, leaves: IntArray) -> IntArray:
+        """Where each tree begins among leaves in their order."""
+        tree = self.of.tree_of[leaves]
+        return np.flatnonzero(np.concatenate([[True], tree[1:] != tree[:-1]])) if len(tree) else np.zeros(0, np.int64)

@@ -1,0 +1,332 @@
+"""How databases write names, texts, numbers, booleans, dates and times.
+
+Names and texts of a named dialect are those of sqlglot, which knows their quotes and escapes. This module adds what a
+comparison with a float64 needs, a literal that is a double in that database, and dates of the type of the column.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+from proofwood.data.kinds import Kind
+from proofwood.show.exports.source import ExportError, exact, instant, require_utf8
+
+INSTALL = "pip install 'proofwood[sql]'"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one database writes things.
+
+    Parameters
+    ----------
+    title : what people call it
+    sqlglot : its name there; empty for what databases have in common
+    number : a float64, given in digits, as a double
+    extreme : the same of numbers that decimals do not reach, given with whole digits and an exponent
+    moments : by kind, a date, moment or time, given in ISO text
+    casts : by kind, a column of dates, moments or times, which may be text, as such
+    instant : a moment in UTC, given in ISO text with its offset, where the database compares instants
+    loose : whether dates may be stored as text, which does not tell 10:30 from 10:30:00
+    truth : the tests of a column of booleans that hold where it is true, and where it is false
+    booleans : true and false
+    as_text : a column of text, so that texts compare by their characters alone
+    wide : before a text that is not ASCII
+    names : what no name may hold, and why
+    quote : in place of the quotes of sqlglot
+    deepest : expressions within each other
+    most_listed : values in a list
+    empty_is_null : whether an empty text is NULL
+    aliased : whether ``*`` needs the name of a table, and a query no semicolon
+    padded : whether blanks at the end of texts are not looked at
+    """
+
+    title: str
+    sqlglot: str = ""
+    number: str = "{}"
+    extreme: str | None = None
+    moments: tuple[tuple[Kind, str], ...] = ((Kind.DATE, "'{}'"), (Kind.MOMENT, "'{}'"), (Kind.TIME, "'{}'"))
+    casts: tuple[tuple[Kind, str], ...] = ()
+    instant: str | None = None
+    loose: bool = False
+    truth: tuple[str, str] = ("{}", "NOT {}")
+    booleans: tuple[str, str] = ("TRUE", "FALSE")
+    as_text: str = "{}"
+    wide: str = ""
+    names: tuple[str, str] = ("\0", "a zero byte")
+    quote: str | None = None
+    deepest: int | None = None
+    most_listed: int | None = None
+    empty_is_null: bool = False
+    aliased: bool = False
+    padded: bool = False
+
+    def quoted(self, name: str) -> str:
+        """A name of a column or table."""
+        if not name or any(char in "\0" + self.names[0] for char in name):
+            what = "is empty" if not name else f"holds {'a zero byte' if chr(0) in name else self.names[1]}"
+            raise ExportError(f"the name {name!r} {what}, which {self.title} cannot name: rename the column or table")
+        require_utf8(name)
+        if self.quote is not None or not self.sqlglot:
+            mark = self.quote or '"'
+            return mark + name.replace(mark, mark * 2) + mark
+        # Start-up time: sqlglot is optional and slow to load.
+        from sqlglot import exp
+
+        return str(exp.to_identifier(name, quoted=True).sql(dialect=self.sqlglot))
+
+    def alias(self, name: str, taken: Iterable[str]) -> str:
+        """A name for a column of the answer: without what cannot stand in one, and like no other."""
+        shown = "".join("_" if char in "\0" + self.names[0] else char for char in name)
+        lower = {one.lower() for one in taken}
+        while shown.lower() in lower:
+            shown += "_"
+        return shown
+
+    def text(self, value: str) -> str:
+        """A text as a literal."""
+        if "\0" in value:
+            raise ExportError(f"the text {value!r} holds a zero byte, which SQL cannot: replace it")
+        require_utf8(value)
+        if self.empty_is_null and not value:
+            raise ExportError(f"an empty text is a level or a label, which {self.title} keeps as NULL: replace it")
+        if not self.sqlglot:
+            return "'" + value.replace("'", "''") + "'"
+        # Start-up time: sqlglot is optional and slow to load.
+        from sqlglot import exp
+
+        literal = str(exp.Literal.string(value).sql(dialect=self.sqlglot))
+        return literal if value.isascii() else self.wide + literal
+
+    def double(self, value: float) -> str:
+        """A float64, of which every digit counts."""
+        text = digits(value)
+        if self.extreme is not None and value and not 1e-100 <= abs(value) <= 1e100:
+            mantissa, _, exponent = text.partition("e")
+            whole, _, part = mantissa.partition(".")
+            return self.extreme.format(f"{whole}{part}e{int(exponent) - len(part)}")
+        return text if self.number == "{}" else self.number.format(text.removesuffix("e0"))
+
+    def literal(self, value: Any) -> str:
+        """A label, or a level that is no date."""
+        if isinstance(value, bool):
+            return self.booleans[0 if value else 1]
+        if isinstance(value, int):
+            return str(value)
+        return self.double(value) if isinstance(value, float) else self.text(str(value))
+
+    def is_true(self, name: str) -> str:
+        """Whether a boolean is true."""
+        return self.truth[0].format(name)
+
+    def is_false(self, name: str) -> str:
+        """Whether a boolean is false."""
+        return self.truth[1].format(name)
+
+    def moment(self, number: int, kind: Kind, zone: str | None, column: str) -> str:
+        """The literal of a whole number of a kind of dates and times.
+
+        Raises
+        ------
+        ExportError
+            If the database has no type for it.
+        """
+        at = instant(number, kind, column)
+        if kind is Kind.DATE:
+            iso = at.date().isoformat()
+        elif kind is Kind.TIME:
+            iso = at.time().isoformat(timespec="microseconds")
+        else:
+            iso = at.isoformat(sep=" ", timespec="microseconds")
+        if zone is not None:
+            if self.instant is None:
+                raise ExportError(
+                    f"column {column!r} holds times with a time zone ({zone}), and {self.title} has no type for them "
+                    "that compares instants: name a database that has (dialect='duckdb', 'postgresql', 'sqlserver', "
+                    "'bigquery', 'snowflake' or 'oracle'), or turn the column into local times or UTC without a zone "
+                    "and fit again"
+                )
+            return self.instant.format(iso)
+        form = dict(self.moments).get(kind)
+        if form is None:
+            raise ExportError(
+                f"column {column!r} holds {kind}s, for which {self.title} has no type: turn it into a number, for "
+                "example of seconds, and fit again"
+            )
+        return form.format(iso)
+
+    def as_moment(self, name: str, kind: Kind, zone: str | None) -> str:
+        """A column of dates, moments or times, by its name, in the form in which it is compared."""
+        return name if zone is not None else dict(self.casts).get(kind, "{}").format(name)
+
+    def is_moment(
+        self, name: str, numbers: Sequence[int], kind: Kind, zone: str | None, column: str, *, negated: bool = False
+    ) -> str:
+        """Whether a column is one of some dates or times, given as numbers, or is none of them."""
+        name = self.as_moment(name, kind, zone)
+        if not self.loose:
+            return self.listed(name, [self.moment(n, kind, zone, column) for n in numbers], negated=negated)
+        spans = []
+        for number in numbers:  # from its shortest text up to the next one, whatever form it is written in
+            after = self.moment(number + 1, kind, zone, column)
+            spans.append(f"{name} >= '{_shortest(instant(number, kind, column), kind)}' AND {name} < {after}")
+        return f"{'NOT ' if negated else ''}({' OR '.join(spans)})"
+
+    def listed(self, name: str, literals: Sequence[str], *, negated: bool = False) -> str:
+        """Whether a column is one of some values, or is none of them."""
+        most, word = self.most_listed or len(literals), "NOT IN" if negated else "IN"
+        parts = [
+            f"{name} {word} ({', '.join(literals[start : start + most])})" for start in range(0, len(literals), most)
+        ]
+        return parts[0] if len(parts) == 1 else f"({(' AND ' if negated else ' OR ').join(parts)})"
+
+
+def digits(value: float) -> str:
+    """A float64 with an exponent, which makes it a double in most databases.
+
+    It has the fewest digits that read back where these lie well inside what rounds to the number, and 18 else, so that
+    a reader that rounds several times on its way, as SQLite's does, still finds it (up to exponents of some 250).
+    """
+    text = exact(value)
+    number, half = Fraction(value), Fraction(min(value - math.nextafter(value, -math.inf), math.ulp(value))) / 2
+    if abs(Fraction(text) - number) <= half * Fraction(9, 10):
+        return text if "e" in text else f"{text}e0"
+    mantissa, _, power = f"{value:.17e}".partition("e")
+    return f"{mantissa}e{int(power)}"
+
+
+def _shortest(at: datetime, kind: Kind) -> str:
+    """The shortest ISO text of a moment: all its other texts come right after it."""
+    text = at.time().isoformat() if kind is Kind.TIME else at.isoformat(sep=" ")
+    if "." in text:
+        return text.rstrip("0")
+    text = text.removesuffix(":00")
+    return text.removesuffix(" 00:00") if kind is not Kind.TIME else text
+
+
+_TYPED = ((Kind.DATE, "DATE '{}'"), (Kind.MOMENT, "TIMESTAMP '{}'"), (Kind.TIME, "TIME '{}'"))
+
+
+def _cast(moment: str, time: str, what: str) -> tuple[tuple[Kind, str], ...]:
+    """Dates, moments and times by casts to types, of which two are given."""
+    types = ((Kind.DATE, "DATE"), (Kind.MOMENT, moment), (Kind.TIME, time))
+    return tuple((kind, f"CAST({what} AS {name})") for kind, name in types)
+
+
+_COLUMN, _LITERAL = "{}", "'{}'"
+
+
+PLAIN = Dialect("SQL for any database", loose=True)
+"""What SQLite, DuckDB, PostgreSQL and others have in common."""
+_UNNAMED_TRUTH = ("(1 = 1)", "(1 = 0)")
+"""True and false where a column bears one of their names, which SQLite then takes for the column."""
+_NO_BIGQUERY_NAME = ('!"$()*,./;?@[\\]^`{}~\n\r\t', "a character that no column of BigQuery has")
+_DIALECTS = {
+    # A name in double quotes that SQLite does not find is a text to it; in backticks it is an error.
+    "sqlite": Dialect("SQLite", "sqlite", loose=True, quote="`", booleans=("1", "0")),
+    "duckdb": Dialect(
+        "DuckDB",
+        "duckdb",
+        moments=_TYPED,
+        casts=_cast("TIMESTAMP", "TIME", _COLUMN),
+        instant="TIMESTAMPTZ '{}+00:00'",
+    ),
+    # a number with an exponent is a decimal to PostgreSQL
+    "postgresql": Dialect(
+        "PostgreSQL",
+        "postgres",
+        number="CAST({} AS DOUBLE PRECISION)",
+        moments=_TYPED,
+        casts=_cast("TIMESTAMP", "TIME", _COLUMN),
+        instant="TIMESTAMPTZ '{}+00:00'",
+    ),
+    "mysql": Dialect(
+        "MySQL",
+        "mysql",
+        moments=_TYPED,
+        casts=_cast("DATETIME(6)", "TIME(6)", _COLUMN),
+        as_text="CAST({} AS BINARY)",
+    ),
+    "sqlserver": Dialect(
+        "SQL Server",
+        "tsql",
+        moments=_cast("DATETIME2(6)", "TIME(6)", _LITERAL),
+        casts=_cast("DATETIME2(6)", "TIME(6)", _COLUMN),
+        instant="CAST('{} +00:00' AS DATETIMEOFFSET(6))",
+        truth=("{} = 1", "{} = 0"),
+        booleans=("CAST(1 AS BIT)", "CAST(0 AS BIT)"),
+        as_text="{} COLLATE Latin1_General_100_BIN2",
+        wide="N",
+        deepest=10,
+        padded=True,
+    ),
+    "bigquery": Dialect(
+        "BigQuery",
+        "bigquery",
+        moments=((Kind.DATE, "DATE '{}'"), (Kind.MOMENT, "DATETIME '{}'"), (Kind.TIME, "TIME '{}'")),
+        casts=_cast("DATETIME", "TIME", _COLUMN),
+        instant="TIMESTAMP '{}+00:00'",
+        names=_NO_BIGQUERY_NAME,
+    ),
+    "snowflake": Dialect(
+        "Snowflake",
+        "snowflake",
+        number="CAST('{}' AS DOUBLE)",
+        moments=_cast("TIMESTAMP_NTZ", "TIME", _LITERAL),
+        casts=_cast("TIMESTAMP_NTZ", "TIME", _COLUMN),
+        instant="CAST('{} +00:00' AS TIMESTAMP_TZ)",
+    ),
+    "oracle": Dialect(
+        "Oracle",
+        "oracle",
+        number="CAST({} AS BINARY_DOUBLE)",
+        extreme="TO_BINARY_DOUBLE('{}')",  # without a point, which is a comma in some countries
+        moments=_TYPED[:2],
+        instant="TIMESTAMP '{} +00:00'",
+        truth=("{} = 1", "{} = 0"),
+        booleans=("1", "0"),
+        names=('"', "a double quote"),
+        most_listed=1000,
+        empty_is_null=True,
+        aliased=True,
+    ),
+}
+DIALECTS = tuple(_DIALECTS)
+"""Names of the databases that are known."""
+_ALSO = {"postgres": "postgresql", "tsql": "sqlserver", "mssql": "sqlserver", "mariadb": "mysql"}
+
+
+def dialect_of(name: str | None, columns: Iterable[str] = ()) -> Dialect:
+    """The dialect of a database; what databases have in common if it is None.
+
+    Parameters
+    ----------
+    name : of the database
+    columns : names of columns of the table
+
+    Raises
+    ------
+    ExportError
+        If there is no such dialect.
+    ImportError
+        If sqlglot is not installed.
+    """
+    if name is None:
+        shadowed = any(column.lower() in ("true", "false") for column in columns)
+        return replace(PLAIN, booleans=_UNNAMED_TRUTH) if shadowed else PLAIN
+    key = re.sub(r"[ _-]", "", str(name).lower())
+    found = _DIALECTS.get(_ALSO.get(key, key))
+    if found is None:
+        raise ExportError(f"dialect={name!r}: expected one of {', '.join(map(repr, DIALECTS))}, or None")
+    try:
+        # Start-up time, as above.
+        import sqlglot  # noqa: F401 - whether it is there
+    except ImportError as error:
+        raise ImportError(f"to_sql(dialect={name!r}) needs the package sqlglot: {INSTALL}") from error
+    return found

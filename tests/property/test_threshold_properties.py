@@ -1,0 +1,405 @@
+"""One number per split: what is printed, exported and predicted by is one function, of the shortest numbers."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+import sqlite3
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from proofwood import (
+    MinimalTreeClassifier,
+    OptimalBDDClassifier,
+    OptimalDiagramClassifier,
+    OptimalTreeClassifier,
+    OptimalTreeCV,
+)
+from proofwood.data.kinds import Kind
+from proofwood.data.moments import DAY, HOUR, MINUTE, SECOND, text_of
+from proofwood.data.thresholds import ThresholdRule, placed, shortest_between, shortest_whole_between
+from proofwood.model.node_table import LEAF, OBLIQUE
+from proofwood.report.words import Words
+from tests.strategies import examples
+from tests.unit.test_reshape import inputs, same_predictions, trees
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+# ------------------------------------------------------------------------------------------ the number of two values
+
+
+def naive_shortest(low: float, high: float, *, whole: bool = False) -> float:
+    """By looking at power after power of ten, at the multiples of it that are nearest the middle on both sides."""
+    middle = (Fraction(low) + Fraction(high)) / 2
+    best: tuple[int, Fraction, Fraction] | None = None
+    power, last = 310, 0 if whole else -340
+    while power > last:
+        power -= 1
+        step = Fraction(10) ** power
+        for count in {math.floor(middle / step), math.ceil(middle / step)}:
+            number = count * step
+            try:
+                rounded = float(number)
+            except OverflowError:
+                continue
+            if (low <= rounded if whole else low < rounded) and rounded < high:
+                digits = max(1, len(str(abs(count)).rstrip("0")))
+                last = max(last, power - 3) if count else last  # finer steps have more digits
+                best = min(best or (99, middle, middle), (digits, abs(number - middle), number))
+    return low if best is None else float(best[2])
+
+
+NEAR = st.tuples(FINITE, st.integers(1, 5)).map(lambda pair: (pair[0], _further(*pair)))
+TABLES = st.tuples(st.integers(-(10**6), 10**6), st.integers(1, 10**4), st.integers(0, 6)).map(
+    lambda three: (three[0] / 10 ** three[2], (three[0] + three[1]) / 10 ** three[2])
+)
+
+
+def _further(value: float, steps: int) -> float:
+    for _ in range(steps):
+        value = math.nextafter(value, math.inf)
+    return value
+
+
+@examples(0.5)
+@given(st.one_of(st.tuples(FINITE, FINITE), NEAR, TABLES))
+def test_the_decimal_is_the_shortest_that_an_independent_search_finds(pair):
+    low, high = min(pair), max(pair)
+    assume(low < high < math.inf)
+    found = shortest_between(low, high)
+    assert found == naive_shortest(low, high)
+    assert low < found < high or (found == low and math.nextafter(low, math.inf) == high)
+    assert float(repr(found)) == found
+
+
+@examples(1)
+@given(st.integers(-(2**55), 2**55), st.integers(1, 10**6))
+def test_the_whole_number_is_the_shortest_that_an_independent_search_finds(low, apart):
+    low, high = float(low), float(low + apart)
+    assume(low < high)
+    found = shortest_whole_between(low, high)
+    assert found == naive_shortest(low, high, whole=True)
+    assert low <= found < high
+    assert found == math.floor(found)
+
+
+@given(trees, inputs, st.sampled_from(list(ThresholdRule)), st.booleans())
+def test_placed_thresholds_keep_the_rows_apart_and_stay(table, X, rule, of_tests):
+    moved = placed(table, X, rule=rule, of_tests=of_tests)
+    same_predictions(moved, table, X)
+    assert placed(moved, X, rule=rule, of_tests=of_tests) == moved
+
+
+# ----------------------------------------------------------------------------------------------- tables and learners
+
+
+def table_of(rng: np.random.Generator, n: int) -> pd.DataFrame:
+    """Columns of every kind that has thresholds, with decimals as people write them, ties and gaps."""
+    frame = pd.DataFrame(
+        {
+            "income": rng.lognormal(10, 0.6, n).round(2),
+            "share": rng.random(n).round(int(rng.integers(1, 5))),
+            "noise": rng.normal(0, 10.0 ** rng.integers(-6, 7), n),
+            "single": rng.normal(size=n).astype(np.float32),
+            "age": rng.integers(18, 90, n),
+            "balance": rng.integers(-(10**6), 10**6, n) * 10 ** int(rng.integers(0, 9)),
+            "member": rng.random(n) < 0.5,
+            "owns": rng.integers(0, 2, n),
+            "since": pd.Timestamp(2020, 1, 1) + pd.to_timedelta(rng.integers(0, 900, n), unit="D"),
+            "seen": pd.Timestamp(2021, 1, 1) + pd.to_timedelta(rng.integers(0, 3 * 10**5, n), unit="min"),
+            "size": pd.Categorical(rng.choice(["s", "m", "l", "xl"], n), ["s", "m", "l", "xl"], ordered=True),
+            "town": rng.choice(["Ulm", "Bonn", "Köln"], n),
+        }
+    )
+    for name in ("share", "since", "size", "town"):
+        frame.loc[rng.random(n) < rng.choice([0, 0.15]), name] = None
+    frame["age with gaps"] = frame["age"].where(rng.random(n) < 0.9)
+    return frame[list(rng.permutation(frame.columns)[: rng.integers(2, 7)])]
+
+
+def learner_of(rng: np.random.Generator) -> Any:
+    made = (
+        OptimalTreeClassifier(int(rng.integers(1, 4)), time_limit=5, min_samples_leaf=int(rng.integers(1, 4))),
+        OptimalTreeCV((1, 2), alpha=(0.0, 0.02), cv=2, time_limit=10),
+        MinimalTreeClassifier(on_conflict="majority", max_thresholds=4, time_limit=5),
+        OptimalBDDClassifier(int(rng.integers(1, 4)), max_thresholds=[None, 5][rng.integers(2)], time_limit=5),
+        OptimalDiagramClassifier((1, 2, 2), alpha=0.02, max_thresholds=6, time_limit=2),
+        OptimalDiagramClassifier((1, 2, 4), alpha=0.02, max_thresholds=6, topology="tree", time_limit=2),
+    )
+    return made[rng.integers(len(made))]
+
+
+def fitted(seed: int, rule: str = "shortest") -> tuple[Any, pd.DataFrame, np.ndarray, np.random.Generator]:
+    rng = np.random.default_rng(seed)
+    X = table_of(rng, int(rng.integers(12, 70)))
+    y = np.where(rng.random(len(X)) < 0.5, "yes", "no")
+    model = learner_of(rng).set_params(threshold_rule=rule)
+    return model.fit(X, y), X, y, rng
+
+
+def rows_at(model: Any, numbers: np.ndarray) -> list[np.ndarray]:
+    """The rows that reach each node, by following the edges in Python."""
+    table = model.model_
+    reached: list[list[int]] = [[] for _ in range(table.n_nodes)]
+    for row in range(len(numbers)):
+        node = 0
+        while True:
+            reached[node].append(row)
+            if table.feature[node] == LEAF:
+                break
+            value = numbers[row, table.feature[node]]
+            codes = None if table.levels is None else table.levels[node]
+            low = value in codes if codes is not None else value <= table.threshold[node]
+            low = bool(table.missing_low[node]) if math.isnan(value) else low
+            node = int(table.low[node] if low else table.high[node])
+    return [np.array(rows, dtype=int) for rows in reached]
+
+
+def expected_threshold(low: float, high: float, kind: Kind, column: np.ndarray) -> float:
+    """The rule, in few words."""
+    present = column[~np.isnan(column)]
+    if kind in (Kind.DATE, Kind.ORDERED):
+        return math.floor((low + high) / 2)
+    if kind is Kind.MOMENT:
+        for unit in (DAY, HOUR, MINUTE, SECOND, 1):
+            inside = range(math.ceil(low / unit), math.ceil(high / unit))
+            if inside:
+                return min(inside, key=lambda count: (abs(2 * count * unit - low - high), count)) * unit
+    if set(present.tolist()) <= {0.0, 1.0}:
+        return 0.5
+    return naive_shortest(low, high, whole=all(value == math.floor(value) for value in present.tolist()))
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning", "ignore::proofwood.DataWarning")
+@examples(0.5)
+@given(st.integers(0, 2**32 - 1))
+def test_each_threshold_is_the_shortest_between_the_neighbours_at_its_node(seed):
+    model, X, y, _ = fitted(seed)
+    numbers, table = model._rows(X), model.model_
+    assert model.recount(X, y) == model.objective_
+    reached = rows_at(model, numbers)
+    for node in table.splits():
+        if not math.isfinite(table.threshold[node]):
+            continue
+        j, threshold = int(table.feature[node]), float(table.threshold[node])
+        ends = []
+        for rows in ([] if isinstance(model, OptimalBDDClassifier) else reached[node], np.arange(len(X))):
+            column = numbers[rows, j] if len(rows) else np.empty(0)
+            low, high = column[column <= threshold], column[column > threshold]
+            if low.size and high.size:
+                ends.append((low.max(), high.min()))
+        if ends:
+            kind = model.schema_.columns[j].kind
+            assert threshold == expected_threshold(*ends[0], kind, numbers[:, j]), (kind, ends)
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning", "ignore::proofwood.DataWarning")
+@examples(0.3)
+@given(st.integers(0, 2**32 - 1))
+def test_the_rule_changes_numbers_and_no_proof(seed):
+    short, X, y, _ = fitted(seed)
+    middle = fitted(seed, "midpoint")[0]
+    if "time_limit" in (short.result_.stats.stopped_by, middle.result_.stats.stopped_by):
+        return
+    assert short.objective_ == middle.objective_ == middle.recount(X, y)
+    assert short.lower_bound_ == middle.lower_bound_
+    # which of several best diagrams is found first is up to the clock
+    if not isinstance(short, OptimalDiagramClassifier):
+        np.testing.assert_array_equal(short.predict(X), middle.predict(X))
+
+
+# ----------------------------------------------------------------------------------------- texts, followed by a reader
+
+
+class Reader:
+    """Follows texts for rows of a frame, knowing nothing but what stands in them, and how the frame is written."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+        self.columns = sorted(map(str, frame.columns), key=len, reverse=True)
+
+    def holds(self, condition: str) -> np.ndarray:
+        """Whether a condition, such as ``age <= 45 or missing``, holds of each row."""
+        words, gaps = condition.removesuffix(" or missing"), condition.endswith(" or missing")
+        words, turned = words.removeprefix("not "), words.startswith("not ")
+        name = next(column for column in self.columns if words == column or words.startswith(f"{column} "))
+        values, rest = self.frame[name], words[len(name) :].strip()
+        missing = values.isna().to_numpy()
+        if rest in ("is missing", "is not missing"):
+            return missing == (rest == "is missing")
+        if not rest:
+            found = values.to_numpy(dtype=bool) != turned
+        elif rest.startswith("in {"):
+            found = values.isin(rest[4:-1].split(", ")).to_numpy()
+        elif rest.startswith("not in {"):
+            found = ~values.isin(rest[8:-1].split(", ")).to_numpy()
+        else:
+            sign, end = rest.split(" ", 1)
+            found = self._compared(values, end.replace(",", ""))
+            found = found if sign in ("<=", "≤") else ~found
+        return np.where(missing, gaps, found)
+
+    @staticmethod
+    def _compared(values: pd.Series, end: str) -> np.ndarray:
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            order = list(values.dtype.categories)
+            return values.cat.codes.to_numpy() <= order.index(end)
+        if values.dtype.kind == "M":
+            return (values <= pd.Timestamp(end)).to_numpy()
+        return values.to_numpy(dtype=np.float64) <= float(end)
+
+    def followed(self, text: str) -> np.ndarray:
+        """The class that an exported text gives each row."""
+        lines = iter(text.splitlines())
+        shared: dict[str, np.ndarray] = {}
+        return self._subtree(lines, shared)
+
+    def _subtree(self, lines: Iterator[str], shared: dict[str, np.ndarray]) -> np.ndarray:
+        body = re.sub(r"^[│ ├└─]*(yes: |no: )?", "", next(lines))
+        body = re.sub(r"  +\d[\d,]* rows?(, [\d.,]+ wrong)?$", "", body)
+        again = re.match(r"see (#\d+)", body)
+        if again:
+            return shared[again[1]]
+        mark = re.match(r"(#\d+) ", body)
+        words = body if mark is None else body[mark.end() :]
+        if words in ("yes", "no"):
+            found = np.full(len(self.frame), words, dtype=object)
+        else:
+            low = self.holds(words)
+            yes, no = self._subtree(lines, shared), self._subtree(lines, shared)
+            found = np.where(low, yes, no)
+        if mark is not None:
+            shared[mark[1]] = found
+        return found
+
+    def by_rules(self, rules: list[tuple[list[str], str]]) -> np.ndarray:
+        """The class of the one rule that holds of each row."""
+        found = np.full(len(self.frame), "no rule", dtype=object)
+        for conditions, label in rules:
+            fits = np.ones(len(self.frame), dtype=bool)
+            for condition in conditions:
+                fits &= self.holds(condition)
+            assert (found[fits] == "no rule").all(), "two rules hold"
+            found[fits] = label
+        return found
+
+
+def rows_to_try(model: Any, X: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """New rows: those of training with values of other rows, every threshold, and the numbers just beside it."""
+    new = X.sample(200, replace=True, random_state=int(rng.integers(2**31))).reset_index(drop=True)
+    for j, name in enumerate(X.columns):
+        new[name] = new[name].iloc[rng.permutation(len(new))].reset_index(drop=True)
+        cuts = model.model_.threshold[model.model_.feature == j]
+        cuts = cuts[np.isfinite(cuts)]
+        kind = model.schema_.columns[j].kind
+        at = rng.permutation(len(new))[: 3 * cuts.size]
+        if not cuts.size or kind in (Kind.BOOLEAN, Kind.ORDERED):
+            continue
+        if kind in (Kind.DATE, Kind.MOMENT):
+            unit = DAY if kind is Kind.DATE else 1
+            shown = [pd.Timestamp(text_of(cut + step, kind)) for cut in cuts for step in (-1, 0, 1)]
+            assert unit
+            new[name] = new[name].where(~new.index.isin(at), pd.Series(shown[: at.size], index=at))
+        else:
+            beside = np.concatenate([cuts, np.nextafter(cuts, np.inf), np.nextafter(cuts, -np.inf)])[: at.size]
+            new[name] = new[name].astype(float)
+            new.loc[at, name] = beside
+    return new
+
+
+def rules_of_report(model: Any) -> list[tuple[list[str], str]]:
+    words = Words(model.model_, model._names())
+    return [
+        (conditions, words.class_name(int(model.model_.label[leaf])))
+        for conditions, leaf in words.rules(model.model_.n_nodes)
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning", "ignore::proofwood.DataWarning")
+@examples(0.5)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["shortest", "midpoint"]))
+def test_whoever_follows_a_text_reaches_the_class_of_predict(seed, rule):
+    model, X, _, rng = fitted(seed, rule)
+    new = rows_to_try(model, X, rng)
+    reader, expected = Reader(new), model.predict(new)
+    np.testing.assert_array_equal(reader.followed(model.export_text()), expected)
+    np.testing.assert_array_equal(reader.followed(model.export_text(X=X)), expected)
+    if model.model_.is_tree:
+        rules = [(conditions, label) for conditions, label in rules_of_report(model) if _plain(conditions)]
+        if len(rules) == model.model_.n_leaves:
+            np.testing.assert_array_equal(reader.by_rules(rules), expected)
+    if not any("missing" in rule["if"] for rule in model.rules()):
+        rules = [
+            ([] if rule["if"] == "always" else rule["if"].split(" and "), str(rule["class"])) for rule in model.rules()
+        ]
+        if all(_plain(conditions) for conditions, _ in rules):
+            np.testing.assert_array_equal(reader.by_rules(rules), expected)
+    shown = html.unescape(model.export_graphviz())
+    for node in model.model_.splits():
+        if math.isfinite(model.model_.threshold[node]) and model.schema_.columns[model.model_.feature[node]].kind in (
+            Kind.NUMERIC,
+            Kind.INTEGER,
+        ):
+            assert f"≤ {repr(float(model.model_.threshold[node])).removesuffix('.0')}" in shown
+
+
+def _plain(conditions: list[str]) -> bool:
+    """Whether the reader above knows these words: sets have words of their own in rules."""
+    return not any(" is " in condition or "{" in condition for condition in conditions)
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning", "ignore::proofwood.DataWarning")
+@examples(0.3)
+@given(st.integers(0, 2**32 - 1))
+def test_exports_decide_as_predict(seed):
+    model, X, _, rng = fitted(seed)
+    new = rows_to_try(model, X, rng)
+    expected = model.predict(new)
+    session: dict[str, Any] = {}
+    exec(model.to_python(), session)
+    plain = new.astype(object).where(new.notna(), None)
+    rows = plain.to_dict("records")
+    assert [session["predict"](row) for row in rows] == expected.tolist()
+    database = sqlite3.connect(":memory:")
+    written = [{name: _for_sqlite(value) for name, value in row.items()} for row in rows]
+    names = [f'"{name}"' for name in new.columns]
+    database.execute(f"CREATE TABLE t ({', '.join(names)})")
+    database.executemany(
+        f"INSERT INTO t VALUES ({', '.join('?' * len(names))})", [tuple(row.values()) for row in written]
+    )
+    assert [row[-1] for row in database.execute(model.to_sql("t"))] == expected.tolist()
+
+
+def _for_sqlite(value: Any) -> Any:
+    if isinstance(value, pd.Timestamp):
+        return value.date().isoformat() if value == value.normalize() else value.isoformat(sep=" ")
+    return value.item() if isinstance(value, np.generic) else value
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
+@examples(0.1)
+@given(st.integers(0, 2**32 - 1))
+def test_weighted_sums_are_shown_and_decide_alike(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(int(rng.integers(10, 40)), 3)) * 10.0 ** rng.integers(-3, 4, 3)
+    y = (X @ rng.normal(size=3) > 0).astype(int)
+    assume(0 < y.sum() < y.size)
+    model = OptimalDiagramClassifier((1, 2), alpha=0.1, splits="oblique", time_limit=2).fit(X, y)
+    assert model.recount(X, y) == model.objective_
+    table, text = model.model_, model.export_text()
+    for node in np.flatnonzero(table.feature == OBLIQUE).tolist():
+        end = repr(float(table.threshold[node])).removesuffix(".0")
+        terms = [
+            f"{'' if abs(value) == 1 else repr(abs(value)).removesuffix('.0') + '*'}x[{column}]"
+            for column, value in zip(*(part.tolist() for part in table.normals.row(node)), strict=True)
+        ]
+        assert any(line.endswith(f"<= {end}") and all(term in line for term in terms) for line in text.splitlines())

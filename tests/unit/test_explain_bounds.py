@@ -1,0 +1,94 @@
+"""Bounds and regions that end at thresholds, and features in regions, against all rows of small grids."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from proofwood import Explainer, OptimalTreeClassifier
+from tests.fuzz import bounds
+
+
+def numbers(n: int) -> list[Any]:
+    """Numbers of cases, as parameters that name the package which a case needs."""
+    found = []
+    for number in range(n):
+        name = bounds.MODELS[number % len(bounds.MODELS)].__name__
+        marks = [pytest.mark.needs(name)] if name in ("xgboost", "lightgbm") else []
+        found.append(pytest.param(number, marks=marks))
+    return found
+
+
+@pytest.mark.parametrize("number", numbers(28))
+def test_models_within_bounds_that_end_at_thresholds(number: int) -> None:
+    assert bounds.one_case(number)["models"]
+
+
+def test_the_threshold_itself_is_a_row_within_bounds_that_begin_there() -> None:
+    X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    explainer = Explainer(
+        OptimalTreeClassifier(max_depth=1, threshold_rule="midpoint").fit(X, y), bounds={0: (2.5, 10.0)}
+    )
+    found = explainer.possible({})
+    assert found.classes == {0: True, 1: True}
+    assert found.rows[0].tolist() == [2.5]
+    assert found.rows[1].tolist() == [math.nextafter(2.5, 3.0)]
+    near = explainer.counterfactual([2.5])
+    assert (near.status, near.witness.tolist()) == ("optimal", [math.nextafter(2.5, 3.0)])
+
+
+ENGINES = ["auto", "cdcl", "messages", "sat", "bound", pytest.param("cpsat", marks=pytest.mark.needs("ortools"))]
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1e-9, 1e-100])
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("metric", ["l1", "l2", "linf"])
+def test_distances_in_small_units_are_those_of_all_rows(unit: float, engine: str, metric: Any) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 8, (40, 2)) * unit
+    y = (X[:, 0] > 3 * unit) ^ (X[:, 1] > 5 * unit)
+    model = OptimalTreeClassifier(max_depth=2).fit(X, y)
+    explainer = Explainer(model, engine=engine)
+    cuts = [explainer.model.grid.columns[g].thresholds for g in range(2)]
+    for x in X[:3]:
+        values = [[x[j], *cuts[j], *np.nextafter(cuts[j], np.inf)] for j in range(2)]
+        rows = np.array([[a, b] for a in values[0] for b in values[1]])
+        away = np.abs(rows[model.predict(rows) != model.predict(x[np.newaxis])[0]] - x)
+        least = {"l1": away.sum(axis=1), "l2": np.hypot(*away.T), "linf": away.max(axis=1)}[metric].min()
+        found = explainer.counterfactual(x, metric=metric, weights=1.0)
+        assert found.status == "optimal"
+        assert found.distance == pytest.approx(least, rel=1e-12, abs=0)
+        assert found.lower_bound == pytest.approx(least, rel=1e-9, abs=0)
+        assert found.verify().ok
+
+
+def one_hot(levels: int) -> tuple[Any, pd.DataFrame]:
+    """A forest behind a one-hot column of so many levels, and the rows that it learned from."""
+    rng = np.random.default_rng(0)
+    names = [f"k{i:03d}" for i in range(levels)]
+    X = pd.DataFrame({"kind": rng.choice(names, 600), "v": rng.normal(size=600)})
+    steps = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["kind"]), remainder="passthrough")
+    forest = RandomForestClassifier(20, max_depth=6, random_state=0)
+    return make_pipeline(steps, forest).fit(X, X.kind.isin(names[::3]) ^ (X.v > 1)), X
+
+
+def test_values_of_a_category_in_a_region_are_those_of_the_region() -> None:
+    model, X = one_hot(24)
+    explainer = Explainer(model, X=X)
+    for where in (["k001", "k002"], ["k000", "k001"], ["k003"], ["k000", "k003", "k006"]):
+        found = explainer.independent_of("kind", {"kind": where, "v": (-0.5, 0.5)})
+        rows = pd.DataFrame({"kind": np.repeat(where, 41), "v": np.tile(np.linspace(-0.5, 0.5, 41), len(where))})
+        labels = model.predict(rows).reshape(len(where), 41)
+        if (labels != labels[0]).any():
+            assert found.holds is False
+        if found.rows is not None:
+            levels = explainer.model.inputs[0].levels
+            assert {levels[int(code)] for code in found.rows[:, 0]} <= set(where)

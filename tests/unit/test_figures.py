@@ -1,0 +1,80 @@
+"""Figures of a proof as they are printed: no more is said than is proved."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from proofwood import OptimalTreeClassifier
+from proofwood.estimators.reporting import progress_line, proof_line, unproved_text
+from proofwood.result import Figures, Part, ProgressEvent, Result, Stats, Status, figure
+from proofwood.show.trace import status_text
+
+LEAF = OptimalTreeClassifier(max_depth=0).fit([[0.0], [1.0]], [0, 1]).model_
+
+
+def number(text: str) -> Fraction:
+    return Fraction(text.replace(",", ""))
+
+
+def result(objective: float, bound: float, status: Status) -> Result:
+    stats = Stats(engine="test", stopped_by=None if status is Status.OPTIMAL else "time_limit")
+    return Result(LEAF, objective, "cost", bound, status, stats)
+
+
+def test_bounds_are_rounded_down_and_objectives_and_gaps_up() -> None:
+    rng = np.random.default_rng(0)
+    for scale in (1e-9, 1.0, 1e7, 1e12):
+        for _ in range(300):
+            bound, objective = np.sort(rng.random(2) * scale).tolist()
+            said = Figures.of(ProgressEvent(0.0, objective, bound))
+            assert number(said.objective) >= Fraction(objective) >= number(said.objective) * Fraction(99999, 100000)
+            assert number(said.lower_bound) <= Fraction(bound) <= number(said.lower_bound) * Fraction(100001, 100000)
+            assert number(said.gap) >= Fraction(objective) - Fraction(bound)
+            share = (Fraction(objective) - Fraction(bound)) / Fraction(objective)
+            assert share <= number(said.share.rstrip("%")) / 100 <= share + Fraction(2, 1000)
+
+
+def test_numbers_that_are_equal_are_one_text() -> None:
+    for value in (0.1 + 0.2, 1 / 3, 2 / 3, 12.0, 0.0, 1234567.125):
+        said = Figures.of(ProgressEvent(0.0, value, value))
+        assert said.objective == said.lower_bound == figure(value)
+        assert said.gap == "0"
+    assert Figures.of(ProgressEvent(0.0, 0.1 + 0.2, 0.1 + 0.2)).objective == "0.3"
+
+
+def test_counts_have_no_decimals_and_there_may_be_no_model() -> None:
+    assert Figures.of(ProgressEvent(0.0, 1234567.0, 12.0)) == Figures("1,234,567", "12", "1,234,555", "100.0%")
+    assert Figures.of(ProgressEvent(0.0, math.inf, 2.5)) == Figures("inf", "2.5", "inf", "")
+    assert Figures.of(ProgressEvent(0.0, 3.0, -math.inf)) == Figures("3", "-inf", "inf", "")
+    assert Figures.of(ProgressEvent(0.0, 0.25, -0.0000001)).lower_bound == "-1e-07"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda found: progress_line(ProgressEvent(0.0, found.objective, found.lower_bound)),
+        lambda found: proof_line(found, parts=(), permitted=0.0),
+        lambda found: unproved_text(found, "less"),
+        lambda found: found._repr_html_(),
+    ],
+    ids=["progress", "proof", "warning", "notebook"],
+)
+def test_all_texts_are_of_these_figures(text) -> None:
+    said = text(result(2 / 3, 1 / 3 + 1e-7, Status.FEASIBLE))
+    assert "0.666667" in said
+    assert "0.333333" in said
+    assert "0.333334" in said  # the gap, 0.3333332333
+    same = text(result(2 / 3, 2 / 3, Status.OPTIMAL))
+    assert "0.666666" not in same.replace("0.666667", "")
+    assert "0.333" not in same
+
+
+def test_the_headline_and_parts_are_of_these_figures() -> None:
+    assert "at least 0.333333" in status_text(result(2 / 3, 1 / 3 + 1e-7, Status.FEASIBLE))
+    assert "within 0.333334 of" in status_text(result(2 / 3, 1 / 3 + 1e-7, Status.WITHIN_GAP))
+    part = Part("errors", 2 / 3, 1 / 3 + 7e-7, Status.FEASIBLE)
+    assert Figures.of(part) == Figures("0.666667", "0.333334", "0.333333", "50.0%")
