@@ -42,12 +42,29 @@ def in_list(text: str) -> str:
     >>> print(", ".join(map(in_list, ["red", "dark red", "", "a, b", " c", "d\n"])))
     red, dark red, "", "a, b", " c", "d\n"
     """
-    if _CLEAR.fullmatch(text) and printable(text) == text:
-        return text
-    quoted = (
-        text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
-    )
-    return f'"{printable(quoted)}"'
+    return text if _CLEAR.fullmatch(text) and printable(text) == text else _quoted(text)
+
+
+_WORDS = re.compile(r"^not |^\s|\s$| (?:and|or) | is (?:not )?missing| in \{| [<>=≤≥]|[<>=≤≥] |\"|, |^$")
+"""What parts of sentences are made of."""
+
+
+def in_sentence(name: str) -> str:
+    """The name of a column as it stands in a condition: quoted where it could be read as a part of it.
+
+    >>> print(" and ".join(map(in_sentence, ["age", "petal length (cm)", "not a", "a <= 3"])))
+    age and petal length (cm) and "not a" and "a <= 3"
+    """
+    return _quoted(name) if _WORDS.search(name) else printable(name)
+
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def _quoted(text: str) -> str:
+    for character, told in _ESCAPES.items():
+        text = text.replace(character, told)
+    return f'"{printable(text)}"'
 
 
 def first_line(error: BaseException) -> str:

@@ -361,7 +361,7 @@ class Explainer:
             Its ``witness`` is the row, its ``distance`` the price, ``lower_bound`` what is proved about all such rows.
             Of status ``"none"`` if it is proved that there is none.
         """
-        case = self._case(x, target, time_limit, typed=True)
+        case = self._case(x, target, time_limit)
         return counterfactual(
             case,
             metric=metric,
@@ -403,7 +403,7 @@ class Explainer:
             every earlier one, at least one of the changed features as it is (``"optimal"``: which is proved; which
             ones, its ``immutable`` says). Fewer than ``limit`` if there are no others, or the time is over.
         """
-        case = self._case(x, target, time_limit, typed=True)
+        case = self._case(x, target, time_limit)
         return counterfactuals(
             case,
             limit=limit,
@@ -726,14 +726,11 @@ class Explainer:
         """The clock of a question that begins now."""
         return Clock.of(self.time_limit if time_limit is None else arguments.seconds(time_limit))
 
-    def _case(self, x: Any, target: Any, time_limit: float | None, *, typed: bool = False) -> Case:
-        """What is asked about one row, in the space in which it is: the parameters of all methods.
+    def _case(self, x: Any, target: Any, time_limit: float | None) -> Case:
+        """What is asked about one row, in the space in which it is: the parameters of all methods."""
+        return self._case_by(self._clock(time_limit), x, target)
 
-        With ``typed`` columns of an integer type in the row hold integers only.
-        """
-        return self._case_by(self._clock(time_limit), x, target, typed=typed)
-
-    def _case_by(self, clock: Clock, x: Any, target: Any, *, typed: bool = False) -> Case:
+    def _case_by(self, clock: Clock, x: Any, target: Any) -> Case:
         if isinstance(x, ReadRow):
             session = self._about(self, x.row)
             if session is not self._session:
@@ -741,10 +738,10 @@ class Explainer:
             return Case(session, x, clock, target=target)
         suited = self.with_types_of(as_table(x))
         if suited is not self:
-            return suited._case_by(clock, x, target, typed=typed)
+            return suited._case_by(clock, x, target)
         admitted = read_one(self.model, x)
         row = admitted.values[0]
-        session = self._about(self.with_gaps_of(admitted.values, admitted.kinds if typed else None), row)
+        session = self._about(self.with_gaps_of(admitted.values, admitted.kinds), row)
         relative = isinstance(self.model.outcome, Within)  # classes are those of this row
         label = session.model.predict_codes(admitted.values)[0] if relative else admitted.codes[0]
         filled = tuple(np.flatnonzero(admitted.filled[0]).tolist())

@@ -17,7 +17,7 @@ from proofwood.explain.model.outline import Space
 from proofwood.explain.model.regions import box_and_clauses, group_values
 from proofwood.explain.model.space import Input
 from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.printable import printable
+from proofwood.printable import in_list, in_sentence, printable
 
 FEW_LEVELS = 6
 """Categories with an order that a rule lists one by one; of more it names the ends."""
@@ -84,43 +84,45 @@ class Condition:
         """
         text = self._text(None if self.own_numbers else digits)
         if self.treated_as is not None:
-            text += f" ({self.name}: {imputed_text(self.treated_as)})"
+            text += f" ({in_sentence(self.name)}: {imputed_text(self.treated_as)})"
         return printable(text)
 
     def _text(self, digits: int | None) -> str:
+        name = in_sentence(self.name)
         if self.only_missing:
-            return f"{self.name} is missing"
-        named = self.named
+            return f"{name} is missing"
+        named = None if self.named is None else tuple(map(in_list, self.named))
         if named is not None and len(named) > FEW_LEVELS and self.levels:
-            first, last = (self.levels[self._code(end)] for end in (True, False))
+            first, last = (in_list(self.levels[self._code(end)]) for end in (True, False))
             ends = (self._code(True) > 0, self._code(False) < len(self.levels) - 1)
             text = {
-                (True, True): f"{first} <= {self.name} <= {last}",
-                (True, False): f"{self.name} >= {first}",
-            }.get(ends, f"{self.name} <= {last}")
+                (True, True): f"{first} <= {name} <= {last}",
+                (True, False): f"{name} >= {first}",
+            }.get(ends, f"{name} <= {last}")
         elif named is not None:
-            text = f"{self.name} = {named[0]}" if len(named) == 1 else f"{self.name} in {{{', '.join(named)}}}"
+            text = f"{name} = {named[0]}" if len(named) == 1 else f"{name} in {{{', '.join(named)}}}"
         elif self.is_true or self.is_false:
-            text = self.name if self.is_true else f"not {self.name}"
+            text = name if self.is_true else f"not {name}"
         elif not math.isfinite(self.low) and not math.isfinite(self.high):
-            return f"{self.name} is not missing"
+            return f"{name} is not missing"
         elif not math.isnan(self.for_missing):
             plain = math.isnan(self.inside) or self.inside == self.for_missing
-            text = f"{self.name} = {decimals.short(self.for_missing)}" if plain else self._range(digits)
+            text = f"{name} = {decimals.short(self.for_missing)}" if plain else self._range(digits)
             text += READ_AS_MISSING
         else:
             text = self._range(digits)
         return f"({text} or missing)" if self.missing and self.values is None else text
 
     def _range(self, digits: int | None) -> str:
+        name = in_sentence(self.name)
         if self.low == self.high:
-            return f"{self.name} = {number_text(self.low, self.shown_as, self.zone)}"
+            return f"{name} = {number_text(self.low, self.shown_as, self.zone)}"
         (low, above), (high, below) = self._lower(digits), self._upper(digits)
         if math.isfinite(self.low) and math.isfinite(self.high):
-            return f"{low} {'<' if above else '<='} {self.name} {'<' if below else '<='} {high}"
+            return f"{low} {'<' if above else '<='} {name} {'<' if below else '<='} {high}"
         if math.isfinite(self.low):
-            return f"{self.name} {'>' if above else '>='} {low}"
-        return f"{self.name} {'<' if below else '<='} {high}"
+            return f"{name} {'>' if above else '>='} {low}"
+        return f"{name} {'<' if below else '<='} {high}"
 
     def ends(self, digits: int | None = DIGITS) -> tuple[str | None, str | None]:
         """Texts of the two ends of an interval of numbers; None where there is no end."""
@@ -308,11 +310,14 @@ def value_text(
 
 def row_text(model: Space, row: FloatArray, within: Within, *, without: Collection[int] = ()) -> str:
     """All values of a row, ``age = 35, job = clerk``, but of some features, and of categories that no tree tests."""
-    return ", ".join(
-        f"{name} = {value_text(model, row, feature, within=within)}"
-        for feature, name in enumerate(model.feature_names)
-        if feature not in without and model.inputs_of(feature)
-    )
+    found = []
+    for feature, name in enumerate(model.feature_names):
+        columns = model.inputs_of(feature)
+        if feature in without or not columns:
+            continue
+        text = value_text(model, row, feature, within=within)
+        found.append(f"{in_sentence(name)} = {in_list(text) if model.inputs[columns[0]].levels else text}")
+    return ", ".join(found)
 
 
 def input_text(model: Space, j: int, value: float, digits: int | None = DIGITS, limits: Limits | None = None) -> str:

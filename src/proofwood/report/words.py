@@ -13,7 +13,7 @@ from proofwood.data.moments import text_of
 from proofwood.explain import decimals
 from proofwood.explain.rule import Condition
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
-from proofwood.printable import printable
+from proofwood.printable import in_list, printable
 from proofwood.show.labels import (
     Labels,
     asks_false,
@@ -61,7 +61,7 @@ class Words:
     def answer(self, node: int, low: bool) -> str:
         """What is so where the answer is yes (``low``), or no."""
         table, column = self.table, int(self.table.feature[node])
-        name = "" if column == OBLIQUE else self.name(column)
+        name = "" if column == OBLIQUE else self.labels.in_sentence(column, LONGEST)
         if asks_missing(table, node):
             return f"{name} is {'' if low else 'not '}missing"
         codes = None if table.levels is None else table.levels[node]
@@ -132,11 +132,11 @@ class Words:
     def condition(self, condition: Condition) -> str:
         """What an explanation asks of a column, with booleans by name and dates as dates."""
         column = condition.feature
-        name = self.name(column)
+        name = self.labels.in_sentence(column, LONGEST)
         if condition.only_missing:
             return f"{name} is missing"
         if condition.values is not None:
-            return f"{name} is {_any_of([shorten(value, LONGEST) for value in condition.values])}"
+            return f"{name} is {_any_of([shorten(in_list(value), LONGEST) for value in condition.values])}"
         end = " or missing" if condition.missing else ""
         low, high = condition.low, condition.high
         if self.labels.kinds.get(column) is Kind.BOOLEAN and (low > 0) != (high < 1):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
-from proofwood.printable import in_list, printable
+from proofwood.printable import in_list, in_sentence, printable
 
 if TYPE_CHECKING:
     from proofwood.model.storage import SavedModel
@@ -66,6 +66,10 @@ class Labels:
         tag = f"[{column}]"
         return short if len(same) == 1 else shorten(name, max(width - len(tag), 3)) + tag
 
+    def in_sentence(self, column: int, width: int | None = None) -> str:
+        """The same as it stands in a condition: quoted where it could be read as a part of it."""
+        return self.feature(column, width) if self.features is None else in_sentence(self.feature(column, width))
+
     def class_name(self, code: int, width: int | None = None) -> str:
         """Name of a class, shortened to ``width`` characters."""
         return shorten(str(code) if self.classes is None else str(self.classes[code]), width)
@@ -114,19 +118,19 @@ def question(
     column = int(table.feature[node])
     end = " or missing" if tells_gap(table, node, labels, missing=missing) and table.missing_low[node] else ""
     if asks_missing(table, node):
-        return f"{labels.feature(column, width)} is missing"
+        return f"{labels.in_sentence(column, width)} is missing"
     if table.levels is not None and (codes := table.levels[node]) is not None:
         levels = ", ".join(labels.level(column, code, width) for code in sorted(codes))
-        return f"{labels.feature(column, width)} in {{{levels}}}{end}"
+        return f"{labels.in_sentence(column, width)} in {{{levels}}}{end}"
     if column != OBLIQUE:
         if asks_false(table, node, labels):
-            return f"not {labels.feature(column, width)}{end}"
-        return f"{labels.feature(column, width)} {at_most} {threshold_text(table, node, labels, width)}{end}"
+            return f"not {labels.in_sentence(column, width)}{end}"
+        return f"{labels.in_sentence(column, width)} {at_most} {threshold_text(table, node, labels, width)}{end}"
     assert table.normals is not None
     shown = []
     for index, value in zip(*(part.tolist() for part in table.normals.row(node)), strict=True):
         factor = "" if abs(value) == 1 else f"{exact_text(abs(value))}*"
-        shown.append(f"{'-' if value < 0 else '+'} {factor}{labels.feature(index, width)}")
+        shown.append(f"{'-' if value < 0 else '+'} {factor}{labels.in_sentence(index, width)}")
     if terms is not None and len(shown) > terms + 1:
         order = np.argsort(-np.abs(table.normals.row(node)[1]), kind="stable")[:terms]
         left_out = len(shown) - terms

@@ -33,6 +33,7 @@ from proofwood.explain.model.leaves import Walker
 from proofwood.explain.model.outcomes import Outcome, Within, classified, read_outcome
 from proofwood.explain.model.outline import Space
 from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.model.sources import SINGLE
 from proofwood.explain.model.space import (
     Bounds,
     Group,
@@ -46,6 +47,7 @@ from proofwood.explain.model.space import (
     with_bounds,
     with_integers,
 )
+from proofwood.explain.model.steps import LARGEST
 from proofwood.files import allowing
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray
 
@@ -628,12 +630,13 @@ def reading_of(
 ) -> Adapted:
     """How a model is read: the first step of :func:`explained`, which has the parameters and errors."""
     # Start-up time: the adapters load scikit-learn, which whoever reads explanations or certificates can do without.
+    from proofwood.explain.model.adapters.narrow import for_types
     from proofwood.explain.model.adapters.native_files import opened
     from proofwood.explain.model.adapters.supported import adapt
 
     model = opened(model)
     adapted = adapt(model, "sure" if vote == "auto" and confidence is not None else vote, feature_names, X, output)
-    return door.completed(adapted, model, feature_names, X)
+    return for_types(door.completed(adapted, model, feature_names, X), X)
 
 
 def _converted(
@@ -770,8 +773,11 @@ def _sample_column(grid: Grid, j: int, given: Input, n: int, generator: np.rando
             cuts = np.array([low])
         step = 1.0 if given.whole else 0.0
         at = generator.choice(cuts, n)
-        spread = float(np.ptp(cuts)) or max(1.0, abs(float(cuts[0])) / 8)
-        around = generator.uniform(cuts[0] - spread / 4, cuts[-1] + spread / 4, n)
+        first, last = float(cuts[0]), float(cuts[-1])
+        spread = (last / 4 - first / 4) or max(1.0, abs(first) / 8) / 4
+        # Models of float32 refuse numbers beyond it, and the difference of two float64 may be none.
+        most = SINGLE if max(abs(first), abs(last)) <= SINGLE else LARGEST / 2
+        around = generator.uniform(low := max(first - spread, -most), max(low, min(last + spread, most)), n)
         beside = np.where(generator.random(n) < 0.5, np.nextafter(at, np.inf), np.nextafter(at, -np.inf))
         near = at + generator.choice([-1.0, 1.0], n) * step if given.whole else beside
         values = np.choose(generator.integers(0, 3, n), [at, around, near])

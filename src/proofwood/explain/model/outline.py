@@ -20,6 +20,7 @@ from proofwood.explain.model.knowledge import Knowledge
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.model.space import GroupKind, Input
 from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.printable import in_list, in_sentence
 
 if TYPE_CHECKING:
     from proofwood.explain.model.plausible import Inliers
@@ -92,10 +93,12 @@ class Space:
     def _column_name(self, g: int) -> str:
         column = self.grid.columns[g]
         name = self.inputs[column.column].name
+        if column.role != "value":
+            name = in_sentence(name)
         if column.role == "missing":
             return f"{name} is missing"
         if column.role == "codes":
-            texts = self.texts_of(g)
+            texts = tuple(map(in_list, self.texts_of(g)))
             return f"{name} = {texts[0]}" if len(texts) == 1 else f"{name} in {{{', '.join(texts)}}}"
         return name if column.role == "value" else f"{name} (tests that send a missing value high)"
 

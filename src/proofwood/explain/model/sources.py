@@ -11,7 +11,8 @@ from proofwood.explain.model.steps import Step, back, through
 from proofwood.model.node_table import FloatArray
 
 _TINY = 1e-300
-_SINGLE = float(np.finfo(np.float32).max)
+SINGLE = float(np.finfo(np.float32).max)
+"""The greatest float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +105,7 @@ class Source:
         given = [(at, step.limits) for at, step in enumerate(self.steps)]
         limited = [(at, ends) for at, ends in given if ends != (-math.inf, math.inf)]
         if limited:
-            limited.append((len(self.steps), (-_SINGLE, _SINGLE)))
+            limited.append((len(self.steps), (-SINGLE, SINGLE)))
         for at, ends in limited:
             rounded = any(step.ulps for step in self.steps[:at])
             least = _TINY if rounded and 0 <= ends[0] < _TINY else ends[0]  # exp and others are too flat near 0

@@ -12,7 +12,7 @@ from proofwood.explain.model.outline import Space
 from proofwood.explain.rule import Condition, plain_value, treated_text, value_text
 from proofwood.markup import escaped, table
 from proofwood.model.node_table import FloatArray
-from proofwood.printable import printable
+from proofwood.printable import in_sentence, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -178,4 +178,4 @@ def change_text(name: str, now: str, then: str, treated: str | None) -> str:
     """One change in words: ``income = 31 (not 28)``."""
     then = then if then.startswith("just ") else f"= {then}"
     was = f"not {now}" if treated is None else f"{MISSING} so far, treated as {treated}"
-    return printable(f"{name} {then} ({was})")
+    return printable(f"{in_sentence(name)} {then} ({was})")

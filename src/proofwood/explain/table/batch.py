@@ -180,7 +180,7 @@ def explain_rows(
     limit = explainer.time_limit if time_limit is None else time_limit
     admitted = explainer.model.admit(X)
     rows, filled = admitted.values, admitted.filled
-    explainer = explainer.with_gaps_of(rows, admitted.kinds if kind == "counterfactual" else None)
+    explainer = explainer.with_gaps_of(rows, admitted.kinds)
     header = {
         "format": FORMAT,
         "kind": kind,

@@ -315,7 +315,7 @@ def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) ->
     rows = admitted.values
     if header is None or "model" not in header:
         raise ValueError(f"{path} holds no explanations")
-    model = model.with_gaps_of(rows, admitted.kinds if header["kind"] == "counterfactual" else None)
+    model = model.with_gaps_of(rows, admitted.kinds)
     for key, expected in (("model", model.fingerprint), ("rows", rows_fingerprint(rows, admitted.filled))):
         if header.get(key) != expected:
             raise ValueError(f"{path} is about {'another model' if key == 'model' else 'other rows'}")

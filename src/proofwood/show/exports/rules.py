@@ -10,7 +10,7 @@ from typing import Any
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import text_of
 from proofwood.model.node_table import LEAF
-from proofwood.printable import in_list, printable
+from proofwood.printable import in_list, in_sentence
 from proofwood.show.exports.paths import Key, Range, has_gap, has_value, is_possible, key_of
 from proofwood.show.exports.source import Exported, ExportError
 from proofwood.show.labels import exact_text
@@ -114,7 +114,7 @@ def _words(model: Exported, key: Key, one: Range) -> str:
 
 
 def _name(model: Exported, column: int) -> str:
-    return printable(model.columns[column].name) if model.by_name else f"x[{column}]"
+    return in_sentence(model.columns[column].name) if model.by_name else f"x[{column}]"
 
 
 def _values(model: Exported, column: int, name: str, one: Range) -> str:

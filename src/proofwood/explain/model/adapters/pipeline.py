@@ -111,7 +111,9 @@ def from_steps(whole: Any, reading: Reading, feature_names: Sequence[str] | None
         types = None if found is None else tuple(kind or DOUBLE for kind in found)
     absent_missing = any(library_of(one) == "xgboost" for one in models_within(whole))
     told = Told.of_core(inner, zero=absent_missing)
-    prepared = Preparation(steps, own, n_columns, inner, told, absent_missing=absent_missing, types=types)
+    prepared = Preparation(
+        steps, own, n_columns, inner, told, absent_missing=absent_missing, types=types, objects=learned_objects(whole)
+    )
     columns = known_columns(traced, trace, prepared)
     return _assembled(whole, columns, header, trace, n_paths=len(reading.paths))
 
@@ -240,6 +242,19 @@ def models_within(model: Any) -> list[Any]:
                 break
     inside = [one for one in inside if hasattr(one, "predict") or hasattr(one, "predict_proba")]
     return [member for one in inside for member in models_within(one)] or [model]
+
+
+def learned_objects(model: Any) -> bool:
+    """Whether histogram gradient boosting learned categories that are numbers from an array of objects.
+
+    Steps make one of columns of numbers and of truth values. The model refuses any other array then.
+    """
+    for member in models_within(model):
+        inside = getattr(getattr(member, "_preprocessor", None), "named_transformers_", {})
+        for values in getattr(inside.get("encoder"), "categories_", ()):
+            if values.dtype == object and all(isinstance(value, int | float) for value in values.tolist()):
+                return True
+    return False
 
 
 MEMBERS = (

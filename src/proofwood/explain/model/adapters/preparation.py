@@ -47,6 +47,7 @@ class Preparation:
     types : of the numbers in each column, by their names in NumPy; None if all are float64
     values : of columns of categories, in the order of their codes
     typed : columns of categories that have a type of their own in a frame, as the model behind wants it
+    objects : whether numbers are objects in a frame, because the steps handed such to the model when it learned
     base : a value of each column that no step objects to
     """
 
@@ -59,6 +60,7 @@ class Preparation:
     types: tuple[str, ...] | None = None
     values: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
     typed: frozenset[int] = frozenset()
+    objects: bool = False
     base: Mapping[int, Any] = field(default_factory=dict)
 
     # --------------------------------------------------------------------------------------------------- what comes out
@@ -138,7 +140,7 @@ class Preparation:
                 present = [value for value in (*self.values[j], *column.tolist()) if not absent(value)]
                 made[name] = pd.Series(pd.Categorical(column, categories=list(dict.fromkeys(present))))
             else:
-                made[name] = pd.Series(column, dtype=column.dtype)
+                made[name] = pd.Series(column, dtype=object if self.objects else column.dtype)
         return pd.DataFrame(made)
 
     def table(self, rows: FloatArray, used: Sequence[int]) -> Any:
