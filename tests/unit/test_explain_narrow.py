@@ -83,7 +83,7 @@ def test_every_float_is_read_on_the_side_of_the_nearest() -> None:
     assert np.array_equal(read.predict_codes(rows), plain.predict_codes(rounded))
 
 
-@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning:sklearn", "ignore:overflow:RuntimeWarning:numpy")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning:sklearn", "ignore::RuntimeWarning:numpy")
 @pytest.mark.parametrize("largest", [3.4028234663852886e38, 1.7e308])
 def test_numbers_at_the_end_of_a_type(largest: float) -> None:
     """The rows that a reading is compared on lie within what the model takes."""

@@ -82,6 +82,9 @@ def read_rows(
             own |= _truths(own, shown)
     table = cells.taken({column: own[name] for column, name in called.items() if name in own})
     table = table.rename({column: name for column, name in called.items() if name in chosen})
+    if adapted is not None and adapted.header is not None:  # what a step drops need not be there
+        needed = {adapted.header.told[j] for j in adapted.header.reaching}
+        chosen = [name for name in chosen if name in needed or name in table.columns]
     table = select_columns(table, chosen)
     return Rows(table, table if adapted is None else _as_learned(table, adapted, path), stated, adapted)
 
