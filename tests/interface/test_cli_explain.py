@@ -8,9 +8,12 @@ from pathlib import Path
 
 import joblib
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor
+from sklearn.pipeline import make_pipeline
 
 from proofwood import OptimalTreeClassifier
 from proofwood.explain.proofs.certificate import NoCertificateError
@@ -147,6 +150,19 @@ def test_radii_and_distances_are_rounded_to_their_side(folder):
         distance, least = (float(part.rpartition(" ")[2]) for part in lines["distance"].split(","))
         assert exact["distance"] <= distance < exact["distance"] * 1.0001
         assert exact["lower_bound"] * 0.9999 < least <= exact["lower_bound"]
+
+
+def test_columns_that_a_step_drops_need_not_be_there(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "id"])
+    steps = make_column_transformer(("passthrough", ["a", "b"]))
+    model = make_pipeline(steps, RandomForestClassifier(5, random_state=0)).fit(frame, frame.a > 0)
+    joblib.dump(model, tmp_path / "model.joblib")
+    frame[["b", "a"]].to_csv(tmp_path / "rows.csv", index=False)
+    asked = ("explain", tmp_path / "model.joblib", tmp_path / "rows.csv", "--row", 0, "--trust-pickle")
+    assert "minimal" in worked(*asked)
+    frame[["a", "id"]].to_csv(tmp_path / "rows.csv", index=False)
+    assert "'b'" in failed(*asked)
 
 
 def test_a_target_is_the_class_to_reach(folder):

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, ShuffleSplit, cross_val_score
@@ -181,3 +181,15 @@ def test_columns_of_zero_and_one():
     assert new.tolist() == [[4.0, 0, 0, 0, 0]]
     nothing = OneHotTable(drop=["id", "n"]).fit(frame)
     assert nothing.transform(frame).shape == (120, 1)
+
+
+def test_ctrl_c_in_a_fit_ends_the_comparison():
+    data, calls = load_breast_cancer(return_X_y=True), []
+
+    def stop(event):
+        calls.append(event)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compare(*data, {"tree": OptimalTreeClassifier(4, callback=stop), "CART": CART})
+    assert len(calls) == 1

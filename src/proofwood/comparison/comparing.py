@@ -232,6 +232,9 @@ def _fitted(
         error.add_note(f"this happened to the model {name!r} in fold {fold}")
         raise
     seconds = time.perf_counter() - started
+    learner = _last(fit)
+    if isinstance(learner, FittedClassifier) and learner.result_.stats.stopped_by == "interrupt":
+        raise KeyboardInterrupt  # a learner keeps what it has found; the comparison is not to go on with the next
     for note in said:
         if not issubclass(note.category, DataWarning):
             warnings.warn(note.message, note.category, stacklevel=3)
