@@ -171,6 +171,6 @@ def test_sets_of_tests_one_size_after_the_other(rule: str):
 def test_no_engine_claims_what_is_false():
     """A slice of the long campaign."""
     counts: Counter[str] = Counter()
-    for number in range(60):
+    for number in range(30):
         counts.update(skeletons.one_case(5_000_000 + number))
-    assert counts["proved"] > 30
+    assert counts["proved"] > 15

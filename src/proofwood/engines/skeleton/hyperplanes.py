@@ -29,6 +29,8 @@ UNIVARIATE = (0.2, 10.0)
 """Time for the best diagram with thresholds, as a share of what is left, and the most seconds."""
 SIDES = (0.3, 60.0)
 """Time for the exact search over all ways in which hyperplanes part the rows."""
+EARLY = (0.03, 2.0)
+"""Time for the same before anything else is tried: a table of a dozen rows is proved at once, or the ways are many."""
 BOUNDS = (0.1, 5.0)
 """Time for bounds: a share of what is left, and the most seconds."""
 LAST = (0.5, 0.8)
@@ -70,6 +72,8 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
     _univariate_first(run, engine, random_state)
     one_split = _one_split(run)
     _bounds(run, one_split)
+    if engine == "auto":
+        search_sides(run, random_state, EARLY)
     _anneal(run, random_state, run.clock.share(*ANNEALED))
     _start(run, random_state)
     _anneal(run, random_state + 1, run.clock.share(*ANNEALED))
@@ -96,7 +100,7 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
     if stopped_by == "interrupt" or run.done:
         return stopped_by
     if engine != "auto":
-        search_sides(run, random_state, share=1.0)
+        search_sides(run, random_state, (1.0, SIDES[1]))
     else:  # nothing of what a solver says is a bound, and its program may have been too large to begin with
         _to_the_end(run, one_split, random_state + 2)
     return milp.confirmed(run, stopped_by)
@@ -121,11 +125,11 @@ def _univariate_first(run: LayeredRun, engine: str, random_state: int) -> None:
             _offer(run, as_oblique(run.problem, inner.best), "univariate")
 
 
-def search_sides(run: LayeredRun, random_state: int, *, share: float = SIDES[0]) -> None:
+def search_sides(run: LayeredRun, random_state: int, share: tuple[float, float] = SIDES) -> None:
     """Prove a bound by the exact engines of univariate splits over all ways to part the rows, where these are few."""
     if run.done:
         return
-    until = run.clock.seconds + run.clock.share(share, SIDES[1])
+    until = run.clock.seconds + run.clock.share(*share)
     made = relaxed(run.problem, seconds=(until - run.clock.seconds) / 4)
     left = until - run.clock.seconds
     if made is None or left <= 0:

@@ -4,8 +4,8 @@
 #include "votes/factors.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
-#include <set>
 
 namespace proofwood::votes {
 
@@ -27,48 +27,75 @@ int Factors::slot(const Edge& edge, int cell) const {
 // A clause becomes a factor with an option for each literal. Where every two literals of a clause exclude each other,
 // its options say so: they speak of all its columns, and the clauses that exclude them are not needed.
 void Factors::add_clauses() {
-  std::set<std::pair<Literal, Literal>> excluded;  // of two literals at most one holds
-  for (const auto& clause : model.clauses)
-    if (clause.size() == 2) excluded.emplace(clause[0] ^ 1, clause[1] ^ 1);
-  const auto exclude = [&](Literal a, Literal b) { return excluded.contains({a, b}) || excluded.contains({b, a}); };
-  std::set<std::pair<Literal, Literal>> covered;
+  const std::size_t n_literals = 2 * model.column_of.size();
+  std::vector<std::vector<Literal>> excluded(n_literals);  // by literal, those that do not hold beside it
+  for (const auto& clause : model.clauses) {
+    if (clause.size() != 2) continue;
+    const Literal a = clause[0] ^ 1, b = clause[1] ^ 1;
+    excluded[z(a)].push_back(b);
+    excluded[z(b)].push_back(a);
+  }
+  for (auto& others : excluded) {
+    std::sort(others.begin(), others.end());
+    others.erase(std::unique(others.begin(), others.end()), others.end());
+  }
+  std::vector<int> member_of(n_literals, -1);  // the last clause that was looked at and has the literal
+  std::vector<std::vector<int>> groups_of(n_literals);
+  const auto is_group = [&](const std::vector<Literal>& clause, int number) {
+    for (const Literal l : clause) member_of[z(l)] = number;
+    for (const Literal l : clause) {
+      std::size_t beside = 1;  // itself
+      for (const Literal other : excluded[z(l)]) beside += other != l && member_of[z(other)] == number ? 1 : 0;
+      if (beside < clause.size()) return false;
+    }
+    return true;
+  };
+  const auto covered = [&](Literal a, Literal b) {
+    return std::any_of(groups_of[z(a)].begin(), groups_of[z(a)].end(), [&](int group) {
+      return std::find(groups_of[z(b)].begin(), groups_of[z(b)].end(), group) != groups_of[z(b)].end();
+    });
+  };
   std::vector<const std::vector<Literal>*> rest;
   // Ends an option, which is left out if no cell of some column satisfies it.
+  std::vector<int> above(z(model.n_columns)), below(z(model.n_columns));  // the last cut and the first one that it needs
   const auto close = [&] {
     const auto begin = needs.begin() + needs_of.back();
-    for (auto a = begin; a != needs.end(); ++a)
-      for (auto b = begin; b != a; ++b) {
-        const Literal above = (*a & 1) == 0 ? *a : *b, below = (*a & 1) == 0 ? *b : *a;
-        if ((above & 1) != 0 || (below & 1) == 0) continue;
-        if (model.column_of[z(above >> 1)] != model.column_of[z(below >> 1)] || above >> 1 < below >> 1) continue;
-        needs.resize(z(needs_of.back()));
-        return;
-      }
-    needs_of.push_back(static_cast<int>(needs.size()));
+    for (auto need = begin; need != needs.end(); ++need) {
+      const auto c = z(model.column_of[z(*need >> 1)]);
+      above[c] = -1;
+      below[c] = std::numeric_limits<int>::max();
+    }
+    bool possible = true;
+    for (auto need = begin; need != needs.end(); ++need) {
+      const int v = *need >> 1;
+      const auto c = z(model.column_of[z(v)]);
+      if ((*need & 1) == 0)
+        above[c] = std::max(above[c], v);
+      else
+        below[c] = std::min(below[c], v);
+      possible = possible && above[c] < below[c];
+    }
+    if (possible)
+      needs_of.push_back(static_cast<int>(needs.size()));
+    else
+      needs.resize(z(needs_of.back()));
   };
-  for (const auto& clause : model.clauses) {
-    bool group = clause.size() > 2;
-    for (std::size_t i = 0; group && i < clause.size(); ++i)
-      for (std::size_t j = 0; group && j < i; ++j) group = exclude(clause[j], clause[i]);
-    if (!group) {
+  for (std::size_t number = 0; number < model.clauses.size(); ++number) {
+    const auto& clause = model.clauses[number];
+    if (clause.size() <= 2 || !is_group(clause, static_cast<int>(number))) {
       rest.push_back(&clause);
       continue;
     }
     ways.emplace_back(true, clause);
     for (const Literal on : clause) {
-      for (const Literal l : clause) {
-        needs.push_back(l == on ? l : l ^ 1);
-        covered.emplace(std::min(l, on), std::max(l, on));
-      }
+      groups_of[z(on)].push_back(static_cast<int>(number));
+      for (const Literal l : clause) needs.push_back(l == on ? l : l ^ 1);
       close();
     }
     options_of.push_back(static_cast<int>(needs_of.size()) - 1);
   }
   for (const auto* clause : rest) {
-    if (clause->size() == 2) {
-      const Literal a = (*clause)[0] ^ 1, b = (*clause)[1] ^ 1;
-      if (covered.contains({std::min(a, b), std::max(a, b)})) continue;
-    }
+    if (clause->size() == 2 && covered((*clause)[0] ^ 1, (*clause)[1] ^ 1)) continue;
     ways.emplace_back(false, *clause);
     for (const Literal l : *clause) {
       needs.push_back(l);
