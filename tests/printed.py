@@ -26,7 +26,7 @@ import pandas as pd
 from proofwood.data.columns import Column
 from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.data.moments import EPOCH, number_of
-from proofwood.printable import in_list
+from proofwood.printable import in_list, in_sentence
 from proofwood.show.labels import shorten
 
 
@@ -232,7 +232,8 @@ def moment_of(text: str, column: Column) -> float:
 def by_text(rows: Rows, text: str) -> list[str]:
     """The shown class of each row, by a tree of ``export_text``."""
     names = [
-        shorten(column.name, None) if rows.model.schema_.by_name else f"x[{j}]" for j, column in enumerate(rows.columns)
+        in_sentence(shorten(column.name, None)) if rows.model.schema_.by_name else f"x[{j}]"
+        for j, column in enumerate(rows.columns)
     ]
     return _Tree(text, Reader(rows.columns, names)).classes(rows.numbers.tolist())
 
@@ -279,7 +280,9 @@ class _Tree:
 
 def by_rule_words(rows: Rows, rules: list[dict[str, Any]]) -> list[list[Any]]:
     """The classes of the rules that hold of each row, by their words."""
-    names = [column.name if rows.model.schema_.by_name else f"x[{j}]" for j, column in enumerate(rows.columns)]
+    names = [
+        in_sentence(column.name) if rows.model.schema_.by_name else f"x[{j}]" for j, column in enumerate(rows.columns)
+    ]
     reader = Reader(rows.columns, names)
     parsed = [(rule["class"], _conjuncts(rule["if"], reader, names)) for rule in rules]
     return [
@@ -372,7 +375,8 @@ def _plain_holds(condition: dict[str, Any], values: list[Any], numbers: list[flo
 def by_words(rows: Rows, rules: list[tuple[list[str], int]]) -> list[list[int]]:
     """The leaves of the rules of a report that hold of each row."""
     names = [
-        shorten(column.name, None) if rows.model.schema_.by_name else f"x[{j}]" for j, column in enumerate(rows.columns)
+        in_sentence(shorten(column.name, None)) if rows.model.schema_.by_name else f"x[{j}]"
+        for j, column in enumerate(rows.columns)
     ]
     reader = Reader(rows.columns, names)
     return [

@@ -33,7 +33,7 @@ from proofwood.explain.answers.robustness import Robustness
 from proofwood.explain.explanation import Explanation
 from proofwood.markup import escaped
 from proofwood.model import evaluate
-from proofwood.printable import printable
+from proofwood.printable import in_list, in_sentence, printable
 from proofwood.report.words import Words
 from tests.fuzz import _records
 from tests.printed import moment_of
@@ -665,7 +665,7 @@ class OwnChecks:
         if text in ("missing", "(missing)"):
             return math.nan
         if column.levels:
-            known = [*column.levels, *map(printable, column.levels)]
+            known = [*column.levels, *map(printable, column.levels), *map(in_list, column.levels)]
             return float(known.index(text) % len(column.levels)) if text in known else float(len(column.levels))
         if column.kind in MOMENTS:
             return moment_of(text, column)
@@ -679,7 +679,7 @@ class OwnChecks:
             codes = [self.number(j, text) for text in part["values"]]
             gap = part["missing"] or any("(missing" in text for text in part["values"])
             return np.where(np.isnan(values), gap, np.isin(values, codes))
-        name = printable(part["feature"])
+        name = in_sentence(part["feature"])
         return Reader([name], {name: lambda text: self.number(j, text)}).holds(part["text"], {name: values})
 
     def around(self, row: np.ndarray, parts: list[dict[str, Any]]) -> np.ndarray:
@@ -730,7 +730,7 @@ class OwnChecks:
             return
         then = row.copy()
         for part in said["changes"]:
-            j, name = self.names.index(part["feature"]), printable(part["feature"])
+            j, name = self.names.index(part["feature"]), in_sentence(part["feature"])
             one = Reader([name], {name: lambda text, j=j: self.number(j, text)})
             assert part["text"] in said["text"]
             _, now, to = one.change(part["text"])
@@ -747,7 +747,7 @@ class OwnChecks:
         for condition, part in zip(found.conditions, found.to_dict()["conditions"], strict=True):
             if self.columns[condition.feature].kind not in (Kind.NUMERIC, Kind.INTEGER):
                 continue
-            text = words.condition(condition).removeprefix(f"{words.name(condition.feature)} ")
+            text = words.condition(condition).removeprefix(f"{in_sentence(words.name(condition.feature))} ")
             told = re.fullmatch(rf"(?:([>≥]) ({NUMBER}))?(?: and )?(?:([<≤]) ({NUMBER}))?( or missing)?", text)
             single = re.fullmatch(rf"is (just (?:above|below) )?({NUMBER})( or missing)?", text)
             if told is None and single is None:

@@ -630,13 +630,12 @@ def reading_of(
 ) -> Adapted:
     """How a model is read: the first step of :func:`explained`, which has the parameters and errors."""
     # Start-up time: the adapters load scikit-learn, which whoever reads explanations or certificates can do without.
-    from proofwood.explain.model.adapters.narrow import for_types
     from proofwood.explain.model.adapters.native_files import opened
     from proofwood.explain.model.adapters.supported import adapt
 
     model = opened(model)
     adapted = adapt(model, "sure" if vote == "auto" and confidence is not None else vote, feature_names, X, output)
-    return for_types(door.completed(adapted, model, feature_names, X), X)
+    return door.completed(adapted, model, feature_names, X)
 
 
 def _converted(
