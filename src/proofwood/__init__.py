@@ -25,9 +25,10 @@ Where things are:
 ``data``             :func:`read_columns`, :class:`Binarizer`, :func:`load_dataset`
 ``problem``          :class:`TreeProblem`: rows, integer weights, objective, limits on the model; recounting;
                      rows over 0/1 tests as ranks, smallest trees, diagrams, skeletons of layers
-``engines``          a folder per algorithm, each with ``solve(problem)``: ``search`` (trees of fewest errors, with
-                     :class:`SearchOptions`), ``minimal`` (smallest trees), ``subset`` and ``diagrams`` (decision
-                     diagrams), ``layered`` (diagrams of a skeleton), ``sat``, ``greedy``; the table of learners
+``engines``          a folder per learner, pure functions: ``trees`` (fewest errors within a depth, with
+                     :class:`SearchOptions`), ``smallest`` (trees without an error), ``bdd`` (binary decision
+                     diagrams), ``skeleton`` (diagrams of given layers); ``run``: incumbent, bound and clock
+``parallel``         one interface to run pieces of work: in order, by joblib, on a Dask cluster; checkpoints
 ``solvers``          SAT in slices, worker processes, checkable proofs
 ``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof;
                      :func:`born_again`, the smallest tree that predicts the same as a model;
@@ -36,7 +37,7 @@ Where things are:
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      their names for columns and classes are :class:`Labels`
 ``comparison``       :func:`compare`: an optimal tree beside other classifiers, on the same folds
-``report``           a model, its proof, its errors and explained rows in one HTML file
+``report``           :func:`write_report`: a model, its proof, its errors and explained rows in one HTML file
 ``cli``              the command ``proofwood``
 ===================  =====================================================================================
 
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from proofwood.model.node_table import NodeTable
     from proofwood.model.storage import ModelFileError
     from proofwood.problem.problem import TreeProblem
+    from proofwood.report import write_report
     from proofwood.result import Limits, Part, ProgressEvent, Result, Stats, Status
     from proofwood.show.graphviz import export_graphviz
     from proofwood.show.labels import Labels
@@ -130,6 +132,7 @@ __all__ = [
     "proved_rules",
     "read_columns",
     "register_reader",
+    "write_report",
 ]
 
 _HOME = {
@@ -175,6 +178,7 @@ _HOME = {
     "proved_rules": "explain.proved_rules",
     "read_columns": "data.columns",
     "register_reader": "explain.model.adapters.supported",
+    "write_report": "report",
 }
 
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedK
 from sklearn.utils.estimator_checks import check_estimator
 
 import proofwood
-from proofwood import DataWarning, OptimalityWarning, OptimalTreeClassifier, OptimalTreeCV
+from proofwood import DataWarning, OptimalityWarning, OptimalTreeClassifier, OptimalTreeCV, write_report
 from proofwood.estimators import optimal_tree_cv
 from proofwood.model.evaluate import predict
 from proofwood.problem.recount import objective
@@ -240,7 +240,7 @@ def test_copies_files_and_pictures(iris, tmp_path):
     loaded = proofwood.load(tmp_path / "tree.json")
     assert isinstance(loaded, OptimalTreeClassifier)
     assert loaded.get_params()["max_depth"] == tree.best_params_["max_depth"]
-    tree.report(tmp_path / "tree.html", X, y)
+    write_report(tree, tmp_path / "tree.html", X, y)
     assert "chosen" in (tmp_path / "tree.html").read_text()
     assert "chosen" in tree._repr_html_()
 

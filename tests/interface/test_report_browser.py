@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from proofwood import write_report
 from tests import report_models
 
 pytestmark = pytest.mark.needs("selenium")
@@ -108,7 +109,7 @@ def reports(browser, tmp_path_factory):
         if make not in made:
             model, X, y = make()
             path = folder / f"{make.__name__}.html"
-            model.report(path, X, y)
+            write_report(model, path, X, y)
             made[make] = (path, model, X, y)
         path, model, *_ = made[make]
         found = Report(browser, path, model)

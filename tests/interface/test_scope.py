@@ -17,6 +17,7 @@ from proofwood import (
     OptimalTreeClassifier,
     OptimalTreeCV,
     load,
+    write_report,
 )
 from proofwood.cli.answers import proof_answer
 from proofwood.estimators import optimal_diagram
@@ -60,7 +61,7 @@ def test_every_place_says_it(model, scope, tmp_path):
     model.fit(X, y)
     assert model.status_ == "optimal"
     assert set(model.result_.scope) == scope
-    model.report(tmp_path / "page.html", X, y, explain_seconds=0)
+    write_report(model, tmp_path / "page.html", X, y, explain_seconds=0)
     model.save(tmp_path / "model.json")
     again = load(tmp_path / "model.json")
     assert again.result_.scope == model.result_.scope

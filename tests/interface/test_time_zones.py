@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from proofwood import DataError, DateParts, Explainer, OptimalTreeClassifier, born_again, load
+from proofwood import DataError, DateParts, Explainer, OptimalTreeClassifier, born_again, load, write_report
 from proofwood.data.columns import read_columns
 from proofwood.data.kinds import Kind
 from proofwood.data.moments import EPOCH, text_of, zone_name
@@ -65,7 +65,7 @@ def test_every_text_names_the_instant_at_which_predict_decides(zone, around, tmp
 
 def test_a_report_shows_the_zone(tmp_path):
     model, X = fitted("America/New_York")
-    model.report(tmp_path / "r.html", X, model.predict(X), explain_seconds=0)
+    write_report(model, tmp_path / "r.html", X, model.predict(X), explain_seconds=0)
     page = (tmp_path / "r.html").read_text()
     assert text_of(float(model.model_.threshold[0]), Kind.MOMENT, "America/New_York") in page
 

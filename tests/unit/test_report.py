@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import confusion_matrix
 
 import proofwood
-from proofwood import OptimalDiagramClassifier, OptimalTreeClassifier
+from proofwood import OptimalDiagramClassifier, OptimalTreeClassifier, write_report
 from proofwood.markup import escaped, table, trace_svg
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF
@@ -67,7 +67,9 @@ def page(tree, tmp_path_factory):
     model, X, y = tree
     path = tmp_path_factory.mktemp("report") / "tree.html"
     fresh = report_models.people(300, seed=5)
-    model.report(path, X, y, X_val=fresh[0], y_val=fresh[1], rows=[3, 17], title="Who pays & when", explain_seconds=60)
+    write_report(
+        model, path, X, y, X_val=fresh[0], y_val=fresh[1], rows=[3, 17], title="Who pays & when", explain_seconds=60
+    )
     return path.read_text(encoding="utf-8")
 
 
@@ -206,13 +208,13 @@ def test_the_picture_has_a_table_beside_it(page, tree):
 
 def test_rows_that_are_not_those_of_training_are_said_to_be(tree, tmp_path):
     model, X, y = tree
-    model.report(tmp_path / "a.html", X[:100], y[:100], explain_seconds=0)
+    write_report(model, tmp_path / "a.html", X[:100], y[:100], explain_seconds=0)
     text = Page((tmp_path / "a.html").read_text()).text
     assert "these are not the rows, weights or labels of training" in text
     assert "The time limit of 0 s for explanations came first." in text
     other = y.copy()
     other[0] = "unheard of"
-    model.report(tmp_path / "b.html", X, other, explain_seconds=0)
+    write_report(model, tmp_path / "b.html", X, other, explain_seconds=0)
     text = Page((tmp_path / "b.html").read_text()).text
     assert "Not possible on the rows of this report" in text
     assert "not in training" in text
@@ -232,13 +234,13 @@ def test_arguments_are_checked(tree, tmp_path):
         ({"palette": {"ugly": "#fff"}}, "names the class 'ugly'"),
     ):
         with pytest.raises(ValueError, match=message):
-            model.report(path, X, y, **options)
+            write_report(model, path, X, y, **options)
     with pytest.raises(ValueError, match="expected one for each row"):
-        model.report(path, X, y[:-1])
+        write_report(model, path, X, y[:-1])
     with pytest.raises(FileNotFoundError):
-        model.report(tmp_path / "no folder" / "r.html", X, y)
+        write_report(model, tmp_path / "no folder" / "r.html", X, y)
     with pytest.raises(NotFittedError):
-        OptimalTreeClassifier().report(path, X, y)
+        write_report(OptimalTreeClassifier(), path, X, y)
     assert not path.exists()
 
 
@@ -246,7 +248,7 @@ def test_arguments_are_checked(tree, tmp_path):
 def test_reports_of_every_shape_are_small_and_fast(make, tmp_path):
     model, X, y = make()
     begin = time.process_time()
-    model.report(tmp_path / "r.html", X, y)
+    write_report(model, tmp_path / "r.html", X, y)
     assert time.process_time() - begin < 5
     page = (tmp_path / "r.html").read_text()
     assert len(page.encode()) < 2_000_000
@@ -269,7 +271,7 @@ def test_a_diagram_of_hyperplanes_is_reported(tmp_path):
     X = rng.normal(size=(60, 2))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
     model = OptimalDiagramClassifier(widths=(1, 1), splits="oblique", time_limit=5).fit(X, y)
-    model.report(tmp_path / "r.html", X, y)
+    write_report(model, tmp_path / "r.html", X, y)
     text = Page((tmp_path / "r.html").read_text()).text
     if model.model_.normals is not None:
         assert "No formal explanations: the model has oblique tests" in text
@@ -288,7 +290,7 @@ def test_every_learner_has_a_report(model, tmp_path):
     X, y = report_models.people(80, seed=4)
     X = X.select("age", "married", "income").fill_null(0)
     model.fit(X, y)
-    model.report(tmp_path / "r.html", X, y)
+    write_report(model, tmp_path / "r.html", X, y)
     text = Page((tmp_path / "r.html").read_text()).text
     assert "Done for this report" in text
     assert model._claim() in text or "Not proved" in text
@@ -303,16 +305,16 @@ def test_the_groups_of_a_penalty_are_counted(tmp_path):
     parity = proofwood.DemographicParity(ratio=0.9, penalty=0.25)
     model = OptimalDiagramClassifier(widths=(1, 2), alpha=0.01, constraints=[parity])
     model.fit(X, y, sensitive_features=group)
-    model.report(tmp_path / "a.html", X, y, sensitive_features=group)
+    write_report(model, tmp_path / "a.html", X, y, sensitive_features=group)
     assert "Done for this report" in Page((tmp_path / "a.html").read_text()).text
-    model.report(tmp_path / "b.html", X, y)
+    write_report(model, tmp_path / "b.html", X, y)
     assert "Not possible on the rows of this report" in Page((tmp_path / "b.html").read_text()).text
 
 
 def test_labels_that_are_dates(tmp_path):
     X, y = np.arange(6.0)[:, None], np.repeat(np.array(["2024-01-01", "2024-02-01"], dtype="datetime64[D]"), 3)
     model = OptimalTreeClassifier(max_depth=1).fit(X, y)
-    model.report(tmp_path / "r.html", X, y, X_val=X, y_val=y.astype("datetime64[ns]"))
+    write_report(model, tmp_path / "r.html", X, y, X_val=X, y_val=y.astype("datetime64[ns]"))
     text = Page((tmp_path / "r.html").read_text()).text
     assert "Validation rows 6 0 0.0%" in text
 
@@ -322,12 +324,12 @@ def test_a_model_too_large_to_look_at_is_refused(tree, tmp_path, monkeypatch):
 
     monkeypatch.setattr(write, "MOST_NODES", 10)
     with pytest.raises(ValueError, match="a report shows at most 10 nodes, 1,000 classes and a depth of 500"):
-        tree[0].report(tmp_path / "r.html", *tree[1:])
+        write_report(tree[0], tmp_path / "r.html", *tree[1:])
 
 
 def test_a_lone_leaf_is_reported(tmp_path):
     X, y = np.zeros((3, 1)), np.array([0, 0, 1])
-    OptimalTreeClassifier(max_depth=0).fit(X, y).report(tmp_path / "r.html", X, y)
+    write_report(OptimalTreeClassifier(max_depth=0).fit(X, y), tmp_path / "r.html", X, y)
     text = Page((tmp_path / "r.html").read_text()).text
     assert "Always" in text
     assert "no test" in text
@@ -362,7 +364,7 @@ def assert_only_our_elements(text):
 
 def test_hostile_names_stay_text(tmp_path):
     model, X, y = report_models.hostile()
-    model.report(tmp_path / "r.html", X, y, X_val=X, y_val=y, title="</title><script>alert(3)</script>")
+    write_report(model, tmp_path / "r.html", X, y, X_val=X, y_val=y, title="</title><script>alert(3)</script>")
     text = (tmp_path / "r.html").read_text()
     parsed = assert_only_our_elements(text)
     assert parsed.tags.count("script") == 2
@@ -391,7 +393,7 @@ def test_a_hostile_model_file_stays_text(tree, tmp_path):
     text = text.replace('"U3"', f'"U{len(bad)}"')
     (tmp_path / "h.json").write_text(text)
     model = proofwood.load(tmp_path / "h.json", check=False)
-    model.report(tmp_path / "r.html", pl.DataFrame(X, schema=[bad]), np.where(y == "oak", bad, y))
+    write_report(model, tmp_path / "r.html", pl.DataFrame(X, schema=[bad]), np.where(y == "oak", bad, y))
     parsed = assert_only_our_elements((tmp_path / "r.html").read_text())
     assert "This model was read from a file." in parsed.text
     assert "claimed by the file: proved optimal" in parsed.text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -247,19 +246,6 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
 
             shown["text/html"] += pictures.notebook(self)
         return shown
-
-    def report(self, path: str | os.PathLike[str], X: Any, y: Any, **options: Any) -> None:
-        """Write all that can be said of the model into one HTML file.
-
-        Parameters
-        ----------
-        path : file to write
-        X, y : training rows and their labels
-        options : ``X_val``, ``y_val``, ``sample_weight``, ``rows``, ``title``, ``palette``, ``explain_seconds``, as in
-            :func:`proofwood.report.write_report`
-        """
-        # By name: a report stands above the explanations, which stand above the estimators.
-        import_module("proofwood.report").write_report(self, path, X, y, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to ``path`` as JSON; :func:`proofwood.load` gives back an estimator.

@@ -1,6 +1,6 @@
 """Can the class change in a box? One protocol (``oracle``), several engines (``engines`` has them by name).
 
-- ``cdcl``: the package's own clause-learning search, for all models; ``"auto"`` takes it
+- ``searches``: the package's own clause-learning search, for all models; ``"auto"`` takes it
 - ``sat``: the paper's encoding of majority votes in an incremental SAT solver
 - ``bound``: the formulas of certificates, written anew for each question
 - ``reference``: CP-SAT and z3, which check the others

@@ -7,5 +7,11 @@
 - ``relevance``, ``attribution``: which features are in all, in some, and in what share of them
 - ``inflate``: values widened to ranges
 - ``grow``, ``rules``, ``cover``: regions that take in rows of a table, made in turns, and the few that cover most
-- ``counterfactual``: the nearest row of another class, by branch and bound
+- ``cheapest``: the nearest row of another class, by the native search over prices
+- ``counterfactual``: the same with any oracle, by branch and bound
+- ``dearest``, ``radius``: the nearest row where the largest change counts
+- ``constrained``, ``values``, ``rational``: the nearest row that satisfies linear constraints
+- ``restarts``: other orders of features, where questions about a small set are hard
+- ``differing``, ``copies``: two rows that differ in one column alone
+- ``born_again``: the smallest tree that predicts as a model does
 """
