@@ -91,6 +91,24 @@ class ScoreModel:
         return np.repeat(np.arange(self.n_columns), self.n_thresholds)
 
     @cached_property
+    def feature_of(self) -> IntArray:
+        """(n_columns,) feature of each column."""
+        found = np.zeros(self.n_columns, dtype=np.int64)
+        for feature, columns in enumerate(self.features):
+            found[list(columns)] = feature
+        return found
+
+    @cached_property
+    def tree_of(self) -> IntArray:
+        """(n_leaves,) tree of each leaf."""
+        return np.repeat(np.arange(self.n_trees), np.diff(self.leaves_of))
+
+    @cached_property
+    def leaf_of(self) -> IntArray:
+        """(n_needs,) leaf of each need."""
+        return np.repeat(np.arange(len(self.scores)), np.diff(self.needs_of))
+
+    @cached_property
     def _first_needs(self) -> tuple[IntArray, IntArray]:
         """First need of each leaf that has one, and these leaves."""
         some = np.flatnonzero(self.needs_of[1:] > self.needs_of[:-1])

@@ -150,9 +150,7 @@ class SearchOracle:
         self._first_target: dict[int, list[int]] = {}
         self._reached: dict[int, set[int]] = {}  # from classes to those that rows of them were changed to
         self._proofs = _Proofs()
-        feature_of = np.zeros(scores.n_columns, dtype=np.int64)
-        for feature, columns in enumerate(scores.features):
-            feature_of[list(columns)] = feature
+        feature_of = scores.feature_of
         # Most questions are answered without a look at what is plausible, and faster without its trees.
         self._plain = self.model if scores.beside is None else native_model(replace(scores, beside=None))
         self._search = _native.VoteSearch(self._plain, feature_of.tolist(), asdict(options))

@@ -38,10 +38,6 @@ class BoxProver:
 
     def __init__(self, scores: ScoreModel) -> None:
         self.scores = scores
-        feature_of = np.zeros(scores.n_columns, dtype=np.int64)
-        for feature, columns in enumerate(scores.features):
-            feature_of[list(columns)] = feature
-        self._feature_of = feature_of.tolist()
         self._search_within = lru_cache(maxsize=2)(self._make_search)
 
         self._model_within = lru_cache(maxsize=2)(self._make_model)
@@ -50,7 +46,7 @@ class BoxProver:
         return native_model(replace(self.scores, clauses=(*self.scores.clauses, *clauses)))
 
     def _make_search(self, clauses: tuple[tuple[int, ...], ...]) -> _native.VoteSearch:
-        return _native.VoteSearch(self._model_within(clauses), self._feature_of, _OPTIONS)
+        return _native.VoteSearch(self._model_within(clauses), self.scores.feature_of.tolist(), _OPTIONS)
 
     def against(
         self,

@@ -36,12 +36,10 @@ class Copies:
         self.scores, self.columns = scores, list(columns)
         owner = np.zeros(scores.n_columns, dtype=np.int64)
         owner[self.columns] = 1
-        self.leaf_of = np.repeat(np.arange(len(scores.scores)), np.diff(scores.needs_of))
-        self.tree_of = np.repeat(np.arange(scores.n_trees), np.diff(scores.leaves_of))
         own = owner[scores.column_of[scores.needs >> 1]] == 1
         self._own = np.flatnonzero(own)
         self.needs = scores.needs[~own]
-        sizes = np.bincount(self.leaf_of[~own], minlength=len(scores.scores))
+        sizes = np.bincount(self.scores.leaf_of[~own], minlength=len(scores.scores))
         self.needs_of = np.concatenate([[0], np.cumsum(sizes)])
         least, most = scores.clauses_about(owner)
         with_literals = [clause for clause in scores.clauses if clause]
@@ -60,7 +58,7 @@ class Copies:
         """(n_leaves,) leaves that rows of these cells may reach."""
         row = self._row(cells)
         found = np.ones(len(self.scores.scores), dtype=bool)
-        found[self.leaf_of[self._own[~self.scores.holds(self.scores.needs[self._own], row)]]] = False
+        found[self.scores.leaf_of[self._own[~self.scores.holds(self.scores.needs[self._own], row)]]] = False
         return found
 
     def clauses(self, cells: Cells) -> Iterator[tuple[int, ...]]:
@@ -91,9 +89,9 @@ class TwoCopies:
         self.of, self.scores, self.cells = of, of.scores, (one, other)
         self._reached = of.reached(one), of.reached(other)
         differing = np.zeros(self.scores.n_trees, dtype=bool)
-        differing[of.tree_of[self._reached[0] != self._reached[1]]] = True
+        differing[of.scores.tree_of[self._reached[0] != self._reached[1]]] = True
         self._differing = differing
-        apart = differing[of.tree_of]
+        apart = differing[of.scores.tree_of]
         self._apart = [np.flatnonzero(reached & apart) for reached in self._reached]
         self._together = np.flatnonzero(self._reached[0] & ~apart)
 
@@ -205,5 +203,5 @@ class TwoCopies:
 
     def _starts(self, leaves: IntArray) -> IntArray:
         """Where each tree begins among leaves in their order."""
-        tree = self.of.tree_of[leaves]
+        tree = self.of.scores.tree_of[leaves]
         return np.flatnonzero(np.concatenate([[True], tree[1:] != tree[:-1]])) if len(tree) else np.zeros(0, np.int64)

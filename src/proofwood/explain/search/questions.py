@@ -89,7 +89,6 @@ class Questions:
         self._seen = [f for f, columns in enumerate(self.scores.features) if self.scores.n_thresholds[[*columns]].any()]
         self.sufficient: list[int] = [mask_of(self._seen)]
         self.changing: dict[int, IntArray] = {}
-        self._feature_of = {column: f for f, columns in enumerate(self.scores.features) for column in columns}
         self._bounds: TreeBounds | None = None
         self._order: list[int] | None = None
         self.clock = clock
@@ -226,9 +225,7 @@ class Questions:
         If rounding leaves the row itself in doubt it may change nothing: mask 0. It then stands for a change of any
         single feature that the model looks at, because only all of these together suffice.
         """
-        changed = mask_of(
-            self._feature_of[column] for column in np.flatnonzero(np.asarray(cells) != self.cells).tolist()
-        )
+        changed = mask_of(np.unique(self.scores.feature_of[np.flatnonzero(np.asarray(cells) != self.cells)]).tolist())
         if not changed and not self.scores.margin:
             raise AssertionError("a witness that changes nothing: the row itself is not of its class")
         for mask in [changed] if changed else [1 << feature for feature in self._seen]:

@@ -42,15 +42,11 @@ class TreeBounds:
     def _contradictions(self, cells: IntArray) -> tuple[IntArray, IntArray]:
         """Pairs (leaf, feature) such that the feature's value in the row contradicts a need of the leaf."""
         scores = self.scores
-        feature_of = np.zeros(scores.n_columns, dtype=np.int64)
-        for number, columns in enumerate(scores.features):
-            feature_of[list(columns)] = number
-        leaf_of = np.repeat(np.arange(scores.needs_of.size - 1), np.diff(scores.needs_of))
         leaf: IntArray
         feature: IntArray
         false = np.flatnonzero(~scores.holds(scores.needs, cells)) if scores.needs.size else np.zeros(0, np.int64)
         column = scores.column_of[scores.needs[false] >> 1]
-        feature, leaf = feature_of[column], leaf_of[false]
+        feature, leaf = scores.feature_of[column], scores.leaf_of[false]
         order = np.argsort(feature, kind="stable")  # leaves ascend within a feature
         feature, leaf = feature[order], leaf[order]
         first = np.ones(leaf.size, dtype=bool)  # columns of one feature may contradict the same leaf
@@ -74,7 +70,7 @@ class TreeBounds:
         n_leaves = self.scores.scores.shape[0]
         if not self.enough.size:
             return np.zeros(self.scores.n_features, dtype=np.int64)
-        tree_of = np.repeat(np.arange(self.scores.n_trees), np.diff(self.scores.leaves_of))
+        tree_of = self.scores.tree_of
         lead = self.leads.min(axis=1)
         now = np.zeros(self.scores.n_trees, dtype=np.int64)
         now[tree_of[self.reached]] = lead[self.reached]
