@@ -247,6 +247,19 @@ class FittedClassifier(LikeSklearn, Exporting, ClassifierMixin, BaseEstimator): 
             shown["text/html"] += pictures.notebook(self)
         return shown
 
+    def report(self, path: str | os.PathLike[str], X: Any, y: Any, **options: Any) -> None:
+        """Write all that can be said of the model into one HTML file: :func:`proofwood.write_report` of it.
+
+        Parameters
+        ----------
+        path : file to write
+        X, y : training rows and their labels
+        options : those of :func:`proofwood.write_report`
+        """
+        import proofwood  # start-up time: by its public name, as a report stands above the estimators
+
+        proofwood.write_report(self, path, X, y, **options)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to ``path`` as JSON; :func:`proofwood.load` gives back an estimator.
 
