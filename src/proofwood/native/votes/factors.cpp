@@ -57,7 +57,8 @@ void Factors::add_clauses() {
   };
   std::vector<const std::vector<Literal>*> rest;
   // Ends an option, which is left out if no cell of some column satisfies it.
-  std::vector<int> above(z(model.n_columns)), below(z(model.n_columns));  // the last cut and the first one that it needs
+  std::vector<int> above(z(model.n_columns), -1);  // the last cut that it needs to be above, by column
+  std::vector<int> below(z(model.n_columns), -1);  // and the first one to be below
   const auto close = [&] {
     const auto begin = needs.begin() + needs_of.back();
     for (auto need = begin; need != needs.end(); ++need) {
