@@ -45,7 +45,7 @@ def in_list(text: str) -> str:
     return text if _CLEAR.fullmatch(text) and printable(text) == text else _quoted(text)
 
 
-_WORDS = re.compile(r"^not |^\s|\s$| (?:and|or) | is (?:not )?missing| in \{| [<>=≤≥]|[<>=≤≥] |\"|, |^$")
+_WORDS = re.compile(r"^not |^\s|\s$| (?:and|or) | is (?:not )?missing| in \{| (?:[<>]=?|[=≤≥])(?: |\d)|^\"|, |^$")
 """What parts of sentences are made of."""
 
 

@@ -12,7 +12,7 @@ from proofwood.printable import in_sentence
 
 @pytest.mark.parametrize(
     "name",
-    ["not a", "a and b", "a or b", "x is missing", "a <= 3", "a in {b}", 'a "b"', " a", "a ", "", "a, b", "a = b"],
+    ["not a", "a and b", "a or b", "x is missing", "a <= 3", "a in {b}", '"a"', " a", "a ", "", "a, b", "a = b"],
 )
 def test_names_that_read_as_conditions_are_quoted(name: str) -> None:
     assert in_sentence(name).startswith('"')

@@ -310,7 +310,7 @@ class Explainer:
         Explanation
             Of status ``"none"`` if it is proved that no change leads there.
         """
-        case = self._case(x, target, time_limit)
+        case = self._case(x, target, time_limit, change=True)
         return contrastive(case, smallest=smallest, order=order, immutable=immutable, certificate=certificate)
 
     @_within_memory
@@ -361,7 +361,7 @@ class Explainer:
             Its ``witness`` is the row, its ``distance`` the price, ``lower_bound`` what is proved about all such rows.
             Of status ``"none"`` if it is proved that there is none.
         """
-        case = self._case(x, target, time_limit)
+        case = self._case(x, target, time_limit, change=True)
         return counterfactual(
             case,
             metric=metric,
@@ -403,7 +403,7 @@ class Explainer:
             every earlier one, at least one of the changed features as it is (``"optimal"``: which is proved; which
             ones, its ``immutable`` says). Fewer than ``limit`` if there are no others, or the time is over.
         """
-        case = self._case(x, target, time_limit)
+        case = self._case(x, target, time_limit, change=True)
         return counterfactuals(
             case,
             limit=limit,
@@ -726,11 +726,14 @@ class Explainer:
         """The clock of a question that begins now."""
         return Clock.of(self.time_limit if time_limit is None else arguments.seconds(time_limit))
 
-    def _case(self, x: Any, target: Any, time_limit: float | None) -> Case:
-        """What is asked about one row, in the space in which it is: the parameters of all methods."""
-        return self._case_by(self._clock(time_limit), x, target)
+    def _case(self, x: Any, target: Any, time_limit: float | None, *, change: bool = False) -> Case:
+        """What is asked about one row, in the space in which it is: the parameters of all methods.
 
-    def _case_by(self, clock: Clock, x: Any, target: Any) -> Case:
+        A ``change`` of a column that is of an integer or boolean type in the row is one to a value of that type.
+        """
+        return self._case_by(self._clock(time_limit), x, target, change=change)
+
+    def _case_by(self, clock: Clock, x: Any, target: Any, *, change: bool) -> Case:
         if isinstance(x, ReadRow):
             session = self._about(self, x.row)
             if session is not self._session:
@@ -738,10 +741,10 @@ class Explainer:
             return Case(session, x, clock, target=target)
         suited = self.with_types_of(as_table(x))
         if suited is not self:
-            return suited._case_by(clock, x, target)
+            return suited._case_by(clock, x, target, change=change)
         admitted = read_one(self.model, x)
         row = admitted.values[0]
-        session = self._about(self.with_gaps_of(admitted.values, admitted.kinds), row)
+        session = self._about(self.with_gaps_of(admitted.values, admitted.kinds if change else None), row)
         relative = isinstance(self.model.outcome, Within)  # classes are those of this row
         label = session.model.predict_codes(admitted.values)[0] if relative else admitted.codes[0]
         filled = tuple(np.flatnonzero(admitted.filled[0]).tolist())

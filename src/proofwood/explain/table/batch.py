@@ -31,6 +31,7 @@ from proofwood.explain.model.outcomes import Within
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.search.extract import NotSufficientError
 from proofwood.explain.table.records import (
+    CHANGES,
     Explanations,
     record_of,
     robustness_record,
@@ -180,7 +181,7 @@ def explain_rows(
     limit = explainer.time_limit if time_limit is None else time_limit
     admitted = explainer.model.admit(X)
     rows, filled = admitted.values, admitted.filled
-    explainer = explainer.with_gaps_of(rows, admitted.kinds)
+    explainer = explainer.with_gaps_of(rows, admitted.kinds if kind in CHANGES else None)
     header = {
         "format": FORMAT,
         "kind": kind,

@@ -29,6 +29,9 @@ from proofwood.parallel.checkpoint import Record, read_lines
 if TYPE_CHECKING:
     import polars as pl
 
+CHANGES = ("contrastive", "counterfactual")
+"""Kinds that propose a change: whole numbers of the rows' types change to whole numbers."""
+
 
 def rows_fingerprint(rows: FloatArray, filled: BoolArray) -> str:
     """A short text that differs between tables of numbers, and between the places where these were filled in."""
@@ -315,7 +318,7 @@ def read_explanations(path: str | os.PathLike[str], model: Explained, X: Any) ->
     rows = admitted.values
     if header is None or "model" not in header:
         raise ValueError(f"{path} holds no explanations")
-    model = model.with_gaps_of(rows, admitted.kinds)
+    model = model.with_gaps_of(rows, admitted.kinds if header["kind"] in CHANGES else None)
     for key, expected in (("model", model.fingerprint), ("rows", rows_fingerprint(rows, admitted.filled))):
         if header.get(key) != expected:
             raise ValueError(f"{path} is about {'another model' if key == 'model' else 'other rows'}")
