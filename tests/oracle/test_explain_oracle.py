@@ -15,7 +15,6 @@ import pytest
 from proofwood import Explainer
 from proofwood.cli.explain import explain as explain_command
 from proofwood.explain.model.scores import ScoreModel
-from proofwood.explain.oracles.bound import BoundOracle
 from proofwood.explain.oracles.engines import ENGINES, make_oracle
 from proofwood.explain.oracles.oracle import Answer, Oracle, check_answer
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
@@ -56,7 +55,6 @@ OPTIONS: dict[str, SearchOptions] = {
 MAKERS: dict[str, Make] = {
     **{name: partial(make_oracle, name) for name in NAMES},
     **{name: partial(SearchOracle, options=options) for name, options in OPTIONS.items()},
-    "bound, narrow": lambda scores: BoundOracle(scores, width=2),
 }
 
 

@@ -2,6 +2,5 @@
 
 - ``cdcl``: the package's own clause-learning search, for all models; ``"auto"`` takes it
 - ``sat``: the paper's encoding of majority votes in an incremental SAT solver
-- ``bound``: the formulas of certificates, written anew for each question
 - ``regions``: the same question about a box with clauses, asked of any of them
 """

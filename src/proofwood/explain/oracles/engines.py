@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from proofwood.explain.model.scores import ScoreModel
-from proofwood.explain.oracles.bound import BoundOracle
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.oracles.sat import SatOracle
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
@@ -15,7 +14,6 @@ _ENGINES: dict[str, Callable[[ScoreModel], Oracle]] = {
     "cdcl": lambda scores: SearchOracle(scores, SearchOptions(messages=False, patience=20)),
     "messages": lambda scores: SearchOracle(scores, SearchOptions(clauses=False)),
     "sat": SatOracle,
-    "bound": BoundOracle,
 }
 ENGINES = tuple(_ENGINES)
 """Names that :func:`make_oracle` knows."""
@@ -29,8 +27,7 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
     Parameters
     ----------
     engine : ``"auto"``, the package's own two searches in turn; ``"cdcl"``, by learned clauses, or ``"messages"``, by
-        bounds of messages, alone; ``"sat"``, the paper's formula, for majority votes; ``"bound"``, the formula of
-        certificates
+        bounds of messages, alone; ``"sat"``, the paper's formula, for majority votes
     scores : ScoreModel
 
     Raises
