@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -365,7 +364,7 @@ class Certifier:
     @cached_property
     def _sure(self) -> Oracle:
         """An oracle to which no row has another class that could still be the same up to rounding."""
-        return make_oracle("auto", replace(self.scores, margin=-self.scores.margin))
+        return make_oracle("auto", self.scores.sure())
 
     def _class_in(self, cells: IntArray, among: Sequence[int] | None = None) -> int | None:
         """The class (of some) that may come before the label in a row, the best of them; None if none may."""
