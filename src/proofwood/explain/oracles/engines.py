@@ -1,4 +1,4 @@
-"""Engines by name: each answers the same question, and any of them can check another."""
+"""Engines by name: each answers the same question."""
 
 from __future__ import annotations
 
