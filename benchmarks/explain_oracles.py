@@ -23,8 +23,9 @@ import numpy as np
 from benchmarks.harness import RESULTS, ROOT, Spread, Table, markdown_table, number, seconds_text, write_page
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.engines import ENGINES as NAMES
-from proofwood.explain.oracles.engines import make_oracle, second_engine
+from proofwood.explain.oracles.engines import make_oracle
 from proofwood.explain.oracles.oracle import Answer, check_answer
+from proofwood.explain.proofs.checked import CheckedOracle
 from proofwood.model.node_table import FloatArray, IntArray
 
 DATA = Path(os.environ.get("PROOFWOOD_DATA", ROOT.parent / "shared" / "data")) / "rfxpl"
@@ -153,14 +154,14 @@ def ask_all(engine: str, case: Case, limit: float) -> Run:
 
 
 def summary(engine: str, runs: Mapping[str, Run], case: Case, limit: float) -> dict[str, Any]:
-    """One row of the table; cores are asked again of another engine."""
+    """One row of the table; cores are proved again by boxes that the checker of certificates accepts."""
     run = runs[engine]
     others = [other.answers for name, other in runs.items() if name != engine]
     differ = sum(
         any({answer.changes, other[i].changes} == {True, False} for other in others)
         for i, answer in enumerate(run.answers)
     )
-    judge = make_oracle(second_engine(engine, case.scores), case.scores)
+    judge = CheckedOracle(case.scores)
     cores = {
         (label, tuple(sorted(answer.core)), tuple(cells.tolist()))
         for (cells, label, _), answer in zip(case.questions, run.answers, strict=True)
@@ -242,11 +243,17 @@ def report(table: Table, out: Path = OUT) -> Path:
         )
     note = (
         "*first*: the first question, with all that is built or started for it, which the quartiles leave out. "
-        "*differ*: answers that another engine contradicts, and cores that do not suffice by another engine. "
+        "*differ*: answers that another engine contradicts, and cores that do not suffice when asked about again. "
         f"*answered*: within {rows[0]['limit']} s."
         if rows
         else "Nothing measured yet."
     )
+    gone = sorted({row["engine"] for row in rows} - set(ENGINES))
+    if gone:
+        record = "../../../docs/decisions/0073-explanation-engines-that-went.md"
+        note += (
+            f"\n\n{', '.join(gone)}: taken out since ([why]({record})); of which commits their rows are is said below."
+        )
     return write_page(out / "oracles.md", "Oracles of explanations", note, markdown_table(header, lines), rows=rows)
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.oracles.reference.cpsat import CpsatOracle
 from proofwood.explain.oracles.sat import SatOracle
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.search.attribution import attribution
@@ -236,16 +235,6 @@ def test_explanations_of_1000_ensembles(check: Callable[[Case], None], part: int
 def test_explanations_by_sat(check: Callable[[Case], None]) -> None:
     for case in cases(2000, 150, SatOracle, ("majority",)):
         check(case)
-
-
-@pytest.mark.slow
-@pytest.mark.needs("ortools")
-@pytest.mark.parametrize("check", CHECKS)
-def test_explanations_by_cpsat(check: Callable[[Case], None]) -> None:
-    for case in cases(3000, 6, CpsatOracle):
-        assert isinstance(case.oracle, CpsatOracle)
-        with case.oracle:
-            check(case)
 
 
 def test_all_features_suffice_for_a_row_that_rounding_leaves_in_doubt() -> None:

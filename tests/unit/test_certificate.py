@@ -13,14 +13,12 @@ import numpy as np
 import pytest
 
 from proofwood.engines.run import Clock
-from proofwood.explain.encodings.bound import LeafBoxes, bound_formula
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Answer
 from proofwood.explain.oracles.sat import SatOracle
-from proofwood.explain.proofs import refute
+from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, check_certificate, write_certificate
 from proofwood.explain.proofs.certificate_content import digest
-from proofwood.explain.proofs.refute import Form
 from proofwood.explain.proofs.verify import verify
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.solvers import CertificateError
@@ -92,10 +90,8 @@ def minimal_features(oracle, cells: IntArray, label: int) -> list[int]:
     return kept
 
 
-def certify(
-    scores, cells, label, features, oracle, *, minimal: bool = True, form: Form = "formulas", **more: Any
-) -> dict[str, Any]:
-    return Certifier(scores, cells, label, oracle, form=form, **more).abductive(features, minimal=minimal)
+def certify(scores, cells, label, features, oracle, *, minimal: bool = True, **more: Any) -> dict[str, Any]:
+    return Certifier(scores, cells, label, oracle, **more).abductive(features, minimal=minimal)
 
 
 def patient() -> dict[str, Any]:
@@ -132,11 +128,10 @@ def test_running_example_is_proved(tmp_path: Path) -> None:
     assert "other.json: FAILED   this is not a certificate" in result.stdout
 
 
-@pytest.mark.parametrize("form", ["boxes", "formulas"])
 @pytest.mark.parametrize("majority", [True, False])
-def test_random_models_are_certified(majority: bool, form: Form) -> None:
+def test_random_models_are_certified(majority: bool) -> None:
     rng = np.random.default_rng(1 + majority)
-    certified = steps = 0
+    certified = parted = 0
     for n_classes in (1, 2, 3, 4) * 15:
         scores = random_model(rng, n_classes, majority=majority)
         oracle = GridOracle(scores)
@@ -149,69 +144,22 @@ def test_random_models_are_certified(majority: bool, form: Form) -> None:
             with pytest.raises(NoCertificateError, match="only up to rounding"):
                 certify(scores, cells, label, features, oracle, minimal=False)
             continue
-        made = certify(scores, cells, label, features, oracle, form=form)
+        made = certify(scores, cells, label, features, oracle)
         assert failures(made, sign=False) == []
         certified += 1
-        steps += sum(len(part["boxes" if form == "boxes" else "proof"]) > 1 for part in made["proofs"])
+        parted += sum(len(part["boxes"]) > 1 for part in made["proofs"])
         for feature in features:
             rest = [other for other in features if other != feature]
             with pytest.raises(ValueError, match="do not suffice"):
-                certify(scores, cells, label, rest, oracle, minimal=False, form=form)
+                certify(scores, cells, label, rest, oracle, minimal=False)
     assert certified > 30
-    assert steps > (0 if form == "boxes" else 5)
-
-
-@pytest.mark.parametrize("majority", [True, False])
-def test_the_formula_has_every_row_with_a_change_and_exactly_these_if_exact(majority: bool) -> None:
-    rng = np.random.default_rng(5)
-    for n_classes in (2, 3) * 15:
-        scores = random_model(rng, n_classes, majority=majority)
-        rows = grid(scores)
-        if not rows:
-            continue
-        cells = rows[rng.integers(len(rows))]
-        label = scores.winner(cells)
-        fixed = np.flatnonzero(rng.random(scores.n_features) < 0.3).tolist()
-        for width in (1, 100):
-            for k, wins in beats(scores, rows, label).items():
-                formula = bound_formula(
-                    scores,
-                    LeafBoxes.of(scores),
-                    *scores.box(cells, fixed),
-                    label,
-                    k,
-                    width=width,
-                    max_clauses=10**6,
-                )
-                assert formula.exact or width == 1
-                with refute.SatSession() as session:
-                    session.block(formula.n_variables)
-                    session.extend(formula.clauses)
-                    for i, row in enumerate(rows):
-                        above = [c > t for c, q in zip(row, scores.n_thresholds, strict=True) for t in range(q)]
-                        there = session.solve([v + 1 if up else -v - 1 for v, up in enumerate(above)])
-                        change = wins[i] and i in agreeing(scores, rows, cells, fixed)
-                        assert there is change or (there and not formula.exact)
-
-
-def test_flipped_literals_are_seen() -> None:
-    made = harder()
-    seen = 0
-    for place, part in enumerate(made["proofs"]):
-        for number, clause in enumerate(part["clauses"]):
-            for position in range(len(clause)):
-                changed = deepcopy(made)
-                changed["proofs"][place]["clauses"][number][position] *= -1
-                assert failures(changed, sign=False)[0] == "content"
-                seen += bool(failures(changed))
-    # With a new digest what is left can only be a formula that proves the same claim in another way.
-    assert seen > 10
+    assert parted > 0
 
 
 @cache
-def harder(seed: int = 0) -> dict[str, Any]:
-    """A certificate in whose proof unit propagation alone is not enough."""
-    rng = np.random.default_rng(seed)
+def parted() -> dict[str, Any]:
+    """A certificate with a class for which one box is not enough."""
+    rng = np.random.default_rng(0)
     while True:
         scores = random_model(rng, 3)
         oracle = GridOracle(scores)
@@ -221,48 +169,24 @@ def harder(seed: int = 0) -> dict[str, Any]:
         label = scores.winner(cells)
         features = minimal_features(oracle, cells, label)
         made = certify(scores, cells, label, features, oracle)
-        alone = deepcopy(made)
-        for part in alone["proofs"]:
-            part["proof"] = ["0"]
-        if features and failures(alone):
+        if features and any(len(part["boxes"]) > 1 for part in made["proofs"]):
             return made
 
 
-def test_clauses_and_steps_that_do_not_follow_are_seen() -> None:
-    made = harder()
-    place = max(range(2), key=lambda i: len(made["proofs"][i]["proof"]))
+def test_proofs_that_are_not_whole_are_seen() -> None:
+    made = parted()
+    place = max(range(2), key=lambda i: len(made["proofs"][i]["boxes"]))
     k = made["proofs"][place]["against"]
-    changed = deepcopy(made)
-    del changed["proofs"][place]["proof"][-1]
-    assert "content" in failures(changed, sign=False)
-    assert failures(changed) == [f"proof against class {k}"]
-    changed = deepcopy(made)
-    changed["proofs"][place]["proof"] = ["0"]
-    assert failures(changed) == [f"proof against class {k}"]
-    for number in range(len(made["proofs"][place]["clauses"])):
-        for kind in ("flip", "shorten"):
-            changed = deepcopy(made)
-            clause = changed["proofs"][place]["clauses"][number]
-            if kind == "flip":
-                clause[0] *= -1
-            else:
-                del clause[0]
-            assert "content" in failures(changed, sign=False)
-    changed = deepcopy(made)
-    changed["proofs"][place]["clauses"].append([])
-    assert failures(changed) == [f"clauses against class {k}"]
-    changed = deepcopy(made)
-    changed["proofs"][place]["clauses"].append([10**6])
-    assert failures(changed) == [f"clauses against class {k}"]
-    seen = 0
-    for number in range(len(made["proofs"][place]["counters"])):
+    for boxes in (made["proofs"][place]["boxes"][:-1], [*made["proofs"][place]["boxes"], [0, []]], [[0, []]], []):
         changed = deepcopy(made)
-        changed["proofs"][place]["counters"][number][3] += 1
-        seen += f"clauses against class {k}" in failures(changed)
-    assert seen > 0
+        changed["proofs"][place]["boxes"] = boxes
+        assert failures(changed, sign=False)[0] == "content"
+        assert failures(changed) == [f"boxes against class {k}"]
     changed = deepcopy(made)
     del changed["proofs"][place]
-    assert "classes" in failures(changed)
+    assert failures(changed) == ["classes"]
+    del changed["proofs"][:]
+    assert failures(changed) == ["classes"]
 
 
 def test_changed_witnesses_rows_and_trees_are_seen() -> None:
@@ -290,7 +214,7 @@ def test_changed_witnesses_rows_and_trees_are_seen() -> None:
     assert after(lambda c: c["names"].reverse()) == ["claim", "model"]
     assert after(lambda c: c.update(claim="all is well")) == ["claim"]
     assert after(lambda c: c.update(features=[0, 9])) == ["features"]
-    assert "clauses against class 0" in after(lambda c: c.update(features=[0]))
+    assert "boxes against class 0" in after(lambda c: c.update(features=[0]))
     leaf = made["model"]["trees"][0][1]
     assert after(lambda c: c["model"]["trees"][0].remove(leaf)) == ["trees"]
     assert after(lambda c: c["model"]["trees"][0].append(leaf)) == ["trees"]
@@ -301,7 +225,7 @@ def test_changed_witnesses_rows_and_trees_are_seen() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: c.update(version=1), "has version 1"),
+        (lambda c: c.update(version=5), "has version 5"),
         (lambda c: c.update(format="other"), "this is not a certificate"),
         (lambda c: c.pop("row"), "incomplete or damaged"),
         (lambda c: c["row"].update(cells=[0, 0]), "not one cell of the grid per column"),
@@ -324,10 +248,14 @@ def test_no_certificate_where_none_can_be_made(monkeypatch: pytest.MonkeyPatch) 
         certify(scores, PATIENT, 1, [0, 1, 2], oracle)
     with pytest.raises(NoCertificateError, match="no witness for feature 0 in time"):
         certify(scores, PATIENT, 1, [0, 2], oracle, clock=Clock.of(0))
-    with pytest.raises(NoCertificateError, match="not refuted in time"):
+    with pytest.raises(NoCertificateError, match="not closed in time"):
         certify(scores, PATIENT, 1, [0, 2], oracle, clock=Clock.of(0), minimal=False)
-    monkeypatch.setattr(refute, "MAX_CLAUSES", 2)
-    with pytest.raises(NoCertificateError, match="more than 2 clauses"):
+
+    def against(*_: Any, **__: Any) -> None:
+        raise TooManyBoxesError("more than 30 million numbers")
+
+    monkeypatch.setattr(BoxProver, "against", against)
+    with pytest.raises(NoCertificateError, match="too many: more than 30 million numbers"):
         certify(scores, PATIENT, 1, [0, 2], oracle)
 
 

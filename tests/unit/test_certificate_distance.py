@@ -254,13 +254,6 @@ def test_a_row_found_is_as_far_away_as_its_cells() -> None:
     raise AssertionError("no row changes its colour")
 
 
-def test_old_versions_have_no_such_kinds() -> None:
-    for name, _, content in every():
-        if name in ("l1", "possible"):
-            old = {**content, "version": 4}
-            assert not passes(signed(old))
-
-
 # -------------------------------------------------------------------------------------------------- boxes by themselves
 
 

@@ -98,7 +98,7 @@ def test_verify_has_a_limit_and_says_so(large):
     model, frame = large
     found = Explainer(model, time_limit=0.3).abductive(frame[:1])
     with within(0.02 + 0.5):
-        again = found.verify("bound", seconds=0.02)
+        again = found.verify(seconds=0.02)
     assert again.status == "undecided"
     assert not again.ok
     assert any("no answer in time" in problem for problem in again.problems)

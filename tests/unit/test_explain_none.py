@@ -21,7 +21,7 @@ RNG = np.random.default_rng(4)
 X = pd.DataFrame({"a": RNG.integers(0, 9, 120), "b": RNG.integers(0, 9, 120), "c": RNG.integers(0, 9, 120)})
 Y = np.where(X.a + X.b > 9, "high", np.where(X.a > 4, "middle", "low"))
 FOREST = RandomForestClassifier(7, max_depth=4, random_state=0).fit(X, Y)
-ENGINES = (None, "boxes", "cdcl", "messages", "bound")
+ENGINES = (None, "boxes", "cdcl", "messages")
 
 
 def nones(explainer: Explainer, row: pd.DataFrame) -> list[Any]:

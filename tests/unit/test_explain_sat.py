@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from proofwood.explain.encodings.majority import encode
-from proofwood.explain.oracles.bound import BoundOracle
 from proofwood.explain.oracles.oracle import check_answer
 from proofwood.explain.oracles.sat import SatOracle
 from tests.explain_models import agreeing, first_ones, grid, random_model, running_example, score_model
@@ -79,32 +78,6 @@ def test_agrees_with_the_whole_grid(n_classes: int) -> None:
         oracle.close()
     assert proved > 50
     assert n_classes == 1 or changed > 50
-
-
-@pytest.mark.parametrize("majority", [True, False])
-@pytest.mark.parametrize("width", [1, 24])
-def test_formulas_for_any_votes_agree_with_the_whole_grid(majority: bool, width: int) -> None:
-    rng = np.random.default_rng(width)
-    changed = proved = 0
-    for n_classes in (1, 2, 3, 4) * 12:
-        scores = random_model(rng, n_classes, majority=majority)
-        rows = grid(scores)
-        oracle = BoundOracle(scores, width=width)
-        for _ in range(6 if rows else 0):
-            cells = rows[rng.integers(len(rows))]
-            label = scores.winner(cells)
-            fixed = np.flatnonzero(rng.random(scores.n_features) < 0.5).tolist()
-            near = agreeing(scores, rows, cells, fixed)
-            targets = None if rng.random() < 0.6 else rng.permutation(n_classes)[: rng.integers(1, n_classes + 1)]
-            wins = first_ones(scores, rows)
-            wanted = (wins.keys() if targets is None else wins.keys() & set(targets.tolist())) - {label}
-            expected = any(wins[k][i] for k in wanted for i in near)
-            answer = oracle.ask(cells, label, fixed, targets=targets)
-            assert answer.changes is expected
-            check_answer(scores, cells, label, fixed, answer)
-            changed += expected
-            proved += not expected
-    assert min(changed, proved) > 30
 
 
 def test_labels_that_are_not_the_class_of_the_row() -> None:

@@ -354,8 +354,6 @@ class Explanation(Rejoined):
         ------
         ValueError
             If there is nothing to verify, or the model is not there.
-        ImportError
-            If the solver of the engine is not installed.
         """
         arguments.choice(engine, "engine", (None, BOXES, *ENGINES))
         seconds = arguments.seconds(seconds, "seconds")

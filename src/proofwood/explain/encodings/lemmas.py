@@ -1,8 +1,8 @@
-"""Boxes in which a class cannot win, grown around single rows: clauses for a formula that is too coarse.
+"""Boxes in which a class does not come first, grown around single rows: clauses for a formula that is too coarse.
 
 The idea is lazy clause generation [1]_, with the leads of all trees as the constraint: a row that satisfies the formula
-and yet does not change the class becomes a box, as large as the distance of its leads to the goal permits, and the box
-a clause over order variables that denies it.
+and in which the class is not first becomes a box, as large as the distance of its leads to the goal permits, and the
+box a clause over order variables that denies it.
 
 References
 ----------
@@ -11,121 +11,90 @@ References
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Callable
 
 import numpy as np
 
-from proofwood.explain.encodings.bound import LeafBoxes, least_lead
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.model.node_table import BoolArray, IntArray
-from proofwood.solvers.session import SatSession
 
 
-def full_chains(scores: ScoreModel) -> list[list[int]]:
-    """Clauses of the order between all thresholds of each column."""
-    return [
-        [-higher, lower]
-        for first, last in pairwise((scores.first + 1).tolist())
-        for lower, higher in pairwise(range(first, last))
-    ]
-
-
-def cells_of_solution(scores: ScoreModel, session: SatSession) -> IntArray:
-    """(n_columns,) cells that the last solution gives to order variables ``1..n``: thresholds that are below."""
-    above = [session.value(variable) for variable in range(1, int(scores.first[-1]) + 1)]
-    below = np.concatenate([[0], np.cumsum(above)])
-    return np.asarray(below[scores.first[1:]] - below[scores.first[:-1]], dtype=np.int64)
+def leaf_boxes(scores: ScoreModel) -> tuple[IntArray, IntArray]:
+    """Least and greatest cells that each leaf allows, both (n_leaves, n_columns)."""
+    n_leaves = int(scores.leaves_of[-1])
+    low = np.zeros((n_leaves, scores.n_columns), dtype=np.int64)
+    high = np.tile(scores.n_thresholds, (n_leaves, 1))
+    leaf = np.repeat(np.arange(n_leaves), np.diff(scores.needs_of))
+    variable, above = scores.needs >> 1, scores.needs & 1 == 0
+    column = scores.column_of[variable]
+    threshold = variable - scores.first[column]
+    low[leaf[above], column[above]] = threshold[above] + 1  # one need of each direction per column and leaf
+    high[leaf[~above], column[~above]] = threshold[~above]
+    return low, high
 
 
 class FirstLemmas:
-    """Boxes of rows in which a class does not come first, whoever does.
+    """Boxes of rows in which some other class stays before one.
 
     Parameters
     ----------
-    scores, boxes, low, high : as for :class:`BoxLemmas`
+    scores : the model
     """
 
-    def __init__(self, scores: ScoreModel, boxes: LeafBoxes, low: IntArray, high: IntArray) -> None:
-        self.scores, self.boxes, self.low, self.high = scores, boxes, low, high
-        self._lemmas: dict[tuple[int, int], BoxLemmas] = {}
+    def __init__(self, scores: ScoreModel) -> None:
+        self.scores = scores
+        low, high = leaf_boxes(scores)
+        self.low, self.high = low.T.copy(), high.T.copy()  # (n_columns, n_leaves)
+        tested = ((self.low > 0) | (self.high < scores.n_thresholds[:, np.newaxis])).sum(axis=1)
+        self.tested = [int(column) for column in np.argsort(tested, kind="stable") if tested[column]]
 
     def around(self, cells: IntArray, target: int) -> list[int] | None:
-        """A clause that denies a box around a row in which another class stays before ``target``; None if none does."""
-        sums = self.scores.sums(cells)
-        if self.scores.may_be_first(sums, target):
-            return None
-        others = [k for k in range(self.scores.n_classes) if k != target]
-        rival = max(others, key=lambda k: int(sums[k]) + self.scores.threshold_of_win(target, k))
-        if (rival, target) not in self._lemmas:
-            goal = least_lead(self.scores, rival, target)
-            self._lemmas[rival, target] = BoxLemmas(self.scores, self.boxes, self.low, self.high, rival, target, goal)
-        return self._lemmas[rival, target].around(cells)
-
-
-class BoxLemmas:
-    """Boxes within a box, of rows that keep the label before one other class.
-
-    Parameters
-    ----------
-    scores, boxes : the model, its leaves
-    low, high : (n_columns,) least and greatest cells of the rows in question
-    label, against : two classes
-    goal : least sum of leads with which ``against`` cannot win
-    """
-
-    def __init__(
-        self,
-        scores: ScoreModel,
-        boxes: LeafBoxes,
-        low: IntArray,
-        high: IntArray,
-        label: int,
-        against: int,
-        goal: int,
-    ) -> None:
-        reachable = boxes.reachable(low, high)
-        self.low, self.high = boxes.low[reachable].T.copy(), boxes.high[reachable].T.copy()  # (n_columns, n_leaves)
-        self.leads = (scores.scores[:, label] - scores.scores[:, against])[reachable]
-        self.starts = np.searchsorted(boxes.tree[reachable], np.arange(scores.n_trees))
-        self.goal = goal
-        self.above_all = int(self.leads.max()) + 1
-        tested = ((self.low > low[:, np.newaxis]) | (self.high < high[:, np.newaxis])).sum(axis=1)
-        self.free = [int(column) for column in np.argsort(tested, kind="stable") if tested[column]]
-        self.first, self.least, self.most = scores.first, low, high
-
-    def around(self, cells: IntArray) -> list[int] | None:
-        """A clause that denies a box around a row of the box, literals +v or -v; None if ``against`` wins there.
+        """A clause, literals +v or -v, that denies a box around a row; None if ``target`` may come first in the row.
 
         Columns that few leaves test are given up first: they cost the least, and the clause gets short.
         """
+        scores = self.scores
+        sums = scores.sums(cells)
+        if scores.may_be_first(sums, target):
+            return None
+        others = [k for k in range(scores.n_classes) if k != target]
+        rival = max(others, key=lambda k: int(sums[k]) + scores.threshold_of_win(target, k))
+        leads = scores.scores[:, rival] - scores.scores[:, target]
+        goal = 1 - scores.threshold_of_win(target, rival) - int(scores.base[rival] - scores.base[target])
+        none, starts = int(leads.max()) + 1, scores.leaves_of[:-1]
+
+        def suffices(away: IntArray) -> bool:
+            """Whether the least leads of all trees, without leaves that columns keep away, add up to the goal."""
+            return int(np.minimum.reduceat(np.where(away == 0, leads, none), starts).sum()) >= goal
+
         low, high = cells.copy(), cells.copy()
-        off = {column: self._off(column, cells[column], cells[column]) for column in self.free}
-        away = np.zeros(self.leads.size, dtype=np.int64)  # columns that keep a leaf from the box
+        off = {column: self._off(column, cells[column], cells[column]) for column in self.tested}
+        away = np.zeros(leads.size, dtype=np.int64)  # columns that keep a leaf from the box
         for flags in off.values():
             away += flags
-        if not self._suffices(away):
-            return None
-        for column in self.free:
+        for column in self.tested:
             rest = away - off[column]
-            self._widen(column, low, high, rest)
+            self._widen(column, low, high, rest, suffices)
             off[column] = self._off(column, low[column], high[column])
             away = rest + off[column]
         clause = []
-        for column in sorted(self.free):
-            first = int(self.first[column])
-            if low[column] > self.least[column]:
+        for column in sorted(self.tested):
+            first = int(scores.first[column])
+            if low[column] > 0:
                 clause.append(-(first + int(low[column])))  # the variable of threshold low - 1
-            if high[column] < self.most[column]:
+            if high[column] < scores.n_thresholds[column]:
                 clause.append(first + int(high[column]) + 1)
         return clause
 
-    def _widen(self, column: int, low: IntArray, high: IntArray, rest: IntArray) -> None:
+    def _widen(
+        self, column: int, low: IntArray, high: IntArray, rest: IntArray, suffices: Callable[[IntArray], bool]
+    ) -> None:
         """Move the ends of one column as far out as the goal permits: the lower one first, by bisection."""
 
         def good(lowest: int, highest: int) -> bool:
-            return self._suffices(rest + self._off(column, lowest, highest))
+            return suffices(rest + self._off(column, lowest, highest))
 
-        least, most = int(self.least[column]), int(self.most[column])
+        least, most = 0, int(self.scores.n_thresholds[column])
         if good(least, most):
             low[column], high[column] = least, most
             return
@@ -148,8 +117,3 @@ class BoxLemmas:
     def _off(self, column: int, low: int, high: int) -> BoolArray:
         """Leaves that need another value of the column."""
         return np.asarray((self.low[column] > high) | (self.high[column] < low))
-
-    def _suffices(self, away: IntArray) -> bool:
-        """Whether the least leads of all trees in a box add up to the goal."""
-        least = np.minimum.reduceat(np.where(away == 0, self.leads, self.above_all), self.starts)
-        return int(least.sum()) >= self.goal

@@ -106,11 +106,6 @@ class Constraint:
     signs: tuple[str, ...]
     names: Mapping[str, int]
 
-    @property
-    def is_equation(self) -> bool:
-        """Whether it asks that two sums are equal."""
-        return "==" in self.signs
-
     def holds(self, row: FloatArray) -> bool:
         """Whether float64 finds it true of a row (n_inputs,); false where a value is missing."""
         values = [_worked_out(part, self.names, row) for part in self.parts]

@@ -1,15 +1,11 @@
-"""Engines by name: each answers the same question, and any of them can check another."""
+"""Engines by name: each answers the same question."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 
 from proofwood.explain.model.scores import ScoreModel
-from proofwood.explain.oracles.bound import BoundOracle
 from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.oracles.reference.cpsat import CpsatOracle
-from proofwood.explain.oracles.reference.smt import SmtOracle
 from proofwood.explain.oracles.sat import SatOracle
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 
@@ -18,16 +14,11 @@ _ENGINES: dict[str, Callable[[ScoreModel], Oracle]] = {
     "cdcl": lambda scores: SearchOracle(scores, SearchOptions(messages=False, patience=20)),
     "messages": lambda scores: SearchOracle(scores, SearchOptions(clauses=False)),
     "sat": SatOracle,
-    "bound": BoundOracle,
-    "cpsat": CpsatOracle,
-    "smt": SmtOracle,
 }
 ENGINES = tuple(_ENGINES)
 """Names that :func:`make_oracle` knows."""
 OF_PLAUSIBLE = ("auto", "cdcl", "messages")
 """Engines that can look for plausible rows only."""
-NEEDS = {"cpsat": ("ortools", "ortools"), "smt": ("z3", "z3-solver")}
-"""What an engine needs: the module that it imports, and the package that has it."""
 
 
 def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
@@ -36,21 +27,16 @@ def make_oracle(engine: str, scores: ScoreModel) -> Oracle:
     Parameters
     ----------
     engine : ``"auto"``, the package's own two searches in turn; ``"cdcl"``, by learned clauses, or ``"messages"``, by
-        bounds of messages, alone; ``"sat"``, the paper's formula, for majority votes; ``"bound"``, the formula of
-        certificates; ``"cpsat"`` and ``"smt"``, references that need OR-Tools and z3
+        bounds of messages, alone; ``"sat"``, the paper's formula, for majority votes
     scores : ScoreModel
 
     Raises
     ------
     ValueError
         If there is no such engine, or it cannot take this model.
-    ImportError
-        If its solver is not installed.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine={engine!r}: expected one of {', '.join(map(repr, ENGINES))}")
-    if engine in NEEDS and find_spec(NEEDS[engine][0]) is None:
-        raise ImportError(f"engine={engine!r} needs {NEEDS[engine][1]}: run pip install {NEEDS[engine][1]}")
     if scores.beside is not None and engine not in OF_PLAUSIBLE:
         raise ValueError(
             f"engine={engine!r} knows nothing of plausible rows: expected one of {', '.join(map(repr, OF_PLAUSIBLE))}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from proofwood.explain.encodings.bound import LeafBoxes
-from proofwood.explain.encodings.lemmas import FirstLemmas, cells_of_solution
+from proofwood.explain.encodings.lemmas import FirstLemmas
 from proofwood.explain.encodings.majority import Encoding, encode, literal, require_majority
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
@@ -49,10 +49,13 @@ class SatOracle(QuestionOracle):
         super().__init__(scores)
         self._solver = solver
         self._built: dict[int, _Built] = {}
-        self._first: FirstLemmas | None = None
 
     def __reduce__(self) -> tuple[type[SatOracle], tuple[ScoreModel]]:
         return SatOracle, (self.scores,)  # a solver stays in its process
+
+    @cached_property
+    def _lemmas(self) -> FirstLemmas:
+        return FirstLemmas(self.scores)
 
     @property
     def sizes(self) -> dict[int, Size]:
@@ -98,15 +101,12 @@ class SatOracle(QuestionOracle):
 
     def _deny(self, built: _Built, wanted: set[int]) -> None:
         """A third class comes first in the row found: the winners it stands for do not come first around it."""
-        if self._first is None:
-            scores = self.scores
-            self._first = FirstLemmas(scores, LeafBoxes.of(scores), *scores.box(built.witness()))
         witness = built.witness()
         chosen = [k for k in wanted if built.session.value(built.encoding.winners[k])]
         if not chosen:
             raise AssertionError("the solver's model names no winner")
         for target in chosen:
-            clause = self._first.around(witness, target)
+            clause = self._lemmas.around(witness, target)
             if clause is None:
                 raise AssertionError("the solver's model has a winner that comes first and is not the class of the row")
             built.session.add([-built.encoding.winners[target], *clause])
@@ -157,4 +157,7 @@ class _Built:
 
     def witness(self) -> IntArray:
         """(n_columns,) cells of the row that the solver found."""
-        return cells_of_solution(self._scores, self.session)
+        first = self._scores.first  # order variables tell the thresholds that are below
+        above = [self.session.value(variable) for variable in range(1, int(first[-1]) + 1)]
+        below = np.concatenate([[0], np.cumsum(above)])
+        return np.asarray(below[first[1:]] - below[first[:-1]], dtype=np.int64)

@@ -1,15 +1,14 @@
 """Certificates: an explanation as a file that proves itself.
 
 That rows cannot change their class is proved, for every other class, by a tree of boxes with a bound for each
-(:mod:`proofwood.explain.proofs.boxes`), or by a formula and a DRUP proof that it has no solution
-(:mod:`proofwood.explain.proofs.refute`); that others can, by one such row. The file holds the trees as well,
-in integers over the threshold grid, so that :func:`check_certificate` needs no solver, no encoder and, unless it is to
+(:mod:`proofwood.explain.proofs.boxes`); that others can, by one such row. The file holds the model as well, in
+integers over the threshold grid, so that :func:`check_certificate` needs no solver, no encoder and, unless it is to
 compare, no model.
 
 - **Abductive**: the features suffice, and one row per feature shows that it cannot go. *Smallest*: rows of another
   class name sets of features that every sufficient set has to meet, and a proof says that no fewer features do.
-- **Contrastive**: a row of another class, and one proof per feature that the others alone cannot change the class; the
-  formula is shared. *Smallest*: sufficient sets, which every changing set has to meet.
+- **Contrastive**: a row of another class, and one proof per feature that the others alone cannot change the class.
+  *Smallest*: sufficient sets, which every changing set has to meet.
 - **Enumeration**: every abductive explanation with its proof, every contrastive one with its row, and a proof that no
   set of features avoids both kinds. Minimality of each, and completeness of both lists, follow from these
   (docs/theory/explanations.md).
@@ -21,7 +20,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,7 +28,6 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.engines.run import ENDLESS, Clock
-from proofwood.explain.encodings.bound import box_literals
 from proofwood.explain.model.regions import Unit, box_and_clauses, in_region, units
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.engines import make_oracle
@@ -47,7 +44,7 @@ from proofwood.explain.proofs.certificate_content import (
 )
 from proofwood.explain.proofs.recheck import RealModel, check_certificate
 from proofwood.explain.proofs.recheck_kinds import Check
-from proofwood.explain.proofs.refute import Form, NoCertificateError, OnlyRoundingError, Refuter, refuted
+from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError, Refuter, refuted
 from proofwood.explain.proofs.set_clauses import hitting_clauses, map_clauses, value_clauses
 from proofwood.explain.search.extract import Kind
 from proofwood.explain.search.questions import Questions, members
@@ -81,7 +78,6 @@ class Certifier:
         rows too and are shown to the model
     known : cells of rows of other classes that may do
     clock : of all that is asked of the certifier
-    form : of the proofs about regions
     targets : codes of the classes that the explanation is about, in ascending order; all others by default
 
     Raises
@@ -89,8 +85,8 @@ class Certifier:
     ValueError
         If the row is of another class by more than rounding. The methods raise it if a claim is wrong.
     NoCertificateError
-        If rounding leaves the class of the row in doubt. The methods raise it if the time is over, a formula gets too
-        large, or (OnlyRoundingError) a row changes its class only up to rounding.
+        If rounding leaves the class of the row in doubt. The methods raise it if the time is over, boxes get too
+        many, or (OnlyRoundingError) a row changes its class only up to rounding.
     KeyboardInterrupt
         At Ctrl-C.
     """
@@ -106,7 +102,6 @@ class Certifier:
         x: npt.ArrayLike | None = None,
         known: Iterable[IntArray] = (),
         clock: Clock = ENDLESS,
-        form: Form = "boxes",
         targets: Sequence[int] | None = None,
     ) -> None:
         self.scores, self.label, self.oracle = scores, int(label), oracle
@@ -122,7 +117,7 @@ class Certifier:
                 "a sum that differs by no more than rounding may"
             )
         self.targets = None if targets is None else [int(k) for k in targets]
-        self.refuter = Refuter(scores, self.label, clock, form, self.targets)
+        self.refuter = Refuter(scores, self.label, clock, self.targets)
         self.names = None if model is None else [str(name) for name in model.feature_names]
 
     # ----------------------------------------------------------------------------------------------------------- kinds
@@ -152,9 +147,8 @@ class Certifier:
         witness = self._changed(chosen)
         if not minimal:
             return self._content("contrastive", "changing", features=chosen, witness=witness)
-        box = self.scores.box(self.cells, self._outside(chosen))
-        stays = [(feature, box_literals(self.scores, *self.scores.box(self.cells, [feature]))) for feature in chosen]
-        proofs = self.refuter.parts_of_box(*box, stays)
+        rest = self._outside(chosen)
+        proofs = self.refuter.boxes([(feature, self.scores.box(self.cells, [*rest, feature])) for feature in chosen])
         if proofs is None:
             raise ValueError(f"the explanation is not minimal: some of the features {chosen} alone change the class")
         return self._content("contrastive", "minimal", features=chosen, witness=witness, proofs=proofs)
@@ -370,7 +364,7 @@ class Certifier:
     @cached_property
     def _sure(self) -> Oracle:
         """An oracle to which no row has another class that could still be the same up to rounding."""
-        return make_oracle("auto", replace(self.scores, margin=-self.scores.margin))
+        return make_oracle("auto", self.scores.sure())
 
     def _class_in(self, cells: IntArray, among: Sequence[int] | None = None) -> int | None:
         """The class (of some) that may come before the label in a row, the best of them; None if none may."""

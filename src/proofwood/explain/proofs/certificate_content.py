@@ -13,10 +13,6 @@ import numpy.typing as npt
 
 FORMAT = "proofwood-certificate"
 VERSION = 6
-READABLE = (3, 4, 5, 6)
-"""Versions that are read. Up to 3 regions had formulas only; from 4 on they may have trees of boxes, from 5 on these
-may name several rivals, and there are certificates of distances and of possible classes. From 6 on the columns are
-named of which whole numbers alone are considered, and the claim says so."""
 TYPES = {"integer": "whole numbers", "boolean": "0 or 1"}
 """Kinds of columns of which only some numbers are considered, and these in words."""
 SETS = ("abductive", "contrastive")
@@ -32,13 +28,7 @@ def digest(content: Mapping[str, Any]) -> str:
 
 def claim_of(content: Mapping[str, Any]) -> str:
     """What a certificate claims, in words; of which rows, if some are known to be impossible."""
-    return _claim(content) + among(content.get("knowledge", ())) + typed(kinds_of(content))
-
-
-def kinds_of(content: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
-    """Columns of which whole numbers, or 0 and 1, alone are considered; up to version 5 no file says which."""
-    found: Mapping[str, Sequence[str]] = content["kinds"] if content["version"] > 5 else {}
-    return found
+    return _claim(content) + among(content.get("knowledge", ())) + typed(content["kinds"])
 
 
 def typed(kinds: Mapping[str, Sequence[str]]) -> str:
@@ -61,7 +51,7 @@ def _claim(content: Mapping[str, Any]) -> str:
     if kind == "possible":
         return _possible_claim(content)
     label = _class(content, content["label"])
-    targets = targets_of(content)
+    targets = content["targets"]
     if targets is None:
         has, other = f"has class {label}", f"another class than {label}"
     else:
@@ -191,15 +181,9 @@ def halves_content(model: Any) -> list[int]:
     return sorted({j for f in features if model.is_choice(f) for j in model.inputs_of(f)})
 
 
-def targets_of(content: Mapping[str, Any]) -> list[int] | None:
-    """The classes that a certificate is about; None, as always up to version 3, if they are all others."""
-    found: list[int] | None = content["targets"] if content["version"] > 3 else None
-    return found
-
-
 def keep_of(content: Mapping[str, Any]) -> list[int]:
     """Features that stay in an abductive explanation, needed or not."""
-    found: list[int] = content["keep"] if content["version"] > 3 and content["status"] != "smallest" else []
+    found: list[int] = content["keep"] if content["status"] != "smallest" else []
     return found
 
 

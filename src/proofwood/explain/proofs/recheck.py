@@ -16,18 +16,16 @@ import numpy as np
 
 from proofwood.explain.proofs.certificate_content import (
     FORMAT,
-    READABLE,
     SETS,
     TYPES,
+    VERSION,
     claim_of,
     digest,
     grid_content,
     halves_content,
     keep_of,
-    kinds_of,
     model_content,
     name_of,
-    targets_of,
     values_from_json,
 )
 from proofwood.explain.proofs.recheck_distance import KINDS as DISTANCE_KINDS
@@ -136,10 +134,10 @@ def _read(certificate: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any
             raise CertificateError(f"{certificate} is not a certificate: {error}") from error
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise CertificateError(f"this is not a certificate: expected the format {FORMAT!r}")
-    if type(content.get("version")) is not int or content["version"] not in READABLE:
+    if type(content.get("version")) is not int or content["version"] != VERSION:
         raise CertificateError(
-            f"the certificate has version {content.get('version')!r}, this program reads versions "
-            f"{READABLE[0]} to {READABLE[-1]}: check it with the proofwood that wrote it, or a newer one"
+            f"the certificate has version {content.get('version')!r}, this program reads version {VERSION}: check it "
+            "with the proofwood that wrote it"
         )
     return content, size
 
@@ -150,9 +148,6 @@ def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Che
     kind, status = content["kind"], content["status"]
     if kind not in STATUSES or status not in STATUSES[kind]:
         yield Check("kind", False, f"there is no {status!r} certificate of kind {kind!r}")
-        return
-    if kind in DISTANCE_KINDS and content["version"] < 5:
-        yield Check("kind", False, f"version {content['version']} has no certificates of kind {kind!r}")
         return
     trees = Trees(content["model"])
     fault = trees.fault()
@@ -180,11 +175,11 @@ def _checks(content: Mapping[str, Any], model: RealModel | None) -> Iterator[Che
 
 def _kinds_fault(content: Mapping[str, Any]) -> str | None:
     """What is wrong with the columns of whole numbers; those whose cells leave numbers out have to be named."""
-    kinds = kinds_of(content)
+    kinds = content["kinds"]
     if not set(kinds) <= set(TYPES) or not all(type(name) is str for names in kinds.values() for name in names):
         return f"the kinds of columns are none of {', '.join(TYPES)}"
     named = {name for names in kinds.values() for name in names}
-    for column in content.get("columns", ()) if content["version"] > 5 else ():
+    for column in content.get("columns", ()):
         ends = zip(column["high"], column["low"][1:], strict=False)
         if (
             column["role"] == "number"
@@ -206,7 +201,7 @@ def _about(content: Mapping[str, Any], trees: Trees) -> Check | None:
         return None
     sets = [one["features"] for k in SETS for one in content[k]] if kind == "enumeration" else [content["features"]]
     known = range(len(trees.features))
-    if (targets := targets_of(content)) is not None and (
+    if (targets := content["targets"]) is not None and (
         not all(type(k) is int and 0 <= k < trees.n_classes and k != content["label"] for k in targets)
         or targets != sorted(set(targets))
     ):
@@ -259,8 +254,8 @@ def _real_checks(content: Mapping[str, Any], model: RealModel) -> Iterator[Check
     """That the trees are those of the model, and what the model says of the rows."""
     if content["missing"]:  # the model itself, with missing values where the certificate considers them
         model = model.with_missing(content["missing"])  # type: ignore[attr-defined]
-    if content["version"] > 5 and hasattr(model, "with_types"):  # and whole numbers alone where its claim says so
-        model = model.with_types(kinds_of(content))
+    if hasattr(model, "with_types"):  # and whole numbers alone where its claim says so
+        model = model.with_types(content["kinds"])
     rowless = content["kind"] == "possible"
     if not rowless and hasattr(model, "about") and content["row"]["values"] is not None:
         model = model.about(np.array(values_from_json(content["row"]["values"])))  # classes may be relative to the row
@@ -291,7 +286,7 @@ def _real_checks(content: Mapping[str, Any], model: RealModel) -> Iterator[Check
         elif rowless:
             yield Check(f"model on the {name}", code == row["class"], f"predicts class {code}")
         else:
-            targets = targets_of(content)
+            targets = content["targets"]
             passed = (
                 code == content["label"] if stays else code != content["label"] if targets is None else code in targets
             )

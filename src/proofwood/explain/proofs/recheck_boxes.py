@@ -44,7 +44,7 @@ class BoxTree:
     def __init__(
         self, trees: Trees, part: Mapping[str, Any], low: Cells, high: Cells, label: int, *, plain: bool = False
     ) -> None:
-        limits: set[tuple[int, int]] = set()
+        limits: list[tuple[int, int]] = []
         if not plain:
             low, high, limits = trees.box_of_region(low, high)
         self.trees, self.boxes, self.low, self.high = trees, part["boxes"], low, high
@@ -54,8 +54,7 @@ class BoxTree:
         gains = [scores[against] - scores[label] for tree in trees.leaves for _, scores in tree]
         self.most_gain = max(map(abs, gains), default=0)
         self.gains: npt.NDArray[Any] = np.array(gains, dtype=np.int64 if self.most_gain < SAFE else object)
-        self.clauses = [sorted({*clause}) for clause in trees.clauses]
-        self.clauses += [[_literal(v) for v in clause] for clause in sorted(limits)]
+        self.clauses = [sorted({*clause}) for clause in (*trees.clauses, *limits)]
 
     def fault(self) -> str | None:
         """Why the boxes do not show that the class cannot come before the label; None if they do."""
@@ -272,8 +271,3 @@ def _most_between(values: Cells, first: Cells, last: Cells) -> Cells:
         mine = row == r
         found[mine] = np.maximum(table[first[mine]], table[last[mine] + 1 - 2**r])
     return found
-
-
-def _literal(v: int) -> int:
-    """+v or -v as literals of the model are written."""
-    return 2 * (abs(v) - 1) + (v < 0)

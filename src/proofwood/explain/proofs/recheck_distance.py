@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.explain.proofs.certificate_content import targets_of
 from proofwood.explain.proofs.measures import TOLERANCE, Measure, columns_fault, number_of
-from proofwood.explain.proofs.recheck_kinds import Check, change_in, check_of, outside, region
+from proofwood.explain.proofs.recheck_kinds import Check, change_in, check_of, classes_fault, outside, region
 from proofwood.explain.proofs.recheck_rivals import RivalTree, rivals_fault
 from proofwood.explain.proofs.recheck_trees import Cells, Trees
 
@@ -110,9 +109,7 @@ def _sums(content: Mapping[str, Any], trees: Trees, measure: Measure, low: Cells
     enough = Fraction(told["least"]) ** measure.power <= bound * Fraction(2) ** unit
     yield check_of("bound", None if enough else "it is less than the distance", f"{bound} times 2^{unit} is enough")
     prices = measure.whole_prices(unit, bound)
-    targets = targets_of(content)
-    others = [k for k in range(trees.n_classes) if (k != content["label"] if targets is None else k in targets)]
-    fault = None if [part["against"] for part in content["proofs"]] == others else "not one proof per other class"
+    fault, others = classes_fault(content, trees, content["proofs"])
     yield check_of("classes", fault, f"a proof against each of {others}")
     for part in content["proofs"] if fault is None else ():
         k, name = part["against"], f"boxes against class {part['against']}"

@@ -1,8 +1,7 @@
 """What each kind of certificate has to prove, put together from the few parts of a proof.
 
 - a *region*, a box of rows in which no other class is possible: per other class a tree of boxes, looked at by
-  :mod:`proofwood.explain.proofs.recheck_boxes`, or a formula and a proof, by
-  :mod:`proofwood.explain.proofs.recheck_trees`;
+  :mod:`proofwood.explain.proofs.recheck_boxes`;
 - a *change*, a row of another class inside a box: the trees are counted leaf by leaf;
 - a statement about sets of features only, such as "no two features meet all these sets": the formula is written down
   by :mod:`proofwood.explain.proofs.set_clauses`, and the certificate has its proof.
@@ -16,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.explain.proofs.certificate_content import SETS, keep_of, name_of, targets_of
+from proofwood.explain.proofs.certificate_content import SETS, keep_of, name_of
 from proofwood.explain.proofs.recheck_boxes import BoxTree
 from proofwood.explain.proofs.recheck_rivals import RivalTree, rivals_fault
-from proofwood.explain.proofs.recheck_trees import NUMBERS, SET, Cells, Formula, Trees, limits, proof_fault
+from proofwood.explain.proofs.recheck_trees import NUMBERS, SET, Cells, Trees, proof_fault
 from proofwood.explain.proofs.set_clauses import hitting_clauses, map_clauses, value_clauses
 from proofwood.solvers.proof import CertificateError
 
@@ -59,17 +58,12 @@ def region(
     plain: bool = False,
 ) -> Iterator[Check]:
     """That no row of a region may have another class; ``plain``: it is a box, whatever is missing."""
-    for part, k, check in _parts(content, trees, proofs, low, high, of):
-        if check is not None:
-            yield check
-        if part is None:
-            continue
-        if "boxes" in part:
-            fault = _boxes_fault(content, trees, part, low, high, plain=plain)
-            yield check_of(f"boxes against class {k}{of}", fault, f"{len(part['boxes'])} boxes have no row of it")
-            continue
-        fault = proof_fault(part["clauses"], part["proof"])
-        yield check_of(f"proof against class {k}{of}", fault, f"{len(part['proof'])} steps to a contradiction")
+    fault, others = classes_fault(content, trees, proofs)
+    yield check_of(f"classes{of}", fault, f"a proof against each of {others}")
+    for part in proofs if fault is None else ():
+        fault = _boxes_fault(content, trees, part, low, high, plain=plain)
+        name = f"boxes against class {part['against']}{of}"
+        yield check_of(name, fault, f"{len(part['boxes'])} boxes have no row of it")
 
 
 def _boxes_fault(
@@ -84,31 +78,20 @@ def _boxes_fault(
     """Why boxes do not show that a class cannot come before the label, or not before all rivals that are named."""
     if "rivals" not in part:
         return BoxTree(trees, part, low, high, content["label"], plain=plain).fault()
-    targets = targets_of(content)
+    targets = content["targets"]
     if targets is None:
         return "where all other classes are meant, the class of the row is the only rival"
     fault = rivals_fault(trees, part["rivals"], targets)
     return fault or RivalTree(trees, part, low, high, part["rivals"], plain=plain).fault()
 
 
-def _parts(
-    content: Mapping[str, Any], trees: Trees, proofs: Sequence[Mapping[str, Any]], low: Cells, high: Cells, of: str
-) -> Iterator[tuple[Mapping[str, Any] | None, int, Check | None]]:
-    """The proofs about a box with their classes, and what was found of their clauses; first what they are against."""
-    targets = targets_of(content)
+def classes_fault(
+    content: Mapping[str, Any], trees: Trees, proofs: Sequence[Mapping[str, Any]]
+) -> tuple[str | None, list[int]]:
+    """Why proofs are not one for each class that is meant, and these classes."""
+    targets: list[int] | None = content["targets"]
     others = [k for k in range(trees.n_classes) if k != content["label"]] if targets is None else targets
-    fault = None if [part["against"] for part in proofs] == others else "not one proof per other class"
-    yield None, -1, check_of(f"classes{of}", fault, f"a proof against each of {others}")
-    if fault is not None:
-        return
-    for part in proofs:
-        k = part["against"]
-        if "clauses" not in part:
-            yield part, k, None
-            continue
-        fault = Formula(trees, part, low, high, content["label"]).fault()
-        sound = f"all {len(part['clauses'])} follow from the trees"
-        yield part, k, check_of(f"clauses against class {k}{of}", fault, sound)
+    return None if [part["against"] for part in proofs] == others else "not one proof per other class", others
 
 
 def change_in(
@@ -134,7 +117,7 @@ def change_in(
     lead = sums[k] - sums[label]
     if lead < trees.least_to_win(k, label):
         return Check(name, False, f"the row does not get class {k} by the sum of its leaves")
-    targets = targets_of(content)
+    targets = content["targets"]
     if targets is not None and (
         k not in targets or any(sums[k] - sums[j] < trees.least_to_win(k, j) for j in range(trees.n_classes) if j != k)
     ):
@@ -174,24 +157,17 @@ def _contrastive(content: Mapping[str, Any], trees: Trees) -> Iterator[Check]:
     fixed = trees.box_of(cells, outside(trees, features))
     yield change_in(content, trees, content["witness"], *fixed, "change")
     if content["status"] == "minimal":
-        for part, k, check in _parts(content, trees, content["proofs"], *fixed, ""):
-            if check is not None:
-                yield check
-            if part is None:
-                continue
-            proved = part["proofs"]
+        fault, others = classes_fault(content, trees, content["proofs"])
+        yield check_of("classes", fault, f"a proof against each of {others}")
+        for part in content["proofs"] if fault is None else ():
+            k, proved = part["against"], part["proofs"]
             fault = None if [feature for feature, _ in proved] == features else "not one proof per feature"
             yield check_of(f"proofs against class {k}", fault, f"one for each of {len(features)} features")
-            for feature, proof in proved if fault is None else ():
-                if "clauses" not in part:
-                    stays = trees.box_of(cells, [*outside(trees, features), feature])
-                    fault = _boxes_fault(content, trees, {**part, "boxes": proof}, *stays)
-                    name = f"feature {name_of(content, feature)!r} is needed against class {k}"
-                    yield check_of(name, fault, f"{len(proof)} boxes have no row of it")
-                    continue
-                clauses = [*limits(trees, *trees.box_of(cells, [feature])), *part["clauses"]]
+            for feature, boxes in proved if fault is None else ():
+                stays = trees.box_of(cells, [*outside(trees, features), feature])
+                fault = _boxes_fault(content, trees, {**part, "boxes": boxes}, *stays)
                 name = f"feature {name_of(content, feature)!r} is needed against class {k}"
-                yield check_of(name, proof_fault(clauses, proof), f"{len(proof)} steps to a contradiction")
+                yield check_of(name, fault, f"{len(boxes)} boxes have no row of it")
     elif content["status"] == "smallest":
         for number, one in enumerate(content["sufficient"]):
             fixed = trees.box_of(cells, one["features"])

@@ -1,15 +1,8 @@
-"""The trees of a certificate, and whether a formula about them and its proof hold: half of the checker.
-
-That a clause belongs to the formula is not looked up but proved: the variables of a clause have a stated meaning (a
-column is above a threshold; some trees lead by so much), and denying the clause leaves a box of rows in which the
-trees, counted leaf by leaf, must lead by enough. A formula whose every clause holds for every row that could change the
-class, and whose contradiction is proved line by line, leaves no such row.
-"""
+"""The model of a certificate: the boxes and scores of its leaves, its rows and regions, counted without any solver."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -178,17 +171,17 @@ class Trees:
                 outside[columns] = False
         return not np.any(outside)
 
-    def box_of_region(self, low: Cells, high: Cells) -> tuple[Cells, Cells, set[tuple[int, int]]]:
-        """A box around a region, and clauses of two literals, +v or -v, that cut the region out of it."""
+    def box_of_region(self, low: Cells, high: Cells) -> tuple[Cells, Cells, list[tuple[int, int]]]:
+        """A box around a region, and clauses of two literals that cut the region out of it."""
         box_low, box_high = low.copy(), high.copy()
-        clauses = set()
+        clauses = []
         for columns, flag in self.guards(low, high):
-            missing = self.first[flag] + 1
+            missing = 2 * self.first[flag]
             for c in columns:
                 if low[c] > 0:
-                    clauses.add((missing, self.first[c] + int(low[c])))
+                    clauses.append((missing, 2 * (self.first[c] + int(low[c]) - 1)))
                 if high[c] < self.q[c]:
-                    clauses.add((missing, -(self.first[c] + int(high[c]) + 1)))
+                    clauses.append((missing, 2 * (self.first[c] + int(high[c])) + 1))
                 box_low[c], box_high[c] = 0, self.q[c]
         return box_low, box_high, clauses
 
@@ -234,109 +227,6 @@ class Trees:
     def least_to_win(self, k: int, label: int) -> int:
         """Least score of ``k`` minus that of ``label`` with which ``k`` may win, rounding included."""
         return (0 if (k < label) == self.ties_low else 1) - self.margin
-
-
-class Formula:
-    """The clauses against one class in a region of rows that is not empty, and what their variables mean."""
-
-    def __init__(self, trees: Trees, part: Mapping[str, Any], low: Cells, high: Cells, label: int) -> None:
-        low, high, self.limits = trees.box_of_region(low, high)
-        self.trees, self.part = trees, part
-        self.order: list[int] = part["order"]
-        self.low, self.high = low, high
-        k = part["against"]
-        # k may come before the label only with leads below this
-        self.goal = 1 - trees.least_to_win(k, label) + trees.base[k] - trees.base[label]
-        self.leads = [
-            np.array([scores[label] - scores[k] for _, scores in trees.leaves[t]], dtype=object) for t in self.order
-        ]
-        self.counters = {variable: (first, end, total) for variable, first, end, total in part["counters"]}
-        least = [self._least(place, self.low, self.high) for place in range(len(self.order))]
-        self.least_before = [0, *np.cumsum(np.array(least, dtype=object)).tolist()]
-
-    def _least(self, place: int, low: Cells, high: Cells) -> int:
-        """Least lead of a tree in a box that is not empty."""
-        leaf_low, leaf_high = self.trees.boxes[self.order[place]]
-        reached = np.all((leaf_low <= high) & (leaf_high >= low), axis=1)
-        return int(self.leads[place][reached].min())
-
-    def fault(self) -> str | None:
-        """The first clause that some row with a change might break."""
-        n = len(self.trees.leaves)
-        if sorted(self.order) != list(range(n)):
-            return "the order of the trees leaves one out"
-        n_variables = len(self.trees.column)
-        if len(self.counters) != len(self.part["counters"]):
-            return "a counter has two meanings"
-        for variable, (first, end, total) in self.counters.items():
-            if variable <= n_variables or not 0 <= first < end <= n or type(total) is not int:
-                return f"the counter {variable} counts nothing"
-        for number, clause in enumerate(self.part["clauses"], start=1):
-            if not self._holds(clause, n_variables):
-                return f"clause {number}, {clause}, does not follow from the trees"
-        return None
-
-    def _holds(self, clause: Sequence[int], n_variables: int) -> bool:
-        """Whether every row of the box that has the class before the label satisfies it."""
-        low, high = self.low.copy(), self.high.copy()
-        reached: list[tuple[int, int, int]] = []
-        wanted: list[tuple[int, int, int]] = []
-        denied = []
-        for literal in clause:
-            if type(literal) is not int or literal == 0:
-                return False
-            if abs(literal) <= n_variables:
-                denied.append(2 * (abs(literal) - 1) + (literal > 0))
-            elif abs(literal) not in self.counters:
-                return False
-            elif literal < 0:
-                reached.append(self.counters[-literal])
-            else:
-                wanted.append(self.counters[literal])
-        if len(clause) == 2 and tuple(clause) in self.limits:
-            return True  # it says what the region is
-        self.trees.narrow(low, high, denied)
-        if np.any(low > high):
-            return True  # no row of the box denies the clause
-        if denied and any(self.trees.denied(known, low, high) for known in self.trees.clauses):
-            return True  # rows that deny it are outside the space
-        goals = [*wanted, (0, len(self.order), self.goal)]
-        return any(self._adds_up(goal, reached, low, high, narrowed=bool(denied)) for goal in goals)
-
-    def _adds_up(
-        self,
-        goal: tuple[int, int, int],
-        reached: list[tuple[int, int, int]],
-        low: Cells,
-        high: Cells,
-        *,
-        narrowed: bool,
-    ) -> bool:
-        """Whether the leads of the goal's places add up to it in a box, given counters that are reached."""
-        start, end, wanted = goal
-        inside = sorted(counter for counter in reached if start <= counter[0] and counter[1] <= end)
-        if any(one[1] > other[0] for one, other in pairwise(inside)):
-            return False  # counters that overlap count a tree twice
-        total, place = 0, start
-        for first, after, lead in (*inside, (end, end, 0)):
-            if narrowed:
-                total += sum(self._least(p, low, high) for p in range(place, first))
-            else:
-                total += self.least_before[first] - self.least_before[place]
-            total += lead
-            place = after
-        return total >= wanted
-
-
-def limits(trees: Trees, low: Cells, high: Cells) -> list[list[int]]:
-    """Clauses of one literal each, +v or -v, that say that a row is in the box."""
-    units = []
-    for column, (lowest, highest) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
-        if lowest > 0:
-            units.append([trees.first[column] + lowest])  # the variable of threshold lowest - 1
-        if highest < trees.q[column]:
-            units.append([-(trees.first[column] + highest + 1)])
-    return units
 
 
 def proof_fault(clauses: Iterable[Sequence[int]], lines: Sequence[str]) -> str | None:
