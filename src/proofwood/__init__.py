@@ -19,6 +19,7 @@ Where things are:
                      :class:`OptimalDiagramClassifier` and its constraints:
                      :class:`DemographicParity`, :class:`EqualOpportunity`, :class:`PredictiveEquality`,
                      :class:`EqualizedOdds`, :class:`MaxSplits`, :class:`MinSamples`
+``certificates``     what a certificate says, and its check, by NumPy and the standard library alone
 ``model``            :class:`NodeTable`, the one form of every model, and functions that evaluate, reshape
                      and store it
 ``result``           :class:`Result`, :class:`Status`, :class:`Limits`, :class:`ProgressEvent`
@@ -29,7 +30,7 @@ Where things are:
                      :class:`SearchOptions`), ``smallest`` (trees without an error), ``bdd`` (binary decision
                      diagrams), ``skeleton`` (diagrams of given layers); ``run``: incumbent, bound and clock
 ``parallel``         one interface to run pieces of work: in order, by joblib, on a Dask cluster; checkpoints
-``solvers``          SAT in slices, worker processes, checkable proofs
+``solvers``          SAT in slices, worker processes
 ``explain``          :class:`Explainer` and its :class:`Explanation`: why a model predicts a class, with proof;
                      :func:`born_again`, the smallest tree that predicts the same as a model;
                      :func:`proved_rules`, few rules that a model obeys everywhere;

@@ -160,7 +160,7 @@ class Result:
     parts : for answers that are best in several quantities, in the order in which they count; empty where the objective
         says all
     certificates : proofs that can be checked apart from the engine, if it was asked to keep them
-        (:class:`proofwood.solvers.Certificate`)
+        (:class:`proofwood.certificates.drup.Certificate`)
     scope : what limited the search beyond the shape of the model and the table, in words, such as "at most 2 thresholds
         a column in age": bound and status speak of the models within it. Empty: of all models of the shape
     """

@@ -16,8 +16,8 @@ from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomFore
 from sklearn.pipeline import make_pipeline
 
 from proofwood import OptimalTreeClassifier
+from proofwood.certificates.content import digest
 from proofwood.explain.proofs.certificate import NoCertificateError
-from proofwood.explain.proofs.certificate_content import digest
 from tests import onnx_models
 from tests.command_line import failed, invoke, worked
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_trees_sat import SmallestTrees
+from proofwood.certificates.drup import Certificate
 from proofwood.engines.smallest.reference.options import AS_PRINTED, SatTreeOptions
 from proofwood.engines.smallest.reference.solve import solve
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, ProgressEvent, Result, Status
-from proofwood.solvers import Certificate
 from proofwood.solvers.session import PROOF_SOLVERS
 from strategies import below, examples
 

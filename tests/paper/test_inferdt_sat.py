@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from conftest import LoadData
+from proofwood.certificates.drup import Certificate
 from proofwood.engines.smallest.reference.options import AS_PRINTED, SatTreeOptions
 from proofwood.engines.smallest.reference.solve import solve
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Status
-from proofwood.solvers import Certificate
 
 MOUSE = "aac64d8a256a244ff1009f331ac67af8023ec3c8d2024229f4032f3737f9461d"
 

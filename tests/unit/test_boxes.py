@@ -13,15 +13,15 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
 from proofwood import Explainer
+from proofwood.certificates.boxes import BoxTree
+from proofwood.certificates.content import claim_of, digest, model_content
+from proofwood.certificates.trees import Trees
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import about_box
 from proofwood.explain.oracles.searches import SearchOptions, SearchOracle
 from proofwood.explain.proofs.boxes import BoxProver
 from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate
-from proofwood.explain.proofs.certificate_content import claim_of, digest, model_content
 from proofwood.explain.proofs.checked import CheckedOracle
-from proofwood.explain.proofs.recheck_boxes import BoxTree
-from proofwood.explain.proofs.recheck_trees import Trees
 from proofwood.model.node_table import IntArray
 from tests.explain_models import grid, random_model
 

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from proofwood.certificates.content import digest
+from proofwood.certificates.drup import CertificateError
 from proofwood.engines.run import Clock
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Answer
 from proofwood.explain.oracles.sat import SatOracle
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, check_certificate, write_certificate
-from proofwood.explain.proofs.certificate_content import digest
 from proofwood.explain.proofs.verify import verify
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
-from proofwood.solvers import CertificateError
 from tests.command_line import invoke, worked
 from tests.explain_models import agreeing, beats, grid, random_model, running_example
 

@@ -21,17 +21,17 @@ from sklearn.tree import DecisionTreeClassifier
 
 import naive_explain as naive
 from proofwood import Explainer
+from proofwood.certificates.boxes import BoxTree
+from proofwood.certificates.content import digest, model_content
+from proofwood.certificates.drup import CertificateError
+from proofwood.certificates.rivals import RivalTree
+from proofwood.certificates.trees import Trees
 from proofwood.engines.run import Clock
 from proofwood.explain.answers.certified import certified_distance
 from proofwood.explain.model.prices import cell_prices
 from proofwood.explain.proofs.boxes import BoxProver
 from proofwood.explain.proofs.certificate import NoCertificateError, check_certificate, write_certificate
-from proofwood.explain.proofs.certificate_content import digest, model_content
 from proofwood.explain.proofs.distance import DistanceCertifier, root
-from proofwood.explain.proofs.recheck_boxes import BoxTree
-from proofwood.explain.proofs.recheck_rivals import RivalTree
-from proofwood.explain.proofs.recheck_trees import Trees
-from proofwood.solvers import CertificateError
 from tests.explain_models import grid, random_model, score_model
 from tests.unit.test_boxes import box_in, deep_model
 from tests.unit.test_certificate_kinds import changed, changes_of, model_of, passes, signed

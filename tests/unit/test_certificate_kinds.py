@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 import naive_explain as naive
+from proofwood.certificates.content import claim_of, digest
+from proofwood.certificates.drup import CertificateError
+from proofwood.certificates.sets import hitting_clauses, map_clauses, value_clauses
 from proofwood.engines.run import Clock
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.proofs.certificate import Certifier, NoCertificateError, OnlyRoundingError, check_certificate
-from proofwood.explain.proofs.certificate_content import claim_of, digest
-from proofwood.explain.proofs.set_clauses import hitting_clauses, map_clauses, value_clauses
 from proofwood.explain.search.inflate import inflate
 from proofwood.explain.search.questions import Questions
 from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.solvers import CertificateError
 from proofwood.solvers.session import SatSession
 from tests.explain_oracles import TryAll, random_model
 

@@ -17,6 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from proofwood import Explainer
+from proofwood.certificates.content import claim_of, digest
+from proofwood.certificates.drup import CertificateError
 from proofwood.exceptions import DataError
 from proofwood.explain.answers.case import SURE_TURNS, SURE_TURNS_LATER
 from proofwood.explain.model.regions import in_region, units
@@ -28,9 +30,7 @@ from proofwood.explain.proofs.certificate import (
     check_certificate,
     write_certificate,
 )
-from proofwood.explain.proofs.certificate_content import claim_of, digest
 from proofwood.model.node_table import FloatArray
-from proofwood.solvers import CertificateError
 from tests.fuzz.explanations import MODELS, check, make
 
 

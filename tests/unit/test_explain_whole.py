@@ -16,12 +16,12 @@ from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
 from proofwood import Explainer, OptimalTreeClassifier
+from proofwood.certificates.content import claim_of, digest
 from proofwood.cli import app
 from proofwood.data.kinds import Kind
 from proofwood.exceptions import DataError
 from proofwood.explain.model.explained import explained
 from proofwood.explain.proofs.certificate import check_certificate
-from proofwood.explain.proofs.certificate_content import claim_of, digest
 from proofwood.explain.table.records import read_explanations
 from tests.frames import in_polars
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulas import pigeonholes
-from proofwood.solvers import Certificate, CertificateError, SatSession
+from proofwood.certificates.drup import Certificate, CertificateError
+from proofwood.solvers import SatSession
 from proofwood.solvers.session import PROOF_SOLVERS
 from strategies import examples
 

@@ -20,15 +20,15 @@ import pytest
 
 import proofwood
 from proofwood import Explainer, OptimalTreeClassifier
+from proofwood.certificates.check import check_certificate
+from proofwood.certificates.drup import CertificateError
 from proofwood.data.old_workbook import _texts, bytes_of_old_workbook
 from proofwood.data.sizes import FlatTable, bytes_of_arrow, bytes_of_parquet, bytes_of_workbook
 from proofwood.data.tables import _bytes_of_texts, read_table
 from proofwood.exceptions import DataError
 from proofwood.explain.model.adapters.catboost_sizes import bytes_of_cbm
-from proofwood.explain.proofs.recheck import check_certificate
 from proofwood.files import allowing
 from proofwood.model.storage import ModelFileError
-from proofwood.solvers.proof import CertificateError
 from tests.command_line import failed, worked
 from tests.workbooks import old_cell, old_workbook, record, write_old_workbook, write_workbook
 

@@ -30,7 +30,7 @@ from proofwood.exceptions import DataError
 from proofwood.printable import printable
 
 if TYPE_CHECKING:
-    from proofwood.explain.proofs.recheck import RealModel
+    from proofwood.certificates.check import RealModel
 
 EXAMPLES = """
 proofwood data iris --out iris.csv
@@ -110,8 +110,8 @@ def verify(
 
 def _checked(path: Path, model: RealModel | None) -> dict[str, Any]:
     """What the checks of a certificate say; of ``model`` in its vote, or of the file alone."""
-    from proofwood.explain.proofs.recheck import check_certificate
-    from proofwood.solvers.proof import CertificateError
+    from proofwood.certificates.check import check_certificate
+    from proofwood.certificates.drup import CertificateError
 
     head = {"file": str(path), "of_model": model is not None}
     try:

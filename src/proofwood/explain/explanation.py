@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from proofwood import memory
+from proofwood.certificates.content import among, kinds_content, typed
 from proofwood.data.kinds import Kind
 from proofwood.engines.run import Clock
 from proofwood.explain import arguments
@@ -24,7 +25,6 @@ from proofwood.explain.model.outline import Outline
 from proofwood.explain.model.prices import Metric, stated_prices
 from proofwood.explain.oracles.engines import ENGINES, make_oracle
 from proofwood.explain.oracles.oracle import Oracle
-from proofwood.explain.proofs.certificate_content import among, kinds_content, typed
 from proofwood.explain.proofs.checked import NAME as BOXES
 from proofwood.explain.proofs.checked import CheckedOracle
 from proofwood.explain.proofs.verify import Verified, verify, verify_none

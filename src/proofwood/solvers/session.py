@@ -16,9 +16,9 @@ from typing import Any, Self
 from pysat import solvers as pysat_solvers  # type: ignore[import-untyped]
 
 from proofwood import memory
+from proofwood.certificates.drup import Certificate
 from proofwood.memory import MemoryLimitError
 from proofwood.solvers.cardinality import sequential_counter
-from proofwood.solvers.proof import Certificate
 
 PROOF_SOLVERS = ("cadical153", "cadical195")
 """Solvers whose proofs need nothing but unit propagation to be checked."""

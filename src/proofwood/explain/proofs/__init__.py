@@ -1,1 +1,1 @@
-"""Certificates, and checks that share no code with what made them."""
+"""How certificates are made, and ``verify()`` of an answer; what checks them is :mod:`proofwood.certificates`."""

@@ -1,7 +1,7 @@
 """Makes trees of boxes: proofs that no row of a region can have a class, written down by the search with messages.
 
 What they mean, and that they need not be trusted, is said where they are checked:
-:mod:`proofwood.explain.proofs.recheck_boxes` and :mod:`proofwood.explain.proofs.recheck_rivals`.
+:mod:`proofwood.certificates.boxes` and :mod:`proofwood.certificates.rivals`.
 """
 
 from __future__ import annotations

@@ -27,13 +27,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.engines.run import ENDLESS, Clock
-from proofwood.explain.model.regions import Unit, box_and_clauses, in_region, units
-from proofwood.explain.model.scores import ScoreModel
-from proofwood.explain.oracles.engines import make_oracle
-from proofwood.explain.oracles.oracle import Answer, Oracle
-from proofwood.explain.oracles.regions import ask_region
-from proofwood.explain.proofs.certificate_content import (
+from proofwood.certificates.check import RealModel, check_certificate
+from proofwood.certificates.content import (
     FORMAT,
     VERSION,
     claim_of,
@@ -42,10 +37,15 @@ from proofwood.explain.proofs.certificate_content import (
     model_content,
     values_to_json,
 )
-from proofwood.explain.proofs.recheck import RealModel, check_certificate
-from proofwood.explain.proofs.recheck_kinds import Check
+from proofwood.certificates.kinds import Check
+from proofwood.certificates.sets import hitting_clauses, map_clauses, value_clauses
+from proofwood.engines.run import ENDLESS, Clock
+from proofwood.explain.model.regions import Unit, box_and_clauses, in_region, units
+from proofwood.explain.model.scores import ScoreModel
+from proofwood.explain.oracles.engines import make_oracle
+from proofwood.explain.oracles.oracle import Answer, Oracle
+from proofwood.explain.oracles.regions import ask_region
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError, Refuter, refuted
-from proofwood.explain.proofs.set_clauses import hitting_clauses, map_clauses, value_clauses
 from proofwood.explain.search.extract import Kind
 from proofwood.explain.search.questions import Questions, members
 from proofwood.explain.search.smallest import smallest

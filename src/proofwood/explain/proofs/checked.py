@@ -1,21 +1,21 @@
 """An oracle that believes nothing: every answer comes with evidence, which is looked at by other code.
 
 That rows can change is shown by one, whoever found it; that none can, by a tree of boxes that the checker of
-certificates accepts (:mod:`proofwood.explain.proofs.recheck_boxes`), which shares no code with any search.
+certificates accepts (:mod:`proofwood.certificates.boxes`), which shares no code with any search.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
 
+from proofwood.certificates.boxes import BoxTree
+from proofwood.certificates.content import model_content
+from proofwood.certificates.rivals import RivalTree
+from proofwood.certificates.trees import Trees
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import UNKNOWN, Answer, Question, QuestionOracle
 from proofwood.explain.oracles.searches import SearchOracle
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
-from proofwood.explain.proofs.certificate_content import model_content
-from proofwood.explain.proofs.recheck_boxes import BoxTree
-from proofwood.explain.proofs.recheck_rivals import RivalTree
-from proofwood.explain.proofs.recheck_trees import Trees
 
 NAME = "boxes"
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.proofs.boxes import TooManyBoxesError
-from proofwood.explain.proofs.certificate import NONE, Certifier
-from proofwood.explain.proofs.certificate_content import (
+from proofwood.certificates.content import (
     grid_content,
     halves_content,
     model_content,
     values_to_json,
 )
-from proofwood.explain.proofs.measures import TOLERANCE, Measure
-from proofwood.explain.proofs.recheck_trees import Trees
+from proofwood.certificates.measures import TOLERANCE, Measure
+from proofwood.certificates.trees import Trees
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.proofs.boxes import TooManyBoxesError
+from proofwood.explain.proofs.certificate import NONE, Certifier
 from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError
 from proofwood.model.node_table import FloatArray, IntArray
 

@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.engines.run import ENDLESS, Clock
-from proofwood.explain.model.explained import Explained
-from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
-from proofwood.explain.proofs.certificate_content import (
+from proofwood.certificates.content import (
     FORMAT,
     VERSION,
     claim_of,
@@ -20,6 +17,9 @@ from proofwood.explain.proofs.certificate_content import (
     model_content,
     values_to_json,
 )
+from proofwood.engines.run import ENDLESS, Clock
+from proofwood.explain.model.explained import Explained
+from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
 from proofwood.explain.proofs.refute import NoCertificateError
 from proofwood.model.node_table import FloatArray, IntArray
 

@@ -12,6 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
+from proofwood.certificates.content import model_content
+from proofwood.certificates.rivals import RivalTree
+from proofwood.certificates.trees import Trees
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.explain.decimals import at_least, at_most
 from proofwood.explain.model.linear import read_constraints
@@ -19,10 +22,7 @@ from proofwood.explain.model.prices import Metric, length_of
 from proofwood.explain.model.scores import ScoreModel
 from proofwood.explain.oracles.oracle import Oracle
 from proofwood.explain.proofs.boxes import BoxProver, TooManyBoxesError
-from proofwood.explain.proofs.certificate_content import model_content
 from proofwood.explain.proofs.checked import CheckedOracle
-from proofwood.explain.proofs.recheck_rivals import RivalTree
-from proofwood.explain.proofs.recheck_trees import Trees
 from proofwood.explain.proofs.verify import Model, Verified
 from proofwood.explain.search.cheapest import NEVER, integer_prices
 from proofwood.explain.search.counterfactual import TOLERANCE, Nearest, nearest

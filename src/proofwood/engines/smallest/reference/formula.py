@@ -9,12 +9,13 @@ from typing import Self
 
 import numpy as np
 
+from proofwood.certificates.drup import Certificate
 from proofwood.engines.run import Stopped
 from proofwood.engines.smallest.reference import clauses
 from proofwood.engines.smallest.reference.options import SatTreeOptions
 from proofwood.engines.smallest.reference.rows import UNLABELLED, Groups, Tree
 from proofwood.model.node_table import IntArray
-from proofwood.solvers import Certificate, SatSession, Totalizer
+from proofwood.solvers import SatSession, Totalizer
 
 CLAUSES_AT_ONCE = 20_000
 """Clauses made between two looks at the clock."""

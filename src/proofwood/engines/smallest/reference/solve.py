@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 
+from proofwood.certificates.drup import Certificate
 from proofwood.engines.interrupts import ENDED, cause_of, completed
 from proofwood.engines.run import Clock, Run, Stopped
 from proofwood.engines.smallest import solve as search
@@ -18,7 +19,6 @@ from proofwood.model.node_table import NodeTable
 from proofwood.model.reshape import prune
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, Result, Stats, Status
-from proofwood.solvers import Certificate
 
 __all__ = ["AS_PRINTED", "SatTreeOptions", "solve"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.solvers.proof import Certificate, CertificateError
+from proofwood.certificates.drup import Certificate, CertificateError
 
 Cells = npt.NDArray[np.int64]
 

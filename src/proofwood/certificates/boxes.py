@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.explain.proofs.recheck_trees import Cells, Trees
+from proofwood.certificates.trees import Cells, Trees
 
 Cheapest = Callable[[int, int, int], int]
 

@@ -1,10 +1,10 @@
 """What each kind of certificate has to prove, put together from the few parts of a proof.
 
 - a *region*, a box of rows in which no other class is possible: per other class a tree of boxes, looked at by
-  :mod:`proofwood.explain.proofs.recheck_boxes`;
+  :mod:`proofwood.certificates.boxes`;
 - a *change*, a row of another class inside a box: the trees are counted leaf by leaf;
 - a statement about sets of features only, such as "no two features meet all these sets": the formula is written down
-  by :mod:`proofwood.explain.proofs.set_clauses`, and the certificate has its proof.
+  by :mod:`proofwood.certificates.sets`, and the certificate has its proof.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.explain.proofs.certificate_content import SETS, keep_of, name_of
-from proofwood.explain.proofs.recheck_boxes import BoxTree
-from proofwood.explain.proofs.recheck_rivals import RivalTree, rivals_fault
-from proofwood.explain.proofs.recheck_trees import NUMBERS, SET, Cells, Trees, proof_fault
-from proofwood.explain.proofs.set_clauses import hitting_clauses, map_clauses, value_clauses
-from proofwood.solvers.proof import CertificateError
+from proofwood.certificates.boxes import BoxTree
+from proofwood.certificates.content import SETS, keep_of, name_of
+from proofwood.certificates.drup import CertificateError
+from proofwood.certificates.rivals import RivalTree, rivals_fault
+from proofwood.certificates.sets import hitting_clauses, map_clauses, value_clauses
+from proofwood.certificates.trees import NUMBERS, SET, Cells, Trees, proof_fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Whether a tree of boxes proves that no row in which a class comes before all its rivals costs less than so much.
 
-Boxes are parted and closed as in :mod:`proofwood.explain.proofs.recheck_boxes`. Here a closed box has a weight for
+Boxes are parted and closed as in :mod:`proofwood.certificates.boxes`. Here a closed box has a weight for
 each rival, whole and not negative: what a unit of the class's lead over that rival is worth. Of any row,
 
     weights times leads  -  price   is at most   U,
@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.explain.proofs.recheck_boxes import SAFE, BoxTree, Steps
-from proofwood.explain.proofs.recheck_trees import Cells, Trees
+from proofwood.certificates.boxes import SAFE, BoxTree, Steps
+from proofwood.certificates.trees import Cells, Trees
 
 MOST_BITS = 62
 """Greatest power of two of messages and weights."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.explain.proofs.recheck_trees import Cells, Trees
+from proofwood.certificates.trees import Cells, Trees
 
 METRICS = ("l1", "l2", "linf", "changes")
 NUMBER, CATEGORY, MISSING, FREE = "number", "category", "missing", "free"

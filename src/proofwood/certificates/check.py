@@ -1,7 +1,7 @@
 """Check a certificate with nothing but its own text: no solver, no encoder, no class of the package that made it.
 
 What is read here is plain JSON. First its content as such is looked at, then what its kind has to prove
-(:mod:`proofwood.explain.proofs.recheck_kinds`), and last, if there is one to compare with, the real model.
+(:mod:`proofwood.certificates.kinds`), and last, if there is one to compare with, the real model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from proofwood.explain.proofs.certificate_content import (
+from proofwood.certificates.content import (
     FORMAT,
     SETS,
     TYPES,
@@ -28,12 +28,12 @@ from proofwood.explain.proofs.certificate_content import (
     name_of,
     values_from_json,
 )
-from proofwood.explain.proofs.recheck_distance import KINDS as DISTANCE_KINDS
-from proofwood.explain.proofs.recheck_kinds import KINDS as FEATURE_KINDS
-from proofwood.explain.proofs.recheck_kinds import Check, check_of
-from proofwood.explain.proofs.recheck_trees import Trees, bytes_of_trees
+from proofwood.certificates.distances import KINDS as DISTANCE_KINDS
+from proofwood.certificates.drup import CertificateError
+from proofwood.certificates.kinds import KINDS as FEATURE_KINDS
+from proofwood.certificates.kinds import Check, check_of
+from proofwood.certificates.trees import Trees, bytes_of_trees
 from proofwood.files import MOST, allowing, beyond, bytes_of_json, read_permitted
-from proofwood.solvers.proof import CertificateError
 
 STATUSES = {
     "abductive": ("sufficient", "minimal", "smallest"),

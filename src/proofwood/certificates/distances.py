@@ -3,7 +3,7 @@
 - A *distance*: no row within some limits that is nearer than so much has another class, and one at most so far away
   has. Prices of cells are worked out anew from the metric, the weights, the row and the ends of cells. For ``"linf"``,
   and where no row has another class at all, the cells that are near enough are a region as of other certificates. For
-  sums of prices the boxes are closed by messages with prices, see :mod:`proofwood.explain.proofs.recheck_rivals`.
+  sums of prices the boxes are closed by messages with prices, see :mod:`proofwood.certificates.rivals`.
 - *Possible classes* of a region: a row for each one that is possible, and boxes that each name a rival for the others.
 """
 
@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.explain.proofs.measures import TOLERANCE, Measure, columns_fault, number_of
-from proofwood.explain.proofs.recheck_kinds import Check, change_in, check_of, classes_fault, outside, region
-from proofwood.explain.proofs.recheck_rivals import RivalTree, rivals_fault
-from proofwood.explain.proofs.recheck_trees import Cells, Trees
+from proofwood.certificates.kinds import Check, change_in, check_of, classes_fault, outside, region
+from proofwood.certificates.measures import TOLERANCE, Measure, columns_fault, number_of
+from proofwood.certificates.rivals import RivalTree, rivals_fault
+from proofwood.certificates.trees import Cells, Trees
 
 MOST_PRICE = 2**61
 MOST_EXPONENT = 2000

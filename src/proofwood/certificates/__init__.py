@@ -1,0 +1,10 @@
+"""What a certificate says, and its check: NumPy, the standard library, and nothing of the code that makes certificates.
+
+- ``check``: a whole file, against itself or a fitted model
+- ``content``: the fields of a file, and their digest
+- ``kinds``, ``distances``: what has to hold for a claim of each kind
+- ``trees``: the model as it stands in the file
+- ``boxes``, ``rivals``: no row of a box has a class: trees of boxes, whose bounds are added up again
+- ``measures``: what changes cost
+- ``sets``, ``drup``: clauses about sets of features, and proofs by steps that are checked one by one
+"""
