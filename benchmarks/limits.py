@@ -46,7 +46,6 @@ LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "diagram": ("OptimalDiagramClassifier", {"widths": (1, 2, 3)}),
     "diagram, search": ("OptimalDiagramClassifier", {"widths": (1, 2, 3), "engine": "search"}),
     "diagram, oblique": ("OptimalDiagramClassifier", {"widths": (1, 2, 3), "splits": "oblique"}),
-    "diagram, cpsat": ("OptimalDiagramClassifier", {"widths": (1, 2, 3), "engine": "cpsat"}),
     "diagram, milp": ("OptimalDiagramClassifier", {"widths": (1, 2, 3), "engine": "milp"}),
 }
 """Learner and parameters, by the name that the table shows."""

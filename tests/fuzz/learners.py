@@ -56,10 +56,9 @@ ENGINES = {  # of each learner, with the package that an engine needs
     "minimal": {"auto": None, "search": None, "sat": None},
     "bdd": {"auto": None, "search": None, "heuristic": None, "greedy": None, "sat": None, "maxsat": None, "rc2": None}
     | {"cpsat": "ortools"},
-    "diagram": {"auto": None, "search": None, "heuristic": None, "milp": None, "cpsat": "ortools", "scip": "pyscipopt"}
-    | {"highs": "highspy"},
+    "diagram": {"auto": None, "search": None, "heuristic": None, "milp": None, "scip": "pyscipopt"},
 }
-SLOW = ("sat", "maxsat", "rc2", "cpsat", "milp", "scip", "highs")
+SLOW = ("sat", "maxsat", "rc2", "cpsat", "milp", "scip")
 """Engines that start a process or a solver: drawn less often."""
 
 

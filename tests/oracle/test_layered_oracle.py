@@ -28,9 +28,7 @@ MILP_NUMBERS = [*range(12), 13, 14, 18, 20, 21, 22, 25]
 """Problems that take the mixed-integer solvers little time."""
 
 IN_CHILDREN: dict[str, tuple[str, dict[str, Any], str, list[int]]] = {
-    "cpsat": (f"{LAYERED}.cpsat.solve", {}, "ortools", list(range(80))),
     "scipy": (f"{LAYERED}.milp.solve", {"solver": "scipy"}, "scipy", MILP_NUMBERS),
-    "highs": (f"{LAYERED}.milp.solve", {"solver": "highs"}, "highspy", MILP_NUMBERS),
     "scip": (f"{LAYERED}.milp.solve", {"solver": "scip"}, "pyscipopt", MILP_NUMBERS),
 }
 """Module, options of its ``solve``, the package it needs, and the problems of the series that the quick test takes."""

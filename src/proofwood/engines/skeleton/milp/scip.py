@@ -23,7 +23,6 @@ def solve_in_child(
     cutoff: float | None,
     levels: Levels,
     deadline: float | None,
-    threads: int,  # SCIP works with one
     settings: Mapping[str, Any],
 ) -> Answer:
     """Solve to the end or to the deadline; see :func:`proofwood.engines.skeleton.milp.solve.solve`."""
