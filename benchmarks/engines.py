@@ -69,7 +69,7 @@ TASKS = {
                 for name in ("anneal", "australian-credit", "heart-cleveland", "tic-tac-toe", "primary-tumor")
             ),
         ),
-        ("auto", "maxsat", "rc2", "cpsat", "maxsat-bdd", "heuristic", "greedy"),
+        ("auto", "maxsat", "maxsat-bdd", "heuristic", "greedy"),
     ),
     "diagrams": Task(
         "Diagrams of a skeleton, splits of one column",

@@ -39,8 +39,6 @@ LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "bdd, features": ("OptimalBDDClassifier", {"objective": "features"}),
     "bdd, sat": ("OptimalBDDClassifier", {"engine": "sat", "objective": "features"}),
     "bdd, maxsat": ("OptimalBDDClassifier", {"engine": "maxsat"}),
-    "bdd, rc2": ("OptimalBDDClassifier", {"engine": "rc2"}),
-    "bdd, cpsat": ("OptimalBDDClassifier", {"engine": "cpsat"}),
     "bdd, heuristic": ("OptimalBDDClassifier", {"engine": "heuristic"}),
     "bdd, greedy": ("OptimalBDDClassifier", {"engine": "greedy"}),
     "diagram": ("OptimalDiagramClassifier", {"widths": (1, 2, 3)}),

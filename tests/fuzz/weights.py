@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import random
 import warnings
@@ -214,8 +213,7 @@ def minimal(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
 
 def bdd(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
     most = chance.randint(0, 2)
-    engines = ["search", "maxsat", "rc2", "heuristic", "greedy"]
-    engines += ["cpsat"] if importlib.util.find_spec("ortools") else []
+    engines = ["search", "maxsat", "heuristic", "greedy"]
     learner = OptimalBDDClassifier(most, engine=chance.choice(engines), class_weight=class_weight, time_limit=None)
 
     def facts(fitted: Any, rows: Rows) -> None:

@@ -14,7 +14,7 @@ TOGETHER = f"""
 import json, os, sys
 import distributed, lightgbm, xgboost
 from sklearn.datasets import load_iris
-from proofwood import Explainer, OptimalBDDClassifier, OptimalDiagramClassifier
+from proofwood import Explainer, OptimalDiagramClassifier
 
 def main():
     X, y = load_iris(return_X_y=True)
@@ -26,8 +26,6 @@ def main():
         diagram.fit(X, y)
         assert diagram.status_ == "optimal", (engine, diagram.status_)
         told.setdefault("diagrams", []).append(diagram.objective_)
-    diagram = OptimalBDDClassifier(1, max_thresholds=4, engine="cpsat").fit(X, y)
-    told["errors"] = [diagram.objective_, OptimalBDDClassifier(1, max_thresholds=4).fit(X, y).objective_]
     boosted = [
         xgboost.XGBClassifier(n_estimators=3, max_depth=2, n_jobs=1).fit(X, y - 1),
         lightgbm.LGBMClassifier(n_estimators=3, min_child_samples=3, n_jobs=1, verbose=-1).fit(X, y - 1),
