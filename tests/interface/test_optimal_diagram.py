@@ -289,8 +289,8 @@ def test_a_penalty_of_too_many_digits_is_refused(credit):
 @pytest.mark.parametrize(
     ("engine", "provers"),
     [
-        ("auto", {"tests bound", "search", "tree bound"}),
-        ("search", {"tests bound", "search", "tree bound"}),
+        ("auto", {"tests bound", "search", "layers", "tree bound"}),
+        ("search", {"tests bound", "search", "layers", "tree bound"}),
         ("milp", {"tests bound", "search", "tree bound"}),
         ("odd", {"tests bound", "search", "tree bound"}),
         ("heuristic", {None}),
