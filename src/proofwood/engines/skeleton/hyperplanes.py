@@ -34,8 +34,6 @@ BOUNDS = (0.1, 5.0)
 """Time for bounds: a share of what is left, and the most seconds."""
 LAST = (0.5, 0.8)
 """Of the time that is left in the end, the share of bounds, and of what they leave that of the search."""
-SOLVER = (0.5, 1e9)
-"""Time for a solver, which proves nothing, where the best engine is to be found."""
 ONE_SPLIT = (0.1, 10.0)
 """Time for the errors of a single split, counted over all hyperplanes."""
 ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
@@ -44,8 +42,6 @@ MOST = 8.0
 """Seconds of one round at most."""
 ANNEALED = (0.25, 6.0)
 """Time for annealing, as a share of what is left, and the most seconds; as much again once the rounds are over."""
-SMALL = 4_000
-"""Rows times slots up to which the solver of scipy is given the model: "auto" takes no optional one."""
 RUN, ANNEALING = 3.0, 0.8
 """Seconds of one run of annealing with its polish, about, and the share of the former."""
 WITHOUT_LIMIT = 30.0
@@ -78,24 +74,17 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
         search_sides(run, random_state)
     if run.done:
         return None
-    if engine == "auto" and layers_of(problem):  # no solver finds more in the time that is left
+    if engine == "auto":  # the mixed-integer model found nothing better in the time that is left (decisions/0074)
         _to_the_end(run, one_split, random_state + 2)
         return None
     if engine == "heuristic":
         _improve(run, random_state + 1, run.clock.share(1.0, 30.0))
         return None
-    if engine == "auto" and problem.rows.n_rows * problem.n_slots > SMALL:
-        _to_the_end(run, one_split, random_state + 1)
-        return None
-    seconds = run.clock.share(*SOLVER) if engine == "auto" and run.clock.limits.seconds else before_proof(run)
-    solver, options = SOLVER_OF_ENGINE.get(engine, "scipy"), milp.options_of(engine)
-    stopped_by = milp.solve(problem, run, solver=solver, seconds=seconds, options=options)
+    solver, options = SOLVER_OF_ENGINE[engine], milp.options_of(engine)
+    stopped_by = milp.solve(problem, run, solver=solver, seconds=before_proof(run), options=options)
     if stopped_by == "interrupt" or run.done:
         return stopped_by
-    if engine != "auto":
-        search_sides(run, random_state, (1.0, SIDES[1]))
-    else:  # nothing of what a solver says is a bound, and its program may have been too large to begin with
-        _to_the_end(run, one_split, random_state + 2)
+    search_sides(run, random_state, (1.0, SIDES[1]))
     return milp.confirmed(run, stopped_by)
 
 
