@@ -108,5 +108,5 @@ def _render(pyscipopt: Any, program: Program) -> tuple[Any, list[Any]]:
         elif high == np.inf:
             scip.addCons(total >= low)
         else:
-            raise AssertionError("no row of the program has two different bounds")
+            scip.addCons((total >= low) <= high)
     return scip, variables
