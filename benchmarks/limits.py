@@ -39,14 +39,11 @@ LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "bdd, features": ("OptimalBDDClassifier", {"objective": "features"}),
     "bdd, sat": ("OptimalBDDClassifier", {"engine": "sat", "objective": "features"}),
     "bdd, maxsat": ("OptimalBDDClassifier", {"engine": "maxsat"}),
-    "bdd, rc2": ("OptimalBDDClassifier", {"engine": "rc2"}),
-    "bdd, cpsat": ("OptimalBDDClassifier", {"engine": "cpsat"}),
     "bdd, heuristic": ("OptimalBDDClassifier", {"engine": "heuristic"}),
     "bdd, greedy": ("OptimalBDDClassifier", {"engine": "greedy"}),
     "diagram": ("OptimalDiagramClassifier", {"widths": (1, 2, 3)}),
     "diagram, search": ("OptimalDiagramClassifier", {"widths": (1, 2, 3), "engine": "search"}),
     "diagram, oblique": ("OptimalDiagramClassifier", {"widths": (1, 2, 3), "splits": "oblique"}),
-    "diagram, cpsat": ("OptimalDiagramClassifier", {"widths": (1, 2, 3), "engine": "cpsat"}),
     "diagram, milp": ("OptimalDiagramClassifier", {"widths": (1, 2, 3), "engine": "milp"}),
 }
 """Learner and parameters, by the name that the table shows."""

@@ -24,8 +24,8 @@ GRACE = 120.0
 """Seconds beyond its time after which a turn counts as hung: the last case of a turn may be a long one."""
 CASES = ("cases", "problems", "questions", "models")
 """Names under which a part may count its cases, the first of them that it has."""
-PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "python-sat", "ortools", "highspy", "pyscipopt", "gurobipy")
-PACKAGES += ("xgboost", "lightgbm")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "python-sat", "pyscipopt", "xgboost")
+PACKAGES += ("lightgbm",)
 
 
 @dataclass

@@ -54,12 +54,10 @@ POOLS: tuple[tuple[float, ...], ...] = (
 """Values of a column."""
 ENGINES = {  # of each learner, with the package that an engine needs
     "minimal": {"auto": None, "search": None, "sat": None},
-    "bdd": {"auto": None, "search": None, "heuristic": None, "greedy": None, "sat": None, "maxsat": None, "rc2": None}
-    | {"cpsat": "ortools"},
-    "diagram": {"auto": None, "search": None, "heuristic": None, "milp": None, "cpsat": "ortools", "scip": "pyscipopt"}
-    | {"highs": "highspy"},
+    "bdd": {"auto": None, "search": None, "heuristic": None, "greedy": None, "sat": None, "maxsat": None},
+    "diagram": {"auto": None, "search": None, "heuristic": None, "milp": None, "scip": "pyscipopt"},
 }
-SLOW = ("sat", "maxsat", "rc2", "cpsat", "milp", "scip", "highs")
+SLOW = ("sat", "maxsat", "milp", "scip")
 """Engines that start a process or a solver: drawn less often."""
 
 

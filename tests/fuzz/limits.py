@@ -16,7 +16,6 @@ import warnings
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -68,7 +67,7 @@ LEARNERS: tuple[tuple[str, type, dict[str, tuple[Any, ...]]], ...] = (
         {
             "widths": ((1,), (1, 2), (1, 2, 3)),
             "alpha": (0.0, 0.01, 0.2),
-            "engine": ("auto", "search", "heuristic", "milp", *(["cpsat"] if find_spec("ortools") else [])),
+            "engine": ("auto", "search", "heuristic", "milp"),
         },
     ),
     (

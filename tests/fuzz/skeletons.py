@@ -31,7 +31,6 @@ from tests.naive_oblique import separations
 
 RATIOS = (1, 1, 10, 10**3, 10**5, 10**7, 10**9)
 ALPHAS = (0.0, 0.0, 0.01, 0.1, 0.5)
-NEEDS = {"cpsat": "ortools", "highs": "highspy", "scip": "pyscipopt"}
 SECONDS = 20.0
 """Limit of one search; tiny problems end long before."""
 
@@ -46,9 +45,9 @@ class Case:
 
 def engines(*, oblique: bool) -> list[str]:
     """The engines that are installed, the quick ones several times: they are drawn at random."""
-    others = [name for name in ("cpsat", "highs", "scip") if importlib.util.find_spec(NEEDS[name]) is not None]
+    others = ["scip"] if importlib.util.find_spec("pyscipopt") is not None else []
     if oblique:
-        return ["auto"] * 12 + ["heuristic", "milp", *(name for name in others if name != "cpsat")]
+        return ["auto"] * 12 + ["heuristic", "milp", *others]
     return ["search"] * 20 + ["layers"] * 20 + ["auto"] * 6 + ["heuristic", "milp", *others]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import random
 import warnings
@@ -214,8 +213,7 @@ def minimal(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
 
 def bdd(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
     most = chance.randint(0, 2)
-    engines = ["search", "maxsat", "rc2", "heuristic", "greedy"]
-    engines += ["cpsat"] if importlib.util.find_spec("ortools") else []
+    engines = ["search", "maxsat", "heuristic", "greedy"]
     learner = OptimalBDDClassifier(most, engine=chance.choice(engines), class_weight=class_weight, time_limit=None)
 
     def facts(fitted: Any, rows: Rows) -> None:
@@ -228,7 +226,6 @@ def bdd(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
 def diagram(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
     widths, alpha = chance.choice([(1,), (1, 2)]), chance.choice([0.0, 0.1])
     engines = ["auto", "search", "milp", "heuristic"]
-    engines += ["cpsat"] if importlib.util.find_spec("ortools") else []
     learner = OptimalDiagramClassifier(
         widths, alpha=alpha, engine=chance.choice(engines), class_weight=class_weight, time_limit=2.0
     )
@@ -245,7 +242,7 @@ def diagram(chance: random.Random, class_weight: Any) -> tuple[Any, Any]:
             if everything & test and everything - test
         ]
         optimum = min([free, *roots])
-        proves = fitted.result_.stats.stopped_by is None and fitted.engine in ("auto", "search", "cpsat")
+        proves = fitted.result_.stats.stopped_by is None and fitted.engine in ("auto", "search")
         assert_claims(fitted, cost / rows.total, optimum / rows.total, Fraction(1), proves=proves)
 
     return learner, facts

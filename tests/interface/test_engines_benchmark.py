@@ -31,15 +31,15 @@ def test_engines_are_run_and_compared(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_what_failed_is_counted_and_never_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = engines.Task("Diagrams", "Told.", "fit_bdd", (("cp4im/vote", 4),), ("auto", "rc2", "cpsat"))
+    task = engines.Task("Diagrams", "Told.", "fit_bdd", (("cp4im/vote", 4),), ("auto", "maxsat", "greedy"))
     monkeypatch.setattr(engines, "TASKS", {"bdd": task})
     table = Table(tmp_path / "engines.csv", engines.KEY, engines.COLUMNS)
     common = {"task": "bdd", "case": "cp4im/vote", "of": 4, "seconds": 10.0}
     table.add(common | {"engine": "auto", "objective": 12.0, "bound": 9.0, "status": "feasible", "cpu": 10.0})
-    table.add(common | {"engine": "rc2", "error": "no answer in 90 s", "status": "killed"})
-    table.add(common | {"engine": "cpsat", "objective": float("inf"), "bound": 9.0, "status": "unknown", "cpu": 10.0})
+    table.add(common | {"engine": "maxsat", "error": "no answer in 90 s", "status": "killed"})
+    table.add(common | {"engine": "greedy", "objective": float("inf"), "bound": 9.0, "status": "unknown", "cpu": 10.0})
     text = engines.compare(tasks=["bdd"], seconds=10.0, out=tmp_path).read_text()
     assert "| `auto` | 1 | 0 | 1 | 25% | 10 | 0 |" in text
-    assert "| `rc2` | 1 | 0 | 0 | – | – | 1 |" in text
-    assert "| `cpsat` | 1 | 0 | 0 | – | – | 1 |" in text
+    assert "| `maxsat` | 1 | 0 | 0 | – | – | 1 |" in text
+    assert "| `greedy` | 1 | 0 | 0 | – | – | 1 |" in text
     assert "| vote 4 | 12, gap 25% | no answer in 90 s | unknown |" in text

@@ -9,29 +9,23 @@ from pathlib import Path
 
 import pytest
 
-SOLVERS = ("ortools", "highspy", "pyscipopt", "gurobipy")
+SOLVERS = ("pyscipopt",)
 TOGETHER = f"""
 import json, os, sys
 import distributed, lightgbm, xgboost
 from sklearn.datasets import load_iris
-from proofwood import Explainer, OptimalBDDClassifier, OptimalDiagramClassifier
+from proofwood import Explainer, OptimalDiagramClassifier
 
 def main():
     X, y = load_iris(return_X_y=True)
     here = y > 0
     X, y = X[here][::4], y[here][::4]
     told = {{}}
-    for engine in ("milp", "cpsat", "highs", "scip", "gurobi", "cpsat"):
-        try:
-            diagram = OptimalDiagramClassifier((1, 1), alpha=0.5, max_thresholds=4, engine=engine, time_limit=8)
-            diagram.fit(X, y)
-        except ImportError as error:
-            assert engine == "gurobi" and "licence" in str(error), error
-            continue
+    for engine in ("milp", "scip", "auto"):
+        diagram = OptimalDiagramClassifier((1, 1), alpha=0.5, max_thresholds=4, engine=engine, time_limit=8)
+        diagram.fit(X, y)
         assert diagram.status_ == "optimal", (engine, diagram.status_)
         told.setdefault("diagrams", []).append(diagram.objective_)
-    diagram = OptimalBDDClassifier(1, max_thresholds=4, engine="cpsat").fit(X, y)
-    told["errors"] = [diagram.objective_, OptimalBDDClassifier(1, max_thresholds=4).fit(X, y).objective_]
     boosted = [
         xgboost.XGBClassifier(n_estimators=3, max_depth=2, n_jobs=1).fit(X, y - 1),
         lightgbm.LGBMClassifier(n_estimators=3, min_child_samples=3, n_jobs=1, verbose=-1).fit(X, y - 1),
@@ -61,6 +55,6 @@ def test_all_extras_work_in_one_tree_of_processes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
     assert told.pop("loaded") == []  # every solver stayed in children of its own
-    assert len(told["diagrams"]) >= 5
+    assert len(told["diagrams"]) == 3
     for kind, answers in told.items():
         assert all(answer == answers[0] for answer in answers), (kind, answers)

@@ -39,10 +39,8 @@ def large():
         OptimalBDDClassifier(objective="features"),
         OptimalBDDClassifier(objective="features", engine="sat"),
         OptimalBDDClassifier(engine="maxsat"),
-        OptimalBDDClassifier(engine="rc2"),
         OptimalBDDClassifier(engine="heuristic"),
         OptimalBDDClassifier(engine="greedy"),
-        pytest.param(OptimalBDDClassifier(engine="cpsat"), marks=pytest.mark.needs("ortools")),
     ],
     ids=str,
 )

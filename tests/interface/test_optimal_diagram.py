@@ -289,17 +289,14 @@ def test_a_penalty_of_too_many_digits_is_refused(credit):
 @pytest.mark.parametrize(
     ("engine", "provers"),
     [
-        ("auto", {"tests bound", "search", "tree bound"}),
-        ("search", {"tests bound", "search", "tree bound"}),
-        ("cpsat", {"cpsat", "equal rows"}),
+        ("auto", {"tests bound", "search", "layers", "tree bound"}),
+        ("search", {"tests bound", "search", "layers", "tree bound"}),
         ("milp", {"tests bound", "search", "tree bound"}),
         ("odd", {"tests bound", "search", "tree bound"}),
         ("heuristic", {None}),
     ],
 )
 def test_what_proved_the_answer_is_told(engine, provers, tmp_path):
-    if engine == "cpsat":
-        pytest.importorskip("ortools")
     X = np.random.default_rng(0).integers(0, 3, (24, 3))
     y = (X[:, 0] > 1) ^ (X[:, 1] > 0)
     y[:2] ^= True
@@ -574,7 +571,7 @@ def test_pictures(iris, splits, topology):
         ({"constraints": [MaxSplits]}, "constraints holds the class MaxSplits"),
         ({"constraints": None}, "constraints=None"),
         ({"constraints": MaxSplits(0)}, "integer from 1"),
-        ({"engine": "cpsat", "splits": "oblique"}, "engine='cpsat' knows univariate splits only"),
+        ({"engine": "search", "splits": "oblique"}, "engine='search' knows univariate splits only"),
         ({"engine": "search", "splits": "oblique"}, "choose one of 'auto', 'milp'"),
         ({"max_thresholds": 3, "splits": "oblique"}, "leave it None for splits='oblique'"),
         ({"max_thresholds": 0}, "max_thresholds=0"),

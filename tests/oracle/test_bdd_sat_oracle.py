@@ -16,10 +16,10 @@ from pysat.formula import WCNF
 
 import naive_subset as naive
 from diagram_problems import problem_of, rows, table_1
-from proofwood.engines.bdd.reference import maxsat_anytime, maxsat_cpsat, maxsat_rc2
+from proofwood.engines.bdd.reference import maxsat_anytime
 from proofwood.engines.bdd.reference.clauses import BddVariables, classified_by_values, structure, values_of_features
 from proofwood.engines.bdd.reference.examples import Examples
-from proofwood.engines.bdd.reference.maxsat_encode import CellFormula, ErrorFormula, Formula, PairFormula, write_wcnf
+from proofwood.engines.bdd.reference.maxsat_encode import Formula, write_wcnf
 from proofwood.engines.bdd.reference.solve import AS_PRINTED, BddSatOptions, solve
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.diagram import DiagramProblem, Unknown
@@ -145,47 +145,6 @@ def test_bounds_hold_wherever_the_loop_is_interrupted(rows: RankedRows, size: in
         assert result.stats.stopped_by == "interrupt"
 
 
-def all_at_once(rows: RankedRows, size: int, structure: str, **how: bool) -> tuple[Formula, ErrorFormula]:
-    formula = Formula()
-    cases = Examples.of(rows)
-    made: ErrorFormula
-    if structure == "pairs":
-        made = PairFormula(formula, cases, size, lazy=False)
-    else:
-        made = CellFormula(formula, cases, size, **how)
-    return formula, made
-
-
-@pytest.mark.needs("ortools")
-@examples(0.5)
-@given(rows=rows(), size=st.integers(1, 3), structure=st.sampled_from(["pairs", "cells"]), symmetry=BOOLEANS)
-def test_rc2_and_cp_sat_agree(rows: RankedRows, size: int, structure: str, symmetry: bool) -> None:
-    size = min(size, Examples.of(rows).n_features)
-    if size == 0:
-        return
-    how = {} if structure == "pairs" else {"symmetry": symmetry}
-    formula, made = all_at_once(rows, size, structure, **how)
-    if not made.costs:
-        return  # nothing to minimise: such problems end before they get here
-    optimum = fewest_errors(rows, size)
-    bounds: list[int] = []
-    cost, model = maxsat_rc2.solve_in_child(bounds.append, formula.line, made.costs, formula.n_variables)
-    assert cost + made.constant == optimum
-    assert bounds == sorted(bounds)
-    assert all(bound <= cost for bound in bounds)
-    chosen = made.chosen(set(model).__contains__)
-    assert len(chosen) <= size
-    assert made.examples.errors(chosen) == optimum  # type: ignore[attr-defined]
-    sent: list[tuple[str, Any]] = []
-    found = maxsat_cpsat.solve_in_child(
-        sent.append, formula.line, made.costs, formula.n_variables, made.counted, made.hint([0]), 1
-    )
-    assert found == cost
-    assert all(content <= cost for kind, content in sent if kind == "bound")
-    model = next(content for kind, content in reversed(sent) if kind == "model")
-    assert made.examples.errors(made.chosen(set(model).__contains__)) == optimum  # type: ignore[attr-defined]
-
-
 @examples(0.5)
 @given(rows=rows(), size=st.integers(1, 3), pairs=BOOLEANS, legacy=BOOLEANS)
 def test_an_outside_solver_gets_the_same_problem(tmp_path_factory, rows, size, pairs, legacy) -> None:
@@ -248,13 +207,6 @@ def test_completed_runs_return_the_first_of_the_best_sets(
 # --------------------------------------------------------------------------------------- limits, starts, and refusals
 
 
-@pytest.mark.parametrize("engine", ["rc2", pytest.param("cpsat", marks=pytest.mark.needs("ortools"))])
-def test_engines_in_a_process_of_their_own(engine) -> None:
-    problem = problem_of(noisy(60, 8), 2)
-    result, events = run(problem, BddSatOptions(engine=engine))
-    assert_best(result, events, fewest_errors(problem.rows, 2), problem)
-
-
 def noisy(n_rows: int, n_features: int) -> RankedRows:
     random = np.random.default_rng(7)
     bits = random.integers(0, 2, (n_rows, n_features))
@@ -263,12 +215,10 @@ def noisy(n_rows: int, n_features: int) -> RankedRows:
 
 @pytest.mark.parametrize(
     "options",
-    [BddSatOptions(), BddSatOptions(structure="cells"), BddSatOptions(engine="rc2"), BddSatOptions(encoding="BDD1")],
+    [BddSatOptions(), BddSatOptions(structure="cells"), BddSatOptions(encoding="BDD1")],
 )
 @pytest.mark.parametrize("fewest", [False, True])
 def test_a_time_limit_leaves_a_bound(options, fewest) -> None:
-    if fewest and options.engine == "rc2":
-        pytest.skip("RC2 minimises errors")
     problem = problem_of(noisy(200, 25), 5, fewest=fewest)
     result, events = run(problem, options, limits=Limits(seconds=0.4))
     assert result.status is Status.FEASIBLE
@@ -310,10 +260,10 @@ def test_unreached_cells(unknown) -> None:
     assert top == sorted(top) or unknown is Unknown.SMALLEST  # ascending, level by level
 
 
-def test_refusals(monkeypatch) -> None:
+def test_refusals() -> None:
     rows = table_1()
     with pytest.raises(ValueError, match="fewest features pass engine='sat'"):
-        solve(problem_of(rows, fewest=True), options=BddSatOptions(engine="rc2"))
+        solve(problem_of(rows, fewest=True), options=BddSatOptions(engine="maxsat"))
     with pytest.raises(ValueError, match="pass 'maxsat'"):
         solve(problem_of(rows, 2), options=BddSatOptions(engine="sat"))
     cost = type(problem_of(rows).cost).of(alpha=0.1, total=8, unit=rows.unit)
@@ -328,6 +278,3 @@ def test_refusals(monkeypatch) -> None:
     ):
         with pytest.raises(ValueError, match="expected"):
             BddSatOptions(**wrong)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"pip install \"proofwood\[cpsat\]\""):
-        solve(problem_of(noisy(30, 5), 2), options=BddSatOptions(engine="cpsat", greedy=False))

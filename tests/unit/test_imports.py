@@ -6,7 +6,7 @@ from pathlib import Path
 import proofwood
 
 ROOT = Path(proofwood.__file__).parent
-SLOW = {"sklearn", "scipy", "polars", "ortools", "matplotlib", "rich", "joblib", "importlib", "concurrent", "narwhals"}
+SLOW = {"sklearn", "scipy", "polars", "matplotlib", "rich", "joblib", "importlib", "concurrent", "narwhals"}
 OPTIONAL = {
     "fastexcel", "pandas", "xgboost", "lightgbm", "catboost", "distributed", "onnx", "onnxruntime", "google",
 }  # fmt: skip

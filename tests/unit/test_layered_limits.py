@@ -22,7 +22,7 @@ from proofwood.engines.skeleton.shape import Diagram, InterruptedSearchError, co
 from proofwood.engines.skeleton.solve import solve
 from proofwood.engines.skeleton.topologies import TopologyOptions, cheapest_over_sets
 from proofwood.engines.skeleton.trees import _integer_cost
-from proofwood.problem.layered import LayeredCost, LayeredProblem
+from proofwood.problem.layered import LayeredCost, LayeredProblem, Rate
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits
 from tests.interrupts import interrupted
@@ -81,7 +81,7 @@ def test_a_program_is_not_begun_when_the_pace_of_the_last_tells_that_it_is_too_l
     problem = noisy(60, 3)
     run = LayeredRun(problem, Limits())
     run.offer(Diagram.leaf(0))
-    stages = milp._Stages(problem, run, "scipy", 1, milp.MilpOptions(), None, pace=1.0)
+    stages = milp._Stages(problem, run, "scipy", milp.MilpOptions(), None, pace=1.0)
     assert stages._solve(4.0, problem) == "time_limit"
 
 
@@ -89,9 +89,16 @@ def test_a_missing_solver_is_told_before_any_work(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(milp, "installed", lambda solver: False)
     events: list[Any] = []
     for oblique in (False, True):
-        with pytest.raises(ImportError, match=r"pip install \"proofwood\[gurobi\]\""):
-            solve(noisy(oblique=oblique), engine="gurobi", limits=Limits(20), progress=events.append)
+        with pytest.raises(ImportError, match=r"pip install \"proofwood\[scip\]\""):
+            solve(noisy(oblique=oblique), engine="scip", limits=Limits(20), progress=events.append)
     assert not events
+
+
+def test_weights_beyond_64_bits_are_refused() -> None:
+    rows = RankedRows.from_bits([[0], [1]], [0, 1], sample_weight=[2**45, 2**45 + 1])
+    cost, left = LayeredCost.of(alpha=0.1, total=rows.total, widths=(1, 2)), np.array([True, False])
+    with pytest.raises(ValueError, match="64 bits"):
+        LayeredProblem(rows, (1, 2), cost, rates=(Rate(left, ~left, positive=1, ratio=Fraction(4, 5)),))
 
 
 def test_a_set_without_tests_has_a_lone_root() -> None:

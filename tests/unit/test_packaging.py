@@ -13,7 +13,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 OURS = {"test", "lint", "bench", "browser", "docs"}  # for work on proofwood, and not with it
-APART = {"gurobi", "boost", "neighbours"}  # docs/dependencies.md says why `all` lacks them
+APART = {"boost", "neighbours"}  # docs/dependencies.md says why `all` lacks them
 
 
 def text(path: str) -> str:

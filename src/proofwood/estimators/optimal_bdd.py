@@ -64,11 +64,11 @@ class OptimalBDDClassifier(ClassifierOverTests):
         ``"size"``: among sets of tests with equally few errors, the one with the smallest diagram.
     engine : str, default "auto"
         ``"auto"`` and ``"search"``: branch and bound over sets of tests. ``"sat"``: encoding BDD2 [1]_, for
-        ``objective="features"``. ``"maxsat"``, ``"rc2"``, ``"cpsat"``: the MaxSAT encoding, by an anytime loop, by
-        RC2, or by CP-SAT. ``"bdd1"``, ``"bdd2"``, ``"maxsat-bdd"``: the formulas of [1]_ as printed, with nothing
-        added; the first two for ``objective="features"``. ``"heuristic"``: search over the tests of a CART tree of
-        the same depth. ``"greedy"``: the oblivious trees of Kohavi and Li (ODT with ``unknown="parent"``, OODG with
-        ``"merge"``). The last two prove nothing about all tests.
+        ``objective="features"``. ``"maxsat"``: the MaxSAT encoding, by an anytime loop. ``"bdd1"``,
+        ``"bdd2"``, ``"maxsat-bdd"``: the formulas of [1]_ as printed, with nothing added; the first two for
+        ``objective="features"``. ``"heuristic"``: search over the tests of a CART tree of the same depth.
+        ``"greedy"``: the oblivious trees of Kohavi and Li (ODT with ``unknown="parent"``, OODG with ``"merge"``).
+        The last two prove nothing about all tests.
     alpha : float in [0, 1], default 0.0
         Price of each inner node, as a share of the total weight. The objective is then errors plus the price of nodes.
     max_thresholds, categorical_features, drop, threshold_rule, unseen, class_weight : as in every learner

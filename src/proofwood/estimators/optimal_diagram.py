@@ -115,10 +115,10 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         :class:`MaxSplits`, :class:`MinSamples`. The first four may have a ``penalty``: they are then no constraints but
         a part of the objective.
     engine : str, default "auto"
-        ``"auto"``: bounds, constructions and the engines that suit the problem. One of ``"search"`` (branch and bound
-        over splits) and ``"cpsat"``, both univariate only; ``"milp"`` (scipy), ``"highs"``, ``"scip"``, ``"gurobi"``
-        (the mixed-integer model of the paper, whose answer exact searches must confirm); ``"odd"``, the same by scipy
-        with every constraint as printed; ``"heuristic"``, which proves little.
+        ``"auto"``: bounds, constructions and the searches that suit the problem; it needs no optional package.
+        ``"search"``: branch and bound over splits, univariate only. ``"milp"`` (scipy), ``"scip"``: the mixed-integer
+        model of the paper, whose answer exact searches must confirm; ``"odd"``, the same by scipy with every
+        constraint as printed. ``"heuristic"``: proves little.
     topology : {"diagram", "tree"}, default "diagram"
         ``"tree"``: branches do not meet; the ODT of the paper.
     max_thresholds, categorical_features, drop, threshold_rule, unseen : as in every learner
@@ -135,7 +135,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     classes_, n_features_in_, feature_names_in_, categories_, schema_, model_ : as in every learner
         One leaf per class that is predicted (a tree has a leaf per branch).
     result_ : as in every learner
-        ``result_.stats.proved_by`` names the bound or engine that closed the gap: "tests bound", "search", "cpsat",
+        ``result_.stats.proved_by`` names the bound or engine that closed the gap: "tests bound", "search",
         "conflict bound", ... (docs/theory/layered-diagrams.md has them all); None if it is open.
     objective_ : as in every learner
         It is the share of eq. 18, penalties included.

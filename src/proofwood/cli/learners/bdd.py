@@ -26,8 +26,6 @@ BDD = LearnerOptions(
                 "search",
                 "sat",
                 "maxsat",
-                "rc2",
-                "cpsat",
                 "bdd1",
                 "bdd2",
                 "maxsat-bdd",

@@ -138,7 +138,7 @@ ODD = LearnerOptions(
             "engine",
             str,
             "Which engine searches.",
-            values=("auto", "search", "cpsat", "milp", "odd", "scip", "highs", "gurobi", "heuristic"),
+            values=("auto", "search", "milp", "odd", "scip", "heuristic"),
         ),
         Option("random_state", int, "Seed of the constructions."),
         Option("max_splits", int, "Most splits in all.", needs_table=True),

@@ -32,7 +32,7 @@ from proofwood.problem.diagram import DiagramProblem, Unknown
 from proofwood.problem.objectives import proof
 from proofwood.result import NO_LIMITS, Limits, Part, Progress, ProgressEvent, Result, Stats, Status, ended
 
-SOLVERS = ("sat", "maxsat", "rc2", "cpsat", "bdd1", "bdd2", "maxsat-bdd")
+SOLVERS = ("sat", "maxsat", "bdd1", "bdd2", "maxsat-bdd")
 """Engines that hand the whole problem to a solver; the last three make the formulas of the paper as printed."""
 ENGINES = ("auto", "search", *SOLVERS, "heuristic", "greedy")
 RESUMED = ("auto", "search")

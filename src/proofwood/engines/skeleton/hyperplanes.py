@@ -5,13 +5,12 @@ The solvers of the model of the paper find diagrams; what they say of bounds is 
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import replace
 from itertools import count
 
 from proofwood.engines.skeleton.fair import improve_fairly
 from proofwood.engines.skeleton.milp import solve as milp
-from proofwood.engines.skeleton.milp.solve import SOLVER_OF_ENGINE, Solver
+from proofwood.engines.skeleton.milp.solve import SOLVER_OF_ENGINE
 from proofwood.engines.skeleton.oblique.anneal import annealed, layers_of
 from proofwood.engines.skeleton.oblique.bounds import least_cost, lower_bounds
 from proofwood.engines.skeleton.oblique.exact import converts, relaxed
@@ -35,8 +34,6 @@ BOUNDS = (0.1, 5.0)
 """Time for bounds: a share of what is left, and the most seconds."""
 LAST = (0.5, 0.8)
 """Of the time that is left in the end, the share of bounds, and of what they leave that of the search."""
-SOLVER = (0.5, 1e9)
-"""Time for a solver, which proves nothing, where the best engine is to be found."""
 ONE_SPLIT = (0.1, 10.0)
 """Time for the errors of a single split, counted over all hyperplanes."""
 ROUNDS = (0.01, 0.02, 0.04, 0.08, 0.1)
@@ -45,15 +42,10 @@ MOST = 8.0
 """Seconds of one round at most."""
 ANNEALED = (0.25, 6.0)
 """Time for annealing, as a share of what is left, and the most seconds; as much again once the rounds are over."""
-PACKAGES: dict[Solver, str] = {"scip": "pyscipopt", "gurobi": "gurobipy"}
-SMALL = 4_000
-"""Rows times slots up to which the solver of scipy is given the model, where no better one is installed."""
 RUN, ANNEALING = 3.0, 0.8
 """Seconds of one run of annealing with its polish, about, and the share of the former."""
 WITHOUT_LIMIT = 30.0
 """Seconds of the last annealing where a fit has no limit."""
-LARGE = (0.5, 60.0)
-"""Time for one more local search where there are more: solvers seldom better a diagram of that size."""
 
 
 def search_univariate(run: LayeredRun, engine: str, random_state: int) -> None:
@@ -82,27 +74,17 @@ def solve_oblique(run: LayeredRun, engine: str, random_state: int) -> str | None
         search_sides(run, random_state)
     if run.done:
         return None
-    if engine == "auto" and layers_of(problem):  # no solver finds more in the time that is left
+    if engine == "auto":  # the mixed-integer model found nothing better in the time that is left (decisions/0074)
         _to_the_end(run, one_split, random_state + 2)
         return None
     if engine == "heuristic":
         _improve(run, random_state + 1, run.clock.share(1.0, 30.0))
         return None
-    solver = SOLVER_OF_ENGINE.get(engine) or _installed(problem)
-    if solver is None:
-        _to_the_end(run, one_split, random_state + 1)
-        return None
-    if engine == "auto" and problem.rows.n_rows * problem.n_slots > SMALL:
-        _improve(run, random_state + 1, run.clock.share(*LARGE))
-    seconds = run.clock.share(*SOLVER) if engine == "auto" and run.clock.limits.seconds else before_proof(run)
-    threads, options = run.clock.limits.threads, milp.options_of(engine)
-    stopped_by = milp.solve(problem, run, solver=solver, seconds=seconds, threads=threads, options=options)
+    solver, options = SOLVER_OF_ENGINE[engine], milp.options_of(engine)
+    stopped_by = milp.solve(problem, run, solver=solver, seconds=before_proof(run), options=options)
     if stopped_by == "interrupt" or run.done:
         return stopped_by
-    if engine != "auto":
-        search_sides(run, random_state, (1.0, SIDES[1]))
-    else:  # nothing of what a solver says is a bound, and its program may have been too large to begin with
-        _to_the_end(run, one_split, random_state + 2)
+    search_sides(run, random_state, (1.0, SIDES[1]))
     return milp.confirmed(run, stopped_by)
 
 
@@ -143,14 +125,6 @@ def search_sides(run: LayeredRun, random_state: int, share: tuple[float, float] 
         if inner.best is not None and (found := made.diagram(inner.best)) is not None:
             _offer(run, found, "hyperplane search")
         run.prove(inner.lower, by="hyperplane search")
-
-
-def _installed(problem: LayeredProblem) -> Solver | None:
-    """The best solver at hand; None if there is none that could do anything with a model of this size."""
-    for solver, package in PACKAGES.items():
-        if importlib.util.find_spec(package) is not None:
-            return solver
-    return "scipy" if problem.rows.n_rows * problem.n_slots <= SMALL else None
 
 
 def _one_split(run: LayeredRun) -> int | None:

@@ -37,7 +37,6 @@ class SetSearch:
     problem : LayeredProblem with univariate splits
     by_tests : (most + 1,) least integer errors of diagrams that ask exactly ``s`` tests
     by_nodes : (most + 1,) least integer errors of diagrams of exactly ``k`` nodes
-    fewest : (most + 1,) E*(k), the least errors of any function of at most ``k`` tests, or a lower bound of it
     asked : numbers of tests whose E* is known
     stuck : numbers of tests with too many sets to list, or too many tests for the search
     late : numbers of tests for which the time did not suffice, until there is more
@@ -46,7 +45,6 @@ class SetSearch:
     problem: LayeredProblem
     by_tests: list[int]
     by_nodes: list[int]
-    fewest: list[int]
     asked: set[int] = field(default_factory=set)
     stuck: set[int] = field(default_factory=set)
     late: set[int] = field(default_factory=set)
@@ -57,7 +55,7 @@ class SetSearch:
         rows = problem.rows
         most = problem.most_nodes
         least = [problem.leaf_errors, *([rows.unavoidable] * most)]
-        return cls(problem, list(least), list(least), list(least))
+        return cls(problem, list(least), list(least))
 
     @property
     def most(self) -> int:
@@ -87,10 +85,6 @@ class SetSearch:
         tests = [s for s in range(1, most + 1) if s not in self.stuck | self.late and self.bound(s) < upper]
         return min(tests, key=self.bound, default=None)
 
-    def fewest_by_nodes(self) -> list[int]:
-        """(most + 1,) least integer errors of diagrams of at most ``k`` nodes, offered or not."""
-        return [max(self.fewest[k], min(self.by_nodes[: k + 1])) for k in range(self.most + 1)]
-
     def raise_nodes(self, nodes: int, errors: int) -> None:
         """Diagrams of ``nodes`` nodes get at least ``errors`` integer weight wrong."""
         self.by_nodes[nodes] = max(self.by_nodes[nodes], errors)
@@ -112,7 +106,6 @@ class SetSearch:
         else:
             self.late.add(tests)
         for fewer in range(1, tests + 1):
-            self.fewest[fewer] = max(self.fewest[fewer], found.lower_bound)
             self.by_tests[fewer] = max(self.by_tests[fewer], found.lower_bound)
         run.add({"bounds": 1})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from proofwood.engines.interrupts import ENDED, cause_of, completed
-from proofwood.engines.skeleton.cpsat.solve import require_ortools
 from proofwood.engines.skeleton.hyperplanes import solve_oblique
 from proofwood.engines.skeleton.milp.solve import SOLVER_OF_ENGINE, require
 from proofwood.engines.skeleton.run import LayeredRun
@@ -12,7 +11,7 @@ from proofwood.engines.skeleton.univariate import DEFAULT_SHARES, Shares, work_u
 from proofwood.problem.layered import LayeredProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, Result
 
-ENGINES = ("auto", "search", "cpsat", *SOLVER_OF_ENGINE, "heuristic")
+ENGINES = ("auto", "search", *SOLVER_OF_ENGINE, "heuristic")
 """Names of the engines; "milp" is the program of the paper, made smaller, by the solver that comes with scipy; "odd"
 the same as printed."""
 OBLIQUE_ENGINES = ("auto", *SOLVER_OF_ENGINE, "heuristic")
@@ -32,7 +31,7 @@ def solve(
     Parameters
     ----------
     problem : LayeredProblem
-    engine : one of ``ENGINES``; "auto" takes what is installed. Oblique problems know ``OBLIQUE_ENGINES``
+    engine : one of ``ENGINES``; "auto" needs no optional package. Oblique problems know ``OBLIQUE_ENGINES``
     limits : wall-clock seconds and threads
     random_state : seed of the construction, of the local search and of the solvers
     shares : how the time is divided
@@ -43,8 +42,8 @@ def solve(
     Result
         Over the tests, or over the scaled columns if the problem is oblique. ``result.stats.engine`` names what found
         the diagram, ``result.stats.proved_by`` what closed the gap: "equal rows" (of different classes, which no test
-        tells apart), "tests bound", "search" (over sets of tests), "layers", "tree bound", "tree search", "cpsat", for
-        oblique splits "conflict bound" and "hyperplane search"; "cost 0" if there is nothing to prove.
+        tells apart), "tests bound", "search" (over sets of tests), "layers", "tree bound", "tree search", for oblique
+        splits "conflict bound" and "hyperplane search"; "cost 0" if there is nothing to prove.
 
     Raises
     ------
@@ -66,8 +65,6 @@ def solve(
         )
     if engine in SOLVER_OF_ENGINE:
         require(SOLVER_OF_ENGINE[engine])
-    elif engine == "cpsat":
-        require_ortools()
     run = LayeredRun(problem, limits, progress)
     stopped_by: str | None = None
     try:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass
 
-from proofwood.engines.interrupts import ends_all
 from proofwood.engines.skeleton.construct import construct
-from proofwood.engines.skeleton.cpsat import solve as cpsat
 from proofwood.engines.skeleton.fair import improve_fairly
 from proofwood.engines.skeleton.improve import improve
 from proofwood.engines.skeleton.layers import LayerSearch, suits
@@ -20,14 +17,8 @@ from proofwood.engines.skeleton.unrolled import Unroller
 from proofwood.model.node_table import IntArray
 from proofwood.problem.layered import LayeredProblem
 
-CHILD_SECONDS = 1.5
-"""Seconds of processor time that a process with a solver needs before it does anything."""
-CHILD_CELL = 2e-7
-"""The same for each rank of each row that is sent to it."""
 TABLE_CELL = 2e-7
 """Seconds to sort the rows by their columns, for each rank."""
-LARGE = 400
-"""Groups of equal rows above which CP-SAT does no more than return its start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +32,7 @@ class Shares:
     layers_look, layers, layers_again : search over layers, before the local search, after it, and after bounds by trees
     trees : bounds by optimal trees, and a second search over sets
     unrolled : bounds by optimal trees again, for what took longer
-    sets : third search over sets
-    neighbourhoods : of a few nodes each, by CP-SAT, where the whole model is too large for it
+    sets, fair : third search over sets, and more local search, where constraints or penalties count
     starts, rounds : most starts of the construction, and rounds of the local search, or None. Where these come before
         the time is up, equal calls find equal diagrams
     """
@@ -56,7 +46,7 @@ class Shares:
     trees: tuple[float, float] = (0.1, 10.0)
     unrolled: tuple[float, float] = (0.5, 120.0)
     sets: tuple[float, float] = (0.4, 120.0)
-    neighbourhoods: tuple[float, float] = (0.6, 120.0)
+    fair: tuple[float, float] = (0.3, 30.0)
     starts: int | None = None
     rounds: int | None = None
 
@@ -94,39 +84,22 @@ def work_univariate(run: LayeredRun, engine: str, random_state: int, shares: Sha
         return None
     if engine in milp.SOLVER_OF_ENGINE:
         return _by_milp(run, search, engine, shares)
-    if engine == "cpsat":
-        return _by_cpsat(run, search, random_state)
     _prove(run, search, shares, by_layers)
-    return _spend(run, search, engine, random_state, shares)
+    return _spend(run, search, random_state, shares)
 
 
-def _spend(run: LayeredRun, search: SetSearch, engine: str, random_state: int, shares: Shares) -> str | None:
-    """What time is left goes into sets, better diagrams, and CP-SAT; what stopped it."""
-    problem = run.problem
-    alone = engine == "search" or importlib.util.find_spec("ortools") is None
-    search_sets(search, run, seconds=None if alone else run.clock.share(*shares.sets))
+def _spend(run: LayeredRun, search: SetSearch, random_state: int, shares: Shares) -> str | None:
+    """What time is left goes into sets, and then into better diagrams; what stopped it."""
+    if run.problem.rates or run.problem.penalties:
+        # Bounds know nothing of rates, so that sets seldom end: better diagrams come first (decisions/0074).
+        search_sets(search, run, seconds=run.clock.share(*shares.sets))
+        improve_best(run, random_state + 1, seconds=run.clock.share(*shares.fair), rounds=shares.rounds)
+    search_sets(search, run, seconds=None)
     if run.done:
         return None
-    if alone or not time_for_a_child(run):
-        # The sets that are left are too many to list: what time remains goes into better diagrams.
-        improve_best(run, random_state + 1, seconds=run.clock.share(1.0, 30.0), rounds=shares.rounds)
-        return None if shares.rounds is None or run.done else "time_limit"  # rounds stand for the time that fits
-    if problem.rows.groups[1].shape[0] > LARGE:
-        stopped_by = cpsat.improve(
-            problem, run, seconds=run.clock.share(*shares.neighbourhoods), random_state=random_state
-        )
-        if ends_all(stopped_by):
-            return stopped_by
-        improve_best(run, random_state + 2, seconds=run.clock.share(*shares.improve))
-    if not time_for_a_child(run):
-        return None
-    return _by_cpsat(run, search, random_state)
-
-
-def time_for_a_child(run: LayeredRun) -> bool:
-    """Whether time is left to start a process, to send it the rows, and to end it."""
-    left = run.clock.seconds_left
-    return left is None or left > CHILD_SECONDS + CHILD_CELL * run.problem.rows.ranks.size
+    # The sets that are left are too many to list: what time remains goes into better diagrams.
+    improve_best(run, random_state + 2, seconds=run.clock.share(1.0, 30.0), rounds=shares.rounds)
+    return None if shares.rounds is None or run.done else "time_limit"  # rounds stand for the time that fits
 
 
 def start(
@@ -196,25 +169,11 @@ def _prove(run: LayeredRun, search: SetSearch, shares: Shares, by_layers: LayerS
 
 def _by_milp(run: LayeredRun, search: SetSearch, engine: str, shares: Shares) -> str | None:
     """A diagram by mixed-integer programming, and a proof by the exact searches: a solver's bound is not believed."""
-    solver, threads, options = milp.SOLVER_OF_ENGINE[engine], run.clock.limits.threads, milp.options_of(engine)
-    seconds = before_proof(run)
-    stopped_by = milp.solve(run.problem, run, solver=solver, seconds=seconds, threads=threads, options=options)
+    solver, options = milp.SOLVER_OF_ENGINE[engine], milp.options_of(engine)
+    stopped_by = milp.solve(run.problem, run, solver=solver, seconds=before_proof(run), options=options)
     if stopped_by == "interrupt" or run.done:
         return stopped_by
     search_sets(search, run, seconds=run.clock.share(*shares.look))
     _prove(run, search, shares)
     search_sets(search, run, seconds=run.clock.share(1.0, 120.0))
     return milp.confirmed(run, stopped_by)
-
-
-def _by_cpsat(run: LayeredRun, search: SetSearch, random_state: int) -> str | None:
-    if run.clock.over:
-        return "time_limit"
-    return cpsat.solve(
-        run.problem,
-        run,
-        fewest=search.fewest_by_nodes(),
-        seconds=run.clock.seconds_left,
-        threads=run.clock.limits.threads,
-        random_state=random_state,
-    )

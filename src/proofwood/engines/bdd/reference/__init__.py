@@ -1,1 +1,1 @@
-"""Diagrams by SAT, MaxSAT, RC2, CP-SAT and greedy growth: the papers' own methods, and checks of the search."""
+"""Diagrams by SAT, MaxSAT and greedy growth: the papers' own methods, and checks of the search."""

@@ -61,16 +61,16 @@ ALIKE = 6
 
 
 class Formula:
-    """Hard clauses, kept as one line of numbers: a child process is given millions of them in a moment.
+    """Hard clauses, kept as one line of numbers.
 
     Attributes
     ----------
     line : the literals of all clauses, a 0 after each clause
     """
 
-    def __init__(self, line: array[int] | None = None, n_variables: int = 0) -> None:
-        self.line: array[int] = array("i") if line is None else line
-        self.n_variables = n_variables
+    def __init__(self) -> None:
+        self.line: array[int] = array("i")
+        self.n_variables = 0
 
     def block(self, size: int) -> int:
         """The first of ``size`` fresh variables in a row."""
@@ -109,12 +109,10 @@ class ErrorFormula(Protocol):
     ----------
     costs : ``(literal, weight)``: what the literal costs if it is true
     constant : errors that no literal counts
-    counted : ``(literals, bound)``: at most so many of them are true, as the clauses also say
     """
 
     costs: list[tuple[int, int]]
     constant: int
-    counted: list[tuple[list[int], int]]
 
     def chosen(self, value: Value) -> list[int]:
         """Features that a model selects, in its order."""
@@ -147,8 +145,6 @@ class CellFormula:
         self.examples = examples
         self.constant = examples.constant
         self.costs: list[tuple[int, int]] = []
-        positions = [[v.a(r, i) for r in range(1, v.n_features + 1)] for i in range(1, depth + 1)]
-        self.counted = [(features, 1) for features in positions]
         sink.extend(structure(v, symmetry=symmetry, bead=bead))
         for q in range(1, examples.n_examples + 1):
             sink.extend(self._classified(sink, q))
@@ -224,9 +220,7 @@ class PairFormula:
         self.costs: list[tuple[int, int]] = []
         first = sink.block(examples.n_features)
         self.selected = list(range(first, first + examples.n_features))
-        self.counted: list[tuple[list[int], int]] = []
         if depth is not None and depth < examples.n_features:
-            self.counted.append((self.selected, depth))
             sink.extend(sequential_counter(sink, self.selected, depth))
         self._example: list[int] = []
         self._class: list[int] = []
@@ -349,16 +343,6 @@ def _first(distance: FloatArray, most: int, rows: IntArray) -> list[tuple[int, i
     return [(int(rows[i]), int(nearest[i, k])) for i, k in zip(*np.nonzero(finite), strict=True)]
 
 
-def wcnf(formula: Formula, costs: Iterable[tuple[int, int]]) -> WCNF:
-    """The formula for MaxSAT solvers: hard clauses, and a soft one per cost."""
-    made = WCNF()
-    made.extend(formula)
-    for literal, weight in costs:
-        made.append([-literal], weight=weight)
-    made.nv = max(made.nv, formula.n_variables)
-    return made
-
-
 def write_wcnf(
     path: str | Path,
     examples: Examples,
@@ -391,5 +375,10 @@ def write_wcnf(
         made = PairFormula(formula, examples, depth, lazy=False)
     else:
         made = CellFormula(formula, examples, depth, symmetry=symmetry, bead=bead)
-    wcnf(formula, made.costs).to_file(str(path), format="legacy" if legacy else "mse22")
+    written = WCNF()
+    written.extend(formula)
+    for literal, weight in made.costs:
+        written.append([-literal], weight=weight)
+    written.nv = max(written.nv, formula.n_variables)
+    written.to_file(str(path), format="legacy" if legacy else "mse22")
     return made.constant

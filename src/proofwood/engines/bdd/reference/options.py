@@ -14,14 +14,12 @@ class BddSatOptions:
 
     Parameters
     ----------
-    engine : "sat" finds the fewest features without avoidable error, one formula per number of features. Fewest errors
-        are found by "maxsat", whose bounds close in from both sides at any time, by "rc2", which has an answer when it
-        is done and only a lower bound before, or by "cpsat" (extra ``cpsat``), whose bounds close in too. "auto" is
-        "sat" or "maxsat", as the problem asks
+    engine : "sat" finds the fewest features without avoidable error, one formula per number of features; "maxsat" the
+        fewest errors, with bounds that close in from both sides at any time. "auto" is "sat" or "maxsat", as the
+        problem asks
     encoding : of the engine "sat": "BDD1" or "BDD2" of the paper, or "pairs", features that separate each pair
-    structure : of the other engines: "cells", the paper's truth table with one excuse per example, or "pairs",
-        which knows sets of features only, see :mod:`~proofwood.engines.bdd.reference.maxsat_encode`. "auto" is "pairs",
-        but "cells" where an engine that must have all pairs at once would have very many
+    structure : of the engine "maxsat": "cells", the paper's truth table with one excuse per example, or "pairs",
+        which knows sets of features only, see :mod:`~proofwood.engines.bdd.reference.maxsat_encode`
     symmetry : features in ascending order (BDD1, BDD2, cells)
     bead : constraint (3), or with ``symmetry`` that the table is not constant (BDD1, BDD2, cells). A constant table
         that is best is found all the same, as it is tried apart
@@ -32,12 +30,12 @@ class BddSatOptions:
         :mod:`~proofwood.engines.bdd.reference.maxsat_anytime`
     reduce : a group of equal rows is one example, tests that are constant, equal or opposite to another are dropped
     canonical : of equally good sets of features the first is returned, which may take as long as the proof
-    solver : of the engines "sat" and "maxsat", as python-sat knows it
+    solver : as python-sat knows it
     """
 
-    engine: Literal["auto", "sat", "maxsat", "rc2", "cpsat"] = "auto"
+    engine: Literal["auto", "sat", "maxsat"] = "auto"
     encoding: Literal["BDD1", "BDD2", "pairs"] = "BDD2"
-    structure: Literal["auto", "cells", "pairs"] = "auto"
+    structure: Literal["cells", "pairs"] = "pairs"
     symmetry: bool = True
     bead: bool = False
     first_depth: int = 7
@@ -59,10 +57,10 @@ class BddSatOptions:
 
 
 _KNOWN = {
-    "engine": ("auto", "sat", "maxsat", "rc2", "cpsat"),
+    "engine": ("auto", "sat", "maxsat"),
     "encoding": ("BDD1", "BDD2", "pairs"),
     "below": ("steps", "cores", "nothing"),
-    "structure": ("auto", "cells", "pairs"),
+    "structure": ("cells", "pairs"),
 }
 
 AS_PRINTED = BddSatOptions(

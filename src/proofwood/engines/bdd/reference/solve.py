@@ -12,11 +12,11 @@ import numpy as np
 
 from proofwood.engines.bdd.cells import MOST_TESTS, CellTable, diagram
 from proofwood.engines.bdd.fill import fill_merge, fill_parent
-from proofwood.engines.bdd.reference import maxsat_anytime, maxsat_cpsat, maxsat_rc2
+from proofwood.engines.bdd.reference import maxsat_anytime
 from proofwood.engines.bdd.reference.canonical import first_features
 from proofwood.engines.bdd.reference.clauses import BddVariables, Encoding, classified, structure
 from proofwood.engines.bdd.reference.examples import Examples, enough_features, greedy_features
-from proofwood.engines.bdd.reference.maxsat_encode import CellFormula, ErrorFormula, Formula, PairFormula, table_of
+from proofwood.engines.bdd.reference.maxsat_encode import CellFormula, ErrorFormula, PairFormula, table_of
 from proofwood.engines.bdd.reference.options import AS_PRINTED, BddSatOptions
 from proofwood.engines.bdd.reference.run import ClockedSink, DiagramRun
 from proofwood.engines.bdd.smallest import essential_tests, smallest_diagram
@@ -32,8 +32,6 @@ from proofwood.solvers import SatSession, Totalizer
 __all__ = ["AS_PRINTED", "BddSatOptions", "solve"]
 
 DEFAULT_OPTIONS = BddSatOptions()
-MANY_PAIRS = 200_000
-"""Unlike pairs up to which "auto" gives all pairs to an engine that cannot ask for them one by one."""
 FOR_SIZE = 0.1, 2.0
 """Share of the time limit, and most seconds, kept for the order and labels of the smallest diagram."""
 
@@ -56,9 +54,9 @@ def solve(
     ----------
     problem : DiagramProblem
     options : engine and formulas; none changes what is proved
-    limits : wall-clock seconds; threads for CP-SAT, the other engines use one
+    limits : wall-clock seconds; one thread is used
     start : a diagram to begin with
-    progress : called from this thread at improvements and, while SAT engines work, about five times a second
+    progress : called from this thread at improvements and about five times a second
 
     Returns
     -------
@@ -74,8 +72,6 @@ def solve(
     ------
     ValueError
         If the problem has a price of nodes, if the engine does not suit it, or ``start`` has too many tests.
-    ImportError
-        If the engine is "cpsat" and OR-Tools is not installed.
 
     References
     ----------
@@ -102,14 +98,14 @@ def solve(
         if not run.done and problem.fewest:
             _fewest(run, options)
         elif not run.done:
-            _errors(run, engine, options, limits.threads)
+            _errors(run, options)
         if options.canonical and run.done and problem.unknown is not Unknown.SOLVER:
             first_features(run, int(run.upper) if problem.fewest else problem.max_features, options.solver)
     except Stopped as stop:
         stopped_by = str(stop)
     except ENDED as error:
         stopped_by = cause_of(error)
-    name = f"{engine} ({options.solver})" if engine in ("sat", "maxsat") else engine
+    name = f"{engine} ({options.solver})"
     if ends_all(stopped_by):  # no time is left for the size of the diagram
         limits = replace(limits, seconds=0.0)
     return completed(lambda: _result(run, name, options, None if run.done else stopped_by, limits))
@@ -128,8 +124,8 @@ def _engine(problem: DiagramProblem, options: BddSatOptions) -> str:
         raise ValueError(f"engine={engine!r} minimises errors: for the fewest features pass engine='sat' or 'search'")
     if not problem.fewest and engine == "sat":
         raise ValueError(
-            "engine='sat' finds the fewest features: for the fewest errors within max_features pass 'maxsat', 'rc2', "
-            "'cpsat' or 'search'"
+            "engine='sat' finds the fewest features: for the fewest errors within max_features pass 'maxsat' or "
+            "'search'"
         )
     return engine
 
@@ -268,44 +264,18 @@ def _fewest_by_pairs(run: DiagramRun, options: BddSatOptions) -> None:
 # --------------------------------------------------------------------------------------------------- fewest errors
 
 
-def _errors(run: DiagramRun, engine: str, options: BddSatOptions, threads: int) -> None:
+def _errors(run: DiagramRun, options: BddSatOptions) -> None:
     """Fewest errors with at most ``max_features`` features, by MaxSAT."""
     depth = min(run.problem.max_features, run.examples.n_features)
-    if engine == "maxsat":
-        turns = maxsat_anytime.Turns(run)
-        with _session(run, options, turns) as session:
-            sink = ClockedSink(session, run)
-            found: ErrorFormula
-            if options.structure == "cells":
-                found = CellFormula(sink, run.examples, depth, symmetry=options.symmetry, bead=options.bead)
-            else:
-                found = PairFormula(sink, run.examples, depth, lazy=True, check=run.clock.check)
-            maxsat_anytime.minimize(session, turns, found, run, below=options.below)
-        return
-    formula = Formula()
-    made = _whole_formula(formula, run, depth, options)
-    run.counters.update(variables=formula.n_variables, clauses=formula.n_clauses, literals=formula.n_literals)
-    if engine == "rc2":
-        maxsat_rc2.minimize(formula, made, run)
-    else:
-        maxsat_cpsat.minimize(formula, made, run, threads=threads)
-
-
-def _whole_formula(formula: Formula, run: DiagramRun, depth: int, options: BddSatOptions) -> ErrorFormula:
-    """All clauses at once, for solvers that are not asked again."""
-    sink = ClockedSink(formula, run)
-    structure = options.structure
-    if structure == "auto":
-        structure = "pairs" if unlike_pairs(run.examples) <= MANY_PAIRS else "cells"
-    if structure == "pairs":
-        return PairFormula(sink, run.examples, depth, lazy=False, check=run.clock.check)
-    return CellFormula(sink, run.examples, depth, symmetry=options.symmetry, bead=options.bead)
-
-
-def unlike_pairs(examples: Examples) -> int:
-    """About the number of pairs of examples of different classes: exact if every example has one class."""
-    sizes = (examples.weights > 0).sum(axis=0)
-    return int((sizes.sum() ** 2 - (sizes**2).sum()) // 2)
+    turns = maxsat_anytime.Turns(run)
+    with _session(run, options, turns) as session:
+        sink = ClockedSink(session, run)
+        found: ErrorFormula
+        if options.structure == "cells":
+            found = CellFormula(sink, run.examples, depth, symmetry=options.symmetry, bead=options.bead)
+        else:
+            found = PairFormula(sink, run.examples, depth, lazy=True, check=run.clock.check)
+        maxsat_anytime.minimize(session, turns, found, run, below=options.below)
 
 
 # ------------------------------------------------------------------------------------------------------- results

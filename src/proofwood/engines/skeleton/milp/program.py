@@ -28,16 +28,14 @@ class Answer:
     Parameters
     ----------
     kind : "proved" if nothing lies below ``bound``, "infeasible" if there is no solution at all, "limit" if the time
-        was up, or why the solver refused
+        was up
     bound : on the objective; the cutoff if nothing was found below it; None if there is none
     nodes : of the branch-and-bound tree
-    text : the solver's own words, if it refused
     """
 
     kind: str
     bound: float | None
     nodes: int
-    text: str = ""
 
 
 @dataclass(frozen=True, eq=False)

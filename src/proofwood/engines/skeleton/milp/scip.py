@@ -23,7 +23,6 @@ def solve_in_child(
     cutoff: float | None,
     levels: Levels,
     deadline: float | None,
-    threads: int,  # SCIP works with one
     settings: Mapping[str, Any],
 ) -> Answer:
     """Solve to the end or to the deadline; see :func:`proofwood.engines.skeleton.milp.solve.solve`."""
@@ -109,5 +108,5 @@ def _render(pyscipopt: Any, program: Program) -> tuple[Any, list[Any]]:
         elif high == np.inf:
             scip.addCons(total >= low)
         else:
-            raise AssertionError("no row of the program has two different bounds")
+            scip.addCons((total >= low) <= high)
     return scip, variables

@@ -21,7 +21,6 @@ def solve_in_child(
     cutoff: float | None,
     levels: Levels,  # nor a new cutoff while it runs
     deadline: float | None,
-    threads: int,  # nor a number of threads
     settings: Mapping[str, Any],
 ) -> Answer:
     """Solve to the end or to the deadline; see :func:`proofwood.engines.skeleton.milp.solve.solve`.

@@ -1,4 +1,4 @@
-"""Optimal diagrams by mixed-integer programming: one program, any of four solvers, each in a process of its own."""
+"""Optimal diagrams by mixed-integer programming: one program, two solvers, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from proofwood.engines.run import NO_ANSWER
-from proofwood.engines.skeleton.milp import gurobi, highs, scip, scipy
+from proofwood.engines.skeleton.milp import scip, scipy
 from proofwood.engines.skeleton.milp.decode import decode
 from proofwood.engines.skeleton.milp.levels import Levels
 from proofwood.engines.skeleton.milp.model import Model, build, only_leaves
@@ -24,24 +24,17 @@ from proofwood.model.node_table import FloatArray
 from proofwood.problem.layered import LayeredProblem
 from proofwood.solvers import worker
 
-Solver: TypeAlias = Literal["scipy", "highs", "scip", "gurobi"]
+Solver: TypeAlias = Literal["scipy", "scip"]
 _SOLVERS: Mapping[str, tuple[Callable[..., Answer], str, str]] = {
     "scipy": (scipy.solve_in_child, "scipy", "SciPy"),
-    "highs": (highs.solve_in_child, "highspy", "HiGHS (highspy)"),
     "scip": (scip.solve_in_child, "pyscipopt", "SCIP (PySCIPOpt)"),
-    "gurobi": (gurobi.solve_in_child, "gurobipy", "Gurobi (gurobipy)"),
 }
 SOLVERS = tuple(_SOLVERS)
-SOLVER_OF_ENGINE: dict[str, Solver] = {
-    "milp": "scipy",
-    "odd": "scipy",
-    "scip": "scip",
-    "highs": "highs",
-    "gurobi": "gurobi",
-}
-"""Engine of the portfolio -> solver; "milp" is the one that comes with scipy."""
 """Names of the solvers; "scipy" is always there."""
-_TAKES_START = ("highs", "gurobi", "scip")
+SOLVER_OF_ENGINE: dict[str, Solver] = {"milp": "scipy", "odd": "scipy", "scip": "scip"}
+"""Engine of the portfolio -> solver; "milp" is the one that comes with scipy."""
+_TAKES_START = "scip"
+"""The solver that can begin at a diagram."""
 CLAIMS = "solver claims"
 """Counter: the integer cost that a solver claims no diagram undercuts; nothing is proved by it."""
 UNCONFIRMED = "unconfirmed"
@@ -108,7 +101,6 @@ def solve(
     *,
     solver: Solver,
     seconds: float | None,
-    threads: int = 1,
     options: MilpOptions | None = None,
 ) -> str | None:
     """Improve the diagram of ``run``, to the end or for ``seconds``.
@@ -126,9 +118,8 @@ def solve(
     ----------
     problem : LayeredProblem, that of ``run``
     run : LayeredRun; offered diagrams
-    solver : "scipy", "highs", "scip" or "gurobi"
+    solver : "scipy" or "scip"; both use one thread
     seconds : wall-clock limit, None for that of the run
-    threads : of the solver; SCIP and SciPy use one
     options : how the program is written
 
     Returns
@@ -141,7 +132,7 @@ def solve(
     Raises
     ------
     ImportError
-        If the package of the solver is not installed, or Gurobi has no licence for a program of this size.
+        If the package of the solver is not installed.
     ValueError
         If there is no solver of that name, and as :func:`~proofwood.engines.skeleton.milp.model.build`.
     """
@@ -159,7 +150,7 @@ def solve(
             run.prove(run.upper, by=LEAVES_ONLY)
         return None
     claims = _Claims(run)
-    stage = _Stages(problem, claims, solver, threads, MilpOptions() if options is None else options, deadline)
+    stage = _Stages(problem, claims, solver, MilpOptions() if options is None else options, deadline)
     try:
         return stage.solve()
     except _EnoughError:
@@ -212,7 +203,7 @@ class _Stages:
 
     Parameters
     ----------
-    problem, run, solver, threads, options : as in :func:`solve`
+    problem, run, solver, options : as in :func:`solve`
     deadline : on the clock of ``time.monotonic``
     least : diagrams with fewer nodes are known to cost no less than the best
     pace : seconds that the last program took to write, per entry
@@ -221,7 +212,6 @@ class _Stages:
     problem: LayeredProblem
     run: _Claims
     solver: Solver
-    threads: int
     options: MilpOptions
     deadline: float | None
     least: int = 1
@@ -317,7 +307,6 @@ class _Stages:
             cutoff,
             levels,
             None if seconds is None else time.time() + seconds - last_words,
-            self.threads,
             dict(options.settings),
             seconds=seconds,
             on_message=take,
@@ -329,7 +318,7 @@ class _Stages:
     def _start(self, model: Model) -> FloatArray | None:
         """The best diagram as a solution of the program, if it is one and the solver takes it."""
         best = self.run.best
-        if best is None or self.solver not in _TAKES_START or max(1, best.n_splits) < self.least:
+        if best is None or self.solver != _TAKES_START or max(1, best.n_splits) < self.least:
             return None
         start = start_values(model, best)
         if start is not None and any(broken.size for broken in model.program.broken(start)):
@@ -348,11 +337,6 @@ class _Stages:
     def _conclude(self, answer: Answer, levels: Levels, most: int) -> str | None:
         run = self.run
         run.add({"milp nodes": answer.nodes})
-        if answer.kind == gurobi.NO_LICENCE:
-            raise ImportError(
-                f"Gurobi is installed, but has no licence for this program ({answer.text}): get one, or choose "
-                'another solver, such as "scip" (pip install "proofwood[scip]")'
-            )
         if answer.kind == "infeasible":
             if self.least == 1 and most >= self.problem.most_nodes:
                 run.prove_infeasible(by=self.name)
